@@ -1,0 +1,70 @@
+#include "dense/curvature.hpp"
+
+#include "dense/tiles.hpp"
+
+namespace minimand {
+namespace {
+
+/// Rows that together stay in the second-level cache between the two halves of the product.
+std::size_t block_height(std::size_t columns) {
+  constexpr std::size_t kBlockElements = 24576;
+  return std::clamp<std::size_t>(kBlockElements / std::max<std::size_t>(1, columns) / 4 * 4, 4,
+                                 4096);
+}
+
+template <class Scalar>
+void scores_of(const DenseMatrix<Scalar>& matrix, Range rows, std::span<const double> v,
+               std::span<double> scores) {
+  if (matrix.by_rows) {
+    add_line_dots(matrix, Tile{rows, {0, matrix.length}}, v, scores);
+  } else {
+    add_line_sums(matrix, Tile{{0, matrix.lines}, rows}, v, scores);
+  }
+}
+
+template <class Scalar>
+void combine_rows(const DenseMatrix<Scalar>& matrix, Range rows, std::span<const double> weights,
+                  std::span<double> g) {
+  if (matrix.by_rows) {
+    add_line_sums(matrix, Tile{rows, {0, matrix.length}}, weights, g);
+  } else {
+    add_line_dots(matrix, Tile{{0, matrix.lines}, rows}, weights, g);
+  }
+}
+
+}  // namespace
+
+template <class Scalar>
+double dense_curvature_product(const DenseMatrix<Scalar>& matrix, std::span<const double> v,
+                               double shift, std::span<const double> h, std::span<double> g) {
+  const std::size_t rows = matrix.rows();
+  const std::size_t height = block_height(matrix.columns());
+  const auto splits = even_splits(rows, part_count(rows, 2 * matrix.size()));
+  PrivateSums sums(g, splits.size() - 1);
+  std::vector<double> totals(splits.size() - 1);
+  std::vector<double> scores(rows);
+  run_parts(splits, [&](Range range, std::size_t part) {
+    double total = 0.0;
+    for (std::size_t i = range.begin; i < range.end; i += height) {
+      const Range block{i, std::min(i + height, range.end)};
+      scores_of(matrix, block, v, scores);
+      for (std::size_t k = block.begin; k < block.end; ++k) {
+        scores[k] = h[k] * (scores[k] + shift);
+        total += scores[k];
+      }
+      combine_rows(matrix, block, scores, sums.of(part));
+    }
+    totals[part] = total;
+  });
+  sums.add_up();
+  double total = 0.0;
+  for (const double part : totals) total += part;
+  return total;
+}
+
+template double dense_curvature_product(const DenseMatrix<float>&, std::span<const double>, double,
+                                        std::span<const double>, std::span<double>);
+template double dense_curvature_product(const DenseMatrix<double>&, std::span<const double>, double,
+                                        std::span<const double>, std::span<double>);
+
+}  // namespace minimand

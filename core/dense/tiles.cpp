@@ -1,0 +1,109 @@
+#include "dense/tiles.hpp"
+
+#include "lanes.hpp"
+
+namespace minimand {
+namespace {
+
+/// Four lines at a time share each load of x.
+template <class Scalar>
+MINIMAND_INLINE void line_dots(const DenseMatrix<Scalar>& matrix, Tile tile,
+                               std::span<const double> x, std::span<double> out) {
+  const std::size_t n = tile.positions.end - tile.positions.begin;
+  const std::size_t stride = matrix.stride;
+  const Scalar* base = matrix.values.data() + tile.positions.begin;
+  const double* from = x.data() + tile.positions.begin;
+  double* to = out.data();
+  std::size_t l = tile.lines.begin;
+  for (; l + 4 <= tile.lines.end; l += 4) {
+    const Scalar* line0 = base + l * stride;
+    const Scalar* line1 = line0 + stride;
+    const Scalar* line2 = line1 + stride;
+    const Scalar* line3 = line2 + stride;
+    Lanes sum0 = {}, sum1 = {}, sum2 = {}, sum3 = {};
+    Lanes more0 = {}, more1 = {}, more2 = {}, more3 = {};
+    std::size_t p = 0;
+    for (; p + 2 * kLanes <= n; p += 2 * kLanes) {
+      const Lanes here = load_lanes(from + p);
+      const Lanes next = load_lanes(from + p + kLanes);
+      sum0 += load_lanes(line0 + p) * here;
+      sum1 += load_lanes(line1 + p) * here;
+      sum2 += load_lanes(line2 + p) * here;
+      sum3 += load_lanes(line3 + p) * here;
+      more0 += load_lanes(line0 + p + kLanes) * next;
+      more1 += load_lanes(line1 + p + kLanes) * next;
+      more2 += load_lanes(line2 + p + kLanes) * next;
+      more3 += load_lanes(line3 + p + kLanes) * next;
+    }
+    if (p + kLanes <= n) {
+      const Lanes here = load_lanes(from + p);
+      sum0 += load_lanes(line0 + p) * here;
+      sum1 += load_lanes(line1 + p) * here;
+      sum2 += load_lanes(line2 + p) * here;
+      sum3 += load_lanes(line3 + p) * here;
+      p += kLanes;
+    }
+    double tail0 = 0.0, tail1 = 0.0, tail2 = 0.0, tail3 = 0.0;
+    for (; p < n; ++p) {
+      tail0 += static_cast<double>(line0[p]) * from[p];
+      tail1 += static_cast<double>(line1[p]) * from[p];
+      tail2 += static_cast<double>(line2[p]) * from[p];
+      tail3 += static_cast<double>(line3[p]) * from[p];
+    }
+    to[l] += sum_lanes(sum0 + more0) + tail0;
+    to[l + 1] += sum_lanes(sum1 + more1) + tail1;
+    to[l + 2] += sum_lanes(sum2 + more2) + tail2;
+    to[l + 3] += sum_lanes(sum3 + more3) + tail3;
+  }
+  for (; l < tile.lines.end; ++l) to[l] += dot(base + l * stride, from, n);
+}
+
+/// Four lines at a time share each load and store of out.
+template <class Scalar>
+MINIMAND_INLINE void line_sums(const DenseMatrix<Scalar>& matrix, Tile tile,
+                               std::span<const double> x, std::span<double> out) {
+  const std::size_t n = tile.positions.end - tile.positions.begin;
+  const std::size_t stride = matrix.stride;
+  const Scalar* base = matrix.values.data() + tile.positions.begin;
+  const double* weight = x.data();
+  double* to = out.data() + tile.positions.begin;
+  std::size_t l = tile.lines.begin;
+  for (; l + 4 <= tile.lines.end; l += 4) {
+    const Scalar* line0 = base + l * stride;
+    const Scalar* line1 = line0 + stride;
+    const Scalar* line2 = line1 + stride;
+    const Scalar* line3 = line2 + stride;
+    const double w0 = weight[l], w1 = weight[l + 1], w2 = weight[l + 2], w3 = weight[l + 3];
+    std::size_t p = 0;
+    for (; p + kLanes <= n; p += kLanes) {
+      const Lanes left = w0 * load_lanes(line0 + p) + w1 * load_lanes(line1 + p);
+      const Lanes right = w2 * load_lanes(line2 + p) + w3 * load_lanes(line3 + p);
+      store_lanes(to + p, load_lanes(to + p) + (left + right));
+    }
+    for (; p < n; ++p) {
+      const double left = w0 * static_cast<double>(line0[p]) + w1 * static_cast<double>(line1[p]);
+      const double right = w2 * static_cast<double>(line2[p]) + w3 * static_cast<double>(line3[p]);
+      to[p] += left + right;
+    }
+  }
+  for (; l < tile.lines.end; ++l) {
+    const Scalar* line = base + l * stride;
+    for (std::size_t p = 0; p < n; ++p) to[p] += weight[l] * static_cast<double>(line[p]);
+  }
+}
+
+}  // namespace
+
+#define MINIMAND_KERNELS(Scalar)                                                         \
+  MINIMAND_CLONES void add_line_dots(const DenseMatrix<Scalar>& matrix, Tile tile,       \
+                                     std::span<const double> x, std::span<double> out) { \
+    line_dots(matrix, tile, x, out);                                                     \
+  }                                                                                      \
+  MINIMAND_CLONES void add_line_sums(const DenseMatrix<Scalar>& matrix, Tile tile,       \
+                                     std::span<const double> x, std::span<double> out) { \
+    line_sums(matrix, tile, x, out);                                                     \
+  }
+MINIMAND_KERNELS(float)
+MINIMAND_KERNELS(double)
+
+}  // namespace minimand

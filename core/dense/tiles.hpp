@@ -1,0 +1,22 @@
+#pragma once
+
+#include "dense/matrix.hpp"
+
+namespace minimand {
+
+// Each of these is resolved at load to the clone for this processor. All arguments are whole
+// vectors; the tile says which part of them is touched.
+
+/// out[l] += line_l . x over the tile's positions.
+void add_line_dots(const DenseMatrix<float>& matrix, Tile tile, std::span<const double> x,
+                   std::span<double> out);
+void add_line_dots(const DenseMatrix<double>& matrix, Tile tile, std::span<const double> x,
+                   std::span<double> out);
+
+/// out[p] += sum_l x[l] line_l[p] over the tile's lines.
+void add_line_sums(const DenseMatrix<float>& matrix, Tile tile, std::span<const double> x,
+                   std::span<double> out);
+void add_line_sums(const DenseMatrix<double>& matrix, Tile tile, std::span<const double> x,
+                   std::span<double> out);
+
+}  // namespace minimand

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "descent/sweeps.hpp"
+#include "lanes.hpp"
+
+namespace minimand {
+
+struct ColumnsReport {
+  double shift;
+  SweepReport sweeps;
+};
+
+/// The free constant b of a quadratic sum_i q_i t_i + h_i/2 t_i^2, t = Xd + b, minimised out.
+///
+/// Its minimiser is b = -Q/H with Q = sum q, H = sum h; carrying Q along makes the elimination cost
+/// O(1) per coordinate. When b is absent, Q/H is held at zero.
+class Centring {
+ public:
+  Centring(bool wanted, std::span<const double> h, std::span<const double> q) {
+    weight_total_ = sum(h.data(), h.size());
+    present_ = wanted && weight_total_ > 0.0;
+    if (present_) gradient_total_ = sum(q.data(), q.size());
+  }
+
+  MINIMAND_INLINE bool present() const { return present_; }
+  MINIMAND_INLINE double weight_total() const { return weight_total_; }
+  MINIMAND_INLINE double shift() const { return shift_; }
+
+  /// Minus the part of b that q does not contain yet.
+  MINIMAND_INLINE double offset() const { return present_ ? gradient_total_ / weight_total_ : 0.0; }
+
+  /// A column whose weighted sum is `weighted_sum` moved by delta.
+  MINIMAND_INLINE void moved(double weighted_sum, double delta) {
+    gradient_total_ += weighted_sum * delta;
+  }
+
+  /// Puts b into q, for O(rows). Q is summed afresh: the running one has drifted.
+  template <class Rows>
+  MINIMAND_INLINE void recentre(Rows& rows) {
+    if (!present_) return;
+    const double more = -rows.gradient_total() / weight_total_;
+    rows.add_constant(more);
+    shift_ += more;
+    gradient_total_ = 0.0;
+  }
+
+ private:
+  bool present_ = false;
+  double weight_total_ = 0.0;
+  double gradient_total_ = 0.0;
+  double shift_ = 0.0;
+};
+
+/// The centred second moment of a column, zero for one that is constant up to rounding: its
+/// gradient is rounding error, and dividing that by a curvature of rounding error would step far.
+MINIMAND_INLINE double centred_curvature(double raw, double centred) {
+  constexpr double kRoundingError = 1e-26;
+  return centred > kRoundingError * raw ? centred : 0.0;
+}
+
+/// Whether all weights are the same number, as they are for a least-squares loss.
+inline bool is_uniform(std::span<const double> h) {
+  for (const double weight : h) {
+    if (weight != h.front()) return false;
+  }
+  return true;
+}
+
+}  // namespace minimand

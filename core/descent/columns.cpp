@@ -1,0 +1,207 @@
+#include "descent/columns.hpp"
+
+#include <vector>
+
+#include "lanes.hpp"
+#include "sparse/entries.hpp"
+
+namespace minimand {
+namespace {
+
+/// What a step needs to know of one column.
+template <class Scalar, class Index>
+struct Column {
+  std::span<const Scalar> values;
+  std::span<const Index> indices;
+  double weighted_sum;  // sum_i h_i x_i, zero when not centring
+  double curvature;     // sum_i h_i (x_i - mean)^2
+};
+
+/// Weights that are all equal multiply the step instead of every entry.
+struct UniformRows {
+  double weight;
+  std::span<double> q;
+
+  MINIMAND_INLINE double weight_of(std::size_t) const { return weight; }
+
+  double gradient_total() const { return sum(q.data(), q.size()); }
+
+  void add_constant(double constant) {
+    for (double& value : q) value += weight * constant;
+  }
+
+  template <class Scalar, class Index>
+  MINIMAND_INLINE double dot(const Column<Scalar, Index>& column) const {
+    return sparse_dot<Scalar, Index>(column.values, column.indices, q);
+  }
+
+  template <class Scalar, class Index>
+  MINIMAND_INLINE void add(const Column<Scalar, Index>& column, double delta) {
+    sparse_axpy(delta * weight, column.values, column.indices, q);
+  }
+};
+
+/// q and h of a row lie side by side: a column's entries are scattered over the rows, and reading
+/// q already brings the h that the update needs.
+struct WeightedRows {
+  struct Row {
+    double q;
+    double h;
+  };
+  std::vector<Row> rows;
+
+  WeightedRows(std::span<const double> q, std::span<const double> h) : rows(q.size()) {
+    for (std::size_t i = 0; i < q.size(); ++i) rows[i] = {q[i], h[i]};
+  }
+
+  MINIMAND_INLINE double weight_of(std::size_t i) const { return rows.data()[i].h; }
+
+  double gradient_total() const {
+    double total = 0.0;
+    for (const Row& row : rows) total += row.q;
+    return total;
+  }
+
+  void add_constant(double constant) {
+    for (Row& row : rows) row.q += row.h * constant;
+  }
+
+  template <class Scalar, class Index>
+  MINIMAND_INLINE double dot(const Column<Scalar, Index>& column) const {
+    const Scalar* value = column.values.data();
+    const Index* index = column.indices.data();
+    const Row* row = rows.data();
+    const std::size_t n = column.values.size();
+    double sum0 = 0.0, sum1 = 0.0, sum2 = 0.0, sum3 = 0.0;
+    std::size_t k = 0;
+    for (; k + 4 <= n; k += 4) {
+      sum0 += static_cast<double>(value[k]) * row[index[k]].q;
+      sum1 += static_cast<double>(value[k + 1]) * row[index[k + 1]].q;
+      sum2 += static_cast<double>(value[k + 2]) * row[index[k + 2]].q;
+      sum3 += static_cast<double>(value[k + 3]) * row[index[k + 3]].q;
+    }
+    for (; k < n; ++k) sum0 += static_cast<double>(value[k]) * row[index[k]].q;
+    return (sum0 + sum1) + (sum2 + sum3);
+  }
+
+  template <class Scalar, class Index>
+  MINIMAND_INLINE void add(const Column<Scalar, Index>& column, double delta) {
+    const Scalar* value = column.values.data();
+    const Index* index = column.indices.data();
+    Row* row = rows.data();
+    const std::size_t n = column.values.size();
+    for (std::size_t k = 0; k < n; ++k) {
+      Row& own = row[index[k]];
+      own.q += (delta * static_cast<double>(value[k])) * own.h;
+    }
+  }
+};
+
+/// Fills in the weighted sum and the curvature of a column.
+template <class Scalar, class Index, class Rows>
+void describe(Column<Scalar, Index>& column, const Rows& rows, const Centring& centring) {
+  const std::size_t n = column.values.size();
+  // Even and odd entries have their own sums, to halve the wait for each addition.
+  double sums[2] = {}, weights[2] = {}, squares[2] = {};
+  for (std::size_t k = 0; k < n; ++k) {
+    const double weight = rows.weight_of(static_cast<std::size_t>(column.indices[k]));
+    const double value = static_cast<double>(column.values[k]);
+    weights[k % 2] += weight;
+    sums[k % 2] += weight * value;
+    squares[k % 2] += weight * value * value;
+  }
+  column.curvature = squares[0] + squares[1];
+  column.weighted_sum = 0.0;
+  if (centring.present()) {
+    // The centred moment directly: the difference of the raw one and sum^2/H would cancel.
+    column.weighted_sum = sums[0] + sums[1];
+    const double mean = column.weighted_sum / centring.weight_total();
+    const double rest = std::max(0.0, centring.weight_total() - (weights[0] + weights[1]));
+    double centred_squares[2] = {rest * mean * mean, 0.0};
+    for (std::size_t k = 0; k < n; ++k) {
+      const double weight = rows.weight_of(static_cast<std::size_t>(column.indices[k]));
+      const double centred = static_cast<double>(column.values[k]) - mean;
+      centred_squares[k % 2] += weight * centred * centred;
+    }
+    column.curvature = centred_curvature(column.curvature, centred_squares[0] + centred_squares[1]);
+  }
+}
+
+template <class Scalar, class Index, class Rows>
+struct ColumnDescent {
+  std::span<const Column<Scalar, Index>> columns;
+  Rows& rows;
+  std::span<double> w;
+  Penalties penalties;
+  Centring& centring;
+  bool recentre_often;
+
+  MINIMAND_INLINE void begin_full_sweep() {
+    if (recentre_often) centring.recentre(rows);
+  }
+
+  MINIMAND_INLINE double step(std::size_t j) {
+    const Column<Scalar, Index>& column = columns[j];
+    const double gradient = rows.dot(column) - column.weighted_sum * centring.offset();
+    const double moved =
+        coordinate_minimiser(w[j], gradient, column.curvature, penalties.l1[j], penalties.l2[j]);
+    const double delta = moved - w[j];
+    if (delta == 0.0) return 0.0;
+    w[j] = moved;
+    rows.add(column, delta);
+    centring.moved(column.weighted_sum, delta);
+    return 0.5 * (column.curvature + penalties.l2[j]) * delta * delta;
+  }
+};
+
+template <class Scalar, class Index, class Rows>
+SweepReport descend(std::span<Column<Scalar, Index>> columns, Rows& rows, std::size_t row_count,
+                    std::span<double> w, Penalties penalties, Centring& centring, StopRule stop) {
+  std::size_t stored = 0;
+  for (const auto& column : columns) stored += column.values.size();
+  parallel_ranges(columns.size(), 4 * stored, [&](Range range, std::size_t) {
+    for (std::size_t j = range.begin; j < range.end; ++j) describe(columns[j], rows, centring);
+  });
+  std::vector<std::size_t> active(w.size());
+  // Columns with large means give q a large constant part, whose rounding errors would drown the
+  // gradient. Only columns with many entries can, and then a pass over the rows costs little.
+  const bool recentre_often = stored >= 4 * row_count;
+  ColumnDescent<Scalar, Index, Rows> descent{columns, rows, w, penalties, centring, recentre_often};
+  const SweepReport report = sweep_until_settled(descent, w, active, stop);
+  centring.recentre(rows);
+  return report;
+}
+
+}  // namespace
+
+template <class Scalar, class Index>
+ColumnsReport descend_columns(const Compressed<Scalar, Index>& matrix,
+                              std::span<const std::int64_t> chosen, std::span<const double> h,
+                              std::span<double> q, std::span<double> w, Penalties penalties,
+                              bool centre, StopRule stop) {
+  Centring centring(centre, h, q);
+  std::vector<Column<Scalar, Index>> columns;
+  columns.reserve(chosen.size());
+  for (const std::int64_t index : chosen) {
+    const auto major = static_cast<std::size_t>(index);
+    columns.push_back({matrix.values_of(major), matrix.indices_of(major), 0.0, 0.0});
+  }
+  SweepReport report;
+  if (is_uniform(h)) {
+    UniformRows rows{h.empty() ? 0.0 : h.front(), q};
+    report = descend(std::span(columns), rows, h.size(), w, penalties, centring, stop);
+  } else {
+    WeightedRows rows(q, h);
+    report = descend(std::span(columns), rows, h.size(), w, penalties, centring, stop);
+    for (std::size_t i = 0; i < q.size(); ++i) q[i] = rows.rows[i].q;
+  }
+  return {centring.shift(), report};
+}
+
+#define MINIMAND_INSTANTIATE(Scalar, Index)                                                     \
+  template ColumnsReport descend_columns(                                                       \
+      const Compressed<Scalar, Index>&, std::span<const std::int64_t>, std::span<const double>, \
+      std::span<double>, std::span<double>, Penalties, bool, StopRule);
+MINIMAND_FOR_EACH_COMPRESSED(MINIMAND_INSTANTIATE)
+
+}  // namespace minimand

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "targets.hpp"
+
+namespace minimand {
+
+struct SweepReport {
+  std::int64_t epochs;
+  double decrease;
+};
+
+/// The l1 and l2 weights of each coordinate.
+struct Penalties {
+  std::span<const double> l1;
+  std::span<const double> l2;
+};
+
+struct StopRule {
+  std::int64_t max_epochs;
+  double tolerance;
+};
+
+/// The exact minimiser over t of gradient (t - w) + curvature/2 (t - w)^2 + l1 |t| + l2/2 t^2.
+MINIMAND_INLINE double coordinate_minimiser(double w, double gradient, double curvature, double l1,
+                                            double l2) {
+  const double total = curvature + l2;
+  // A constant direction: any penalty sends it to zero, otherwise its value does not matter.
+  if (!(total > 0.0)) return l1 > 0.0 ? 0.0 : w;
+  const double u = curvature * w - gradient;
+  if (u > l1) return (u - l1) / total;
+  if (u < -l1) return (u + l1) / total;
+  return 0.0;
+}
+
+/// Sweeps until a full sweep decreases the objective by no more than the tolerance.
+///
+/// After each full sweep, sweeps over the nonzero coordinates alone until they gain little more.
+/// descent.begin_full_sweep() may tidy up, descent.step(j) minimises over coordinate j and returns
+/// its decrease; `active` is scratch space for as many coordinates as w has. Also stops when the
+/// decrease is NaN.
+template <class Descent>
+MINIMAND_INLINE SweepReport sweep_until_settled(Descent& descent, std::span<const double> w,
+                                                std::span<std::size_t> active, StopRule stop) {
+  // An inner decrease this much smaller than the full sweep's says: look at the zeros again.
+  constexpr double kInnerReduction = 1e-2;
+  const std::size_t n = w.size();
+  const double* values = w.data();
+  std::size_t* chosen = active.data();
+  SweepReport report{0, std::numeric_limits<double>::infinity()};
+  while (report.epochs < stop.max_epochs) {
+    descent.begin_full_sweep();
+    double decrease = 0.0;
+    for (std::size_t j = 0; j < n; ++j) decrease += descent.step(j);
+    ++report.epochs;
+    report.decrease = decrease;
+    if (!(decrease > stop.tolerance)) break;
+
+    std::size_t count = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      if (values[j] != 0.0) chosen[count++] = j;
+    }
+    const double reduced = kInnerReduction * decrease;
+    const double enough = reduced > stop.tolerance ? reduced : stop.tolerance;
+    while (report.epochs < stop.max_epochs) {
+      double inner = 0.0;
+      for (std::size_t k = 0; k < count; ++k) inner += descent.step(chosen[k]);
+      ++report.epochs;
+      if (!(inner > enough)) break;
+    }
+  }
+  return report;
+}
+
+}  // namespace minimand

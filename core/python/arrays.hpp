@@ -1,0 +1,249 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "dense/matrix.hpp"
+#include "python/blocks.hpp"
+#include "sparse/compressed.hpp"
+
+// The edge between NumPy and the kernels: arrays come in without a copy, are checked here, and
+// continue as spans. A wrong type is a TypeError, a wrong shape or layout a ValueError.
+namespace minimand::python {
+
+namespace nb = nanobind;
+
+/// Any array, read only; its type is checked here rather than by nanobind, which would try to copy.
+using Array = nb::ndarray<nb::ro, nb::device::cpu>;
+/// An array to be changed in place.
+using MutableArray = nb::ndarray<nb::device::cpu>;
+/// A new array that owns its memory.
+using Result = nb::ndarray<nb::numpy, double>;
+
+[[noreturn]] inline void type_problem(const std::string& message) {
+  throw nb::type_error(message.c_str());
+}
+
+[[noreturn]] inline void value_problem(const std::string& message) {
+  throw nb::value_error(message.c_str());
+}
+
+template <class Element>
+std::string type_name() {
+  if constexpr (std::is_same_v<Element, float>) return "float32";
+  if constexpr (std::is_same_v<Element, double>) return "float64";
+  if constexpr (std::is_same_v<Element, std::int32_t>) return "int32";
+  if constexpr (std::is_same_v<Element, std::int64_t>) return "int64";
+}
+
+template <class Element, class AnyArray>
+bool holds(const AnyArray& array) {
+  return array.dtype() == nb::dtype<Element>();
+}
+
+template <class AnyArray>
+bool is_c_contiguous(const AnyArray& array) {
+  std::int64_t expected = 1;
+  for (std::size_t axis = array.ndim(); axis-- > 0;) {
+    const auto extent = static_cast<std::int64_t>(array.shape(axis));
+    if (extent > 1 && array.stride(axis) != expected) return array.size() == 0;
+    expected *= extent;
+  }
+  return true;
+}
+
+template <class Element, class AnyArray>
+void check_elements(const AnyArray& array, const char* name) {
+  if (!holds<Element>(array)) {
+    type_problem(std::string(name) + " must be " + type_name<Element>());
+  }
+  if (!is_c_contiguous(array)) value_problem(std::string(name) + " must be C-contiguous");
+}
+
+inline void check_size(std::size_t size, std::size_t expected, const char* name) {
+  if (size != expected) {
+    value_problem(std::string(name) + " must have length " + std::to_string(expected) + ", got " +
+                  std::to_string(size));
+  }
+}
+
+/// A one-dimensional contiguous array.
+template <class Element>
+std::span<const Element> vector(const Array& array, const char* name) {
+  check_elements<Element>(array, name);
+  if (array.ndim() != 1) value_problem(std::string(name) + " must be one-dimensional");
+  return {static_cast<const Element*>(array.data()), array.size()};
+}
+
+template <class Element>
+std::span<const Element> vector(const Array& array, const char* name, std::size_t size) {
+  const auto result = vector<Element>(array, name);
+  check_size(result.size(), size, name);
+  return result;
+}
+
+inline std::span<double> mutable_vector(const MutableArray& array, const char* name,
+                                        std::size_t size) {
+  check_elements<double>(array, name);
+  if (array.ndim() != 1) value_problem(std::string(name) + " must be one-dimensional");
+  check_size(array.size(), size, name);
+  return {static_cast<double*>(array.data()), array.size()};
+}
+
+/// One vector, or several of them interleaved as the columns of a C-contiguous matrix.
+struct Vectors {
+  std::span<const double> values;
+  std::size_t rows;
+  std::size_t width;
+  bool flat;
+
+  /// The shape of a result with the same columns and another number of rows.
+  std::vector<std::size_t> shape(std::size_t result_rows) const {
+    return flat ? std::vector{result_rows} : std::vector{result_rows, width};
+  }
+};
+
+inline Vectors vectors(const Array& array, const char* name) {
+  check_elements<double>(array, name);
+  if (array.ndim() != 1 && array.ndim() != 2) {
+    value_problem(std::string(name) + " must have one or two dimensions");
+  }
+  const bool flat = array.ndim() == 1;
+  return {{static_cast<const double*>(array.data()), array.size()},
+          array.shape(0),
+          flat ? 1 : array.shape(1),
+          flat};
+}
+
+inline Vectors vectors(const Array& array, const char* name, std::size_t rows) {
+  const Vectors result = vectors(array, name);
+  check_size(result.rows, rows, name);
+  return result;
+}
+
+/// A non-negative count given from Python.
+inline std::size_t count(std::int64_t number, const char* name) {
+  if (number < 0) value_problem(std::string(name) + " must not be negative");
+  return static_cast<std::size_t>(number);
+}
+
+/// Memory for a result, filled without the interpreter and handed over at the end.
+class Fresh {
+ public:
+  explicit Fresh(std::vector<std::size_t> shape) : shape_(std::move(shape)) {
+    for (const std::size_t extent : shape_) size_ *= extent;
+    block_ = acquire_block(size_);
+  }
+
+  std::span<double> values() { return {block_.memory.get(), size_}; }
+
+  Result hand_over() {
+    auto block = std::make_unique<Block>(std::move(block_));
+    double* const memory = block->memory.get();
+    const nb::capsule owner(block.get(), [](void* p) noexcept {
+      const std::unique_ptr<Block> returned(static_cast<Block*>(p));
+      release_block(std::move(*returned));
+    });
+    block.release();
+    return Result(memory, shape_.size(), shape_.data(), owner);
+  }
+
+ private:
+  std::vector<std::size_t> shape_;
+  std::size_t size_ = 1;
+  Block block_;
+};
+
+/// Runs a kernel with the interpreter free for other threads.
+template <class Kernel>
+decltype(auto) without_gil(const Kernel& kernel) {
+  const nb::gil_scoped_release released;
+  return kernel();
+}
+
+template <class Scalar, class Index>
+Compressed<Scalar, Index> compressed(const Array& indptr, const Array& indices, const Array& data) {
+  Compressed<Scalar, Index> result{vector<Index>(indptr, "indptr"),
+                                   vector<Index>(indices, "indices"), vector<Scalar>(data, "data")};
+  if (result.indptr.empty()) value_problem("indptr must not be empty");
+  check_size(result.indices.size(), result.values.size(), "indices");
+  const auto first = static_cast<std::int64_t>(result.indptr.front());
+  const auto last = static_cast<std::int64_t>(result.indptr.back());
+  if (first < 0 || last < first || last > static_cast<std::int64_t>(result.values.size())) {
+    value_problem("indptr points outside of data");
+  }
+  return result;
+}
+
+/// Calls f with the compressed matrix of whichever types the three arrays hold.
+template <class Function>
+decltype(auto) with_compressed(const Array& indptr, const Array& indices, const Array& data,
+                               const Function& f) {
+  const bool single = holds<float>(data);
+  if (!single && !holds<double>(data)) type_problem("data must be float32 or float64");
+  const bool narrow = holds<std::int32_t>(indptr);
+  if (!narrow && !holds<std::int64_t>(indptr)) type_problem("indptr must be int32 or int64");
+  if (single && narrow) return f(compressed<float, std::int32_t>(indptr, indices, data));
+  if (single) return f(compressed<float, std::int64_t>(indptr, indices, data));
+  if (narrow) return f(compressed<double, std::int32_t>(indptr, indices, data));
+  return f(compressed<double, std::int64_t>(indptr, indices, data));
+}
+
+template <class Scalar>
+DenseMatrix<Scalar> dense(const Array& array) {
+  const std::size_t rows = array.shape(0);
+  const std::size_t columns = array.shape(1);
+  const Scalar* const data = static_cast<const Scalar*>(array.data());
+  const auto spanned = [](std::size_t lines, std::size_t length, std::size_t stride) {
+    return lines == 0 || length == 0 ? 0 : (lines - 1) * stride + length;
+  };
+  // A line must be contiguous; lines may lie apart, as in a slice of a larger matrix. The stride
+  // of an axis of length one means nothing.
+  const auto usable = [](std::int64_t along, std::size_t length, std::int64_t across,
+                         std::size_t lines) {
+    const bool contiguous = length <= 1 || along == 1;
+    return contiguous && (lines <= 1 || across >= static_cast<std::int64_t>(length));
+  };
+  const bool empty = array.size() == 0;
+  if (empty || usable(array.stride(1), columns, array.stride(0), rows)) {
+    const auto stride = empty || rows <= 1 ? columns : static_cast<std::size_t>(array.stride(0));
+    return {{data, spanned(rows, columns, stride)}, rows, columns, stride, true};
+  }
+  if (usable(array.stride(0), rows, array.stride(1), columns)) {
+    const auto stride = columns <= 1 ? rows : static_cast<std::size_t>(array.stride(1));
+    return {{data, spanned(columns, rows, stride)}, columns, rows, stride, false};
+  }
+  value_problem("X must have contiguous rows or contiguous columns");
+}
+
+/// The same matrix with its columns as lines, which a matrix of one row or one column also has.
+template <class Scalar>
+DenseMatrix<Scalar> by_columns(const DenseMatrix<Scalar>& matrix) {
+  if (!matrix.by_rows) return matrix;
+  if (matrix.lines > 1 && matrix.length > 1) value_problem("X must have contiguous columns");
+  if (matrix.length == 1 && matrix.lines > 1 && matrix.stride != 1) {
+    value_problem("X must have contiguous columns");
+  }
+  return {matrix.values, matrix.length, matrix.lines, matrix.lines, false};
+}
+
+/// Calls f with the dense matrix of whichever type the array holds.
+template <class Function>
+decltype(auto) with_dense(const Array& array, const Function& f) {
+  const bool single = holds<float>(array);
+  if (!single && !holds<double>(array)) type_problem("X must be float32 or float64");
+  if (array.ndim() != 2) value_problem("X must be two-dimensional");
+  if (single) return f(dense<float>(array));
+  return f(dense<double>(array));
+}
+
+}  // namespace minimand::python

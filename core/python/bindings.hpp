@@ -1,0 +1,12 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace minimand::python {
+
+void bind_sparse(nanobind::module_& m);
+void bind_dense(nanobind::module_& m);
+void bind_descent(nanobind::module_& m);
+void bind_scalar(nanobind::module_& m);
+
+}  // namespace minimand::python

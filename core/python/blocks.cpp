@@ -1,0 +1,64 @@
+#include "python/blocks.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+namespace minimand::python {
+namespace {
+
+constexpr std::size_t kWorthKeeping = std::size_t{1} << 13;  // doubles; malloc is fine below
+constexpr std::size_t kMostIdle = std::size_t{1} << 23;      // doubles, 64 MB
+
+struct Idle {
+  std::mutex mutex;
+  std::deque<Block> blocks;  // oldest first
+  std::size_t total = 0;
+};
+
+/// Never destroyed: arrays may outlive every static object.
+Idle& idle() {
+  static Idle* const instance = new Idle;
+  return *instance;
+}
+
+}  // namespace
+
+Block acquire_block(std::size_t size) {
+  if (size >= kWorthKeeping) {
+    Idle& store = idle();
+    const std::lock_guard lock(store.mutex);
+    const auto fits = [size](const Block& block) {
+      return block.capacity >= size && block.capacity <= size + size / 4;
+    };
+    // The most recently released is the likeliest to be in the cache still.
+    const auto found = std::find_if(store.blocks.rbegin(), store.blocks.rend(), fits);
+    if (found != store.blocks.rend()) {
+      Block block = std::move(*found);
+      store.total -= block.capacity;
+      store.blocks.erase(std::next(found).base());
+      return block;
+    }
+  }
+  return {std::make_unique_for_overwrite<double[]>(std::max<std::size_t>(1, size)), size};
+}
+
+void release_block(Block block) noexcept {
+  if (block.capacity < kWorthKeeping || block.capacity > kMostIdle) return;
+  Idle& store = idle();
+  const std::lock_guard lock(store.mutex);
+  while (store.total + block.capacity > kMostIdle) {
+    store.total -= store.blocks.front().capacity;
+    store.blocks.pop_front();
+  }
+  try {
+    const std::size_t capacity = block.capacity;
+    store.blocks.push_back(std::move(block));
+    store.total += capacity;
+  } catch (...) {
+    // No room to remember it: the block is simply freed.
+  }
+}
+
+}  // namespace minimand::python

@@ -1,0 +1,54 @@
+#include "python/arrays.hpp"
+#include "python/bindings.hpp"
+#include "scalar/functions.hpp"
+
+namespace minimand::python {
+namespace {
+
+Result exp(const Array& x) {
+  const auto from = vector<double>(x, "x");
+  Fresh result({from.size()});
+  without_gil([&] { exponentials(from, result.values()); });
+  return result.hand_over();
+}
+
+Result log1p(const Array& x) {
+  const auto from = vector<double>(x, "x");
+  Fresh result({from.size()});
+  without_gil([&] { logs_one_plus(from, result.values()); });
+  return result.hand_over();
+}
+
+std::tuple<Result, Result, Result> logistic_terms(const Array& z, const Array& y) {
+  const auto scores = vector<double>(z, "z");
+  const auto labels = vector<double>(y, "y", scores.size());
+  Fresh value({scores.size()}), gradient({scores.size()}), curvature({scores.size()});
+  without_gil([&] {
+    minimand::logistic_terms(scores, labels, value.values(), gradient.values(), curvature.values());
+  });
+  return {value.hand_over(), gradient.hand_over(), curvature.hand_over()};
+}
+
+std::pair<Result, Result> logistic_derivatives(const Array& z, const Array& y) {
+  const auto scores = vector<double>(z, "z");
+  const auto labels = vector<double>(y, "y", scores.size());
+  Fresh gradient({scores.size()}), curvature({scores.size()});
+  without_gil([&] {
+    minimand::logistic_derivatives(scores, labels, gradient.values(), curvature.values());
+  });
+  return {gradient.hand_over(), curvature.hand_over()};
+}
+
+}  // namespace
+
+void bind_scalar(nb::module_& m) {
+  using nb::arg;
+  m.def("exp", &exp, arg("x"), "Elementwise exponential.");
+  m.def("log1p", &log1p, arg("x"), "Elementwise log(1 + x).");
+  m.def("logistic_terms", &logistic_terms, arg("z"), arg("y"),
+        "(value, gradient, curvature) of log(1 + exp(-y z)), y = +-1.");
+  m.def("logistic_derivatives", &logistic_derivatives, arg("z"), arg("y"),
+        "(gradient, curvature) of log(1 + exp(-y z)), y = +-1.");
+}
+
+}  // namespace minimand::python

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "lanes.hpp"
+
+namespace minimand {
+
+/// e^x within one unit in the last place over the whole double range, without a branch.
+///
+/// x = n ln2 + r with |r| <= ln2/2, a Taylor polynomial for e^r, and 2^n in two factors, because
+/// n alone may leave the range of exponents although the result does not.
+MINIMAND_INLINE Lanes exponential(Lanes x) {
+  constexpr double kLog2E = 0x1.71547652b82fep+0;
+  // The high part has enough trailing zeros for n times it to be exact.
+  constexpr double kLn2High = 0x1.62e42feep-1;
+  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+  // Adding this rounds to an integer and leaves that integer in the low bits.
+  constexpr double kRounder = 0x1.8p52;
+  // Beyond these the result is infinite or zero. The comparisons let NaN through.
+  x = select(x > 710.0, same_lanes(710.0), x);
+  x = select(x < -746.0, same_lanes(-746.0), x);
+
+  const Lanes rounded = x * kLog2E + kRounder;
+  const Lanes n = rounded - kRounder;
+  const Lanes r = (x - n * kLn2High) - n * kLn2Low;
+
+  // The polynomial is a tree rather than Horner's chain, whose latency would bound the speed.
+  const Lanes r2 = r * r;
+  const Lanes r4 = r2 * r2;
+  const Lanes p23 = 1.0 / 2.0 + r * (1.0 / 6.0);
+  const Lanes p45 = 1.0 / 24.0 + r * (1.0 / 120.0);
+  const Lanes p67 = 1.0 / 720.0 + r * (1.0 / 5040.0);
+  const Lanes p89 = 1.0 / 40320.0 + r * (1.0 / 362880.0);
+  const Lanes p1011 = 1.0 / 3628800.0 + r * (1.0 / 39916800.0);
+  const Lanes p1213 = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0);
+  const Lanes high = (p67 + r2 * p89) + r4 * (p1011 + r2 * p1213);
+  const Lanes p = (p23 + r2 * p45) + r4 * high;
+  const Lanes power = 1.0 + (r + r2 * p);
+
+  constexpr std::uint64_t kBias = std::uint64_t{1023} << 52;
+  const LaneBits whole = bits_of(rounded);
+  const LaneBits half = bits_of(n * 0.5 + kRounder);
+  const Lanes scale = lanes_of((half << 52) + kBias);
+  const Lanes other_scale = lanes_of(((whole - half) << 52) + kBias);
+  return (power * scale) * other_scale;
+}
+
+}  // namespace minimand

@@ -1,0 +1,117 @@
+#include "scalar/functions.hpp"
+
+#include "parallel.hpp"
+#include "scalar/logistic.hpp"
+
+namespace minimand {
+
+// External linkage: the loader resolves these names to the clone for this processor.
+void exponential_range(std::span<const double> x, std::span<double> result);
+void log_one_plus_range(std::span<const double> x, std::span<double> result);
+void logistic_terms_range(std::span<const double> z, std::span<const double> y,
+                          std::span<double> value, std::span<double> gradient,
+                          std::span<double> curvature);
+void logistic_derivatives_range(std::span<const double> z, std::span<const double> y,
+                                std::span<double> gradient, std::span<double> curvature);
+
+MINIMAND_CLONES void exponential_range(std::span<const double> x, std::span<double> result) {
+  const double* from = x.data();
+  double* to = result.data();
+  const std::size_t n = x.size();
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store_lanes(to + i, exponential(load_lanes(from + i)));
+  store_some(to + i, exponential(load_some(from + i, n - i)), n - i);
+}
+
+MINIMAND_CLONES void log_one_plus_range(std::span<const double> x, std::span<double> result) {
+  const double* from = x.data();
+  double* to = result.data();
+  const std::size_t n = x.size();
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store_lanes(to + i, log_one_plus(load_lanes(from + i)));
+  store_some(to + i, log_one_plus(load_some(from + i, n - i)), n - i);
+}
+
+MINIMAND_CLONES void logistic_terms_range(std::span<const double> z, std::span<const double> y,
+                                          std::span<double> value, std::span<double> gradient,
+                                          std::span<double> curvature) {
+  const double* score = z.data();
+  const double* label = y.data();
+  double* to_value = value.data();
+  double* to_gradient = gradient.data();
+  double* to_curvature = curvature.data();
+  const std::size_t n = z.size();
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const LogisticPoint point(load_lanes(score + i), load_lanes(label + i));
+    store_lanes(to_value + i, point.value());
+    store_lanes(to_gradient + i, point.gradient());
+    store_lanes(to_curvature + i, point.curvature());
+  }
+  const LogisticPoint point(load_some(score + i, n - i), load_some(label + i, n - i));
+  store_some(to_value + i, point.value(), n - i);
+  store_some(to_gradient + i, point.gradient(), n - i);
+  store_some(to_curvature + i, point.curvature(), n - i);
+}
+
+MINIMAND_CLONES void logistic_derivatives_range(std::span<const double> z,
+                                                std::span<const double> y,
+                                                std::span<double> gradient,
+                                                std::span<double> curvature) {
+  const double* score = z.data();
+  const double* label = y.data();
+  double* to_gradient = gradient.data();
+  double* to_curvature = curvature.data();
+  const std::size_t n = z.size();
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const LogisticPoint point(load_lanes(score + i), load_lanes(label + i));
+    store_lanes(to_gradient + i, point.gradient());
+    store_lanes(to_curvature + i, point.curvature());
+  }
+  const LogisticPoint point(load_some(score + i, n - i), load_some(label + i, n - i));
+  store_some(to_gradient + i, point.gradient(), n - i);
+  store_some(to_curvature + i, point.curvature(), n - i);
+}
+
+namespace {
+
+/// An exponential is worth about this many of the element operations threads are counted in.
+constexpr std::size_t kOperationsPerElement = 8;
+
+template <class Value>
+std::span<Value> part_of(std::span<Value> values, Range range) {
+  return values.subspan(range.begin, range.size());
+}
+
+}  // namespace
+
+void exponentials(std::span<const double> x, std::span<double> result) {
+  parallel_ranges(x.size(), kOperationsPerElement * x.size(), [&](Range range, std::size_t) {
+    exponential_range(part_of(x, range), part_of(result, range));
+  });
+}
+
+void logs_one_plus(std::span<const double> x, std::span<double> result) {
+  parallel_ranges(x.size(), kOperationsPerElement * x.size(), [&](Range range, std::size_t) {
+    log_one_plus_range(part_of(x, range), part_of(result, range));
+  });
+}
+
+void logistic_terms(std::span<const double> z, std::span<const double> y, std::span<double> value,
+                    std::span<double> gradient, std::span<double> curvature) {
+  parallel_ranges(z.size(), kOperationsPerElement * z.size(), [&](Range range, std::size_t) {
+    logistic_terms_range(part_of(z, range), part_of(y, range), part_of(value, range),
+                         part_of(gradient, range), part_of(curvature, range));
+  });
+}
+
+void logistic_derivatives(std::span<const double> z, std::span<const double> y,
+                          std::span<double> gradient, std::span<double> curvature) {
+  parallel_ranges(z.size(), kOperationsPerElement * z.size(), [&](Range range, std::size_t) {
+    logistic_derivatives_range(part_of(z, range), part_of(y, range), part_of(gradient, range),
+                               part_of(curvature, range));
+  });
+}
+
+}  // namespace minimand

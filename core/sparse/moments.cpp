@@ -1,0 +1,57 @@
+#include "sparse/moments.hpp"
+
+namespace minimand {
+
+template <class Scalar, class Index>
+void moments_major(const Compressed<Scalar, Index>& matrix, std::span<const double> h,
+                   std::span<double> first, std::span<double> second) {
+  run_parts(matrix.splits(2 * matrix.stored()), [&](Range majors, std::size_t) {
+    for (std::size_t m = majors.begin; m < majors.end; ++m) {
+      const auto values = matrix.values_of(m);
+      const auto indices = matrix.indices_of(m);
+      double sum = 0.0, sum_of_squares = 0.0;
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        const double value = static_cast<double>(values[k]);
+        const double weighted = h[indices[k]] * value;
+        sum += weighted;
+        sum_of_squares += weighted * value;
+      }
+      first[m] = sum;
+      second[m] = sum_of_squares;
+    }
+  });
+}
+
+template <class Scalar, class Index>
+void moments_minor(const Compressed<Scalar, Index>& matrix, std::span<const double> h,
+                   std::span<double> first, std::span<double> second) {
+  const std::size_t work = 2 * matrix.stored();
+  const auto splits = matrix.splits(work > 2 * first.size() ? work : 0);
+  PrivateSums firsts(first, splits.size() - 1);
+  PrivateSums seconds(second, splits.size() - 1);
+  run_parts(splits, [&](Range majors, std::size_t part) {
+    const std::span<double> own_first = firsts.of(part);
+    const std::span<double> own_second = seconds.of(part);
+    for (std::size_t m = majors.begin; m < majors.end; ++m) {
+      const auto values = matrix.values_of(m);
+      const auto indices = matrix.indices_of(m);
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        const double value = static_cast<double>(values[k]);
+        const double weighted = h[m] * value;
+        own_first[indices[k]] += weighted;
+        own_second[indices[k]] += weighted * value;
+      }
+    }
+  });
+  firsts.add_up();
+  seconds.add_up();
+}
+
+#define MINIMAND_INSTANTIATE(Scalar, Index)                                              \
+  template void moments_major(const Compressed<Scalar, Index>&, std::span<const double>, \
+                              std::span<double>, std::span<double>);                     \
+  template void moments_minor(const Compressed<Scalar, Index>&, std::span<const double>, \
+                              std::span<double>, std::span<double>);
+MINIMAND_FOR_EACH_COMPRESSED(MINIMAND_INSTANTIATE)
+
+}  // namespace minimand

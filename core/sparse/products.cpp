@@ -1,0 +1,114 @@
+#include "sparse/products.hpp"
+
+#include "sparse/entries.hpp"
+
+namespace minimand {
+namespace {
+
+template <class Scalar, class Index>
+void gather_one(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
+                std::span<double> y) {
+  for (std::size_t m = majors.begin; m < majors.end; ++m) {
+    y[m] = sparse_dot(matrix.values_of(m), matrix.indices_of(m), x);
+  }
+}
+
+template <class Scalar, class Index>
+void scatter_one(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
+                 std::span<double> y) {
+  for (std::size_t m = majors.begin; m < majors.end; ++m) {
+    sparse_axpy(x[m], matrix.values_of(m), matrix.indices_of(m), y);
+  }
+}
+
+/// Width is a constant when positive, so that the usual few vectors stay in registers.
+template <std::size_t Width, class Scalar, class Index>
+void gather_few(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
+                std::span<double> y) {
+  for (std::size_t m = majors.begin; m < majors.end; ++m) {
+    const auto values = matrix.values_of(m);
+    const auto indices = matrix.indices_of(m);
+    double sums[Width] = {};
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const double value = static_cast<double>(values[k]);
+      const double* from = x.data() + static_cast<std::size_t>(indices[k]) * Width;
+      for (std::size_t c = 0; c < Width; ++c) sums[c] += value * from[c];
+    }
+    for (std::size_t c = 0; c < Width; ++c) y[m * Width + c] = sums[c];
+  }
+}
+
+template <class Scalar, class Index>
+void gather_many(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
+                 std::size_t width, std::span<double> y) {
+  for (std::size_t m = majors.begin; m < majors.end; ++m) {
+    const auto values = matrix.values_of(m);
+    const auto indices = matrix.indices_of(m);
+    double* const to = y.data() + m * width;
+    std::fill(to, to + width, 0.0);
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const double value = static_cast<double>(values[k]);
+      const double* from = x.data() + static_cast<std::size_t>(indices[k]) * width;
+      for (std::size_t c = 0; c < width; ++c) to[c] += value * from[c];
+    }
+  }
+}
+
+template <class Scalar, class Index>
+void scatter_many(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
+                  std::size_t width, std::span<double> y) {
+  for (std::size_t m = majors.begin; m < majors.end; ++m) {
+    const auto values = matrix.values_of(m);
+    const auto indices = matrix.indices_of(m);
+    const double* const from = x.data() + m * width;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const double value = static_cast<double>(values[k]);
+      double* const to = y.data() + static_cast<std::size_t>(indices[k]) * width;
+      for (std::size_t c = 0; c < width; ++c) to[c] += value * from[c];
+    }
+  }
+}
+
+}  // namespace
+
+template <class Scalar, class Index>
+void gather(const Compressed<Scalar, Index>& matrix, std::span<const double> x, std::size_t width,
+            std::span<double> y) {
+  run_parts(matrix.splits(matrix.stored() * width), [&](Range majors, std::size_t) {
+    switch (width) {
+      case 1:
+        return gather_one(matrix, majors, x, y);
+      case 2:
+        return gather_few<2>(matrix, majors, x, y);
+      case 3:
+        return gather_few<3>(matrix, majors, x, y);
+      case 4:
+        return gather_few<4>(matrix, majors, x, y);
+      default:
+        return gather_many(matrix, majors, x, width, y);
+    }
+  });
+}
+
+template <class Scalar, class Index>
+void scatter(const Compressed<Scalar, Index>& matrix, std::span<const double> x, std::size_t width,
+             std::span<double> y) {
+  const std::size_t work = matrix.stored() * width;
+  // A private copy of y per thread pays only while y is smaller than the entries it receives.
+  const auto splits = matrix.splits(work > y.size() ? work : 0);
+  PrivateSums sums(y, splits.size() - 1);
+  run_parts(splits, [&](Range majors, std::size_t part) {
+    if (width == 1) return scatter_one(matrix, majors, x, sums.of(part));
+    scatter_many(matrix, majors, x, width, sums.of(part));
+  });
+  sums.add_up();
+}
+
+#define MINIMAND_INSTANTIATE(Scalar, Index)                                                     \
+  template void gather(const Compressed<Scalar, Index>&, std::span<const double>, std::size_t,  \
+                       std::span<double>);                                                      \
+  template void scatter(const Compressed<Scalar, Index>&, std::span<const double>, std::size_t, \
+                        std::span<double>);
+MINIMAND_FOR_EACH_COMPRESSED(MINIMAND_INSTANTIATE)
+
+}  // namespace minimand

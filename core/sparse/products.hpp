@@ -1,0 +1,17 @@
+#pragma once
+
+#include "sparse/compressed.hpp"
+
+namespace minimand {
+
+/// y[m] = sum_k values[k] x[indices[k]], for `width` interleaved vectors at once.
+template <class Scalar, class Index>
+void gather(const Compressed<Scalar, Index>& matrix, std::span<const double> x, std::size_t width,
+            std::span<double> y);
+
+/// y[indices[k]] += values[k] x[m], for `width` interleaved vectors at once; y starts at zero.
+template <class Scalar, class Index>
+void scatter(const Compressed<Scalar, Index>& matrix, std::span<const double> x, std::size_t width,
+             std::span<double> y);
+
+}  // namespace minimand

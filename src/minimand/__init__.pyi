@@ -1,0 +1,27 @@
+"""The public names, for type checkers and editors; __init__.py loads the same ones on demand."""
+
+from . import design as design
+from . import losses as losses
+from . import penalties as penalties
+from . import testing as testing
+from .audit import certify as certify
+from .certificate import Certificate as Certificate
+from .estimators import Classifier as Classifier
+from .estimators import Regressor as Regressor
+from .explanation import explain as explain
+from .losses import CrossEntropy as CrossEntropy
+from .losses import Distance as Distance
+from .losses import Huber as Huber
+from .losses import Logistic as Logistic
+from .losses import Loss as Loss
+from .losses import Margin as Margin
+from .losses import Poisson as Poisson
+from .losses import Squared as Squared
+from .losses import SquaredHinge as SquaredHinge
+from .penalties import L1 as L1
+from .penalties import L2 as L2
+from .penalties import NoPenalty as NoPenalty
+from .penalties import Penalty as Penalty
+from .solvers import STOP as STOP
+
+__version__: str

@@ -1,0 +1,102 @@
+"""Compiled kernels of minimand: products, moments, Gram matrices, coordinate descent.
+
+Matrices are float32 or float64 and never copied; index arrays are int32 or int64; every vector is
+a C-contiguous float64 array. Indices are trusted, sizes are checked. A wrong type raises
+TypeError, a wrong shape or layout ValueError.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Vector = NDArray[np.float64]
+_Matrix = NDArray[Any]  # float32 or float64
+_Index = NDArray[Any]  # int32 or int64
+
+def get_num_threads() -> int: ...
+def set_num_threads(count: int) -> None: ...
+
+# Compressed sparse: the major axis is the rows of a CSR and the columns of a CSC.
+def gather(indptr: _Index, indices: _Index, data: _Matrix, x: _Vector) -> _Vector: ...
+def scatter(
+    indptr: _Index, indices: _Index, data: _Matrix, x: _Vector, n_minor: int
+) -> _Vector: ...
+def curvature_product(
+    indptr: _Index,
+    indices: _Index,
+    data: _Matrix,
+    v: _Vector,
+    shift: float,
+    h: _Vector,
+    n_minor: int,
+) -> tuple[_Vector, float]: ...
+def moments_major(
+    indptr: _Index, indices: _Index, data: _Matrix, h: _Vector
+) -> tuple[_Vector, _Vector]: ...
+def moments_minor(
+    indptr: _Index, indices: _Index, data: _Matrix, h: _Vector, n_minor: int
+) -> tuple[_Vector, _Vector]: ...
+def gram_minor(
+    indptr: _Index, indices: _Index, data: _Matrix, h: _Vector, slot: _Index, n_slots: int
+) -> _Vector: ...
+def gram_major(
+    indptr: _Index,
+    indices: _Index,
+    data: _Matrix,
+    h: _Vector,
+    cols: NDArray[np.int64],
+    n_minor: int,
+) -> _Vector: ...
+
+# Dense: rows or columns must be contiguous.
+def dense_matvec(X: _Matrix, w: _Vector) -> _Vector: ...
+def dense_rmatvec(X: _Matrix, u: _Vector) -> _Vector: ...
+def dense_curvature_product(
+    X: _Matrix, v: _Vector, shift: float, h: _Vector
+) -> tuple[_Vector, float]: ...
+def dense_moments(X: _Matrix, h: _Vector) -> tuple[_Vector, _Vector]: ...
+def dense_gram(X: _Matrix, h: _Vector) -> _Vector: ...
+
+# Coordinate descent: w (and q of the column forms) change in place.
+def cd_gram(
+    G: _Vector,
+    q: _Vector,
+    w: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    max_epochs: int,
+    tol: float,
+) -> tuple[int, float]: ...
+def cd_columns(
+    indptr: _Index,
+    indices: _Index,
+    data: _Matrix,
+    cols: NDArray[np.int64],
+    h: _Vector,
+    q: _Vector,
+    w: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    centre: bool,
+    max_epochs: int,
+    tol: float,
+) -> tuple[float, int, float]: ...
+def cd_columns_dense(
+    X: _Matrix,
+    cols: NDArray[np.int64],
+    h: _Vector,
+    q: _Vector,
+    w: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    centre: bool,
+    max_epochs: int,
+    tol: float,
+) -> tuple[float, int, float]: ...
+
+# Scalars.
+def exp(x: _Vector) -> _Vector: ...
+def log1p(x: _Vector) -> _Vector: ...
+def logistic_terms(z: _Vector, y: _Vector) -> tuple[_Vector, _Vector, _Vector]: ...
+def logistic_derivatives(z: _Vector, y: _Vector) -> tuple[_Vector, _Vector]: ...

@@ -1,0 +1,126 @@
+"""What objective a fitted scikit-learn model minimised, on our scale: mean loss + penalty.
+
+Each adapter reads a model's parameters and gives the loss, the penalty and its factor. Total
+weight S = Σs turns sums into means: Ridge's α‖w‖² beside Σ s·r² is (α/S)·½‖w‖² beside mean ½r².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._typing import Array
+from .losses import Logistic, Loss, Poisson, Squared
+from .penalties import L1, L2, NoPenalty, Penalty
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A model's objective; ``constant`` is the value of a penalised constant column, 0 if none."""
+
+    loss: Loss
+    penalty: Penalty
+    alpha: float
+    intercept: bool
+    constant: float = 0.0
+    labels: bool = False
+
+
+def read(model: Any, total: Callable[[], float]) -> Reading:
+    """The objective of a scikit-learn model; ``total`` gives Σ sample weights when asked."""
+    for cls in type(model).__mro__:
+        if cls.__module__.split(".")[0] == "sklearn" and cls.__name__ in _ADAPTERS:
+            return _ADAPTERS[cls.__name__](model, total)
+    raise TypeError(
+        f"cannot certify {type(model).__name__}: pass a minimand estimator or one of "
+        f"scikit-learn's {sorted(_ADAPTERS)}."
+    )
+
+
+def _refuse_positive(model: Any) -> None:
+    if getattr(model, "positive", False):
+        raise ValueError(f"cannot certify {type(model).__name__} with positive=True yet.")
+
+
+def _linear_regression(model: Any, total: Callable[[], float]) -> Reading:
+    _refuse_positive(model)
+    return Reading(Squared(), NoPenalty(), 0.0, model.fit_intercept)
+
+
+def _ridge(model: Any, total: Callable[[], float]) -> Reading:
+    _refuse_positive(model)
+    alpha = np.unique(np.asarray(model.alpha, dtype=float))
+    if alpha.size != 1:
+        raise ValueError("cannot certify Ridge with one alpha per target yet.")
+    return Reading(Squared(), L2(), float(alpha[0]) / total(), model.fit_intercept)
+
+
+def _lasso(model: Any, total: Callable[[], float]) -> Reading:
+    _refuse_positive(model)
+    return Reading(Squared(), L1(), float(model.alpha), model.fit_intercept)
+
+
+def _elastic_net(model: Any, total: Callable[[], float]) -> Reading:
+    _refuse_positive(model)
+    return Reading(Squared(), _mix(model.l1_ratio), float(model.alpha), model.fit_intercept)
+
+
+def _mix(l1_ratio: float) -> Penalty:
+    """l1_ratio·‖w‖₁ + (1 − l1_ratio)·½‖w‖²."""
+    return float(l1_ratio) * L1() + (1.0 - float(l1_ratio)) * L2()
+
+
+def _logistic_regression(model: Any, total: Callable[[], float]) -> Reading:
+    if len(model.classes_) > 2:
+        raise ValueError(
+            f"cannot certify {type(model).__name__} with {len(model.classes_)} classes yet: "
+            "it fits a multinomial model; audit two classes at a time."
+        )
+    penalty = getattr(model, "penalty", "l2")
+    ratio = getattr(model, "l1_ratio", None) or 0.0
+    by_name: dict[Any, Penalty] = {None: NoPenalty(), "l1": L1(), "l2": L2()}
+    # scikit-learn ≥ 1.8 deprecates `penalty` in favour of l1_ratio alone.
+    form = by_name.get(penalty, _mix(ratio))
+    unpenalised = penalty is None or not np.isfinite(model.C)
+    alpha = 0.0 if unpenalised else 1.0 / (float(model.C) * total())
+    constant = 0.0
+    if model.solver == "liblinear" and model.fit_intercept:
+        constant = float(model.intercept_scaling)
+    return Reading(Logistic(), form, alpha, model.fit_intercept, constant, labels=True)
+
+
+def _poisson(model: Any, total: Callable[[], float]) -> Reading:
+    return Reading(Poisson(), L2(), float(model.alpha), model.fit_intercept)
+
+
+_ADAPTERS: dict[str, Callable[[Any, Callable[[], float]], Reading]] = {
+    "LinearRegression": _linear_regression,
+    "Ridge": _ridge,
+    "Lasso": _lasso,
+    "ElasticNet": _elastic_net,
+    "LogisticRegression": _logistic_regression,
+    "PoissonRegressor": _poisson,
+}
+
+
+def with_constant_column(X: Any, constant: float) -> Any:
+    """[X constant·1], for solvers that penalise the intercept as one more coefficient."""
+    from scipy import sparse
+
+    column = np.full((X.shape[0], 1), constant)
+    if sparse.issparse(X):
+        return sparse.hstack([X, sparse.csr_matrix(column)], format="csr")
+    return np.hstack([np.asarray(X, dtype=float), column])
+
+
+def as_target(model: Any, y: Any, reading: Reading) -> Array:
+    """y as the loss wants it: ±1 by the model's own classes, else numbers."""
+    if not reading.labels:
+        return np.ascontiguousarray(y, dtype=np.float64)
+    unknown = ~np.isin(y, model.classes_)
+    if unknown.any():
+        raise ValueError(f"y holds labels that the model has never seen: {np.unique(y[unknown])!r}.")
+    return np.where(y == model.classes_[1], 1.0, -1.0)

@@ -1,0 +1,267 @@
+"""The referee: how far can a point be from the optimum?
+
+For dual multipliers θ (with uᵢ = massᵢ·θᵢ) that satisfy the constraints of the dual problem,
+
+    P(w, b) − P* ≤ Σ massᵢ·[ℓ(zᵢ) + ℓ*(θᵢ) − θᵢzᵢ] + [Ω(w) + Ω*(−Xᵀu) + w·Xᵀu] + b·Σu.
+
+Every bracket is a Fenchel-Young term, never negative, by sample and by feature; Σu = 0 when the
+intercept is free and (Xᵀu)ⱼ = 0 for a free column. The gap is that sum and never P − D, which
+loses all digits. A solver never certifies itself: it asks `judge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ._typing import Array
+from .losses import Terms
+from .objective import EPS, Objective, Point, best_shift
+from .repair import balance, clear_free_columns
+
+Kind = Literal["global", "relaxation", "stationary"]
+
+
+class Dual(NamedTuple):
+    """Multipliers θ, one per sample, the slope Xᵀ(mass∘θ) they give, and the bound they prove."""
+
+    theta: Array
+    slope: Array
+    value: float = np.inf  # an upper bound of the dual objective; inf: not known yet
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A proof of quality: the objective at the model lies within `gap` of the optimum.
+
+    Attributes
+    ----------
+    primal, dual, gap : float
+        P(model), a lower bound of the optimum, and their distance.
+    relative : float
+        gap divided by P(null) − mean infimum of the loss; this is what ``tol`` refers to.
+    kind : {"global", "relaxation", "stationary"}
+        What was proved; "global" is a duality gap.
+    objective : str
+        The objective, in words.
+    rounding : float
+        Estimate of the rounding error of the gap itself.
+    iterations, passes, seconds : int, float, float
+        What the fit took.
+    infeasibility : str
+        Why there is no finite bound, where there is none.
+    dual_point : ndarray
+        The multipliers θ behind `dual`.
+    by_sample, by_feature : ndarray or None
+        The terms the gap is a sum of; filled by `minimand.certify`.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    relative: float
+    kind: Kind = "global"
+    objective: str = ""
+    rounding: float = 0.0
+    iterations: int = 0
+    passes: float = 0.0
+    seconds: float = 0.0
+    infeasibility: str = ""
+    dual_point: Array | None = field(default=None, repr=False)
+    by_sample: Array | None = field(default=None, repr=False)
+    by_feature: Array | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate(primal={self.primal:.10g}, dual={self.dual:.10g}, gap={self.gap:.3g}, "
+            f"relative={self.relative:.1e}, kind={self.kind!r})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What the referee found at a point, with what a solver needs to go on from there."""
+
+    point: Point
+    primal: float
+    gap: float
+    rounding: float
+    dual: Dual
+    terms: Terms  # of the loss, at point.z
+    slope: Array  # Xᵀ(mass∘gradient) at point.z with the best intercept
+    by_sample: Array
+    by_feature: Array
+    infeasibility: str = ""
+
+    def certificate(self, objective: Objective) -> Certificate:
+        """The same as a Certificate."""
+        scale = objective.scale
+        relative = 0.0 if self.gap == 0 else (self.gap / scale if scale > 0 else np.inf)
+        return Certificate(
+            primal=self.primal,
+            dual=self.primal - self.gap,
+            gap=self.gap,
+            relative=relative,
+            objective=objective.words,
+            rounding=self.rounding,
+            passes=objective.meter.passes,
+            infeasibility=self.infeasibility,
+            dual_point=self.dual.theta,
+        )
+
+
+class _Terms(NamedTuple):
+    """The gap for one dual point, in parts."""
+
+    gap: float
+    by_sample: Array
+    by_feature: Array
+    dual: Dual
+    infeasibility: str
+
+
+def judge(
+    objective: Objective,
+    point: Point,
+    duals: Iterable[Array] = (),
+    known: Iterable[Dual] = (),
+    *,
+    thorough: bool = False,
+) -> Judgement:
+    """The smallest gap at ``point`` over several dual points.
+
+    Parameters
+    ----------
+    duals : multipliers θ proposed by a solver; they are moved into the dual's domain first.
+    known : dual points that were judged before, whose slope needs no pass over the data.
+    thorough : repair dual points for unpenalised columns even if the gap is large anyway.
+    """
+    y, mass = objective.y, objective.mass
+    terms = objective.loss.terms(point.z, y)
+    gradient = terms.gradient
+    stationary = True
+    if objective.intercept and _unbalanced(objective, gradient):
+        shift = best_shift(objective, point.z)
+        gradient = objective.loss.gradient(point.z + shift, y) if shift else gradient
+        gradient, stationary = balance(objective, gradient), False
+    thetas = [gradient, *(_admissible(objective, theta) for theta in duals)]
+    slopes = objective.backward(_stack([mass * theta for theta in thetas]))
+    slopes = slopes[:, None] if slopes.ndim == 1 else slopes
+    raw_slope = np.ascontiguousarray(slopes[:, 0])
+    fresh = [Dual(theta, np.ascontiguousarray(slopes[:, i])) for i, theta in enumerate(thetas)]
+    primal = objective.mean(terms.value) + objective.penalty.value(point.w)
+    found = [
+        _measure(objective, point, dual, raw=stationary and i == 0) for i, dual in enumerate(fresh)
+    ]
+    best = min(found, key=lambda f: f.gap)
+    # An older dual point is measured only if the bound it proved could still win.
+    found += [_measure(objective, point, old) for old in known if primal - old.value < best.gap]
+    best = min(found, key=lambda f: f.gap)
+    if objective.penalty.free.any():
+        best = _with_free_columns(objective, point, terms, found, thorough)
+    gap = best.gap if np.isfinite(primal) else np.inf
+    return Judgement(
+        point=point,
+        primal=primal,
+        gap=gap,
+        rounding=_rounding(objective, point, terms, raw_slope),
+        dual=best.dual._replace(value=primal - gap + _slack(primal)),
+        terms=terms,
+        slope=raw_slope,
+        by_sample=best.by_sample,
+        by_feature=best.by_feature,
+        infeasibility="" if np.isfinite(gap) else best.infeasibility or "the objective is infinite",
+    )
+
+
+def _stack(columns: list[Array]) -> Array:
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
+
+def _unbalanced(objective: Objective, gradient: Array) -> bool:
+    """Whether Σ mass·gradient is more than rounding: then the intercept is not the best one."""
+    size = objective.mean(np.abs(gradient))
+    return not abs(objective.mean(gradient)) <= 16 * EPS * size
+
+
+def _admissible(objective: Objective, theta: Array) -> Array:
+    """θ moved into the domain of ℓ*, with Σ mass·θ = 0 if the intercept is free."""
+    theta = objective.loss.into_domain(theta, objective.y)
+    return balance(objective, theta) if objective.intercept else theta
+
+
+def _slack(primal: float) -> float:
+    """Room for rounding when bounds are compared by subtraction."""
+    return 1e-12 * abs(primal) if np.isfinite(primal) else 0.0
+
+
+def _measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False) -> _Terms:
+    """Scale the dual point into the domain of Ω* and add up the Fenchel-Young terms.
+
+    With a small quadratic part, Ω* is finite but huge outside the l1 box; then the same point
+    scaled into the box can be much better, so both are measured.
+    """
+    penalty = objective.penalty
+    scales = {penalty.shrink(dual.slope)}
+    form = penalty.separable
+    if form is not None and form.mixed:
+        scales.add(form.shrink_into_box(dual.slope))
+    options = [_scaled(objective, point, dual, s, raw and s == 1.0) for s in scales]
+    return min(options, key=lambda option: option.gap)
+
+
+def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool) -> _Terms:
+    """The gap of s·θ. With ``raw``, θ is the gradient at z and the samples' terms vanish."""
+    if s != 1.0:
+        dual = Dual(s * dual.theta, s * dual.slope)
+    free = objective.penalty.free
+    slope = np.where(free, 0.0, dual.slope) if free.any() else dual.slope
+    by_feature = objective.penalty.by_feature(point.w, -slope)
+    if raw:
+        by_sample = np.zeros_like(dual.theta)
+    else:
+        by_sample = objective.mass * objective.loss.fenchel_young(point.z, dual.theta, objective.y)
+    return _Terms(float(by_sample.sum() + by_feature.sum()), by_sample, by_feature, dual, "")
+
+
+def _with_free_columns(
+    objective: Objective, point: Point, terms: Terms, found: list[_Terms], thorough: bool
+) -> _Terms:
+    """Make Xᵀu vanish on free columns, for the dual point that promises the smallest gap.
+
+    Repairing costs passes, so unless asked to be thorough it waits until the rest of the gap is
+    small enough for it to matter.
+    """
+    order = sorted(found, key=lambda f: f.gap)
+    promising = thorough or order[0].gap <= 1e-3 * objective.scale
+    if not promising:
+        return order[0]._replace(gap=np.inf, infeasibility="not near a stationary point yet")
+    reason = ""
+    for candidate in order:
+        theta, slope, reason = clear_free_columns(
+            objective, candidate.dual.theta, candidate.dual.slope, terms.curvature
+        )
+        if reason:
+            continue
+        dual = Dual(theta, slope)
+        fixed = _measure(objective, point, dual)
+        left = np.abs(point.w * fixed.dual.slope)[objective.penalty.free].sum()
+        if np.isfinite(fixed.gap):
+            return fixed._replace(gap=fixed.gap + float(left))
+        reason = "no dual point satisfies the constraint of the unpenalised columns"
+    return order[0]._replace(gap=np.inf, infeasibility=reason)
+
+
+def _rounding(objective: Objective, point: Point, terms: Terms, slope: Array) -> float:
+    """Rounding of the gap: a few units in the last place of the numbers it is made of."""
+    size = objective.mean(np.abs(terms.value)) + objective.mean(np.abs(terms.gradient * point.z))
+    size += float(np.abs(point.w * slope).sum()) + objective.penalty.value(point.w)
+    return 8 * EPS * size if np.isfinite(size) else 0.0
+
+
+def stamp(certificate: Certificate, iterations: int, seconds: float) -> Certificate:
+    """The certificate with what the fit took."""
+    return replace(certificate, iterations=iterations, seconds=seconds)

@@ -1,0 +1,58 @@
+"""The ``minimand`` command. Nothing heavy is imported until a subcommand needs it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from . import __version__
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(
+        prog="minimand",
+        description="Learning as optimisation, with a certificate of how far a fit can be from "
+        "the optimum.",
+    )
+    top.add_argument("--version", action="version", version=f"minimand {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="command")
+    demo = commands.add_parser(
+        "demo",
+        help="fit classic problems, audit scikit-learn beside them, print one table",
+        description="Fits seven problems on data that ship with scikit-learn and certifies "
+        "scikit-learn's own models beside them. Takes a few seconds.",
+    )
+    demo.add_argument("--json", action="store_true", help="print the rows as JSON")
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code is returned."""
+    top = parser()
+    options = top.parse_args(arguments)
+    if options.command == "demo":
+        return _demo(as_json=options.json)
+    top.print_help()
+    return 2
+
+
+def _demo(*, as_json: bool) -> int:
+    from . import demo
+
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        print(json.dumps([asdict(row) for row in demo.rows()], indent=2, ensure_ascii=False))
+        return 0
+    found = []
+    for row in demo.rows():
+        found.append(row)
+        if sys.stderr.isatty():
+            print(f"\r\033[K{row.problem} …", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    demo.show(found)
+    return 0

@@ -1,0 +1,105 @@
+"""The table: with rich if it is installed, else as plain text."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from .compare import Row
+
+_HEADINGS = (
+    "problem",
+    "library",
+    "objective",
+    "value",
+    "certified gap",
+    "time",
+    "nonzeros",
+    "test score",
+)
+_LEFT = 3  # columns of words, before the columns of numbers
+
+NOTES = (
+    "certified gap: the proved bound on (objective − best possible objective), divided by what "
+    "there was to gain,\n(objective of the model without features − least conceivable loss). It is "
+    "computed for both libraries by the\nsame referee. It says how well a model was optimised, "
+    "not how well it predicts: that is the test score.",
+    "! the library itself warned that it had not converged at its default settings.",
+    "time: one fit on one thread of this machine, after one to warm up; each library stops by its own "
+    "rule, so\nthis is not a benchmark.",
+    "z = X w + b with an unpenalised b; columns are in their own units, not standardised.",
+)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as it is printed."""
+    gap = f"{row.relative_gap:.0e}" if row.relative_gap >= 1e-15 else "< 1e-15"
+    return (
+        row.problem,
+        row.library,
+        row.objective.partition(", z =")[0],
+        f"{row.value:.7g}",
+        gap + (" !" if row.convergence_warning else "  "),
+        f"{1e3 * row.seconds:.1f} ms",
+        f"{row.nonzeros}/{row.features}",
+        f"{row.metric} {row.test_score:.3f}",
+    )
+
+
+def plain(rows: Sequence[Row]) -> str:
+    """The table in plain text; a problem is named once."""
+    body = [cells(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(_HEADINGS, *body)]
+    lines = [_line(_HEADINGS, widths), "  ".join("─" * width for width in widths)]
+    previous = ""
+    for row, texts in zip(rows, body):
+        if row.problem == previous:
+            texts = ("", texts[1], "", *texts[_LEFT:])
+        lines.append(_line(texts, widths))
+        previous = row.problem
+    return "\n".join(lines)
+
+
+def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [
+        text.ljust(width) if i < _LEFT else text.rjust(width)
+        for i, (text, width) in enumerate(zip(texts, widths))
+    ]
+    return "  ".join(padded).rstrip()
+
+
+def show(rows: Sequence[Row], out: TextIO | None = None) -> None:
+    """Print the table and what it means."""
+    out = out or sys.stdout
+    if not _show_rich(rows, out):
+        print(plain(rows), file=out)
+    print(file=out)
+    for note in NOTES:
+        print(note, file=out)
+
+
+def _show_rich(rows: Sequence[Row], out: TextIO) -> bool:
+    """Draw with rich; False if it is not there."""
+    try:
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+    except ImportError:
+        return False
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for i, heading in enumerate(_HEADINGS):
+        left = i < _LEFT
+        table.add_column(heading, justify="left" if left else "right", no_wrap=not left)
+    for i, row in enumerate(rows):
+        problem, library, words, *numbers = cells(row)
+        if i and rows[i - 1].problem == row.problem:
+            problem = words = ""
+        style = "bold" if row.library == "minimand" else "yellow" * row.convergence_warning
+        texts = (Text(text, style=style) for text in (library, words, *numbers))
+        table.add_row(Text(problem), *texts)
+    width = shutil.get_terminal_size().columns if out.isatty() else 130
+    Console(file=out, width=width).print(table)
+    return True

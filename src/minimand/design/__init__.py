@@ -1,0 +1,19 @@
+"""Designs: where the numbers of X live, and the products that everything else is made of."""
+
+from __future__ import annotations
+
+from .base import Block, Descent, Design, Moments
+from .dense import DenseDesign
+from .sparse import SparseDesign
+from .wrap import Standardized, as_design
+
+__all__ = [
+    "Block",
+    "DenseDesign",
+    "Descent",
+    "Design",
+    "Moments",
+    "SparseDesign",
+    "Standardized",
+    "as_design",
+]

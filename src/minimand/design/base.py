@@ -1,0 +1,160 @@
+"""The data matrix as an operator: the only way in which anything touches X."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from .._typing import Array, IntArray
+
+T = TypeVar("T")
+
+
+class Block(NamedTuple):
+    """Some consecutive rows of a design, in memory as a dense or sparse matrix."""
+
+    rows: slice
+    matrix: "np.ndarray"
+
+
+class Moments(NamedTuple):
+    """Per column: Σ hᵢxᵢⱼ and Σ hᵢxᵢⱼ²."""
+
+    first: Array
+    second: Array
+
+
+class Descent(NamedTuple):
+    """What a run of coordinate descent did: the intercept's move, sweeps, last decrease."""
+
+    shift: float
+    sweeps: int
+    decrease: float
+
+
+class Design:
+    """An n×d matrix of which only products are needed.
+
+    A subclass must say its `shape` and give its `blocks`; every other operation then has a
+    default that makes one pass over the blocks, so data on disk or on other machines needs
+    nothing more. Designs in memory override what they can do faster.
+    """
+
+    shape: tuple[int, int]
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows, in order, as in-memory pieces."""
+        raise NotImplementedError(f"{type(self).__name__} must define blocks()")
+
+    def reduce(self, f: Callable[..., T], *rowwise: Array) -> T:
+        """Σ over blocks of f(matrix, *rows of each rowwise array): the one pass."""
+        total: T | None = None
+        for block in self.blocks():
+            part = f(block.matrix, *(array[block.rows] for array in rowwise))
+            total = part if total is None else _add(total, part)
+        if total is None:
+            raise ValueError("a design without rows cannot be reduced")
+        return total
+
+    def matvec(self, w: Array) -> Array:
+        """X w; w is (d,) or (d, k)."""
+        out = np.empty((self.shape[0], *w.shape[1:]))
+        for block in self.blocks():
+            out[block.rows] = block.matrix @ w
+        return out
+
+    def rmatvec(self, u: Array) -> Array:
+        """Xᵀ u; u is (n,) or (n, k)."""
+        return self.reduce(lambda x, part: np.asarray(x.T @ part), u)
+
+    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, float]:
+        """(Xᵀ t, Σ t) with t = h∘(X v + shift): a Hessian times a vector."""
+
+        def product(x: np.ndarray, part: Array) -> tuple[Array, float]:
+            t = part * (x @ v + shift)
+            return np.asarray(x.T @ t), float(t.sum())
+
+        return self.reduce(product, h)
+
+    def moments(self, h: Array) -> Moments:
+        """First and second moments of the columns under the row weights h."""
+
+        def sums(x: np.ndarray, part: Array) -> tuple[Array, Array]:
+            x = _dense(x)
+            return part @ x, part @ (x * x)
+
+        return Moments(*self.reduce(sums, h))
+
+    def gram(self, h: Array, columns: IntArray | None = None) -> Array:
+        """X_cᵀ diag(h) X_c for some columns (all by default), dense."""
+
+        def product(x: np.ndarray, part: Array) -> Array:
+            x = _dense(x if columns is None else x[:, columns])
+            return (x * part[:, None]).T @ x
+
+        return self.reduce(product, h)
+
+    def columns(self, columns: IntArray) -> Design:
+        """Those columns, gathered in memory."""
+        from .wrap import as_design
+
+        return as_design(
+            np.asfortranarray(np.concatenate([_dense(b.matrix[:, columns]) for b in self.blocks()]))
+        )
+
+    def rows(self, rows: IntArray) -> Design:
+        """Those rows, gathered in memory (``rows`` increasing)."""
+        from .wrap import as_design
+
+        kept = []
+        for block in self.blocks():
+            inside = rows[(rows >= block.rows.start) & (rows < block.rows.stop)]
+            kept.append(_dense(block.matrix)[inside - block.rows.start])
+        return as_design(np.concatenate(kept))
+
+    def row_gram(self, weights: Array) -> Array:
+        """X diag(weights) Xᵀ, dense n×n."""
+        rows = np.concatenate([_dense(block.matrix) for block in self.blocks()])
+        return np.asarray((rows * weights) @ rows.T)
+
+    def descend(
+        self,
+        columns: IntArray,
+        h: Array,
+        q: Array,
+        w: Array,
+        l1: Array,
+        l2: Array,
+        *,
+        centre: bool,
+        sweeps: int,
+        tol: float,
+    ) -> Descent:
+        """Coordinate descent over some columns; see `canonical.Weighted`. Changes w and q."""
+        gathered = self.columns(columns)
+        everything = np.arange(columns.size)
+        return gathered.descend(
+            everything, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol
+        )
+
+    @property
+    def nnz(self) -> int:
+        """Stored numbers: what one pass costs."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def sparse(self) -> bool:
+        """Whether zeros are not stored."""
+        return False
+
+
+def _dense(x: np.ndarray) -> Array:
+    return np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=float)
+
+
+def _add(total: T, part: T) -> T:
+    if isinstance(total, tuple):
+        return tuple(a + b for a, b in zip(total, part))  # type: ignore[return-value, arg-type]
+    return total + part  # type: ignore[operator, no-any-return]

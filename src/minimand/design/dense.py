@@ -1,0 +1,88 @@
+"""A dense matrix in memory, float32 or float64, C or Fortran order, never copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .. import _core
+from .._typing import AnyArray, Array, IntArray
+from .base import Block, Descent, Design, Moments
+
+_BLOCK_BYTES = 1 << 22
+
+
+class DenseDesign(Design):
+    """X as a NumPy array. Arrays that are neither C nor Fortran contiguous are copied once."""
+
+    def __init__(self, x: AnyArray) -> None:
+        if x.dtype not in (np.float32, np.float64):
+            x = x.astype(np.float64)
+        if not (x.flags.c_contiguous or x.flags.f_contiguous):
+            x = np.ascontiguousarray(x)
+        self.x = x
+        self.shape = (x.shape[0], x.shape[1])
+
+    def blocks(self) -> Iterator[Block]:
+        """Row blocks of about 4 MB."""
+        n, d = self.shape
+        size = max(1, _BLOCK_BYTES // (8 * max(d, 1)))
+        for start in range(0, n, size):
+            rows = slice(start, min(start + size, n))
+            yield Block(rows, self.x[rows])
+
+    def matvec(self, w: Array) -> Array:
+        """X w."""
+        return _core.dense_matvec(self.x, np.ascontiguousarray(w))
+
+    def rmatvec(self, u: Array) -> Array:
+        """Xᵀ u."""
+        return _core.dense_rmatvec(self.x, np.ascontiguousarray(u))
+
+    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, float]:
+        """Fused: each row is read once."""
+        return _core.dense_curvature_product(self.x, v, shift, h)
+
+    def moments(self, h: Array) -> Moments:
+        """First and second moments of the columns."""
+        return Moments(*_core.dense_moments(self.x, h))
+
+    def gram(self, h: Array, columns: IntArray | None = None) -> Array:
+        """Blocked, at the speed of matrix products."""
+        x = self.x if columns is None else np.asfortranarray(self.x[:, columns])
+        return _core.dense_gram(x, h)
+
+    def columns(self, columns: IntArray) -> Design:
+        """A Fortran-ordered copy of some columns."""
+        return DenseDesign(np.asfortranarray(self.x[:, columns]))
+
+    def rows(self, rows: IntArray) -> Design:
+        """A copy of some rows."""
+        return DenseDesign(self.x[rows])
+
+    def row_gram(self, weights: Array) -> Array:
+        """X diag(weights) Xᵀ in float64."""
+        scaled = self.x * np.sqrt(weights)
+        return np.asarray(scaled @ scaled.T)
+
+    def descend(
+        self,
+        columns: IntArray,
+        h: Array,
+        q: Array,
+        w: Array,
+        l1: Array,
+        l2: Array,
+        *,
+        centre: bool,
+        sweeps: int,
+        tol: float,
+    ) -> Descent:
+        """Descent on contiguous columns; gathers them first when X is in C order."""
+        if self.x.flags.f_contiguous:
+            result = _core.cd_columns_dense(
+                self.x, columns, h, q, w, l1, l2, centre, sweeps, tol
+            )
+            return Descent(*result)
+        return super().descend(columns, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol)

@@ -1,0 +1,134 @@
+"""A sparse matrix in memory: CSR or CSC as given, the other order made once if it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._typing import Array, IntArray
+from .base import Block, Descent, Design, Moments
+
+_BLOCK_ROWS = 1 << 14
+
+
+class SparseDesign(Design):
+    """X as a CSR or CSC matrix or array of SciPy.
+
+    float32 or float64 data and int32 or int64 indices are used as they are; indices may come in
+    any order. Duplicate entries are summed in a copy.
+    """
+
+    def __init__(self, x: Any) -> None:
+        if x.format not in ("csr", "csc"):
+            x = x.tocsr()
+        if x.dtype not in (np.float32, np.float64):
+            x = x.astype(np.float64)
+        if x.indptr.dtype != x.indices.dtype:
+            x = type(x)((x.data, x.indices, x.indptr.astype(x.indices.dtype)), shape=x.shape)
+        if not x.has_canonical_format:
+            x = x.copy()
+            x.sum_duplicates()
+        self.x = x
+        self.shape = (int(x.shape[0]), int(x.shape[1]))
+
+    @property
+    def nnz(self) -> int:
+        """Stored numbers."""
+        return int(self.x.nnz)
+
+    @property
+    def sparse(self) -> bool:
+        """True."""
+        return True
+
+    @cached_property
+    def by_row(self) -> Any:
+        """CSR."""
+        return self.x if self.x.format == "csr" else self.x.tocsr()
+
+    @cached_property
+    def by_column(self) -> Any:
+        """CSC."""
+        return self.x if self.x.format == "csc" else self.x.tocsc()
+
+    def blocks(self) -> Iterator[Block]:
+        """Row slices of the CSR form."""
+        for start in range(0, self.shape[0], _BLOCK_ROWS):
+            rows = slice(start, min(start + _BLOCK_ROWS, self.shape[0]))
+            yield Block(rows, self.by_row[rows])
+
+    def matvec(self, w: Array) -> Array:
+        """X w: a gather over rows, or a scatter over columns."""
+        return self._along(w, gather=self.x.format == "csr", size=self.shape[0])
+
+    def rmatvec(self, u: Array) -> Array:
+        """Xᵀ u: a gather over columns, or a scatter over rows."""
+        return self._along(u, gather=self.x.format == "csc", size=self.shape[1])
+
+    def _along(self, x: Array, *, gather: bool, size: int) -> Array:
+        parts = _parts(self.x)
+        x = np.ascontiguousarray(x)
+        return _core.gather(*parts, x) if gather else _core.scatter(*parts, x, size)
+
+    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, float]:
+        """Fused over rows for CSR; two products for CSC."""
+        if self.x.format == "csr":
+            return _core.curvature_product(*_parts(self.x), v, shift, h, self.shape[1])
+        t = h * (self.matvec(v) + shift)
+        return self.rmatvec(t), float(t.sum())
+
+    def moments(self, h: Array) -> Moments:
+        """First and second moments of the columns."""
+        if self.x.format == "csc":
+            return Moments(*_core.moments_major(*_parts(self.x), h))
+        return Moments(*_core.moments_minor(*_parts(self.x), h, self.shape[1]))
+
+    def gram(self, h: Array, columns: IntArray | None = None) -> Array:
+        """Outer products of rows for CSR, dot products of columns for CSC."""
+        if columns is None:
+            columns = np.arange(self.shape[1])
+        if self.x.format == "csc":
+            return _core.gram_major(*_parts(self.x), h, columns, self.shape[0])
+        slot = np.full(self.shape[1], -1, dtype=np.int64)
+        slot[columns] = np.arange(columns.size)
+        return _core.gram_minor(*_parts(self.x), h, slot, columns.size)
+
+    def columns(self, columns: IntArray) -> Design:
+        """Those columns as CSC."""
+        return SparseDesign(self.by_column[:, columns])
+
+    def rows(self, rows: IntArray) -> Design:
+        """Those rows as CSR."""
+        return SparseDesign(self.by_row[rows])
+
+    def row_gram(self, weights: Array) -> Array:
+        """X diag(weights) Xᵀ, through the sparse product."""
+        scaled = self.by_row.multiply(np.sqrt(weights)).tocsr()
+        return np.asarray((scaled @ scaled.T).toarray(), dtype=float)
+
+    def descend(
+        self,
+        columns: IntArray,
+        h: Array,
+        q: Array,
+        w: Array,
+        l1: Array,
+        l2: Array,
+        *,
+        centre: bool,
+        sweeps: int,
+        tol: float,
+    ) -> Descent:
+        """Descent on the CSC columns."""
+        result = _core.cd_columns(
+            *_parts(self.by_column), columns, h, q, w, l1, l2, centre, sweeps, tol
+        )
+        return Descent(*result)
+
+
+def _parts(x: Any) -> tuple[Any, Any, Any]:
+    return x.indptr, x.indices, x.data

@@ -1,0 +1,76 @@
+"""Centring and scaling without touching the data, and the way from any matrix to a design."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import Array
+from .base import Block, Design, Moments, _dense
+from .dense import DenseDesign
+from .sparse import SparseDesign
+
+
+def as_design(x: Any) -> Design:
+    """A design for a NumPy array, a SciPy sparse matrix or array, or a design."""
+    if isinstance(x, Design):
+        return x
+    return SparseDesign(x) if sparse.issparse(x) else DenseDesign(np.asarray(x))
+
+
+class Standardized(Design):
+    """(X − 1·shiftᵀ)·diag(1/scale), as an operator on the untouched X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minimand.design import Standardized, as_design
+    >>> x = as_design(np.array([[1.0, 10.0], [3.0, 30.0]]))
+    >>> Standardized(x, shift=np.array([2.0, 20.0]), scale=np.array([1.0, 10.0])).rmatvec(
+    ...     np.array([0.0, 1.0]))
+    array([1., 1.])
+    """
+
+    def __init__(self, inner: Design, shift: Array, scale: Array) -> None:
+        if shift.shape != (inner.shape[1],) or scale.shape != (inner.shape[1],):
+            raise ValueError("shift and scale must hold one number per column.")
+        if not (scale > 0).all():
+            raise ValueError("scale must be positive.")
+        self.inner, self.shift, self.scale = inner, shift, scale
+        self.shape = inner.shape
+
+    @property
+    def nnz(self) -> int:
+        """Stored numbers of the inner design."""
+        return self.inner.nnz
+
+    def blocks(self) -> Iterator[Block]:
+        """Dense standardised copies of the inner blocks, one at a time."""
+        for block in self.inner.blocks():
+            yield Block(block.rows, (_dense(block.matrix) - self.shift) / self.scale)
+
+    def matvec(self, w: Array) -> Array:
+        """X (w/scale) − shift·(w/scale)."""
+        w = (w.T / self.scale).T
+        return self.inner.matvec(w) - self.shift @ w
+
+    def rmatvec(self, u: Array) -> Array:
+        """(Xᵀu − shift·Σu)/scale."""
+        v = self.inner.rmatvec(u) - np.multiply.outer(self.shift, u.sum(axis=0))
+        return (v.T / self.scale).T
+
+    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, float]:
+        """The inner fused product with the shift of the columns folded into that of z."""
+        v = v / self.scale
+        g, s = self.inner.curvature_product(v, shift - float(self.shift @ v), h)
+        return (g - self.shift * s) / self.scale, s
+
+    def moments(self, h: Array) -> Moments:
+        """Moments of the standardised columns."""
+        first, second = self.inner.moments(h)
+        total = h.sum()
+        centred = second - 2.0 * self.shift * first + self.shift**2 * total
+        return Moments((first - self.shift * total) / self.scale, centred / self.scale**2)

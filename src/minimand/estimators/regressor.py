@@ -1,0 +1,184 @@
+"""Regression: any loss of a real score, any penalty."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import RegressorMixin
+
+from .._typing import Array, ArrayLike
+from ..objective import Objective
+from ..outputs import ScalarOutput
+from . import data
+from .base import Estimator
+from .callbacks import with_callbacks
+from .problem import build
+from .settings import Settings, check_settings
+
+
+class Regressor(RegressorMixin, Estimator):
+    r"""Minimise mean loss(z, y) + alpha·penalty(w) over z = offset + X w + b.
+
+    .. math:: \frac{\sum_i s_i\,\ell(z_i, y_i)}{\sum_i s_i} + \alpha\,\Omega(w)
+
+    Parameters
+    ----------
+    loss : str or Loss, default="squared"
+        What a score costs: ``"squared"``, ``"huber"``, ``"poisson"``, ``"cross_entropy"``, an
+        object, or your own subclass of `minimand.Distance`.
+    penalty : str or Penalty, default="l2"
+        ``"l1"``, ``"l2"``, ``"no_penalty"`` or an expression such as ``L1() + 0.5 * L2()``.
+    alpha : float, default=1.0
+        Factor of the penalty; 0 means none.
+    features : transformer, optional
+        A scikit-learn transformer applied to X first, fitted along with the model.
+    intercept : bool, default=True
+        Whether to add an unpenalised b.
+    solver : str, default="auto"
+        ``"closed_form"``, ``"newton"``, ``"working_set"``, or let the verdicts decide.
+    tol : float, default=1e-6
+        The fit stops when its certified gap is below tol × (objective of the null model − mean
+        infimum of the loss).
+    max_iter : int, optional
+        Most iterations; none by default, because the gap decides.
+    max_seconds : float, optional
+        Most seconds; the model handed over is then the best so far, with its true gap.
+    memory : float, optional
+        Bytes a solver may use beside the data; larger factorisations are refused.
+    warm_start : bool, default=False
+        Start from the last fit's coefficients.
+    random_state : int, optional
+        Seed of solvers that draw random numbers; today's are deterministic.
+    verbose : bool, default=False
+        Show a progress bar with the gap.
+    callbacks : sequence, optional
+        Called with a state (iteration, passes, seconds, primal, dual, gap) after every
+        iteration; return `minimand.STOP` to stop. scikit-learn ≥ 1.9 callbacks work too.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    certificate_ : Certificate
+        How far the fit can be from the optimum.
+    n_iter_ : int
+    solver_ : str
+        The solver that was chosen.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = mm.Regressor("squared", "l1", alpha=0.5).fit(X, y)
+    >>> model.certificate_.relative < 1e-6
+    True
+    >>> int((model.coef_ != 0).sum())
+    5
+    """
+
+    def __init__(
+        self,
+        loss: Any = "squared",
+        penalty: Any = "l2",
+        alpha: float = 1.0,
+        *,
+        features: Any = None,
+        intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        memory: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: bool = False,
+        callbacks: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.features = features
+        self.intercept = intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.memory = memory
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    @with_callbacks
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight k is the same as k copies of the row, weight 0 as its absence.
+        offset : array-like of shape (n_samples,), optional
+            Added to the score as it is, e.g. the log of an exposure.
+        """
+        settings = self._checked_settings()
+        X, y = data.check_xy(self, X, y)
+        objective = self._objective(settings, self._fit_features(X, y), y, sample_weight, offset)
+        relay = self._relay(X, y)
+        start = None
+        if self.warm_start and getattr(self, "coef_", None) is not None:
+            start = (self.coef_, self.intercept_) if self.coef_.shape == (objective.n_features,) else None
+        solution = self._minimise(objective, [relay] if relay.active else [], start)
+        self.coef_, self.intercept_ = solution.w, solution.b
+        self.certificate_ = solution.certificate
+        self.n_iter_ = max(solution.certificate.iterations, 1)
+        self.solver_ = solution.solver
+        relay.close()
+        self._warn_if_short(objective, [solution])
+        return self
+
+    def _checked_settings(self) -> Settings:
+        settings = check_settings(self)
+        if settings.loss.target == "sign":
+            raise ValueError(
+                f"loss={settings.loss!r} takes the labels ±1: use minimand.Classifier, "
+                "or the loss CrossEntropy() for y in [0, 1]."
+            )
+        return settings
+
+    def _objective(
+        self, settings: Settings, X: Any, y: Any, sample_weight: Any, offset: Any
+    ) -> Objective:
+        target = ScalarOutput(settings.loss).encode(data.check_numbers(y))
+        weights = data.check_weights(sample_weight, target.shape[0])
+        shift = data.check_offset(offset, target.shape[0])
+        return build(settings, X, target, weights, shift, self.intercept)
+
+    def decision_function(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
+        """The score z = offset + X w + b."""
+        return self._scores(X, offset)
+
+    def predict(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
+        """The score on the scale of y: e^z for Poisson, σ(z) for cross entropy."""
+        z = self._scores(X, offset)
+        return ScalarOutput(check_settings(self).loss).decode(z)
+
+    def __sklearn_tags__(self) -> Any:
+        """Which targets the loss takes."""
+        tags = super().__sklearn_tags__()
+        target = getattr(_loss_of(self), "target", "real")
+        tags.target_tags.positive_only = target in ("count", "unit")
+        return tags
+
+
+def _loss_of(estimator: Any) -> Any:
+    from ..losses import REGISTRY
+
+    try:
+        return REGISTRY.get(estimator.loss)
+    except ValueError:
+        return None

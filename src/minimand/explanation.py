@@ -1,0 +1,55 @@
+"""Which solvers accept a problem, which not, and why, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ._typing import ArrayLike
+from .solvers import Verdict, choose, verdicts
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The objective in words, every solver's verdict, and the one that ``"auto"`` takes."""
+
+    objective: str
+    verdicts: dict[str, Verdict]
+    chosen: str
+
+    def __str__(self) -> str:
+        lines = [f"minimise {self.objective}"]
+        width = max(len(name) for name in self.verdicts)
+        for name, verdict in self.verdicts.items():
+            mark = "→" if name == self.chosen else "✓" if verdict.ok else "✗"
+            cost = f" (about {verdict.cost:.1e} operations)" if verdict.ok else ""
+            lines.append(f"  {mark} {name:<{width}}  {verdict.reason}{cost}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def explain(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    offset: ArrayLike = None,
+) -> Explanation:
+    """Explain which solvers would take this problem.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> mm.explain(mm.Regressor("squared", "l1", alpha=0.5), X, y).chosen
+    'working_set'
+    """
+    from .audit import objectives_of
+
+    objective = objectives_of(estimator, X, y, sample_weight, offset)[0]
+    control = estimator._control([])
+    return Explanation(
+        objective.words, verdicts(objective, control), choose(objective, control, estimator.solver).name
+    )

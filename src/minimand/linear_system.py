@@ -1,0 +1,47 @@
+"""Symmetric positive definite systems, scaled to unit diagonal so that units do not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import linalg
+
+from ._typing import Array
+EPS = float(np.finfo(float).eps)
+
+Solve = Callable[[Array], Array]
+
+
+def _scaled(matrix: Array) -> tuple[Array, Array]:
+    diagonal = np.diag(matrix)
+    size = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = matrix / size
+    scaled /= size[:, None]
+    return scaled, size
+
+
+def factorise(matrix: Array) -> Solve | None:
+    """A Cholesky solver, or None where the matrix is singular to working precision."""
+    scaled, size = _scaled(matrix)
+    try:
+        factor = linalg.cho_factor(scaled, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    if size.size and np.diag(factor[0]).min() ** 2 <= 1e4 * EPS * size.size:
+        return None
+    return lambda right: np.asarray(linalg.cho_solve(factor, right / size, check_finite=False)) / size
+
+
+def pseudo_inverse(matrix: Array) -> Solve:
+    """A solver by eigenvalues that leaves out directions below rounding."""
+    scaled, size = _scaled(matrix)
+    values, vectors = linalg.eigh(scaled, check_finite=False)
+    keep = values > values.max(initial=0.0) * size.size * EPS
+    inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
+    return lambda right: (vectors @ (inverse * (vectors.T @ (right / size)))) / size
+
+
+def solver_for(matrix: Array) -> Solve:
+    """Cholesky, or the pseudo-inverse where that fails."""
+    return factorise(matrix) or pseudo_inverse(matrix)

@@ -1,0 +1,31 @@
+"""Losses: what a score z costs when the target is y.
+
+A loss is a value object without data. Short names are the snake-case class names.
+"""
+
+from __future__ import annotations
+
+from ..registry import Registry
+from .base import Distance, Loss, Margin, Terms, Unary
+from .distance import Huber, Squared
+from .margin import Logistic, SquaredHinge
+from .matching import CrossEntropy, Poisson
+
+REGISTRY: Registry[Loss] = Registry(
+    "loss", Loss, [Squared, Huber, Logistic, SquaredHinge, Poisson, CrossEntropy]
+)
+
+__all__ = [
+    "REGISTRY",
+    "CrossEntropy",
+    "Distance",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "Margin",
+    "Poisson",
+    "Squared",
+    "SquaredHinge",
+    "Terms",
+    "Unary",
+]

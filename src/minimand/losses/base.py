@@ -1,0 +1,255 @@
+"""What a loss is: a function of a score z and a target y, with facts a solver may rely on."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+from ..parameters import Parameterized
+from . import probe
+from .bracket import young_gap
+
+Target = Literal["real", "sign", "unit", "count"]
+
+_DOMAINS: dict[str, str] = {
+    "real": "finite numbers",
+    "sign": "the two labels −1 and +1",
+    "unit": "numbers in [0, 1]",
+    "count": "numbers that are not negative",
+}
+
+
+class Terms(NamedTuple):
+    """A loss at a point: its value, gradient and curvature in z, one number per sample each."""
+
+    value: Array
+    gradient: Array
+    curvature: Array
+
+
+class Loss(Parameterized):
+    """A convex function of z for each y; knows no data, weights, 1/n or intercept.
+
+    A subclass writes `value` and `gradient`; `curvature` if the loss is smooth; `conjugate`
+    (ℓ*(u, y) = sup_z u·z − ℓ(z, y)) and `infimum` for the certificate. Most losses are a function
+    of one number, the residual or the margin: then subclass `Distance` or `Margin` instead.
+    """
+
+    target: ClassVar[Target] = "real"
+    smoothness: float = np.inf
+    quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
+    probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
+    symbol: ClassVar[str] = "loss"
+
+    def value(self, z: Array, y: Array) -> Array:
+        """ℓ(z, y), elementwise."""
+        raise NotImplementedError(f"{type(self).__name__} must define value(z, y)")
+
+    def gradient(self, z: Array, y: Array) -> Array:
+        """∂ℓ/∂z, elementwise; any subgradient where there is a kink."""
+        raise NotImplementedError(f"{type(self).__name__} must define gradient(z, y)")
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        """∂²ℓ/∂z², elementwise, not negative."""
+        raise NotImplementedError(f"{type(self).__name__} must define curvature(z, y)")
+
+    def terms(self, z: Array, y: Array) -> Terms:
+        """Value, gradient and curvature together; a fused override may be faster."""
+        return Terms(self.value(z, y), self.gradient(z, y), self.curvature(z, y))
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """ℓ*(u, y) = sup_z u·z − ℓ(z, y), or an upper bound of it; inf outside its domain."""
+        raise NotImplementedError(f"{type(self).__name__} must define conjugate(u, y)")
+
+    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
+        """ℓ(z, y) + ℓ*(u, y) − u·z ≥ 0, zero iff u is a subgradient at z."""
+        return np.maximum(self.value(z, y) + self.conjugate(u, y) - u * z, 0.0)
+
+    def into_domain(self, u: Array, y: Array) -> Array:
+        """The point of dom ℓ*(·, y) nearest to u (identity when that is everything)."""
+        return u
+
+    def infimum(self, y: Array) -> Array:
+        """inf_z ℓ(z, y), or a lower bound of it."""
+        return -self.conjugate(np.zeros_like(y, dtype=float), y)
+
+    def prox(self, z: Array, y: Array, step: float | Array) -> Array:
+        """argmin_t ℓ(t, y) + (t − z)²/(2·step), elementwise, by safeguarded Newton."""
+        from .prox import proximal_point
+
+        return proximal_point(self, z, y, step)
+
+    def transform(self, z: Array) -> Array:
+        """From the score to the scale of y: what `predict` returns."""
+        return z
+
+    @property
+    def convex(self) -> bool:
+        """Whether ℓ(·, y) is convex for every legal y."""
+        return True
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the gradient is continuous, so that second-order methods apply."""
+        return True
+
+    @property
+    def name(self) -> str:
+        """The loss as it is printed in a certificate, e.g. ``huber(z, y; delta=1.35)``."""
+        params = self.get_params(deep=False)
+        inner = ", ".join(f"{key}={value!r}" for key, value in params.items())
+        return f"{self.symbol}(z, y{'; ' + inner if inner else ''})"
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, in one sentence, for a parameter outside its range."""
+
+    def check_target(self, y: Array) -> None:
+        """Raise ValueError, in one sentence, for a y outside the domain of the loss."""
+        legal = {
+            "real": lambda: np.isfinite(y).all(),
+            "sign": lambda: np.isin(y, (-1.0, 1.0)).all(),
+            "unit": lambda: ((y >= 0) & (y <= 1)).all(),
+            "count": lambda: ((y >= 0) & np.isfinite(y)).all(),
+        }[self.target]()
+        if not legal:
+            raise ValueError(
+                f"y is outside the domain of {type(self).__name__}: it takes "
+                f"{_DOMAINS[self.target]}, but y ranges from {np.min(y):g} to {np.max(y):g}."
+            )
+
+
+class Unary(Loss):
+    """A loss that is a function ψ of one number t: subclasses say what t is.
+
+    A user writes ``psi``, ``dpsi`` and ``ddpsi``, vectorised over t, and nothing else: the
+    conjugate defaults to a sound upper bound found by bracketing, and convexity and smoothness
+    are probed rather than believed.
+    """
+
+    def psi(self, t: Array) -> Array:
+        """ψ(t)."""
+        raise NotImplementedError(f"{type(self).__name__} must define psi(t)")
+
+    def dpsi(self, t: Array) -> Array:
+        """ψ'(t)."""
+        raise NotImplementedError(f"{type(self).__name__} must define dpsi(t)")
+
+    def ddpsi(self, t: Array) -> Array:
+        """ψ''(t)."""
+        raise NotImplementedError(f"{type(self).__name__} must define ddpsi(t)")
+
+    def young(self, t: Array, v: Array) -> Array:
+        """ψ(t) + ψ*(v) − v·t, or an upper bound of it; inf where v is no slope of ψ."""
+        return young_gap(self.psi, self.dpsi, t, v)
+
+    def dual(self, v: Array) -> Array:
+        """ψ*(v) = sup_t v·t − ψ(t), or an upper bound of it."""
+        zero = np.zeros_like(v, dtype=float)
+        return self.young(zero, v) - self.psi(zero)
+
+    facts: ClassVar[probe.Facts | None] = None  # proved on paper; None: find out by probing
+
+    @cached_property
+    def _facts(self) -> probe.Facts:
+        return self.facts or probe.inspect(self.psi, self.dpsi, self.ddpsi)
+
+    @property
+    def convex(self) -> bool:
+        """Probed: ψ(b) ≥ ψ(a) + ψ'(a)·(b − a) on a grid of pairs over the whole axis."""
+        return self._facts.violation is None
+
+    @property
+    def smooth(self) -> bool:
+        """Probed: no jump of ψ' survives bisection."""
+        return self._facts.kink is None
+
+    def check_parameters(self) -> None:
+        """Refuse, in words, a ψ whose slopes contradict convexity."""
+        if not self.convex:
+            raise ValueError(f"loss {self!r} is not convex: {self._facts.violation}")
+
+
+class Distance(Unary):
+    """ℓ(z, y) = ψ(r) of the residual r = z − y.
+
+    Examples
+    --------
+    >>> import numpy as np, minimand as mm
+    >>> class LogCosh(mm.Distance):
+    ...     def psi(self, r): return np.abs(r) + np.log1p(np.exp(-2 * np.abs(r))) - np.log(2)
+    ...     def dpsi(self, r): return np.tanh(r)
+    ...     def ddpsi(self, r): return 1 - np.tanh(r) ** 2
+    >>> LogCosh().convex
+    True
+    >>> float(LogCosh().conjugate(np.array([0.5]), np.array([0.0]))[0])   # known: 0.13081...
+    0.130812...
+    """
+
+    def value(self, z: Array, y: Array) -> Array:
+        """ψ(z − y)."""
+        return self.psi(z - y)
+
+    def gradient(self, z: Array, y: Array) -> Array:
+        """ψ'(z − y)."""
+        return self.dpsi(z - y)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        """ψ''(z − y)."""
+        return self.ddpsi(z - y)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """ℓ*(u, y) = u·y + ψ*(u)."""
+        return u * y + self.dual(u)
+
+    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
+        """ψ(r) + ψ*(u) − u·r."""
+        return self.young(z - y, u)
+
+    def infimum(self, y: Array) -> Array:
+        """inf ψ, the same for every y."""
+        return np.full(np.shape(y), -float(self.dual(np.zeros(1))[0]))
+
+
+class Margin(Unary):
+    """ℓ(z, y) = ψ(m) of the margin m = y·z, with labels y = ±1.
+
+    Examples
+    --------
+    >>> import numpy as np, minimand as mm
+    >>> class Exponential(mm.Margin):
+    ...     def psi(self, m): return np.exp(-m)
+    ...     def dpsi(self, m): return -np.exp(-m)
+    ...     def ddpsi(self, m): return np.exp(-m)
+    >>> y = np.array([1.0, -1.0])
+    >>> Exponential().value(np.array([0.0, 0.0]), y)
+    array([1., 1.])
+    """
+
+    target: ClassVar[Target] = "sign"
+
+    def value(self, z: Array, y: Array) -> Array:
+        """ψ(y·z)."""
+        return self.psi(y * z)
+
+    def gradient(self, z: Array, y: Array) -> Array:
+        """y·ψ'(y·z)."""
+        return y * self.dpsi(y * z)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        """ψ''(y·z), as y² = 1."""
+        return self.ddpsi(y * z)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """ℓ*(u, y) = ψ*(y·u)."""
+        return self.dual(y * u)
+
+    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
+        """ψ(m) + ψ*(v) − v·m with v = y·u."""
+        return self.young(y * z, y * u)
+
+    def infimum(self, y: Array) -> Array:
+        """inf ψ, the same for every y."""
+        return np.full(np.shape(y), -float(self.dual(np.zeros(1))[0]))

@@ -1,0 +1,125 @@
+"""Sound upper bounds of ψ*(v) = sup_t v·t − ψ(t) for a convex ψ known by value and slope only.
+
+If ψ'(lo) ≤ v ≤ ψ'(hi), the tangents at lo and hi lie below ψ, so v·t − ψ(t) is largest where the
+tangents cross: a bound that is valid for every bracket and tight when the bracket is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._typing import Array
+
+_FAR = 1e300  # beyond this a slope that has not reached v never will
+_ROUNDS = 200
+
+
+def young_gap(
+    psi: Callable[[Array], Array], dpsi: Callable[[Array], Array], t: Array, v: Array
+) -> Array:
+    """Upper bound of the Fenchel-Young term ψ(t) + ψ*(v) − v·t, elementwise; inf outside dom ψ*.
+
+    Everything is measured from t, so nothing cancels when the term is small.
+    """
+    t, v = np.broadcast_arrays(np.asarray(t, float), np.asarray(v, float))
+    shape = t.shape
+    t, v = t.ravel(), v.ravel()
+    with np.errstate(all="ignore"):
+        lo, hi, inside = _bracket(dpsi, t, v)
+        gap = np.full(t.shape, np.inf)
+        if inside.any():
+            gap[inside] = _shrink(psi, dpsi, t[inside], v[inside], lo[inside], hi[inside])
+    return gap.reshape(shape)
+
+
+def _bracket(
+    dpsi: Callable[[Array], Array], t: Array, v: Array
+) -> tuple[Array, Array, Array]:
+    """Points with ψ'(lo) ≤ v ≤ ψ'(hi), found by growing steps from t."""
+    slope = dpsi(t)
+    lo, hi = t.copy(), t.copy()
+    need_hi, need_lo = slope < v, slope > v
+    step = np.maximum(1.0, np.abs(t)) * 1e-3
+    while (need_hi | need_lo).any() and step.min() < _FAR:
+        idx = np.flatnonzero(need_hi)
+        if idx.size:
+            trial = np.minimum(hi[idx] + step[idx], _FAR)
+            reached = ~(dpsi(trial) < v[idx])
+            lo[idx] = np.where(reached, lo[idx], trial)
+            hi[idx] = trial
+            need_hi[idx[reached]] = False
+        idx = np.flatnonzero(need_lo)
+        if idx.size:
+            trial = np.maximum(lo[idx] - step[idx], -_FAR)
+            reached = ~(dpsi(trial) > v[idx])
+            hi[idx] = np.where(reached, hi[idx], trial)
+            lo[idx] = trial
+            need_lo[idx[reached]] = False
+        step = step * 8.0
+    return lo, hi, ~(need_hi | need_lo)
+
+
+def _shrink(
+    psi: Callable[[Array], Array],
+    dpsi: Callable[[Array], Array],
+    t: Array,
+    v: Array,
+    lo: Array,
+    hi: Array,
+) -> Array:
+    """Bisect the bracket until the tangent bound is within rounding of the best lower bound."""
+    base = psi(t)
+    best = np.full(t.shape, np.inf)
+    active = np.arange(t.size)
+    for _ in range(_ROUNDS):
+        lo_a, hi_a = lo[active], hi[active]
+        upper, lower = _bounds(psi, dpsi, t[active], v[active], base[active], lo_a, hi_a)
+        best[active] = np.fmin(best[active], upper)
+        noise = 1e-16 * (np.abs(base[active]) + np.abs(v[active] * t[active]))
+        wide = hi_a - lo_a > 4e-16 * np.maximum(np.abs(lo_a), np.abs(hi_a))
+        open_ = wide & ~(upper - lower <= np.maximum(noise, 1e-13 * np.abs(lower)))
+        active = active[open_]
+        if not active.size:
+            break
+        middle = _midpoint(lo[active], hi[active])
+        below = dpsi(middle) < v[active]
+        lo[active] = np.where(below, middle, lo[active])
+        hi[active] = np.where(below, hi[active], middle)
+    return np.maximum(best, 0.0)
+
+
+def _midpoint(lo: Array, hi: Array) -> Array:
+    """Arithmetic middle, or the geometric one where the ends differ by orders of magnitude."""
+    middle = 0.5 * lo + 0.5 * hi
+    small, large = np.minimum(np.abs(lo), np.abs(hi)), np.maximum(np.abs(lo), np.abs(hi))
+    apart = (lo * hi > 0) & (large > 1e3 * small)
+    return np.where(apart, np.sign(middle) * np.sqrt(small) * np.sqrt(large), middle)
+
+
+def _bounds(
+    psi: Callable[[Array], Array],
+    dpsi: Callable[[Array], Array],
+    t: Array,
+    v: Array,
+    base: Array,
+    lo: Array,
+    hi: Array,
+) -> tuple[Array, Array]:
+    """(upper, lower) bounds of sup_s [v·(s − t) − (ψ(s) − ψ(t))] from the ends of the bracket."""
+    slope_lo, slope_hi = dpsi(lo), dpsi(hi)
+    at_lo = v * (lo - t) - (psi(lo) - base)
+    at_hi = v * (hi - t) - (psi(hi) - base)
+    width = hi - lo
+    # Tangents from both ends cross at lo + x; `rise` is how far the left tangent climbs there.
+    rise_lo, rise_hi = v - slope_lo, slope_hi - v
+    span = slope_hi - slope_lo
+    x = np.where(span > 0, (at_hi - at_lo + rise_hi * width) / span, 0.0)
+    x = np.clip(np.where(np.isfinite(x), x, width), 0.0, width)
+    upper = at_lo + rise_lo * x
+    upper = np.where(rise_lo <= 0, at_lo, np.where(rise_hi <= 0, at_hi, upper))
+    usable = np.isfinite(at_lo) & np.isfinite(at_hi) & np.isfinite(slope_lo) & np.isfinite(slope_hi)
+    upper = np.where(usable, upper, np.inf)
+    lower = np.fmax(np.where(np.isfinite(at_lo), at_lo, 0.0), np.where(np.isfinite(at_hi), at_hi, 0.0))
+    return upper, np.fmax(lower, 0.0)

@@ -1,0 +1,110 @@
+"""Losses of the residual r = z − y."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Array
+from .base import Distance
+from .probe import CONVEX_AND_SMOOTH
+
+
+class Squared(Distance):
+    """½r², least squares.
+
+    Examples
+    --------
+    >>> import numpy as np, minimand as mm
+    >>> mm.Squared().value(np.array([3.0]), np.array([1.0]))
+    array([2.])
+    """
+
+    symbol = "squared"
+    smoothness = 1.0
+    quadratic = True
+    facts = CONVEX_AND_SMOOTH
+
+    def psi(self, t: Array) -> Array:
+        """½r²."""
+        return 0.5 * t * t
+
+    def dpsi(self, t: Array) -> Array:
+        """r."""
+        return t
+
+    def ddpsi(self, t: Array) -> Array:
+        """1."""
+        return np.ones_like(t)
+
+    def dual(self, v: Array) -> Array:
+        """½v²."""
+        return 0.5 * v * v
+
+    def young(self, t: Array, v: Array) -> Array:
+        """½(r − v)²."""
+        return 0.5 * (t - v) ** 2
+
+    def prox(self, z: Array, y: Array, step: float | Array) -> Array:
+        """(z + step·y)/(1 + step)."""
+        return (z + step * y) / (1.0 + step)
+
+
+class Huber(Distance):
+    """½r² for |r| ≤ δ, then δ|r| − ½δ²: quadratic near zero, linear beyond.
+
+    Parameters
+    ----------
+    delta : float, default=1.0
+        Where the loss turns linear, in units of y.
+
+    Examples
+    --------
+    >>> import numpy as np, minimand as mm
+    >>> mm.Huber(delta=1.0).value(np.array([0.5, 3.0]), np.zeros(2))
+    array([0.125, 2.5  ])
+    """
+
+    symbol = "huber"
+    smoothness = 1.0
+    facts = CONVEX_AND_SMOOTH
+
+    def __init__(self, delta: float = 1.0) -> None:
+        self.delta = delta
+
+    def check_parameters(self) -> None:
+        """delta must be a positive number."""
+        if not (np.isfinite(self.delta) and self.delta > 0):
+            raise ValueError(f"delta of Huber must be a positive number, not {self.delta!r}.")
+
+    def psi(self, t: Array) -> Array:
+        """c·r − ½c², c = clip(r, −δ, δ): both cases in one formula."""
+        c = self.dpsi(t)
+        return c * (t - 0.5 * c)
+
+    def dpsi(self, t: Array) -> Array:
+        """clip(r, −δ, δ)."""
+        return np.clip(t, -self.delta, self.delta)
+
+    def ddpsi(self, t: Array) -> Array:
+        """1 inside, 0 outside."""
+        return (np.abs(t) <= self.delta).astype(float)
+
+    def dual(self, v: Array) -> Array:
+        """½v² for |v| ≤ δ."""
+        return np.where(np.abs(v) <= self.delta, 0.5 * v * v, np.inf)
+
+    def young(self, t: Array, v: Array) -> Array:
+        """(c − v)(r − ½(c + v)), c = clip(r, −δ, δ)."""
+        c = self.dpsi(t)
+        term = np.maximum((c - v) * (t - 0.5 * (c + v)), 0.0)
+        return np.where(np.abs(v) <= self.delta, term, np.inf)
+
+    def into_domain(self, u: Array, y: Array) -> Array:
+        """|u| ≤ δ."""
+        return np.clip(u, -self.delta, self.delta)
+
+    def prox(self, z: Array, y: Array, step: float | Array) -> Array:
+        """Shrink r by 1/(1 + step) inside, by step·δ outside."""
+        r = z - y
+        inside = np.abs(r) <= self.delta * (1.0 + step)
+        return y + np.where(inside, r / (1.0 + step), r - step * self.delta * np.sign(r))

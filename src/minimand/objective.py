@@ -1,0 +1,169 @@
+"""The one place where the mean, the weights, alpha, the offset and the penalty meet.
+
+    P(w, b) = Σ massᵢ·ℓ(zᵢ, yᵢ) + Ω(w),   z = offset + X w + b,   massᵢ = sᵢ/Σs,   Ω = α·penalty
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ._typing import Array, IntArray
+from .design import Design, Moments
+from .losses import Loss
+from .penalties import BoundPenalty
+
+EPS = float(np.finfo(float).eps)
+
+
+def dot(a: Array, b: Array) -> float:
+    """Σ aᵢbᵢ without BLAS, whose threads cost more than such a short sum."""
+    return float(np.einsum("i,i->", a, b))
+
+
+class Point(NamedTuple):
+    """A model on the training data: coefficients, intercept, and the scores z they give."""
+
+    w: Array
+    b: float
+    z: Array
+
+
+@dataclass
+class Meter:
+    """Counts passes over the data."""
+
+    passes: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """A problem to be minimised; it holds the data and knows no algorithm."""
+
+    loss: Loss
+    penalty: BoundPenalty
+    design: Design
+    y: Array
+    mass: Array
+    offset: Array | None = None
+    intercept: bool = True
+    words: str = ""
+    meter: Meter = field(default_factory=Meter)
+
+    @property
+    def n_samples(self) -> int:
+        """Rows of the design."""
+        return self.design.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the design."""
+        return self.design.shape[1]
+
+    def with_target(self, y: Array) -> Objective:
+        """The same problem for another y; the data are shared, the passes counted anew."""
+        return replace(self, y=y, meter=Meter())
+
+    # Products with the data, counted ---------------------------------------------------------
+
+    def scores(self, w: Array, b: float) -> Array:
+        """offset + X w + b."""
+        if not w.any():
+            z = np.zeros(self.n_samples)
+        else:
+            self.meter.passes += 1
+            z = self.design.matvec(w)
+        if self.offset is not None:
+            z += self.offset
+        z += b
+        return z
+
+    def forward(self, w: Array) -> Array:
+        """X w."""
+        self.meter.passes += 1
+        return self.design.matvec(w)
+
+    def backward(self, u: Array) -> Array:
+        """Xᵀ u, for one or several columns in one pass."""
+        self.meter.passes += 1
+        return self.design.rmatvec(u)
+
+    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, float]:
+        """Xᵀ(h∘(X v + shift)) and its sum."""
+        self.meter.passes += 1
+        return self.design.curvature_product(v, shift, h)
+
+    def gram(self, h: Array, columns: IntArray | None = None) -> Array:
+        """X_cᵀ diag(h) X_c."""
+        self.meter.passes += 1
+        return self.design.gram(h, columns)
+
+    def moments(self, h: Array) -> Moments:
+        """Σ h x and Σ h x² of every column."""
+        self.meter.passes += 1
+        return self.design.moments(h)
+
+    # Values --------------------------------------------------------------------------------
+
+    def mean(self, values: Array) -> float:
+        """Σ massᵢ·valuesᵢ."""
+        return dot(self.mass, values)
+
+    def point(self, w: Array, b: float) -> Point:
+        """The model (w, b) with its scores."""
+        return Point(w, b, self.scores(w, b))
+
+    def primal(self, point: Point) -> float:
+        """P(w, b)."""
+        return self.mean(self.loss.value(point.z, self.y)) + self.penalty.value(point.w)
+
+    @cached_property
+    def null(self) -> Point:
+        """w = 0 with the best intercept."""
+        w = np.zeros(self.n_features)
+        z = self.scores(w, 0.0)
+        b = best_shift(self, z) if self.intercept else 0.0
+        return Point(w, b, z + b)
+
+    @cached_property
+    def scale(self) -> float:
+        """P(null) − mean infimum of the loss: what tol and `relative` refer to."""
+        return max(self.primal(self.null) - self.mean(self.loss.infimum(self.y)), 0.0)
+
+
+def best_shift(objective: Objective, z: Array, steps: int = 100) -> float:
+    """The b that minimises Σ mass·ℓ(z + b, y): a safeguarded Newton method on its slope."""
+    loss, y = objective.loss, objective.y
+    b, lo, hi, reach = 0.0, -np.inf, np.inf, 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(steps):
+            moved = z + b if b else z
+            _, gradient, curvature = loss.terms(moved, y)
+            slope = objective.mean(gradient)
+            if np.isnan(slope):
+                slope = np.inf if b > 0 else -np.inf
+            size = objective.mean(np.abs(gradient))
+            if abs(slope) <= 2 * EPS * size:
+                break
+            lo, hi = (b, hi) if slope < 0 else (lo, b)
+            bend = objective.mean(curvature)
+            new = b - slope / bend if bend > 0 and np.isfinite(slope) else np.nan
+            if not lo < new < hi or not np.isfinite(new) or abs(new - b) > 100 * reach:
+                new = _between(b, lo, hi, reach, slope)
+                reach *= 2.0
+            if abs(new - b) <= EPS * max(abs(b), 1e-8) or abs(new) > 1e300:
+                break
+            b = new
+            if abs(slope) <= 1e-9 * size:
+                break  # Newton doubles the digits: nothing is left to be seen
+    return float(b)
+
+
+def _between(b: float, lo: float, hi: float, reach: float, slope: float) -> float:
+    """The middle of the bracket, or a step downhill that doubles until there is a bracket."""
+    if np.isfinite(lo) and np.isfinite(hi):
+        return 0.5 * (lo + hi)
+    return b + reach if slope < 0 else b - reach

@@ -1,0 +1,8 @@
+"""Outputs: from y to numbers a loss understands, and from scores back to y."""
+
+from __future__ import annotations
+
+from .classes import ClassOutput
+from .scalar import ScalarOutput
+
+__all__ = ["ClassOutput", "ScalarOutput"]

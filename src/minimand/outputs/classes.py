@@ -1,0 +1,54 @@
+"""Labels: two classes are one score, more are one-versus-rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import AnyArray, Array, ArrayLike
+from ..losses import Loss
+
+
+@dataclass(frozen=True, eq=False)
+class ClassOutput:
+    """The classes of y, sorted, and how a loss wants them coded: ±1, or 0/1 for y in [0, 1]."""
+
+    classes: AnyArray
+    loss: Loss
+
+    @classmethod
+    def of(cls, y: ArrayLike, loss: Loss) -> tuple[ClassOutput, AnyArray]:
+        """The output space of y, and the index of every sample's class."""
+        classes, index = np.unique(y, return_inverse=True)
+        if classes.size < 2:
+            raise ValueError(
+                f"y holds one class only ({classes[0]!r}): a classifier needs at least 2 classes."
+            )
+        return cls(classes, loss), index
+
+    @property
+    def n_scores(self) -> int:
+        """Columns of z: one for two classes, else one per class."""
+        return 1 if self.classes.size == 2 else int(self.classes.size)
+
+    def encode(self, index: AnyArray, score: int) -> Array:
+        """The target of one score: is the sample of that class (of the second, for two)?"""
+        positive = index == (1 if self.classes.size == 2 else score)
+        low = 0.0 if self.loss.target in ("unit", "count") else -1.0
+        return np.where(positive, 1.0, low)
+
+    def decode(self, z: Array) -> AnyArray:
+        """The class of the largest score."""
+        if z.ndim == 1:
+            return self.classes[(z > 0).astype(int)]
+        return self.classes[np.argmax(z, axis=1)]
+
+    def probabilities(self, z: Array) -> Array:
+        """One column per class, rows sum to 1; one-versus-rest scores are normalised."""
+        p = self.loss.transform(z)
+        if z.ndim == 1:
+            return np.column_stack([1.0 - p, p])
+        total = p.sum(axis=1, keepdims=True)
+        even = np.full_like(p, 1.0 / p.shape[1])
+        return np.where(total > 0, p / np.where(total > 0, total, 1.0), even)

@@ -1,0 +1,27 @@
+"""One real number per sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import Array, ArrayLike
+from ..losses import Loss
+
+
+@dataclass(frozen=True)
+class ScalarOutput:
+    """y is used as it is, in float64, after the loss has checked its domain."""
+
+    loss: Loss
+
+    def encode(self, y: ArrayLike) -> Array:
+        """y as a contiguous float64 vector."""
+        encoded = np.ascontiguousarray(y, dtype=np.float64)
+        self.loss.check_target(encoded)
+        return encoded
+
+    def decode(self, z: Array) -> Array:
+        """The score on the scale of y."""
+        return self.loss.transform(z)

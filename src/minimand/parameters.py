@@ -1,0 +1,108 @@
+"""Value objects with named parameters: what losses, penalties and kernels are made of."""
+
+from __future__ import annotations
+
+import inspect
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+
+
+@lru_cache(maxsize=256)
+def _names(cls: type) -> tuple[str, ...]:
+    """Names of the constructor's arguments, in order."""
+    if cls.__init__ is object.__init__:
+        return ()
+    return tuple(
+        p.name
+        for p in inspect.signature(cls).parameters.values()
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    )
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))
+    return bool(a == b)
+
+
+class Parameterized:
+    """Stores constructor arguments unchanged; `get_params`, `set_params`, equality and repr.
+
+    The constructor of a subclass assigns each argument to an attribute of the same name and
+    does nothing else, so that scikit-learn's ``clone`` and ``GridSearchCV`` work on it.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep``, those of nested objects as ``outer__inner``."""
+        params: dict[str, Any] = {name: getattr(self, name) for name in _names(type(self))}
+        if deep:
+            for name, value in list(params.items()):
+                if isinstance(value, Parameterized):
+                    nested = value.get_params(deep=True)
+                    params.update({f"{name}__{key}": inner for key, inner in nested.items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; nested objects are replaced by a changed copy."""
+        for name, value in merge_nested(self, params).items():
+            setattr(self, name, value)
+        return self
+
+    def copy(self, **changes: Any) -> Self:
+        """A new object with the same parameters, some of them changed."""
+        new = type(self)(**self.get_params(deep=False))
+        return new.set_params(**changes) if changes else new
+
+    def __repr__(self) -> str:
+        shown = []
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            value = getattr(self, name, None)
+            if parameter.default is inspect.Parameter.empty or not _same(value, parameter.default):
+                shown.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, Parameterized):
+            return NotImplemented
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        return all(_same(mine[name], theirs[name]) for name in mine)
+
+    def __hash__(self) -> int:
+        return hash((type(self), _names(type(self))))
+
+
+def merge_nested(owner: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Turn ``{"penalty__weights": v}`` into ``{"penalty": <changed copy>}``.
+
+    Objects named by nested keys are never changed in place: another estimator may hold them too.
+    """
+    valid = owner.get_params(deep=False)
+    plain: dict[str, Any] = {}
+    nested: dict[str, dict[str, Any]] = {}
+    for key, value in params.items():
+        name, _, inner = key.partition("__")
+        if name not in valid:
+            raise ValueError(
+                f"Invalid parameter {name!r} for {type(owner).__name__}; "
+                f"choose from {sorted(valid)}."
+            )
+        if inner:
+            nested.setdefault(name, {})[inner] = value
+        else:
+            plain[name] = value
+    for name, inner_params in nested.items():
+        target = plain.get(name, valid[name])
+        if isinstance(target, Parameterized):
+            plain[name] = target.copy(**inner_params)
+        elif hasattr(target, "set_params"):
+            from sklearn.base import clone
+
+            plain[name] = clone(target).set_params(**inner_params)
+        else:
+            raise ValueError(
+                f"{name}={target!r} of {type(owner).__name__} has no parameter "
+                f"{next(iter(inner_params))!r}; pass an object instead of a short name."
+            )
+    return plain

@@ -1,0 +1,73 @@
+"""Scaling and adding penalties: ``0.1 * L1() + 0.5 * L2()``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .base import BoundPenalty, Penalty
+from .separable import Separable
+
+
+class Scaled(Penalty):
+    """factor·Ω(w), factor ≥ 0.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> 0.5 * mm.L1()
+    Scaled(factor=0.5, penalty=L1())
+    >>> (0.5 * mm.L1()).value([2.0])
+    1.0
+    """
+
+    def __init__(self, factor: float, penalty: Penalty) -> None:
+        self.factor = factor
+        self.penalty = penalty
+
+    def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
+        """(α·factor)·Ω."""
+        _check_factor(self.factor)
+        return self.penalty.bind(n_features, alpha * self.factor)
+
+    def formula(self, factor: float = 1.0) -> str:
+        """(factor·self.factor)·Ω."""
+        return self.penalty.formula(factor * self.factor)
+
+
+class Sum(Penalty):
+    """Ω₁(w) + Ω₂(w).
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> (mm.L1() + 0.5 * mm.L2()).value([2.0])
+    3.0
+    """
+
+    def __init__(self, left: Penalty, right: Penalty) -> None:
+        self.left = left
+        self.right = right
+
+    def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
+        """Coefficients of separable penalties add up."""
+        bound = self.left.bind(n_features, alpha), self.right.bind(n_features, alpha)
+        forms = [part.separable for part in bound]
+        if any(form is None for form in forms):
+            raise ValueError(f"{self!r} cannot be added: both must be sums over features.")
+        total: Any = forms[0] + forms[1]  # type: ignore[operator]
+        assert isinstance(total, Separable)
+        return total
+
+    def formula(self, factor: float = 1.0) -> str:
+        """Both formulas with a plus; nothing for a part that is zero."""
+        parts = [part.formula(factor) for part in (self.left, self.right)]
+        shown = [part for part in parts if part != "0"]
+        return " + ".join(shown) or "0"
+
+
+def _check_factor(factor: Any) -> None:
+    is_number = isinstance(factor, int | float | np.number) and not isinstance(factor, bool)
+    if not is_number or not np.isfinite(factor) or factor < 0:
+        raise ValueError(f"the factor of a penalty must be a number ≥ 0, not {factor!r}.")

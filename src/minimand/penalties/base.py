@@ -1,0 +1,93 @@
+"""What a penalty is, and its form once the number of features is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from .._typing import Array, BoolArray
+from ..parameters import Parameterized
+
+if TYPE_CHECKING:
+    from .algebra import Scaled, Sum
+    from .separable import Separable
+
+
+class BoundPenalty(Protocol):
+    """α·Ω for a known number of features: all that the objective and the referee ask for."""
+
+    def value(self, w: Array) -> float:
+        """Ω(w)."""
+
+    def by_feature(self, w: Array, v: Array) -> Array:
+        """Fenchel-Young terms Ω(w) + Ω*(v) − v·w ≥ 0, one per feature; inf outside dom Ω*."""
+
+    def shrink(self, v: Array) -> float:
+        """The largest s ≤ 1 with Ω*(s·v) finite, free columns left out."""
+
+    @property
+    def free(self) -> BoolArray:
+        """Columns without any penalty, where the dual point must satisfy v = 0."""
+
+    @property
+    def separable(self) -> Separable | None:
+        """The form Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ², if it is one."""
+
+
+class Penalty(Parameterized):
+    """A function Ω(w); ``0.1 * L1() + L2()`` is one too.
+
+    A subclass writes `bind` and `formula`; everything else follows.
+    """
+
+    __array_ufunc__ = None  # so that np.float64(0.1) * L1() asks L1, not NumPy
+
+    def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
+        """α·Ω over vectors of this length; raises ValueError where parameters do not fit."""
+        raise NotImplementedError(f"{type(self).__name__} must define bind(n_features, alpha)")
+
+    def formula(self, factor: float = 1.0) -> str:
+        """factor·Ω(w) as it is printed in a certificate."""
+        raise NotImplementedError(f"{type(self).__name__} must define formula(factor)")
+
+    def value(self, w: Array) -> float:
+        """Ω(w)."""
+        w = np.asarray(w, float)
+        return self.bind(w.shape[0]).value(w)
+
+    def conjugate(self, v: Array) -> float:
+        """Ω*(v) = sup_w v·w − Ω(w)."""
+        v = np.asarray(v, float)
+        return float(self.bind(v.shape[0]).by_feature(np.zeros_like(v), v).sum())
+
+    def prox(self, w: Array, step: float) -> Array:
+        """argmin_x Ω(x) + ‖x − w‖²/(2·step)."""
+        w = np.asarray(w, float)
+        form = self.bind(w.shape[0]).separable
+        if form is None:
+            raise NotImplementedError(f"{type(self).__name__} must define prox(w, step)")
+        return form.prox(w, step)
+
+    def scaled(self, alpha: float) -> Penalty:
+        """What enters the objective: α·Ω; constraints ignore alpha."""
+        return alpha * self
+
+    def __mul__(self, factor: float) -> Scaled:
+        from .algebra import Scaled
+
+        return Scaled(factor, self)
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Penalty) -> Sum:
+        from .algebra import Sum
+
+        if not isinstance(other, Penalty):
+            return NotImplemented
+        return Sum(self, other)
+
+
+def number(x: float) -> str:
+    """A factor as it is printed: nothing for 1."""
+    return "" if x == 1 else f"{x:g}·"

@@ -1,0 +1,183 @@
+"""What a solver is, and the one loop that runs any of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+from ..certificate import Certificate, Judgement, judge, stamp
+from ..objective import Objective, Point
+
+
+class Stop:
+    """The type of `minimand.STOP`."""
+
+    def __repr__(self) -> str:
+        return "minimand.STOP"
+
+
+STOP = Stop()
+
+
+class Verdict(NamedTuple):
+    """Whether a solver takes a problem, why or why not, and about how many operations it costs."""
+
+    ok: bool
+    reason: str
+    cost: float = np.inf
+
+
+@dataclass(frozen=True)
+class State:
+    """What a callback sees after every iteration."""
+
+    iteration: int
+    passes: float
+    seconds: float
+    primal: float
+    dual: float
+    gap: float
+    target: float
+    point: Point | None = field(default=None, repr=False)
+
+
+Callback = Callable[[State], Any]
+
+
+@dataclass
+class Control:
+    """When to stop: the gap to reach, and the limits on the way."""
+
+    tol: float = 1e-6
+    max_iter: int | None = None
+    max_seconds: float | None = None
+    callbacks: Sequence[Callback] = ()
+    memory: float = np.inf  # bytes a solver may use beside the data
+    random_state: Any = None
+    started: float = field(default_factory=time.perf_counter)
+    target: float = 0.0  # tol·scale, set once the objective is known
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self.started
+
+    @property
+    def expired(self) -> bool:
+        """Whether the time is up; solvers ask inside long iterations."""
+        return self.max_seconds is not None and self.seconds >= self.max_seconds
+
+
+class Solver:
+    """An algorithm: says which problems it accepts, and improves a point step by step."""
+
+    name: ClassVar[str] = ""
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """A verdict with a reason in words."""
+        raise NotImplementedError
+
+    def iterate(
+        self, objective: Objective, start: Point, control: Control
+    ) -> Iterator[Judgement]:
+        """Judged points, each better than the last; the caller stops when it has enough."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A fitted model, its certificate, and why the solver stopped."""
+
+    w: Array
+    b: float
+    certificate: Certificate
+    solver: str
+    converged: bool
+    stopped_by: str = ""
+    history: tuple[State, ...] = ()
+
+
+def run(
+    solver: Solver, objective: Objective, control: Control, start: Point | None = None
+) -> Solution:
+    """Iterate until the gap is small enough, a limit is reached, or somebody says stop."""
+    control.target = control.tol * objective.scale
+    begin = objective.null if start is None else start
+    best: Judgement | None = None
+    history: list[State] = []
+    stopped_by = ""
+    iteration = 0
+    try:
+        for judgement in solver.iterate(objective, begin, control):
+            if best is None or judgement.gap <= best.gap or judgement.primal < best.primal:
+                best = judgement
+            reached = judgement.gap <= max(control.target, judgement.rounding)
+            stopped_by = _observe(control, objective, judgement, iteration, history)
+            if reached or stopped_by:
+                break
+            iteration += 1
+            if control.max_iter is not None and iteration >= control.max_iter:
+                stopped_by = f"max_iter={control.max_iter}"
+                break
+            if control.expired:
+                stopped_by = f"max_seconds={control.max_seconds}"
+                break
+    except KeyboardInterrupt:
+        stopped_by = "an interrupt (Ctrl-C)"
+    return _conclude(solver, objective, control, best, begin, iteration, stopped_by, history)
+
+
+def _observe(
+    control: Control,
+    objective: Objective,
+    judgement: Judgement,
+    iteration: int,
+    history: list[State],
+) -> str:
+    """Record the state, tell the callbacks, and say whether one of them wants to stop."""
+    state = State(
+        iteration,
+        objective.meter.passes,
+        control.seconds,
+        judgement.primal,
+        judgement.primal - judgement.gap,
+        judgement.gap,
+        control.target,
+    )
+    history.append(state)
+    state = replace(state, point=judgement.point)  # the history must not hold every model
+    answers = [callback(state) for callback in control.callbacks]
+    return "a callback" if any(answer is STOP for answer in answers) else ""
+
+
+def _conclude(
+    solver: Solver,
+    objective: Objective,
+    control: Control,
+    best: Judgement | None,
+    begin: Point,
+    iteration: int,
+    stopped_by: str,
+    history: list[State],
+) -> Solution:
+    """Judge the model that is handed over once more, from its coefficients alone."""
+    point = best.point if best is not None else begin
+    duals = [best.dual.theta] if best is not None else []
+    fresh = objective.point(point.w, point.b)
+    final = judge(objective, fresh, duals, thorough=best is None or best.gap > control.target)
+    certificate = stamp(final.certificate(objective), iteration, control.seconds)
+    converged = final.gap <= max(control.target, final.rounding)
+    return Solution(
+        w=point.w,
+        b=point.b,
+        certificate=certificate,
+        solver=solver.name,
+        converged=converged,
+        stopped_by=stopped_by or ("" if converged else "no further progress"),
+        history=tuple(history),
+    )

@@ -1,0 +1,190 @@
+"""Least squares and ridge: a linear system, in whichever of d and n is smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy import linalg
+
+from .._typing import Array
+from ..certificate import Judgement, judge
+from ..objective import EPS, Objective, Point
+from ..penalties import Separable
+from .base import Control, Solver, Verdict
+from ..linear_system import factorise, pseudo_inverse
+from .search import recentred
+
+_LARGEST = 6000
+_REFINEMENTS = 20
+
+
+class ClosedForm(Solver):
+    """(XᵀMX + diag(l2)) w = XᵀM(y − offset), or its n×n twin, solved and refined.
+
+    M holds the masses and X is centred by them, which is what an unpenalised intercept does.
+    A system whose Gram is near singular is solved through the singular values of X itself.
+    """
+
+    name = "closed_form"
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """The squared loss with a quadratic penalty or none, of moderate size."""
+        form = objective.penalty.separable
+        if not objective.loss.quadratic:
+            return Verdict(False, f"{objective.loss!r} is not the squared loss")
+        if form is None or form.l1.any():
+            return Verdict(False, "only L2 or no penalty has a closed form")
+        n, d = objective.design.shape
+        size = min(n, d) if _dual_form(objective, form) else d
+        if size > _LARGEST or 3 * 8.0 * size * size > control.memory:
+            return Verdict(False, f"a dense system of {size} unknowns is too large; Newton iterates")
+        products = objective.design.nnz * size if not objective.design.sparse else (
+            objective.design.nnz**2 / max(n, 1)
+        )
+        return Verdict(True, "squared loss and quadratic penalty: a linear system", products / 16 + size**3 / 24)
+
+    def iterate(
+        self, objective: Objective, start: Point, control: Control
+    ) -> Iterator[Judgement]:
+        """The solution, then rounds of iterative refinement while they help."""
+        form = objective.penalty.separable
+        assert form is not None
+        step = _dual_step(objective, form) if _dual_form(objective, form) else _primal_step(objective, form)
+        judgement = judge(objective, objective.null)
+        if judgement.gap <= max(control.target, judgement.rounding):
+            yield judgement
+            return
+        for _ in range(_REFINEMENTS):
+            w = judgement.point.w + step(judgement)
+            point = recentred(objective, objective.point(w, judgement.point.b))
+            refined = judge(objective, point, known=[judgement.dual], thorough=True)
+            stalled = not refined.gap < 0.5 * judgement.gap and judgement.point is not objective.null
+            judgement = refined
+            yield judgement
+            if stalled:
+                return
+
+
+def _dual_form(objective: Objective, form: Separable) -> bool:
+    """Whether n unknowns are fewer, and every column is penalised so that they suffice."""
+    n, d = objective.design.shape
+    return n < d and bool((form.l2 > 0).all())
+
+
+def _primal_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
+    """Newton's step for a quadratic: one factorisation serves every refinement."""
+    system = _centred_gram(objective) + np.diag(form.l2)
+    solve = factorise(system)
+    if solve is None and not objective.design.sparse:
+        return _singular_value_step(objective, form)
+    solve = solve or pseudo_inverse(system)
+    return lambda judgement: -solve(judgement.slope + form.l2 * judgement.point.w)
+
+
+def _centred_gram(objective: Objective) -> Array:
+    gram = objective.gram(objective.mass)
+    if objective.intercept:
+        mean = objective.moments(objective.mass).first
+        gram -= np.outer(mean, mean)
+    return gram
+
+
+def _singular_value_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
+    """Least squares of any rank on the stacked matrix [√M(X − mean); √l2], minimum norm."""
+    root = np.sqrt(objective.mass)
+    x = np.concatenate([np.asarray(block.matrix, float) for block in objective.design.blocks()])
+    if objective.intercept:
+        x -= objective.mass @ x
+    x *= root[:, None]
+    penalised = np.flatnonzero(form.l2 > 0)
+    if penalised.size:
+        rows = np.zeros((penalised.size, x.shape[1]))
+        rows[np.arange(penalised.size), penalised] = np.sqrt(form.l2[penalised])
+        x = np.concatenate([x, rows])
+    size = np.sqrt((x * x).sum(axis=0))
+    size[size == 0] = 1.0
+    left, values, right = linalg.svd(x / size, full_matrices=False, check_finite=False)
+    keep = values > values.max(initial=0.0) * max(x.shape) * EPS
+    inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
+
+    def step(judgement: Judgement) -> Array:
+        point = judgement.point
+        residual = -root * judgement.terms.gradient
+        if penalised.size:
+            residual = np.concatenate(
+                [residual, -np.sqrt(form.l2[penalised]) * point.w[penalised]]
+            )
+        return np.asarray((right.T @ (inverse * (left.T @ residual))) / size)
+
+    return step
+
+
+def _dual_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
+    """The same step through n unknowns: (X L⁻¹Xᵀ + M⁻¹) u = …, w = −L⁻¹Xᵀu, L = diag(l2).
+
+    Eliminating the step D from Newton's equations gives D = −L⁻¹(g + Xᵀv) with
+    (K + M⁻¹)v = −X L⁻¹ g + b·1 and Σv = 0 when there is an intercept.
+    """
+    inverse = 1.0 / form.l2
+    kernel = objective.design.row_gram(inverse)
+    kernel.flat[:: kernel.shape[0] + 1] += 1.0 / objective.mass
+    solve = factorise(kernel)
+    if solve is None:
+        raise FloatingPointError("the kernel matrix of ridge is not positive definite")
+    ones = solve(np.ones(objective.n_samples)) if objective.intercept else None
+
+    def step(judgement: Judgement) -> Array:
+        gradient = judgement.slope + form.l2 * judgement.point.w
+        v = solve(-objective.forward(inverse * gradient))
+        if ones is not None:
+            v = v - ones * (v.sum() / ones.sum())
+        return -inverse * (gradient + objective.backward(v))
+
+    return step
+
+
+def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
+    """All ridge solutions from one factorisation: the penalty of ``objective`` times each alpha.
+
+    Returns coefficients (n_alphas, d) and intercepts (n_alphas,). Every column must be penalised.
+    The eigenvalues of the (scaled) Gram, on the smaller side, are computed once; then each alpha
+    costs one product.
+    """
+    form = objective.penalty.separable
+    if not objective.loss.quadratic or form is None or form.l1.any() or (form.l2 <= 0).any():
+        raise ValueError("ridge_path needs the squared loss and an L2 penalty on every column.")
+    root = 1.0 / np.sqrt(form.l2)
+    null = judge(objective, objective.null)
+    n, d = objective.design.shape
+    if n < d:
+        coefs = _path_by_rows(objective, root, alphas)
+    else:
+        gram = _centred_gram(objective) * np.outer(root, root)
+        values, vectors = linalg.eigh(gram, check_finite=False)
+        right = vectors.T @ (-root * null.slope)
+        shrunk = right / (np.maximum(values, 0.0) + np.asarray(alphas, float)[:, None])
+        coefs = (shrunk @ vectors.T) * root
+    intercepts = np.zeros(len(alphas))
+    if objective.intercept:
+        mean = objective.moments(objective.mass).first
+        intercepts = objective.null.b - coefs @ mean
+    return coefs, intercepts
+
+
+def _path_by_rows(objective: Objective, root: Array, alphas: Array) -> Array:
+    """The n×n eigenproblem of √M(X − mean)L⁻¹(X − mean)ᵀ√M."""
+    mass = objective.mass
+    scale = np.sqrt(mass)
+    kernel = objective.design.row_gram(root * root)
+    if objective.intercept:
+        rows = kernel @ mass
+        kernel = kernel - rows[:, None] - rows[None, :] + mass @ rows
+    values, vectors = linalg.eigh(kernel * np.outer(scale, scale), check_finite=False)
+    target = scale * -objective.loss.gradient(objective.null.z, objective.y)
+    right = vectors.T @ target
+    duals = (right / (np.maximum(values, 0.0) + np.asarray(alphas, float)[:, None])) @ vectors.T
+    weighted = duals * scale
+    if objective.intercept:
+        weighted -= weighted.sum(axis=1, keepdims=True) * mass
+    return objective.backward(np.ascontiguousarray(weighted.T)).T * (root * root)

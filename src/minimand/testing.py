@@ -1,0 +1,3 @@
+"""Conformance suites for your own losses, penalties, designs and solvers."""
+
+from __future__ import annotations
