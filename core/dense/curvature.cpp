@@ -5,11 +5,12 @@
 namespace minimand {
 namespace {
 
-/// Rows that together stay in the second-level cache between the two halves of the product.
-std::size_t block_height(std::size_t columns) {
-  constexpr std::size_t kBlockElements = 24576;
-  return std::clamp<std::size_t>(kBlockElements / std::max<std::size_t>(1, columns) / 4 * 4, 4,
-                                 4096);
+/// Rows that stay in a cache between the two halves of the product. Whole rows stay in the first
+/// level; of columns so short a piece would be all interruptions, so those stay further away.
+std::size_t block_height(std::size_t columns, bool by_rows) {
+  const std::size_t elements = std::size_t{1} << (by_rows ? 12 : 18);
+  const std::size_t height = elements / std::max<std::size_t>(1, columns) / 4 * 4;
+  return std::clamp<std::size_t>(height, 4, 4096);
 }
 
 template <class Scalar>
@@ -38,7 +39,7 @@ template <class Scalar>
 double dense_curvature_product(const DenseMatrix<Scalar>& matrix, std::span<const double> v,
                                double shift, std::span<const double> h, std::span<double> g) {
   const std::size_t rows = matrix.rows();
-  const std::size_t height = block_height(matrix.columns());
+  const std::size_t height = block_height(matrix.columns(), matrix.by_rows);
   const auto splits = even_splits(rows, part_count(rows, 2 * matrix.size()));
   PrivateSums sums(g, splits.size() - 1);
   std::vector<double> totals(splits.size() - 1);

@@ -20,6 +20,12 @@ constexpr std::size_t kLargestPrivateGram = std::size_t{1} << 19;
 
 std::size_t panel_count(std::size_t columns) { return (columns + kPanel - 1) / kPanel; }
 
+/// What is packed: the columns less a shift each, and perhaps a last column of ones.
+struct Columns {
+  std::span<const double> shift;  // zeros beyond the last column of the matrix
+  bool with_ones;
+};
+
 /// Both packed copies of one block of rows.
 struct Packed {
   std::span<double> plain;
@@ -37,12 +43,13 @@ MINIMAND_INLINE double element(const DenseMatrix<Scalar>& matrix, std::size_t ro
 
 template <class Scalar>
 MINIMAND_INLINE void pack_full_panel_by_rows(const DenseMatrix<Scalar>& matrix, Range rows,
-                                             std::size_t first_column, const double* weight,
-                                             double* plain, double* weighted) {
+                                             std::size_t first_column, const double* shift,
+                                             const double* weight, double* plain,
+                                             double* weighted) {
   for (std::size_t i = rows.begin; i < rows.end; ++i) {
     const Scalar* from = matrix.values.data() + i * matrix.stride + first_column;
     for (std::size_t c = 0; c < kPanel; c += kLanes) {
-      const Lanes lanes = load_lanes(from + c);
+      const Lanes lanes = load_lanes(from + c) - load_lanes(shift + first_column + c);
       store_lanes(plain + c, lanes);
       store_lanes(weighted + c, weight[i] * lanes);
     }
@@ -54,10 +61,12 @@ MINIMAND_INLINE void pack_full_panel_by_rows(const DenseMatrix<Scalar>& matrix, 
 /// Four by four elements at a time are turned in registers.
 template <class Scalar>
 MINIMAND_INLINE void pack_full_panel_by_columns(const DenseMatrix<Scalar>& matrix, Range rows,
-                                                std::size_t first_column, const double* weight,
-                                                double* plain, double* weighted) {
+                                                std::size_t first_column, const double* shift,
+                                                const double* weight, double* plain,
+                                                double* weighted) {
   const std::size_t stride = matrix.stride;
   for (std::size_t c = 0; c < kPanel; c += kLanes) {
+    const Lanes shifts = load_lanes(shift + first_column + c);
     const Scalar* column = matrix.values.data() + (first_column + c) * stride;
     double* to_plain = plain + c;
     double* to_weighted = weighted + c;
@@ -69,15 +78,15 @@ MINIMAND_INLINE void pack_full_panel_by_columns(const DenseMatrix<Scalar>& matri
       transpose(lanes);
 #pragma GCC unroll 4
       for (std::size_t k = 0; k < kLanes; ++k) {
-        store_lanes(to_plain, lanes[k]);
-        store_lanes(to_weighted, weight[i + k] * lanes[k]);
+        store_lanes(to_plain, lanes[k] - shifts);
+        store_lanes(to_weighted, weight[i + k] * (lanes[k] - shifts));
         to_plain += kPanel;
         to_weighted += kPanel;
       }
     }
     for (; i < rows.end; ++i) {
       for (std::size_t k = 0; k < kLanes; ++k) {
-        to_plain[k] = static_cast<double>(column[k * stride + i]);
+        to_plain[k] = static_cast<double>(column[k * stride + i]) - shifts[k];
         to_weighted[k] = weight[i] * to_plain[k];
       }
       to_plain += kPanel;
@@ -86,26 +95,30 @@ MINIMAND_INLINE void pack_full_panel_by_columns(const DenseMatrix<Scalar>& matri
   }
 }
 
-/// Columns beyond the last are packed as zeros.
+/// Columns beyond the last are packed as zeros, or the first of them as ones.
 template <class Scalar>
-MINIMAND_INLINE void pack_panel(const DenseMatrix<Scalar>& matrix, Range rows, std::size_t panel,
-                                const double* weight, double* plain, double* weighted) {
+MINIMAND_INLINE void pack_panel(const DenseMatrix<Scalar>& matrix, const Columns& packing,
+                                Range rows, std::size_t panel, const double* weight, double* plain,
+                                double* weighted) {
   const std::size_t first_column = panel * kPanel;
   const std::size_t columns = matrix.by_rows ? matrix.length : matrix.lines;
   const std::size_t width = columns - first_column < kPanel ? columns - first_column : kPanel;
+  const double* shift = packing.shift.data();
   if (width == kPanel) {
     if (matrix.by_rows) {
-      pack_full_panel_by_rows(matrix, rows, first_column, weight, plain, weighted);
+      pack_full_panel_by_rows(matrix, rows, first_column, shift, weight, plain, weighted);
     } else {
-      pack_full_panel_by_columns(matrix, rows, first_column, weight, plain, weighted);
+      pack_full_panel_by_columns(matrix, rows, first_column, shift, weight, plain, weighted);
     }
     return;
   }
   for (std::size_t c = 0; c < kPanel; ++c) {
     double* to_plain = plain + c;
     double* to_weighted = weighted + c;
+    const double beyond = packing.with_ones && c == width ? 1.0 : 0.0;
     for (std::size_t i = rows.begin; i < rows.end; ++i) {
-      const double value = c < width ? element(matrix, i, first_column + c) : 0.0;
+      const double value =
+          c < width ? element(matrix, i, first_column + c) - shift[first_column + c] : beyond;
       *to_plain = value;
       *to_weighted = weight[i] * value;
       to_plain += kPanel;
@@ -167,14 +180,14 @@ MINIMAND_INLINE void multiply_block(Packed packed, std::size_t height, Range own
 
 /// Adds the products of the rows in `rows` for the rows of the Gram matrix in panels `own`.
 template <class Scalar>
-MINIMAND_INLINE void gram_body(const DenseMatrix<Scalar>& matrix, Range rows, Range own,
-                               std::size_t panels, std::span<const double> h, Packed packed,
-                               std::span<double> gram) {
+MINIMAND_INLINE void gram_body(const DenseMatrix<Scalar>& matrix, const Columns& packing,
+                               Range rows, Range own, std::size_t panels,
+                               std::span<const double> h, Packed packed, std::span<double> gram) {
   for (std::size_t i = rows.begin; i < rows.end; i += kBlockRows) {
     const std::size_t end = i + kBlockRows < rows.end ? i + kBlockRows : rows.end;
     for (std::size_t panel = own.begin; panel < panels; ++panel) {
       const std::size_t offset = panel * kPackedPanel;
-      pack_panel(matrix, Range{i, end}, panel, h.data(), packed.plain.data() + offset,
+      pack_panel(matrix, packing, Range{i, end}, panel, h.data(), packed.plain.data() + offset,
                  packed.weighted.data() + offset);
     }
     multiply_block(packed, end - i, own, panels, gram.data());
@@ -196,21 +209,22 @@ std::vector<std::size_t> triangle_splits(std::size_t panels, std::size_t parts) 
 
 }  // namespace
 
-#define MINIMAND_KERNEL(Scalar)                                                               \
-  MINIMAND_CLONES void add_gram(const DenseMatrix<Scalar>& matrix, Range rows, Range own,     \
-                                std::size_t panels, std::span<const double> h, Packed packed, \
-                                std::span<double> gram) {                                     \
-    gram_body(matrix, rows, own, panels, h, packed, gram);                                    \
+#define MINIMAND_KERNEL(Scalar)                                                                \
+  MINIMAND_CLONES void add_gram(const DenseMatrix<Scalar>& matrix, const Columns& packing,     \
+                                Range rows, Range own, std::size_t panels,                     \
+                                std::span<const double> h, Packed packed,                      \
+                                std::span<double> gram) {                                      \
+    gram_body(matrix, packing, rows, own, panels, h, packed, gram);                            \
   }
 namespace {
 MINIMAND_KERNEL(float)
 MINIMAND_KERNEL(double)
-}  // namespace
 
+/// The Gram matrix of the packed columns, padded to whole panels; only its upper triangle.
 template <class Scalar>
-void dense_gram(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
-                std::span<double> gram) {
-  const std::size_t columns = matrix.columns();
+std::vector<double> padded_gram(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
+                                const Columns& packing) {
+  const std::size_t columns = matrix.columns() + (packing.with_ones ? 1 : 0);
   const std::size_t panels = panel_count(columns);
   const std::size_t side = panels * kPanel;
   const std::size_t work = matrix.size() * (1 + columns / 8);
@@ -230,10 +244,15 @@ void dense_gram(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
     const Packed packed{own.first(packed_size), own.last(packed_size)};
     const Range rows = over_rows ? range : Range{0, matrix.rows()};
     const Range bands = over_rows ? Range{0, panels} : range;
-    add_gram(matrix, rows, bands, panels, h, packed, sums.of(over_rows ? part : 0));
+    add_gram(matrix, packing, rows, bands, panels, h, packed, sums.of(over_rows ? part : 0));
   });
   sums.add_up();
+  return padded;
+}
 
+/// The first `columns` rows and columns of a padded matrix, both triangles.
+void unpad(std::span<const double> padded, std::size_t side, std::size_t columns,
+           std::span<double> gram) {
   for (std::size_t i = 0; i < columns; ++i) {
     std::copy_n(padded.begin() + static_cast<std::ptrdiff_t>(i * side), columns,
                 gram.begin() + static_cast<std::ptrdiff_t>(i * columns));
@@ -241,7 +260,35 @@ void dense_gram(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
   mirror_upper(gram, columns);
 }
 
-template void dense_gram(const DenseMatrix<float>&, std::span<const double>, std::span<double>);
-template void dense_gram(const DenseMatrix<double>&, std::span<const double>, std::span<double>);
+}  // namespace
+
+template <class Scalar>
+void dense_gram(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
+                std::span<double> gram) {
+  const std::size_t columns = matrix.columns();
+  const std::size_t side = panel_count(columns) * kPanel;
+  const std::vector<double> zeros(side);
+  unpad(padded_gram(matrix, h, {zeros, false}), side, columns, gram);
+}
+
+template <class Scalar>
+void dense_covariance(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
+                      std::span<const double> centre, std::span<double> gram,
+                      std::span<double> first) {
+  const std::size_t columns = matrix.columns();
+  const std::size_t side = panel_count(columns + 1) * kPanel;
+  std::vector<double> shift(side);
+  std::copy(centre.begin(), centre.end(), shift.begin());
+  const std::vector<double> padded = padded_gram(matrix, h, {shift, true});
+  unpad(padded, side, columns, gram);
+  for (std::size_t i = 0; i < columns; ++i) first[i] = padded[i * side + columns];
+}
+
+#define MINIMAND_INSTANTIATE(Scalar)                                                               \
+  template void dense_gram(const DenseMatrix<Scalar>&, std::span<const double>, std::span<double>); \
+  template void dense_covariance(const DenseMatrix<Scalar>&, std::span<const double>,              \
+                                 std::span<const double>, std::span<double>, std::span<double>);
+MINIMAND_INSTANTIATE(float)
+MINIMAND_INSTANTIATE(double)
 
 }  // namespace minimand

@@ -9,4 +9,13 @@ template <class Scalar>
 void dense_gram(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
                 std::span<double> gram);
 
+/// sum_i h_i (x_i - centre)(x_i - centre)' and sum_i h_i (x_i - centre).
+///
+/// The centre is subtracted before anything is multiplied: columns whose means dwarf their spread
+/// keep their digits.
+template <class Scalar>
+void dense_covariance(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
+                      std::span<const double> centre, std::span<double> gram,
+                      std::span<double> first);
+
 }  // namespace minimand

@@ -57,9 +57,9 @@ struct WeightedRows {
   MINIMAND_INLINE double weight_of(std::size_t i) const { return rows.data()[i].h; }
 
   double gradient_total() const {
-    double total = 0.0;
-    for (const Row& row : rows) total += row.q;
-    return total;
+    double totals[4] = {};  // each waits for its own last addition only
+    for (std::size_t i = 0; i < rows.size(); ++i) totals[i % 4] += rows[i].q;
+    return (totals[0] + totals[1]) + (totals[2] + totals[3]);
   }
 
   void add_constant(double constant) {
@@ -165,7 +165,7 @@ SweepReport descend(std::span<Column<Scalar, Index>> columns, Rows& rows, std::s
   std::vector<std::size_t> active(w.size());
   // Columns with large means give q a large constant part, whose rounding errors would drown the
   // gradient. Only columns with many entries can, and then a pass over the rows costs little.
-  const bool recentre_often = stored >= 4 * row_count;
+  const bool recentre_often = 4 * stored >= row_count;
   ColumnDescent<Scalar, Index, Rows> descent{columns, rows, w, penalties, centring, recentre_often};
   const SweepReport report = sweep_until_settled(descent, w, active, stop);
   centring.recentre(rows);

@@ -57,6 +57,18 @@ Result dense_gram(const Array& X, const Array& h) {
   });
 }
 
+std::pair<Result, Result> dense_covariance(const Array& X, const Array& h, const Array& centre) {
+  return with_dense(X, [&](const auto& matrix) {
+    const auto weights = vector<double>(h, "h", matrix.rows());
+    const auto shift = vector<double>(centre, "centre", matrix.columns());
+    Fresh gram({matrix.columns(), matrix.columns()}), first({matrix.columns()});
+    without_gil([&] {
+      minimand::dense_covariance(matrix, weights, shift, gram.values(), first.values());
+    });
+    return std::pair(gram.hand_over(), first.hand_over());
+  });
+}
+
 }  // namespace
 
 void bind_dense(nb::module_& m) {
@@ -67,6 +79,8 @@ void bind_dense(nb::module_& m) {
         arg("h"), "(sum_i t_i x_i, sum_i t_i) with t_i = h_i (x_i.v + shift).");
   m.def("dense_moments", &dense_moments, arg("X"), arg("h"), "Per column: (sum h x, sum h x^2).");
   m.def("dense_gram", &dense_gram, arg("X"), arg("h"), "X' diag(h) X.");
+  m.def("dense_covariance", &dense_covariance, arg("X"), arg("h"), arg("centre"),
+        "(sum_i h_i (x_i - centre)(x_i - centre)', sum_i h_i (x_i - centre)).");
 }
 
 }  // namespace minimand::python

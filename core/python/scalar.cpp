@@ -39,6 +39,20 @@ std::pair<Result, Result> logistic_derivatives(const Array& z, const Array& y) {
   return {gradient.hand_over(), curvature.hand_over()};
 }
 
+Result binary_relative_entropy(const Array& q, const Array& z) {
+  const auto laws = vector<double>(q, "q");
+  const auto scores = vector<double>(z, "z", laws.size());
+  Fresh result({laws.size()});
+  without_gil([&] { binary_relative_entropies(laws, scores, result.values()); });
+  return result.hand_over();
+}
+
+double dot(const Array& a, const Array& b) {
+  const auto left = vector<double>(a, "a");
+  const auto right = vector<double>(b, "b", left.size());
+  return inner_product(left, right);
+}
+
 }  // namespace
 
 void bind_scalar(nb::module_& m) {
@@ -49,6 +63,9 @@ void bind_scalar(nb::module_& m) {
         "(value, gradient, curvature) of log(1 + exp(-y z)), y = +-1.");
   m.def("logistic_derivatives", &logistic_derivatives, arg("z"), arg("y"),
         "(gradient, curvature) of log(1 + exp(-y z)), y = +-1.");
+  m.def("binary_relative_entropy", &binary_relative_entropy, arg("q"), arg("z"),
+        "q log(q/p) + (1-q) log((1-q)/(1-p)), p = 1/(1 + exp(-z)); inf unless 0 <= q <= 1.");
+  m.def("dot", &dot, arg("a"), arg("b"), "sum_i a_i b_i, on one thread.");
 }
 
 }  // namespace minimand::python

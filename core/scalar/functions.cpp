@@ -1,6 +1,7 @@
 #include "scalar/functions.hpp"
 
 #include "parallel.hpp"
+#include "scalar/entropy.hpp"
 #include "scalar/logistic.hpp"
 
 namespace minimand {
@@ -74,6 +75,28 @@ MINIMAND_CLONES void logistic_derivatives_range(std::span<const double> z,
   store_some(to_curvature + i, point.curvature(), n - i);
 }
 
+void relative_entropy_range(std::span<const double> q, std::span<const double> z,
+                            std::span<double> result);
+double inner_product_of(std::span<const double> a, std::span<const double> b);
+
+MINIMAND_CLONES void relative_entropy_range(std::span<const double> q, std::span<const double> z,
+                                            std::span<double> result) {
+  const double* law = q.data();
+  const double* score = z.data();
+  double* to = result.data();
+  const std::size_t n = q.size();
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    store_lanes(to + i, binary_relative_entropy(load_lanes(law + i), load_lanes(score + i)));
+  }
+  const Lanes last = binary_relative_entropy(load_some(law + i, n - i), load_some(score + i, n - i));
+  store_some(to + i, last, n - i);
+}
+
+MINIMAND_CLONES double inner_product_of(std::span<const double> a, std::span<const double> b) {
+  return dot(a.data(), b.data(), a.size());
+}
+
 namespace {
 
 /// An exponential is worth about this many of the element operations threads are counted in.
@@ -112,6 +135,17 @@ void logistic_derivatives(std::span<const double> z, std::span<const double> y,
     logistic_derivatives_range(part_of(z, range), part_of(y, range), part_of(gradient, range),
                                part_of(curvature, range));
   });
+}
+
+void binary_relative_entropies(std::span<const double> q, std::span<const double> z,
+                               std::span<double> result) {
+  parallel_ranges(q.size(), 2 * kOperationsPerElement * q.size(), [&](Range range, std::size_t) {
+    relative_entropy_range(part_of(q, range), part_of(z, range), part_of(result, range));
+  });
+}
+
+double inner_product(std::span<const double> a, std::span<const double> b) {
+  return inner_product_of(a, b);
 }
 
 }  // namespace minimand

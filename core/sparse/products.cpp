@@ -17,7 +17,7 @@ template <class Scalar, class Index>
 void scatter_one(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
                  std::span<double> y) {
   for (std::size_t m = majors.begin; m < majors.end; ++m) {
-    sparse_axpy(x[m], matrix.values_of(m), matrix.indices_of(m), y);
+    if (x[m] != 0.0) sparse_axpy(x[m], matrix.values_of(m), matrix.indices_of(m), y);
   }
 }
 

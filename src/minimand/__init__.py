@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from . import threads as threads  # at once: a limit set before the first fit must hold in it
+
 __version__ = "0.1.0"
 
 # The public names and the modules they live in, loaded when they are first used: ``minimand

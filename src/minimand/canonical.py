@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
 from . import _core
 from ._typing import Array, IntArray
 from .design import Descent, Design
+from .linear_system import factorise
 from .penalties import Separable
 
 
@@ -87,19 +87,25 @@ class Quadratic:
         return moved
 
     def _stationary(self, penalty: Separable, w: Array, support: IntArray) -> Array | None:
-        """The minimiser with the support and signs of w; None if the system is singular."""
+        """The minimiser with the support and signs of w, or a cautious step towards it.
+
+        Where the system is near singular a small multiple of its diagonal is added; the step is
+        then shorter than the full one, so the objective still falls all along it.
+        """
         block = self.gram[np.ix_(support, support)].copy()
         block.flat[:: support.size + 1] += penalty.l2[support]
-        size = np.sqrt(np.maximum(np.diag(block), 1e-300))
+        size = np.sqrt(np.maximum(np.diag(block), 0.0))
+        if not size.all():
+            return None  # a constant column: descent has set it to zero or will
         block /= np.outer(size, size)
-        right = -(self.q[support] + penalty.l1[support] * np.sign(w[support])) / size
-        try:
-            factor = linalg.cho_factor(block, lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
-            return None
-        if np.diag(factor[0]).min() < 1e-7:  # too near singular to trust the step
-            return None
-        return np.asarray(linalg.cho_solve(factor, right, check_finite=False)) / size
+        slope = self.q[support] + penalty.l1[support] * np.sign(w[support])
+        slope += self.gram[support] @ w + penalty.l2[support] * w[support]
+        for jitter in (0.0, 1e-11, 1e-8):
+            block.flat[:: support.size + 1] += jitter
+            solve = factorise(block)
+            if solve is not None:
+                return w[support] - solve(slope / size) / size
+        return None
 
 
 def _first_zero(w: Array, step: Array, l1: Array) -> tuple[float, IntArray | None]:

@@ -22,6 +22,10 @@ from .losses import Terms
 from .objective import EPS, Objective, Point, best_shift
 from .repair import balance, clear_free_columns
 
+UNATTAINED = (
+    "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "
+    "ever as the coefficients grow and no minimiser exists"
+)
 Kind = Literal["global", "relaxation", "stationary"]
 
 
@@ -88,13 +92,31 @@ class Judgement:
     point: Point
     primal: float
     gap: float
-    rounding: float
     dual: Dual
     terms: Terms  # of the loss, at point.z
     slope: Array  # Xᵀ(mass∘gradient) at point.z with the best intercept
     by_sample: Array
     by_feature: Array
     infeasibility: str = ""
+
+    def reaches(self, objective: Objective, target: float) -> bool:
+        """Whether the gap is below the target, or is nothing but rounding."""
+        return self.gap <= target or self.gap <= self.rounding(objective)
+
+    def rounding(self, objective: Objective) -> float:
+        """Rounding error of the gap: of z = X w + b first, then of the terms it is made of.
+
+        Σ|xᵢⱼwⱼ| is bounded by Cauchy-Schwarz: the root mean square of a column times |wⱼ|.
+        """
+        w, b, z = self.point
+        terms = self.terms
+        slope = np.sqrt(objective.mean(terms.gradient**2))
+        reach = float((np.sqrt(objective.spread) * np.abs(w)).sum()) + abs(b)
+        if objective.offset is not None:
+            reach += float(np.max(np.abs(objective.offset)))
+        size = slope * reach + objective.mean(np.abs(terms.value) + np.abs(terms.gradient * z))
+        size += objective.penalty.value(w)
+        return 4 * EPS * size if np.isfinite(size) else 0.0
 
     def certificate(self, objective: Objective) -> Certificate:
         """The same as a Certificate."""
@@ -106,7 +128,7 @@ class Judgement:
             gap=self.gap,
             relative=relative,
             objective=objective.words,
-            rounding=self.rounding,
+            rounding=self.rounding(objective),
             passes=objective.meter.passes,
             infeasibility=self.infeasibility,
             dual_point=self.dual.theta,
@@ -159,6 +181,9 @@ def judge(
     best = min(found, key=lambda f: f.gap)
     # An older dual point is measured only if the bound it proved could still win.
     found += [_measure(objective, point, old) for old in known if primal - old.value < best.gap]
+    # θ = 0 is always feasible: nothing is further from the optimum than P − mean infimum.
+    if not min(f.gap for f in found) <= objective.scale:
+        found.append(_nothing(objective, point, terms))
     best = min(found, key=lambda f: f.gap)
     if objective.penalty.free.any():
         best = _with_free_columns(objective, point, terms, found, thorough)
@@ -167,7 +192,6 @@ def judge(
         point=point,
         primal=primal,
         gap=gap,
-        rounding=_rounding(objective, point, terms, raw_slope),
         dual=best.dual._replace(value=primal - gap + _slack(primal)),
         terms=terms,
         slope=raw_slope,
@@ -213,6 +237,14 @@ def _measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = Fals
     return min(options, key=lambda option: option.gap)
 
 
+def _nothing(objective: Objective, point: Point, terms: Terms) -> _Terms:
+    """The gap of θ = 0."""
+    by_sample = objective.mass * (terms.value - objective.loss.infimum(objective.y))
+    nothing = Dual(np.zeros_like(point.z), np.zeros_like(point.w))
+    by_feature = objective.penalty.by_feature(point.w, nothing.slope)
+    return _Terms(float(by_sample.sum() + by_feature.sum()), by_sample, by_feature, nothing, "")
+
+
 def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool) -> _Terms:
     """The gap of s·θ. With ``raw``, θ is the gradient at z and the samples' terms vanish."""
     if s != 1.0:
@@ -236,6 +268,10 @@ def _with_free_columns(
     small enough for it to matter.
     """
     order = sorted(found, key=lambda f: f.gap)
+    above = objective.mean(terms.value - objective.loss.infimum(objective.y))
+    near = 1e-3 if thorough else 1e-5
+    if not objective.loss.attained(objective.y) and above <= near * objective.scale:
+        return order[0]._replace(gap=np.inf, infeasibility=UNATTAINED)
     promising = thorough or order[0].gap <= 1e-3 * objective.scale
     if not promising:
         return order[0]._replace(gap=np.inf, infeasibility="not near a stationary point yet")
@@ -253,13 +289,6 @@ def _with_free_columns(
             return fixed._replace(gap=fixed.gap + float(left))
         reason = "no dual point satisfies the constraint of the unpenalised columns"
     return order[0]._replace(gap=np.inf, infeasibility=reason)
-
-
-def _rounding(objective: Objective, point: Point, terms: Terms, slope: Array) -> float:
-    """Rounding of the gap: a few units in the last place of the numbers it is made of."""
-    size = objective.mean(np.abs(terms.value)) + objective.mean(np.abs(terms.gradient * point.z))
-    size += float(np.abs(point.w * slope).sum()) + objective.penalty.value(point.w)
-    return 8 * EPS * size if np.isfinite(size) else 0.0
 
 
 def stamp(certificate: Certificate, iterations: int, seconds: float) -> Certificate:

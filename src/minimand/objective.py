@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import _core
 from ._typing import Array, IntArray
-from .design import Design, Moments
+from .design import Covariance, Design, Moments
 from .losses import Loss
 from .penalties import BoundPenalty
 
@@ -21,7 +22,7 @@ EPS = float(np.finfo(float).eps)
 
 def dot(a: Array, b: Array) -> float:
     """Σ aᵢbᵢ without BLAS, whose threads cost more than such a short sum."""
-    return float(np.einsum("i,i->", a, b))
+    return _core.dot(a, b)
 
 
 class Point(NamedTuple):
@@ -101,6 +102,31 @@ class Objective:
         self.meter.passes += 1
         return self.design.gram(h, columns)
 
+    def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
+        """The Gram of h-centred columns, and their means."""
+        self.meter.passes += 1
+        return self.design.covariance(h, columns)
+
+    def hessian(self, h: Array, columns: IntArray | None = None) -> Covariance:
+        """The quadratic form of w with the intercept, if there is one, minimised out."""
+        if self.intercept and h.any():
+            return self.covariance(h, columns)
+        size = self.n_features if columns is None else columns.size
+        return Covariance(self.gram(h, columns), np.zeros(size))
+
+    def thinned(self, every: int) -> Objective:
+        """The same problem on every k-th row: a cheap place to start from."""
+        rows = np.arange(0, self.n_samples, every)
+        mass = self.mass[rows]
+        return replace(
+            self,
+            design=self.design.rows(rows),
+            y=self.y[rows],
+            mass=mass / mass.sum(),
+            offset=None if self.offset is None else self.offset[rows],
+            meter=Meter(),
+        )
+
     def moments(self, h: Array) -> Moments:
         """Σ h x and Σ h x² of every column."""
         self.meter.passes += 1
@@ -121,6 +147,11 @@ class Objective:
         return self.mean(self.loss.value(point.z, self.y)) + self.penalty.value(point.w)
 
     @cached_property
+    def spread(self) -> Array:
+        """Σ mass·x² of every column: its size, for tolerances and rounding."""
+        return self.moments(self.mass).second
+
+    @cached_property
     def null(self) -> Point:
         """w = 0 with the best intercept."""
         w = np.zeros(self.n_features)
@@ -134,27 +165,28 @@ class Objective:
         return max(self.primal(self.null) - self.mean(self.loss.infimum(self.y)), 0.0)
 
 
-def best_shift(objective: Objective, z: Array, steps: int = 100) -> float:
+def best_shift(objective: Objective, z: Array, steps: int = 200) -> float:
     """The b that minimises Σ mass·ℓ(z + b, y): a safeguarded Newton method on its slope."""
     loss, y = objective.loss, objective.y
-    b, lo, hi, reach = 0.0, -np.inf, np.inf, 1.0
+    b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(steps):
             moved = z + b if b else z
             _, gradient, curvature = loss.terms(moved, y)
-            slope = objective.mean(gradient)
+            slope, bend = objective.mean(gradient), objective.mean(curvature)
             if np.isnan(slope):
                 slope = np.inf if b > 0 else -np.inf
             size = objective.mean(np.abs(gradient))
-            if abs(slope) <= 2 * EPS * size:
+            noise = EPS * (size + objective.mean(curvature * np.abs(moved)))
+            if abs(slope) <= 2 * noise:
                 break
+            step = -slope / bend if bend > 0 and np.isfinite(slope) else np.nan
             lo, hi = (b, hi) if slope < 0 else (lo, b)
-            bend = objective.mean(curvature)
-            new = b - slope / bend if bend > 0 and np.isfinite(slope) else np.nan
-            if not lo < new < hi or not np.isfinite(new) or abs(new - b) > 100 * reach:
-                new = _between(b, lo, hi, reach, slope)
-                reach *= 2.0
-            if abs(new - b) <= EPS * max(abs(b), 1e-8) or abs(new) > 1e300:
+            new = b + step
+            trusted = loss.quadratic or abs(step) <= reach
+            if not (lo < new < hi and trusted):
+                new, reach = _between(b, lo, hi, reach, slope), 4 * reach
+            if abs(new) > 1e300 or new == b:
                 break
             b = new
             if abs(slope) <= 1e-9 * size:

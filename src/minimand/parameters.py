@@ -103,6 +103,6 @@ def merge_nested(owner: Any, params: dict[str, Any]) -> dict[str, Any]:
         else:
             raise ValueError(
                 f"{name}={target!r} of {type(owner).__name__} has no parameter "
-                f"{next(iter(inner_params))!r}; pass an object instead of a short name."
+                f"{next(iter(inner_params))!r}."
             )
     return plain

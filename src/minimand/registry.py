@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -32,9 +33,14 @@ class Registry(Generic[T]):
             return spec
         if isinstance(spec, str) and spec in self._classes:
             return self._classes[spec]()
-        hint = f"; did you mean {spec.__name__}()?" if isinstance(spec, type) else ""
         raise ValueError(
             f"{self.role}={spec!r} is not known: pass one of {self.names} "
-            f"or a minimand {self.base.__name__} object{hint}"
-            + ("" if hint else ".")
+            f"or a minimand {self.base.__name__} object{self._hint(spec)}"
         )
+
+    def _hint(self, spec: Any) -> str:
+        """The end of the sentence: what was probably meant."""
+        if isinstance(spec, type):
+            return f"; did you mean {spec.__name__}()?"
+        close = get_close_matches(spec.lower(), self.names, n=1) if isinstance(spec, str) else []
+        return f"; did you mean {close[0]!r}?" if close else "."

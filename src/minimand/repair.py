@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ._typing import Array, IntArray
-from .linear_system import Solve, pseudo_inverse
-from .objective import EPS, Objective
+from .linear_system import pseudo_inverse
+from .objective import EPS, Objective, dot
 
 _MOST_FREE = 4000
 
@@ -41,13 +43,11 @@ def clear_free_columns(
     if free.size > _MOST_FREE:
         return theta, slope, f"{free.size} unpenalised columns are too many to project off"
     metric = curvature if curvature.max(initial=0.0) > 0 else np.ones_like(curvature)
-    solve = _projector(objective, free, objective.mass * metric)
+    project = _projector(objective, free, objective.mass * metric)
     for _ in range(4):
-        right = np.append(slope[free], objective.mean(theta)) if objective.intercept else slope[free]
-        c = solve(right)
+        c, constant = project(slope[free], objective.mean(theta))
         w = np.zeros(objective.n_features)
-        w[free] = c[: free.size]
-        constant = float(c[-1]) if objective.intercept else 0.0
+        w[free] = c
         theta = theta - metric * (objective.forward(w) + constant)
         theta = objective.loss.into_domain(theta, objective.y)
         if objective.intercept:
@@ -63,15 +63,20 @@ def clear_free_columns(
 
 def _rounding_of_slopes(objective: Objective, theta: Array) -> Array:
     """What rounding alone can leave of Σ mass·θ·x, per column, by Cauchy-Schwarz."""
-    spread = np.sqrt(objective.moments(objective.mass).second)
+    spread = np.sqrt(objective.spread)
     size = np.sqrt(objective.mean(theta * theta))
     return 4 * EPS * np.sqrt(objective.n_samples + 16.0) * spread * size + 1e-300
 
 
-def _projector(objective: Objective, free: IntArray, h: Array) -> Solve:
-    """Pseudo-inverse of [X_free 1]ᵀ diag(h) [X_free 1], as a function."""
-    gram = objective.gram(h, free)
-    if objective.intercept:
-        first = objective.moments(h).first[free]
-        gram = np.block([[gram, first[:, None]], [first[None, :], np.array([[h.sum()]])]])
-    return pseudo_inverse(gram)
+def _projector(
+    objective: Objective, free: IntArray, h: Array
+) -> Callable[[Array, float], tuple[Array, float]]:
+    """Pseudo-inverse of [X_free 1]ᵀ diag(h) [X_free 1], as a function of (slope, mean θ)."""
+    matrix, mean = objective.hessian(h, free)
+    solve, total = pseudo_inverse(matrix), float(h.sum())
+
+    def project(slope: Array, constant: float) -> tuple[Array, float]:
+        c = solve(slope - mean * constant)
+        return c, constant / total - dot(mean, c) if objective.intercept and total > 0 else 0.0
+
+    return project

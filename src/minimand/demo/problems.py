@@ -100,7 +100,7 @@ PROBLEMS: tuple[Problem, ...] = (
         r2_score,
     ),
     Problem(
-        "poisson regression",
+        "poisson",
         diabetes,
         Regressor("poisson", "l2", alpha=0.01),
         lambda n: PoissonRegressor(alpha=0.01),
@@ -108,7 +108,7 @@ PROBLEMS: tuple[Problem, ...] = (
         _d2_poisson,
     ),
     Problem(
-        "L1 logistic regression",
+        "L1 logistic",
         breast_cancer,
         Classifier("logistic", "l1", alpha=0.01),
         _l1_logistic,
@@ -116,7 +116,7 @@ PROBLEMS: tuple[Problem, ...] = (
         accuracy_score,
     ),
     Problem(
-        "L2 logistic regression",
+        "L2 logistic",
         breast_cancer,
         Classifier("logistic", "l2", alpha=0.01),
         lambda n: LogisticRegression(C=1 / (0.01 * n)),
@@ -124,7 +124,7 @@ PROBLEMS: tuple[Problem, ...] = (
         accuracy_score,
     ),
     Problem(
-        "huber regression",
+        "huber",
         diabetes,
         Regressor(Huber(delta=30), "l2", alpha=1.0),
         None,
@@ -132,7 +132,7 @@ PROBLEMS: tuple[Problem, ...] = (
         r2_score,
     ),
     Problem(
-        "own loss: ln cosh r",
+        "own loss",
         diabetes,
         Regressor(LogCosh(), L1() + 0.5 * L2(), alpha=0.1),
         None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -20,26 +21,28 @@ _HEADINGS = (
     "test score",
 )
 _LEFT = 3  # columns of words, before the columns of numbers
+_WIDTH = 130  # where there is no terminal to ask
 
 NOTES = (
-    "certified gap: the proved bound on (objective − best possible objective), divided by what "
-    "there was to gain,\n(objective of the model without features − least conceivable loss). It is "
-    "computed for both libraries by the\nsame referee. It says how well a model was optimised, "
-    "not how well it predicts: that is the test score.",
-    "! the library itself warned that it had not converged at its default settings.",
-    "time: one fit on one thread of this machine, after one to warm up; each library stops by its own "
-    "rule, so\nthis is not a benchmark.",
-    "z = X w + b with an unpenalised b; columns are in their own units, not standardised.",
+    "certified gap: a proved bound on (objective − best possible objective), divided by what there "
+    "was to gain (objective of the model without features − least conceivable loss). The same "
+    "referee computes it for both libraries. It says how well a model was optimised, not how well "
+    "it predicts: that is the test score.",
+    "! = the library itself warned that it had not converged, at its default settings.",
+    "time: one fit on one thread of this machine, after one to warm up. Each library stops by its "
+    "own rule, so this is not a benchmark.",
+    "The model is z = X w + b, b unpenalised; the columns of X are in their own units.",
 )
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """A row as it is printed."""
+    words = row.objective.partition(", z =")[0]
     gap = f"{row.relative_gap:.0e}" if row.relative_gap >= 1e-15 else "< 1e-15"
     return (
         row.problem,
         row.library,
-        row.objective.partition(", z =")[0],
+        words.replace("(z, y; ", "(").replace("(z, y)", ""),
         f"{row.value:.7g}",
         gap + (" !" if row.convergence_warning else "  "),
         f"{1e3 * row.seconds:.1f} ms",
@@ -53,12 +56,9 @@ def plain(rows: Sequence[Row]) -> str:
     body = [cells(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(_HEADINGS, *body)]
     lines = [_line(_HEADINGS, widths), "  ".join("─" * width for width in widths)]
-    previous = ""
-    for row, texts in zip(rows, body):
-        if row.problem == previous:
-            texts = ("", texts[1], "", *texts[_LEFT:])
-        lines.append(_line(texts, widths))
-        previous = row.problem
+    for i, texts in enumerate(body):
+        repeated = i > 0 and rows[i - 1].problem == rows[i].problem
+        lines.append(_line(("", texts[1], "", *texts[_LEFT:]) if repeated else texts, widths))
     return "\n".join(lines)
 
 
@@ -73,14 +73,14 @@ def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
 def show(rows: Sequence[Row], out: TextIO | None = None) -> None:
     """Print the table and what it means."""
     out = out or sys.stdout
-    if not _show_rich(rows, out):
-        print(plain(rows), file=out)
-    print(file=out)
+    width = shutil.get_terminal_size((_WIDTH, 24)).columns if out.isatty() else _WIDTH
+    if not _show_rich(rows, out, width):
+        print(plain(rows), end="\n\n", file=out)
     for note in NOTES:
-        print(note, file=out)
+        print(textwrap.fill(note, min(width, 100)), file=out)
 
 
-def _show_rich(rows: Sequence[Row], out: TextIO) -> bool:
+def _show_rich(rows: Sequence[Row], out: TextIO, width: int) -> bool:
     """Draw with rich; False if it is not there."""
     try:
         from rich import box
@@ -100,6 +100,5 @@ def _show_rich(rows: Sequence[Row], out: TextIO) -> bool:
         style = "bold" if row.library == "minimand" else "yellow" * row.convergence_warning
         texts = (Text(text, style=style) for text in (library, words, *numbers))
         table.add_row(Text(problem), *texts)
-    width = shutil.get_terminal_size().columns if out.isatty() else 130
     Console(file=out, width=width).print(table)
     return True

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from .base import Block, Descent, Design, Moments
+from .base import Block, Covariance, Descent, Design, Moments
 from .dense import DenseDesign
 from .sparse import SparseDesign
 from .wrap import Standardized, as_design
 
 __all__ = [
     "Block",
+    "Covariance",
     "DenseDesign",
     "Descent",
     "Design",

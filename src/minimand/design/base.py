@@ -26,6 +26,13 @@ class Moments(NamedTuple):
     second: Array
 
 
+class Covariance(NamedTuple):
+    """Σ hᵢ(xᵢ − mean)(xᵢ − mean)ᵀ and the mean Σhx/Σh, for some columns."""
+
+    matrix: Array
+    mean: Array
+
+
 class Descent(NamedTuple):
     """What a run of coordinate descent did: the intercept's move, sweeps, last decrease."""
 
@@ -96,6 +103,17 @@ class Design:
 
         return self.reduce(product, h)
 
+    def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
+        """The Gram of the columns centred by their h-weighted means: what a free intercept leaves.
+
+        Σh must be positive. This default subtracts afterwards; where columns have means far
+        larger than their spread, a design should centre before it multiplies.
+        """
+        total = float(h.sum())
+        first = self.moments(h).first
+        mean = (first if columns is None else first[columns]) / total
+        return Covariance(self.gram(h, columns) - np.outer(mean, mean * total), mean)
+
     def columns(self, columns: IntArray) -> Design:
         """Those columns, gathered in memory."""
         from .wrap import as_design
@@ -114,10 +132,10 @@ class Design:
             kept.append(_dense(block.matrix)[inside - block.rows.start])
         return as_design(np.concatenate(kept))
 
-    def row_gram(self, weights: Array) -> Array:
-        """X diag(weights) Xᵀ, dense n×n."""
+    def row_gram(self, weights: Array, centre: Array | None = None) -> Array:
+        """(X − 1·centreᵀ) diag(weights) (X − 1·centreᵀ)ᵀ, dense n×n."""
         rows = np.concatenate([_dense(block.matrix) for block in self.blocks()])
-        return np.asarray((rows * weights) @ rows.T)
+        return scaled_row_gram(rows, weights, centre)
 
     def descend(
         self,
@@ -145,9 +163,21 @@ class Design:
         return self.shape[0] * self.shape[1]
 
     @property
+    def column_sizes(self) -> IntArray:
+        """Stored numbers of every column: what descending along it costs."""
+        return np.full(self.shape[1], self.shape[0])
+
+    @property
     def sparse(self) -> bool:
         """Whether zeros are not stored."""
         return False
+
+
+def scaled_row_gram(rows: np.ndarray, weights: Array, centre: Array | None) -> Array:
+    """The row Gram of a dense matrix, in float64, centred before it is multiplied."""
+    scaled = rows - centre if centre is not None else rows.astype(np.float64)
+    scaled *= np.sqrt(weights)
+    return np.asarray(scaled @ scaled.T)
 
 
 def _dense(x: np.ndarray) -> Array:

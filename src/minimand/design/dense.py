@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
 from .. import _core
 from .._typing import AnyArray, Array, IntArray
-from .base import Block, Descent, Design, Moments
+from .base import Block, Covariance, Descent, Design, Moments, scaled_row_gram
 
 _BLOCK_BYTES = 1 << 22
 
@@ -53,6 +54,21 @@ class DenseDesign(Design):
         x = self.x if columns is None else np.asfortranarray(self.x[:, columns])
         return _core.dense_gram(x, h)
 
+    @cached_property
+    def centre(self) -> Array:
+        """Plain column means: near enough to any weighted mean to keep centring accurate."""
+        n = self.shape[0]
+        return self.rmatvec(np.full(n, 1.0 / n))
+
+    def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
+        """Centred about the plain means while packing, then corrected to the weighted means."""
+        x = self.x if columns is None else np.asfortranarray(self.x[:, columns])
+        centre = self.centre if columns is None else self.centre[columns]
+        matrix, first = _core.dense_covariance(x, h, centre)
+        shift = first / h.sum()
+        matrix -= np.outer(first, shift)
+        return Covariance(matrix, centre + shift)
+
     def columns(self, columns: IntArray) -> Design:
         """A Fortran-ordered copy of some columns."""
         return DenseDesign(np.asfortranarray(self.x[:, columns]))
@@ -61,10 +77,9 @@ class DenseDesign(Design):
         """A copy of some rows."""
         return DenseDesign(self.x[rows])
 
-    def row_gram(self, weights: Array) -> Array:
-        """X diag(weights) Xᵀ in float64."""
-        scaled = self.x * np.sqrt(weights)
-        return np.asarray(scaled @ scaled.T)
+    def row_gram(self, weights: Array, centre: Array | None = None) -> Array:
+        """One scaled copy of X, then a matrix product."""
+        return scaled_row_gram(self.x, weights, centre)
 
     def descend(
         self,

@@ -45,6 +45,11 @@ class SparseDesign(Design):
         """True."""
         return True
 
+    @property
+    def column_sizes(self) -> IntArray:
+        """Stored numbers of every column."""
+        return np.diff(self.by_column.indptr)
+
     @cached_property
     def by_row(self) -> Any:
         """CSR."""
@@ -105,10 +110,14 @@ class SparseDesign(Design):
         """Those rows as CSR."""
         return SparseDesign(self.by_row[rows])
 
-    def row_gram(self, weights: Array) -> Array:
-        """X diag(weights) Xᵀ, through the sparse product."""
+    def row_gram(self, weights: Array, centre: Array | None = None) -> Array:
+        """Through the sparse product; centring is subtracted from it."""
         scaled = self.by_row.multiply(np.sqrt(weights)).tocsr()
-        return np.asarray((scaled @ scaled.T).toarray(), dtype=float)
+        gram = np.asarray((scaled @ scaled.T).toarray(), dtype=float)
+        if centre is not None:
+            along = self.matvec(weights * centre)
+            gram += float((weights * centre) @ centre) - along[:, None] - along[None, :]
+        return gram
 
     def descend(
         self,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, ArrayLike
@@ -19,17 +22,16 @@ from ..objective import Objective, Point
 from ..parameters import merge_nested
 from ..penalties import REGISTRY as PENALTIES
 from ..progress import Bar
-from ..solvers import SOLVERS, Control, Solution, State, solve, verdicts
+from ..registry import Registry
+from ..solvers import Control, Solution, solve, verdicts
 from . import data
-from .callbacks import CallbackSupportMixin, Relay
+from .callbacks import CallbackSupportMixin, is_sklearn_callback
 
-_SHORT_NAMES = {"loss": LOSSES, "penalty": PENALTIES}
+_SHORT_NAMES: dict[str, Registry[Any]] = {"loss": LOSSES, "penalty": PENALTIES}
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """Base of the estimators that minimise mean loss + alpha·penalty over a linear score."""
-
-    _accepted_targets: ClassVar[tuple[str, ...]] = ()
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; a nested object (``penalty__weights``) is replaced by a changed copy."""
@@ -43,9 +45,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse input is welcome; y is required."""
+        """Sparse input is welcome, unless ``features`` cannot take it; y is required."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        mapped = isinstance(self.features, BaseEstimator)
+        tags.input_tags.sparse = get_tags(self.features).input_tags.sparse if mapped else True
         tags.target_tags.required = True
         return tags
 
@@ -55,18 +58,16 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """X through ``features``, a scikit-learn transformer, fitted on a clone."""
         if self.features is None:
             return X
-        if not hasattr(self.features, "fit_transform"):
-            raise TypeError(f"features must have fit_transform and transform, not {self.features!r}.")
         self.features_ = clone(self.features)
-        return _as_float(self.features_.fit_transform(X, y))
+        return _mapped(self.features_.fit_transform(X, y))
 
     def _map_features(self, X: Any) -> Any:
-        return X if self.features is None else _as_float(self.features_.transform(X))
+        return X if self.features is None else _mapped(self.features_.transform(X))
 
     # Solving -------------------------------------------------------------------------------
 
-    def _control(self, extra: list[Any]) -> Control:
-        own = [c for c in self.callbacks or () if not hasattr(c, "on_fit_task_end")]
+    def _control(self, extra: list[Any], started: float | None = None) -> Control:
+        own = [c for c in self.callbacks or () if not is_sklearn_callback(c)]
         return Control(
             tol=float(self.tol),
             max_iter=self.max_iter,
@@ -74,59 +75,40 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             callbacks=[*own, *extra],
             memory=np.inf if self.memory is None else float(self.memory),
             random_state=self.random_state,
+            started=time.perf_counter() if started is None else started,
         )
 
     def _minimise(
-        self, objective: Objective, extra: list[Any], start: tuple[Array, float] | None
+        self, objective: Objective, control: Control, start: tuple[Array, float] | None
     ) -> Solution:
-        """Solve one objective, with a bar if asked; warn if it stopped short."""
+        """Solve one objective, with a bar if asked."""
         bar = Bar(type(self).__name__) if self.verbose else None
-        control = self._control([*extra, bar] if bar else extra)
+        if bar:
+            control.callbacks = [*control.callbacks, bar]
         begin: Point | None = None
         if start is not None:
             begin = objective.point(np.array(start[0], dtype=float), float(start[1]))
         try:
-            solution = solve(objective, self.solver, control, begin)
+            return solve(objective, self.solver, control, begin)
         finally:
             if bar:
                 bar.close()
-        return solution
 
     def _warn_if_short(self, objective: Objective, solutions: list[Solution]) -> None:
+        """Warn, at the line that called fit, if a solution misses the tolerance."""
         short = [s for s in solutions if not s.converged]
         if not short:
             return
         worst = max(short, key=lambda s: s.certificate.gap)
-        certificate = worst.certificate
-        why = f" ({certificate.infeasibility})" if certificate.infeasibility else ""
-        control = self._control([])
-        others = [
-            name
-            for name, verdict in verdicts(objective, control).items()
-            if verdict.ok and name != worst.solver
-        ]
-        advice = f"; solver={others[0]!r} would also accept this problem" if others else ""
-        warnings.warn(
-            f"{type(self).__name__} stopped by {worst.stopped_by} after {certificate.iterations} "
-            f"iterations and {certificate.passes:g} passes with a relative gap of "
-            f"{certificate.relative:.1e}{why}, above tol={self.tol:g}; the model is valid and "
-            f"within {certificate.gap:.3g} of the optimum. Raise the limit or tol{advice}.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
-    def _relay(self, X: Any, y: Any) -> Relay:
-        return Relay(self, X, y, self._attributes_at)
-
-    def _attributes_at(self, state: State) -> dict[str, Any]:
-        """Fitted attributes as if the fit had stopped at this state."""
-        assert state.point is not None
-        return {"coef_": state.point.w.copy(), "intercept_": state.point.b}
+        found = verdicts(objective, self._control([]))
+        others = [name for name, v in found.items() if v.ok and name != worst.solver]
+        text = shortfall(worst, self.tol, others)
+        warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=4)
 
     # Prediction ----------------------------------------------------------------------------
 
     def _scores(self, X: ArrayLike, offset: ArrayLike) -> Array:
-        """offset + X·coef + intercept, (n,) or (n, k)."""
+        """Z = offset + X·coef + intercept, (n,) or (n, k)."""
         check_is_fitted(self)
         X = self._map_features(data.check_x(self, X))
         coef = np.atleast_2d(np.asarray(self.coef_, dtype=float))
@@ -160,13 +142,31 @@ def combined(certificates: list[Certificate], scales: list[float]) -> Certificat
     )
 
 
-def _as_float(X: Any) -> Any:
-    if hasattr(X, "format") or hasattr(X, "toarray"):
-        return X
-    X = np.asarray(X)
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
+    """What a fit that stopped short has reached, and what may help."""
+    found = solution.certificate
+    if np.isfinite(found.gap):
+        reached = f"within {found.gap:.3g} of the optimum"
+    else:
+        reached = f"without a bound ({found.infeasibility or 'the gap is infinite'})"
+    # No limit of the user's stopped it? Then raising one cannot help.
+    limited = solution.stopped_by.startswith(("max_", "a callback", "an interrupt"))
+    advice = "raise the limit or tol" if limited else "raise tol or add a penalty"
+    if others:
+        advice += f", or try solver={others[0]!r}, which accepts this problem too"
+    return (
+        f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
+        f"{found.iterations} iterations and {found.passes:g} passes with a relative gap of "
+        f"{found.relative:.1e}, above tol={tol:g}; the model is valid and {reached}; {advice}."
+    )
 
 
-def known_solvers() -> list[str]:
-    """Names accepted by ``solver=``."""
-    return ["auto", *sorted(SOLVERS)]
+def _mapped(X: Any) -> Any:
+    """What ``features`` gives, as a finite float matrix."""
+    if not sparse.issparse(X):
+        X = np.asarray(X)
+    elif X.format not in ("csr", "csc"):
+        X = X.tocsr()
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    data.check_finite(X, "the output of features")
+    return X

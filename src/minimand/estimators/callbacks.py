@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, Self
 
 from ..solvers import STOP, State
 
@@ -15,49 +16,91 @@ except ImportError:  # scikit-learn < 1.9
         """Nothing to support."""
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """The method itself."""
-        return method
+        """The method itself, one call deeper: warnings count the frames up to the user."""
+
+        @wraps(method)
+        def same(*args: Any, **kwargs: Any) -> Any:
+            return method(*args, **kwargs)
+
+        return same
 
 
-__all__ = ["CallbackSupportMixin", "Relay", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Relay", "is_sklearn_callback", "with_callbacks"]
+
+
+def is_sklearn_callback(callback: Any) -> bool:
+    """Whether this follows scikit-learn's FitCallback protocol, rather than being a function."""
+    return hasattr(callback, "on_fit_task_end")
+
+
+_FACTS = ("iteration", "passes", "seconds", "primal", "dual", "gap")
 
 
 class Relay:
-    """Turns every iteration into a task of scikit-learn's callback tree."""
+    """Turns every iteration into a task of scikit-learn's callback tree.
 
-    def __init__(self, estimator: Any, X: Any, y: Any, attributes: Callable[[State], dict[str, Any]]):
-        self._estimator, self._X, self._y, self._attributes = estimator, X, y, attributes
-        own = [c for c in estimator.callbacks or () if hasattr(c, "on_fit_task_end")]
-        inherited = list(getattr(estimator, "_skl_callbacks", ()))
-        self.active = bool(own or inherited) and hasattr(estimator, "_init_callback_context")
-        if self.active:
-            self._before = inherited
-            estimator._skl_callbacks = inherited + [c for c in own if c not in inherited]
+    A context manager: whatever happens inside, the estimator's callbacks are afterwards as they
+    were before.
+    """
+
+    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
+        self._estimator, self._X, self._y = estimator, X, y
+        self._own = [c for c in estimator.callbacks or () if is_sklearn_callback(c)]
+        self._inherited = list(getattr(estimator, "_skl_callbacks", ()))
+        self.active = bool(self._own or self._inherited) and hasattr(
+            estimator, "_init_callback_context"
+        )
+
+    def __enter__(self) -> Self:
+        if not self.active:
+            return self
+        estimator = self._estimator
+        estimator._skl_callbacks = [
+            *self._inherited,
+            *(c for c in self._own if c not in self._inherited),
+        ]
+        try:
             self._context = estimator._init_callback_context(max_subtasks=None)
-            self._context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+            self._context.call_on_fit_task_begin(estimator=estimator, X=self._X, y=self._y)
+        except BaseException:
+            self._restore()
+            raise
+        return self
 
-    def __call__(self, state: State) -> Any:
+    def to(self, attributes: Callable[[State], dict[str, Any]]) -> list[Callable[[State], Any]]:
+        """Our callbacks that feed scikit-learn's: one, or none if nobody listens.
+
+        ``attributes`` gives the fitted attributes of a model that stops at a state.
+        """
+        return [lambda state: self._report(state, attributes)] if self.active else []
+
+    def _report(self, state: State, attributes: Callable[[State], dict[str, Any]]) -> Any:
         """One iteration: a task that begins and ends at once, with the gap as metadata."""
         task = self._context.subcontext(task_name="iteration")
-        facts = {"primal": state.primal, "dual": state.dual, "gap": state.gap}
+        facts = {name: getattr(state, name) for name in _FACTS}
         task.call_on_fit_task_begin(estimator=self._estimator, X=self._X, y=self._y, metadata=facts)
         stop = task.call_on_fit_task_end(
             estimator=self._estimator,
             X=self._X,
             y=self._y,
             metadata=facts,
-            reconstruction_attributes=lambda: self._attributes(state),
+            reconstruction_attributes=lambda: attributes(state),
         )
         return STOP if stop else None
 
-    def close(self) -> None:
-        """End the fit's own task, and leave the estimator's callbacks as they were."""
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if not self.active:
             return
-        self._context.call_on_fit_task_end(
-            estimator=self._estimator, X=self._X, y=self._y, reconstruction_attributes=dict
-        )
-        if self._before:
-            self._estimator._skl_callbacks = self._before
+        try:
+            if error is None:
+                self._context.call_on_fit_task_end(
+                    estimator=self._estimator, X=self._X, y=self._y, reconstruction_attributes=dict
+                )
+        finally:
+            self._restore()
+
+    def _restore(self) -> None:
+        if self._inherited:
+            self._estimator._skl_callbacks = self._inherited
         else:
             self._estimator.__dict__.pop("_skl_callbacks", None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import time
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Array, ArrayLike
@@ -17,10 +18,13 @@ from ..outputs import ClassOutput
 from ..solvers import Solution, State
 from . import data
 from .base import Estimator, combined
-from .callbacks import with_callbacks
+from .callbacks import Relay, with_callbacks
+from .class_weights import weighted_by_class
 from .problem import build
 from .regressor import _loss_of
 from .settings import Settings, check_settings
+
+_SOMEBODY = ("a callback", "an interrupt")  # who may end the whole fit, not one class only
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -28,6 +32,16 @@ def _gives_probabilities(estimator: Any) -> bool:
     if loss is None or not loss.probabilistic:
         raise AttributeError(f"loss={estimator.loss!r} does not give probabilities.")
     return True
+
+
+class _Coded(NamedTuple):
+    """Labels in numbers: one target per score, and what goes with every sample."""
+
+    output: ClassOutput
+    targets: list[Array]
+    weights: Array | None
+    offset: Array | None
+    kept: Any  # samples whose weight is not zero
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -121,30 +135,67 @@ verbose, callbacks
         offset : array-like of shape (n_samples,), optional
             Added to every score as it is.
         """
-        settings = check_settings(self)
+        settings = self._checked_settings()
         X, y = data.check_xy(self, X, y)
-        check_classification_targets(y)
-        mapped = self._fit_features(X, y)
-        previous = getattr(self, "classes_", None)
-        output, objectives = self._objectives(settings, mapped, y, sample_weight, offset)
-        self.classes_ = output.classes
-        warm = self.warm_start and np.array_equal(previous, output.classes)
-        relay = self._relay(X, y)
-        extra = [relay] if relay.active and output.n_scores == 1 else []
-        solutions: list[Solution] = []
-        for score, objective in enumerate(objectives):
-            solutions.append(self._minimise(objective, extra, self._start(objective, score, warm)))
-        self._store(objectives, solutions)
-        relay.close()
+        data.check_labels(y)
+        # Everything is checked before features are fitted, which may take long.
+        coded = self._encode(settings, y, sample_weight, offset)
+        objectives = self._build_all(settings, self._fit_features(X, y), coded)
+        with Relay(self, X, y) as relay:
+            solutions = self._solve_all(coded.output, objectives, relay)
+            self._store(coded.output, objectives, solutions)
         self._warn_if_short(objectives[0], solutions)
         return self
 
-    def _start(self, objective: Objective, score: int, warm: bool) -> tuple[Array, float] | None:
-        if not warm or self.coef_.shape[1] != objective.n_features:
-            return None
-        return self.coef_[score], self.intercept_[score]
+    def _checked_settings(self) -> Settings:
+        settings = check_settings(self)
+        if settings.loss.target == "count":
+            raise ValueError(
+                f"loss={settings.loss!r} takes counts, not classes: use minimand.Regressor, "
+                "or the loss Logistic()."
+            )
+        return settings
 
-    def _store(self, objectives: list[Objective], solutions: list[Solution]) -> None:
+    def _solve_all(
+        self, output: ClassOutput, objectives: list[Objective], relay: Relay
+    ) -> list[Solution]:
+        """One solution per score, all within one limit of time.
+
+        Once somebody has said stop, the classes that are left are only judged where they start.
+        """
+        begun = time.perf_counter()
+        starts = [self._start(output, objective, i) for i, objective in enumerate(objectives)]
+        solutions: list[Solution] = []
+        stopped_by = ""
+        for objective, start in zip(objectives, starts):
+            attributes = partial(_attributes_at, output, list(solutions))
+            control = self._control(relay.to(attributes), begun)
+            if stopped_by:
+                control.callbacks, control.max_iter = (), 1
+            solution = self._minimise(objective, control, start)
+            if stopped_by and not solution.converged:
+                solution = replace(solution, stopped_by=stopped_by)
+            if solution.stopped_by.startswith(_SOMEBODY):
+                stopped_by = solution.stopped_by
+            solutions.append(solution)
+        return solutions
+
+    def _start(
+        self, output: ClassOutput, objective: Objective, score: int
+    ) -> tuple[Array, float] | None:
+        """The last fit's model of a score, if it is wanted and still fits."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        same = np.array_equal(self.classes_, output.classes)
+        if not same or self.coef_.shape[1] != objective.n_features:
+            return None
+        # An intercept of the last fit must not stay in a model that has none.
+        return self.coef_[score], self.intercept_[score] if self.intercept else 0.0
+
+    def _store(
+        self, output: ClassOutput, objectives: list[Objective], solutions: list[Solution]
+    ) -> None:
+        self.classes_ = output.classes
         self.coef_ = np.stack([s.w for s in solutions])
         self.intercept_ = np.array([s.b for s in solutions])
         self.certificate_ = combined(
@@ -156,33 +207,26 @@ verbose, callbacks
     def _objectives(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any, offset: Any
     ) -> tuple[ClassOutput, list[Objective]]:
-        """One objective per score; they share the design."""
-        weights = data.check_weights(sample_weight, y.shape[0])
-        if weights is not None and not weights.all():
-            present = y[weights > 0]
-        else:
-            present = y
-        output, _ = ClassOutput.of(present, settings.loss)
-        index = np.searchsorted(output.classes, y)
-        if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, y)
-            weights = by_class if weights is None else weights * by_class
-        shift = data.check_offset(offset, y.shape[0])
-        first = build(settings, X, output.encode(index, 0), weights, shift, self.intercept)
-        objectives = [first]
-        kept = slice(None) if weights is None else np.flatnonzero(weights)
-        for score in range(1, output.n_scores):
-            target = output.encode(index, score)[kept]
-            objectives.append(first.with_target(target))
-        return output, objectives
+        """The classes, and one objective per score."""
+        coded = self._encode(settings, y, sample_weight, offset)
+        return coded.output, self._build_all(settings, X, coded)
 
-    def _attributes_at(self, state: State) -> dict[str, Any]:
-        assert state.point is not None
-        return {
-            "coef_": state.point.w.copy()[None, :],
-            "intercept_": np.array([state.point.b]),
-            "classes_": self.classes_,
-        }
+    def _encode(self, settings: Settings, y: Any, sample_weight: Any, offset: Any) -> _Coded:
+        """Labels as targets; samples of weight zero have no say in which classes there are."""
+        weights = data.check_weights(sample_weight, y.shape[0])
+        shift = data.check_offset(offset, y.shape[0])
+        weights = weighted_by_class(self.class_weight, y, weights)
+        kept = slice(None) if weights is None else np.flatnonzero(weights)
+        output, _ = ClassOutput.of(y[kept], settings.loss)
+        index = np.searchsorted(output.classes, y)
+        targets = [output.encode(index, score) for score in range(output.n_scores)]
+        return _Coded(output, targets, weights, shift, kept)
+
+    def _build_all(self, settings: Settings, X: Any, coded: _Coded) -> list[Objective]:
+        """One objective per score; they share the design."""
+        targets = coded.targets
+        first = build(settings, X, targets[0], coded.weights, coded.offset, self.intercept)
+        return [first, *(first.with_target(target[coded.kept]) for target in targets[1:])]
 
     def decision_function(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
         """Scores z: (n,) for two classes, (n, k) for more."""
@@ -209,3 +253,14 @@ verbose, callbacks
     def _output(self) -> ClassOutput:
         check_is_fitted(self)
         return ClassOutput(self.classes_, check_settings(self).loss)
+
+
+def _attributes_at(output: ClassOutput, solved: list[Solution], state: State) -> dict[str, Any]:
+    """Fitted attributes as if the fit had stopped at this state; classes to come score zero."""
+    assert state.point is not None
+    coef = np.zeros((output.n_scores, state.point.w.shape[0]))
+    intercept = np.zeros(output.n_scores)
+    models = [*((s.w, s.b) for s in solved), (state.point.w, state.point.b)]
+    for score, (w, b) in enumerate(models):
+        coef[score], intercept[score] = w, b
+    return {"coef_": coef, "intercept_": intercept, "classes_": output.classes}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, validate_data
 
 from .._typing import AnyArray, Array, ArrayLike
 
@@ -24,34 +27,46 @@ def check_xy(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Any, AnyArray]
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    X, y = validate_data(estimator, X, y, reset=True, multi_output=True, y_numeric=False, **_MATRIX)
-    _check_finite(X, "X")
-    if y.ndim == 2 and y.shape[1] > 1:
+    X = _matrix(estimator, X, reset=True)
+    y = _target(estimator, y)
+    if y.shape[0] != X.shape[0]:
         raise ValueError(
-            f"y has {y.shape[1]} columns; {type(estimator).__name__} takes one output, "
-            "so fit one model per column."
+            f"X and y must hold the same samples, but X has {X.shape[0]} rows and y has "
+            f"{y.shape[0]}."
         )
-    return X, column_or_1d(y, warn=True)
+    return X, y
 
 
 def check_x(estimator: Any, X: ArrayLike) -> Any:
     """X for prediction: same features as in fit, finite."""
-    X = validate_data(estimator, X, reset=False, **_MATRIX)
-    _check_finite(X, "X")
-    return X
+    return _matrix(estimator, X, reset=False)
+
+
+def check_labels(y: AnyArray) -> None:
+    """Y must hold labels: strings, booleans, whole numbers, but no measurements."""
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        kind = "continuous" if y.dtype.kind == "f" else "unknown"
+        raise ValueError(
+            f"y holds no class labels (Unknown label type: {kind}): pass strings, booleans or "
+            "whole numbers, or use minimand.Regressor for a continuous y."
+        ) from error
 
 
 def check_numbers(y: AnyArray) -> Array:
-    """y as finite float64 numbers."""
+    """Y as finite float64 numbers."""
     try:
         numbers = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"y must hold numbers, but it has dtype {y.dtype}.") from error
-    _check_finite(numbers, "y")
+        raise ValueError(
+            f"y must hold numbers, but it has dtype {y.dtype}: use minimand.Classifier for labels."
+        ) from error
+    check_finite(numbers, "y")
     return numbers
 
 
-def _check_finite(x: Any, name: str) -> None:
+def check_finite(x: Any, name: str) -> None:
     """One sentence that names the argument, the first bad entry, and what to do."""
     values = x.data if sparse.issparse(x) else x
     # A sum is one pass without temporaries; only a suspicious one is looked at closely.
@@ -60,11 +75,19 @@ def _check_finite(x: Any, name: str) -> None:
     if np.isfinite(total) or np.isfinite(values).all():
         return
     what = "NaN" if np.isnan(values).any() else "infinity (inf)"
-    where = ""
-    if not sparse.issparse(x):
-        place = np.argwhere(~np.isfinite(x))[0]
-        where = f" (first at {', '.join(f'index {i}' for i in place)})"
-    raise ValueError(f"{name} contains {what}{where}: impute or drop those entries before fitting.")
+    raise ValueError(
+        f"{name} contains {what} (first at {_first_bad(x)}): impute or drop such entries first."
+    )
+
+
+def _first_bad(x: Any) -> str:
+    """Row and column, or index, of the first entry that is not finite."""
+    if sparse.issparse(x):
+        entries = x.tocoo()
+        bad = np.flatnonzero(~np.isfinite(entries.data))[0]
+        return f"row {entries.row[bad]}, column {entries.col[bad]}"
+    place = np.argwhere(~np.isfinite(x))[0]
+    return f"index {place[0]}" if x.ndim == 1 else f"row {place[0]}, column {place[1]}"
 
 
 def check_weights(sample_weight: ArrayLike, n_samples: int) -> Array | None:
@@ -73,7 +96,10 @@ def check_weights(sample_weight: ArrayLike, n_samples: int) -> Array | None:
         return None
     weights = _vector(sample_weight, n_samples, "sample_weight")
     if (weights < 0).any():
-        raise ValueError("sample_weight must not be negative.")
+        raise ValueError(
+            "sample_weight must not be negative, but its smallest entry is "
+            f"{weights.min():g}: use 0 to leave a sample out."
+        )
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample: give at least one a weight.")
     return weights
@@ -84,19 +110,103 @@ def check_offset(offset: ArrayLike, n_samples: int) -> Array | None:
     return None if offset is None else _vector(offset, n_samples, "offset")
 
 
-def _vector(values: ArrayLike, n_samples: int, name: str) -> Array:
+def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as a finite float matrix; scikit-learn converts it and minds the feature names."""
+    X = _check_form(X)
     try:
-        vector = np.ascontiguousarray(values, dtype=np.float64)
+        X = validate_data(estimator, X, reset=reset, **_MATRIX)
+    except ValueError as error:
+        if not str(error).startswith("could not convert"):
+            raise
+        raise ValueError(
+            f"X must hold numbers, but some entry is text ({error}): encode such columns first."
+        ) from error
+    check_finite(X, "X")
+    return X
+
+
+def _check_form(X: Any) -> Any:
+    """Refuse, before any conversion, what is not a matrix of real numbers with some rows."""
+    if X is None:
+        raise ValueError("X is None: pass a matrix with one row per sample.")
+    if not hasattr(X, "shape"):
+        X = _as_array(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X must be 2D, one row per sample, but it is {len(X.shape)}D: Reshape your data, with "
+            "X.reshape(-1, 1) for a single feature or X.reshape(1, -1) for a single sample."
+        )
+    for length, what in zip(X.shape, ("sample", "feature")):
+        if length == 0:
+            raise ValueError(
+                f"X has 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+            )
+    _refuse_complex(X, "X")
+    return X
+
+
+def _as_array(X: Any) -> AnyArray:
+    try:
+        return np.asarray(X)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(
+            "X must be a matrix, but its rows differ in length: give all samples the same features."
+        ) from error
+
+
+def _refuse_complex(x: Any, name: str) -> None:
+    if getattr(getattr(x, "dtype", None), "kind", "") == "c":
+        raise ValueError(
+            f"{name} is complex (Complex data not supported): pass real and imaginary parts apart."
+        )
+
+
+def _target(estimator: Any, y: Any) -> AnyArray:
+    """Y as a vector of whatever type it has, finite if it holds floating-point numbers."""
+    if sparse.issparse(y):
+        raise ValueError("y is sparse, but must be a dense vector: pass y.toarray().ravel().")
+    y = y if hasattr(y, "shape") else np.asarray(y)
+    _refuse_complex(y, "y")
+    if len(y.shape) not in (1, 2):
+        raise ValueError(f"y must be 1D, one entry per sample, but it is {len(y.shape)}D.")
+    y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    if y.ndim == 2:
+        y = _single_column(estimator, y)
+    if y.dtype.kind == "f":
+        check_finite(y, "y")
+    return y
+
+
+def _single_column(estimator: Any, y: AnyArray) -> AnyArray:
+    if y.shape[1] != 1:
+        raise ValueError(
+            f"y has {y.shape[1]} columns; {type(estimator).__name__} takes one output, "
+            "so fit one model per column."
+        )
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected: pass y.ravel().",
+        DataConversionWarning,
+        stacklevel=6,
+    )
+    return y[:, 0]
+
+
+def _vector(values: ArrayLike, n_samples: int, name: str) -> Array:
+    """One finite float64 number per sample; a single number stands for all samples."""
+    _refuse_complex(values, name)
+    try:
+        vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers, one per sample.") from error
     if vector.ndim == 0:
-        vector = np.full(n_samples, float(vector))
+        vector = np.full(n_samples, vector.item())
     if vector.ndim != 1:
-        raise ValueError(f"{name} must be 1D: Sample weights must be 1D array or scalar."
-                         if name == "sample_weight" else f"{name} must be 1D.")
+        raise ValueError(
+            f"{name} must be 1D, one number per sample, but it has shape {vector.shape}."
+        )
     if vector.shape != (n_samples,):
         raise ValueError(
             f"{name} must have one number per sample: expected {n_samples}, got {vector.shape[0]}."
         )
-    _check_finite(vector, name)
-    return vector
+    check_finite(vector, name)
+    return np.ascontiguousarray(vector)

@@ -28,9 +28,8 @@ def build(
         offset = None if offset is None else offset[kept]
     n, d = design.shape
     mass = np.full(n, 1.0 / n) if sample_weight is None else sample_weight / sample_weight.sum()
-    score = " + ".join(
-        part for part in ("offset" if offset is not None else "", "X w", "b" if intercept else "") if part
-    )
+    parts = ["offset"] * (offset is not None) + ["X w"] + ["b"] * bool(intercept)
+    score = " + ".join(parts)
     return Objective(
         loss=settings.loss,
         penalty=settings.penalty.bind(d, settings.alpha),

@@ -9,9 +9,10 @@ from sklearn.base import RegressorMixin
 from .._typing import Array, ArrayLike
 from ..objective import Objective
 from ..outputs import ScalarOutput
+from ..solvers import State
 from . import data
 from .base import Estimator
-from .callbacks import with_callbacks
+from .callbacks import Relay, with_callbacks
 from .problem import build
 from .settings import Settings, check_settings
 
@@ -127,19 +128,28 @@ class Regressor(RegressorMixin, Estimator):
         """
         settings = self._checked_settings()
         X, y = data.check_xy(self, X, y)
+        # Everything is checked before features are fitted, which may take long.
+        y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
+        sample_weight = data.check_weights(sample_weight, X.shape[0])
+        offset = data.check_offset(offset, X.shape[0])
         objective = self._objective(settings, self._fit_features(X, y), y, sample_weight, offset)
-        relay = self._relay(X, y)
-        start = None
-        if self.warm_start and getattr(self, "coef_", None) is not None:
-            start = (self.coef_, self.intercept_) if self.coef_.shape == (objective.n_features,) else None
-        solution = self._minimise(objective, [relay] if relay.active else [], start)
-        self.coef_, self.intercept_ = solution.w, solution.b
-        self.certificate_ = solution.certificate
-        self.n_iter_ = max(solution.certificate.iterations, 1)
-        self.solver_ = solution.solver
-        relay.close()
+        with Relay(self, X, y) as relay:
+            control = self._control(relay.to(_attributes_at))
+            solution = self._minimise(objective, control, self._start(objective))
+            self.coef_, self.intercept_ = solution.w, solution.b
+            self.certificate_ = solution.certificate
+            self.n_iter_ = max(solution.certificate.iterations, 1)
+            self.solver_ = solution.solver
         self._warn_if_short(objective, [solution])
         return self
+
+    def _start(self, objective: Objective) -> tuple[Array, float] | None:
+        """The last fit's model, if it is wanted and still fits."""
+        if not self.warm_start or getattr(self, "coef_", None) is None:
+            return None
+        fits = self.coef_.shape == (objective.n_features,)
+        # An intercept of the last fit must not stay in a model that has none.
+        return (self.coef_, self.intercept_ if self.intercept else 0.0) if fits else None
 
     def _checked_settings(self) -> Settings:
         settings = check_settings(self)
@@ -173,6 +183,12 @@ class Regressor(RegressorMixin, Estimator):
         target = getattr(_loss_of(self), "target", "real")
         tags.target_tags.positive_only = target in ("count", "unit")
         return tags
+
+
+def _attributes_at(state: State) -> dict[str, Any]:
+    """Fitted attributes as if the fit had stopped at this state."""
+    assert state.point is not None
+    return {"coef_": state.point.w.copy(), "intercept_": state.point.b}
 
 
 def _loss_of(estimator: Any) -> Any:

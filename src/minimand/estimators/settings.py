@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,8 @@ from ..losses import REGISTRY as LOSSES
 from ..losses import Loss
 from ..penalties import REGISTRY as PENALTIES
 from ..penalties import Penalty
+from ..solvers import SOLVERS
+from .callbacks import is_sklearn_callback
 
 
 @dataclass(frozen=True)
@@ -36,20 +39,59 @@ def check_settings(estimator: Any) -> Settings:
     loss.check_parameters()
     penalty = PENALTIES.get(estimator.penalty)
     alpha = _real("alpha", estimator.alpha, low=0.0)
+    _check_limits(estimator)
+    _check_solver(estimator.solver)
+    _check_features(estimator.features)
+    _check_callbacks(estimator.callbacks)
+    return Settings(loss, penalty, alpha)
+
+
+def _check_limits(estimator: Any) -> None:
+    """Numbers and switches that say when to stop and what to show."""
     _real("tol", estimator.tol, low=0.0)
     for name in ("max_seconds", "memory"):
         if getattr(estimator, name) is not None:
             _real(name, getattr(estimator, name), low=0.0)
     if estimator.max_iter is not None and (
-        not isinstance(estimator.max_iter, numbers.Integral) or estimator.max_iter < 1
+        not isinstance(estimator.max_iter, numbers.Integral)
+        or isinstance(estimator.max_iter, bool)
+        or estimator.max_iter < 1
     ):
         raise ValueError(f"max_iter must be None or an integer ≥ 1, not {estimator.max_iter!r}.")
-    if not isinstance(estimator.intercept, bool | np.bool_):
-        raise ValueError(f"intercept must be True or False, not {estimator.intercept!r}.")
-    for callback in estimator.callbacks or ():
-        if not callable(callback) and not hasattr(callback, "on_fit_task_end"):
+    for name in ("intercept", "warm_start", "verbose"):
+        # 0 and 1 are switches too: scikit-learn's verbose is a number.
+        if not isinstance(getattr(estimator, name), bool | np.bool_ | numbers.Integral):
+            raise ValueError(f"{name} must be True or False, not {getattr(estimator, name)!r}.")
+
+
+def _check_solver(solver: Any) -> None:
+    if not isinstance(solver, str) or solver not in ("auto", *SOLVERS):
+        raise ValueError(
+            f"solver={solver!r} is not known: pass 'auto' or one of {sorted(SOLVERS)}."
+        )
+
+
+def _check_features(features: Any) -> None:
+    if features is None:
+        return
+    if isinstance(features, type):
+        raise TypeError(f"features must be an object, not a class: pass {features.__name__}().")
+    if not hasattr(features, "fit_transform") or not hasattr(features, "transform"):
+        raise TypeError(f"features must have fit_transform and transform, not {features!r}.")
+
+
+def _check_callbacks(callbacks: Any) -> None:
+    if callbacks is None:
+        return
+    if callable(callbacks) or is_sklearn_callback(callbacks) or not isinstance(callbacks, Iterable):
+        raise TypeError(f"callbacks must be a list, not {callbacks!r}: put a single one in a list.")
+    for callback in callbacks:
+        if isinstance(callback, type):
+            raise TypeError(
+                f"callbacks must hold objects, not classes: pass {callback.__name__}()."
+            )
+        if not callable(callback) and not is_sklearn_callback(callback):
             raise TypeError(f"callbacks must be callables, but {callback!r} is not.")
-    return Settings(loss, penalty, alpha)
 
 
 def _real(name: str, value: Any, low: float) -> float:

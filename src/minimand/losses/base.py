@@ -56,6 +56,16 @@ class Loss(Parameterized):
         """∂²ℓ/∂z², elementwise, not negative."""
         raise NotImplementedError(f"{type(self).__name__} must define curvature(z, y)")
 
+    def majoriser(self, z: Array, y: Array) -> Array:
+        """Curvature of a parabola that touches ℓ at z and lies above it: for cautious steps.
+
+        The global bound where there is one, else the largest curvature at hand.
+        """
+        bound = self.smoothness
+        if not np.isfinite(bound):
+            bound = float(np.max(self.curvature(z, y), initial=0.0)) or 1.0
+        return np.full(np.shape(z), bound)
+
     def terms(self, z: Array, y: Array) -> Terms:
         """Value, gradient and curvature together; a fused override may be faster."""
         return Terms(self.value(z, y), self.gradient(z, y), self.curvature(z, y))
@@ -94,6 +104,10 @@ class Loss(Parameterized):
     @property
     def smooth(self) -> bool:
         """Whether the gradient is continuous, so that second-order methods apply."""
+        return True
+
+    def attained(self, y: Array) -> bool:
+        """Whether inf_z ℓ(z, y) is attained for all these y; log(1 + e^−m) never reaches 0."""
         return True
 
     @property
@@ -166,10 +180,23 @@ class Unary(Loss):
         """Probed: no jump of ψ' survives bisection."""
         return self._facts.kink is None
 
+    def attained(self, y: Array) -> bool:
+        """Probed: ψ' changes sign or vanishes."""
+        return self._facts.attained
+
     def check_parameters(self) -> None:
         """Refuse, in words, a ψ whose slopes contradict convexity."""
         if not self.convex:
             raise ValueError(f"loss {self!r} is not convex: {self._facts.violation}")
+
+    def check_target(self, y: Array) -> None:
+        """Also probe ψ again at the scale of y, where its bends may be."""
+        super().check_target(y)
+        scale = float(np.max(np.abs(y), initial=0.0))
+        if self.facts is None and scale > 0 and scale != 1:
+            violation = probe.inspect(self.psi, self.dpsi, self.ddpsi, scale).violation
+            if violation:
+                raise ValueError(f"loss {self!r} is not convex: {violation}")
 
 
 class Distance(Unary):

@@ -13,7 +13,8 @@ import numpy as np
 from .._typing import Array
 
 _FAR = 1e300  # beyond this a slope that has not reached v never will
-_ROUNDS = 200
+_ROUNDS = 400
+_ULPS = 8 * float(np.finfo(float).eps)
 
 
 def young_gap(
@@ -77,20 +78,20 @@ def _shrink(
         lo_a, hi_a = lo[active], hi[active]
         upper, lower = _bounds(psi, dpsi, t[active], v[active], base[active], lo_a, hi_a)
         best[active] = np.fmin(best[active], upper)
-        noise = 1e-16 * (np.abs(base[active]) + np.abs(v[active] * t[active]))
+        noise = 4 * _ULPS * (np.abs(base[active]) + np.abs(v[active] * t[active]))
         wide = hi_a - lo_a > 4e-16 * np.maximum(np.abs(lo_a), np.abs(hi_a))
         open_ = wide & ~(upper - lower <= np.maximum(noise, 1e-13 * np.abs(lower)))
         active = active[open_]
         if not active.size:
             break
-        middle = _midpoint(lo[active], hi[active])
+        middle = midpoint(lo[active], hi[active])
         below = dpsi(middle) < v[active]
         lo[active] = np.where(below, middle, lo[active])
         hi[active] = np.where(below, hi[active], middle)
     return np.maximum(best, 0.0)
 
 
-def _midpoint(lo: Array, hi: Array) -> Array:
+def midpoint(lo: Array, hi: Array) -> Array:
     """Arithmetic middle, or the geometric one where the ends differ by orders of magnitude."""
     middle = 0.5 * lo + 0.5 * hi
     small, large = np.minimum(np.abs(lo), np.abs(hi)), np.maximum(np.abs(lo), np.abs(hi))
@@ -109,17 +110,26 @@ def _bounds(
 ) -> tuple[Array, Array]:
     """(upper, lower) bounds of sup_s [v·(s − t) − (ψ(s) − ψ(t))] from the ends of the bracket."""
     slope_lo, slope_hi = dpsi(lo), dpsi(hi)
-    at_lo = v * (lo - t) - (psi(lo) - base)
-    at_hi = v * (hi - t) - (psi(hi) - base)
+    psi_lo, psi_hi = psi(lo), psi(hi)
+    at_lo, at_hi = v * (lo - t) - (psi_lo - base), v * (hi - t) - (psi_hi - base)
     width = hi - lo
-    # Tangents from both ends cross at lo + x; `rise` is how far the left tangent climbs there.
-    rise_lo, rise_hi = v - slope_lo, slope_hi - v
-    span = slope_hi - slope_lo
+    # Tangents from both ends cross at lo + x.
+    rise_lo, rise_hi = np.maximum(v - slope_lo, 0.0), np.maximum(slope_hi - v, 0.0)
+    span = rise_lo + rise_hi
     x = np.where(span > 0, (at_hi - at_lo + rise_hi * width) / span, 0.0)
     x = np.clip(np.where(np.isfinite(x), x, width), 0.0, width)
-    upper = at_lo + rise_lo * x
-    upper = np.where(rise_lo <= 0, at_lo, np.where(rise_hi <= 0, at_hi, upper))
-    usable = np.isfinite(at_lo) & np.isfinite(at_hi) & np.isfinite(slope_lo) & np.isfinite(slope_hi)
-    upper = np.where(usable, upper, np.inf)
-    lower = np.fmax(np.where(np.isfinite(at_lo), at_lo, 0.0), np.where(np.isfinite(at_hi), at_hi, 0.0))
-    return upper, np.fmax(lower, 0.0)
+    climb_lo, climb_hi = rise_lo * x, rise_hi * (width - x)
+    # Far from t these are differences of huge numbers: a bound must carry its own rounding.
+    noise_lo = _ULPS * (np.abs(v * (lo - t)) + np.abs(psi_lo) + np.abs(base) + climb_lo)
+    noise_hi = _ULPS * (np.abs(v * (hi - t)) + np.abs(psi_hi) + np.abs(base) + climb_hi)
+    from_lo, from_hi = at_lo + climb_lo + noise_lo, at_hi + climb_hi + noise_hi
+    upper = np.fmin(
+        np.where(np.isfinite(from_lo), from_lo, np.inf),
+        np.where(np.isfinite(from_hi), from_hi, np.inf),
+    )
+    usable = np.isfinite(slope_lo) & np.isfinite(slope_hi)
+    lower = np.fmax(
+        np.where(np.isfinite(at_lo), at_lo - noise_lo, 0.0),
+        np.where(np.isfinite(at_hi), at_hi - noise_hi, 0.0),
+    )
+    return np.where(usable, upper, np.inf), np.fmax(lower, 0.0)

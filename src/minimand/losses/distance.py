@@ -103,6 +103,10 @@ class Huber(Distance):
         """|u| ≤ δ."""
         return np.clip(u, -self.delta, self.delta)
 
+    def majoriser(self, z: Array, y: Array) -> Array:
+        """ψ'(r)/r = min(1, δ/|r|): far residuals bend the parabola less than near ones."""
+        return self.delta / np.maximum(np.abs(z - y), self.delta)
+
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
         """Shrink r by 1/(1 + step) inside, by step·δ outside."""
         r = z - y

@@ -7,7 +7,7 @@ import numpy as np
 from .. import _core
 from .._typing import Array
 from .base import Margin, Terms
-from .probe import CONVEX_AND_SMOOTH
+from .probe import CONVEX_AND_SMOOTH, WITHOUT_MINIMUM
 
 
 class Logistic(Margin):
@@ -23,7 +23,7 @@ class Logistic(Margin):
     symbol = "logistic"
     probabilistic = True
     smoothness = 0.25
-    facts = CONVEX_AND_SMOOTH
+    facts = WITHOUT_MINIMUM
 
     def psi(self, t: Array) -> Array:
         """log(1 + e^−m)."""
@@ -56,11 +56,11 @@ class Logistic(Margin):
 
     def terms(self, z: Array, y: Array) -> Terms:
         """The compiled twin of value, gradient and curvature: one pass over z."""
-        return Terms(*_core.logistic_terms(z, y))
+        return Terms(*_core.logistic_terms(z, y)) if _plain(z, y) else super().terms(z, y)
 
     def value(self, z: Array, y: Array) -> Array:
         """log(1 + e^−m)."""
-        return self.terms(z, y).value if _plain(z, y) else self.psi(y * z)
+        return _core.logistic_terms(z, y)[0] if _plain(z, y) else self.psi(y * z)
 
     def gradient(self, z: Array, y: Array) -> Array:
         """−y·σ(−m)."""
@@ -146,6 +146,8 @@ def binary_relative_entropy(q: Array, z: Array) -> Array:
 
     Written with log1p of the relative differences, so that it is accurate when q is close to p.
     """
+    if _plain(q, z):
+        return _core.binary_relative_entropy(q, z)
     inside = (q >= 0) & (q <= 1)
     q = np.where(inside, q, 0.5)
     p, not_p = _sigmoid(z), _sigmoid(-z)

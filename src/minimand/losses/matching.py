@@ -28,9 +28,11 @@ class Poisson(Loss):
     target = "count"
 
     def value(self, z: Array, y: Array) -> Array:
-        """e^z − y − y·(z − ln y), 0·ln 0 = 0."""
+        """y·(e^t − 1 − t) with t = z − ln y, which does not cancel; e^z for y = 0."""
+        positive = y > 0
         with np.errstate(over="ignore"):
-            return np.maximum(_exp(z) - y * z + (xlogy(y, y) - y), 0.0)
+            t = z - np.log(np.where(positive, y, 1.0))
+            return np.where(positive, y * np.maximum(np.expm1(t) - t, 0.0), _exp(z))
 
     def gradient(self, z: Array, y: Array) -> Array:
         """e^z − y."""
@@ -43,10 +45,10 @@ class Poisson(Loss):
             return _exp(z)
 
     def terms(self, z: Array, y: Array) -> Terms:
-        """One exponential for all three."""
+        """One exponential for both derivatives."""
         with np.errstate(over="ignore"):
             mu = _exp(z)
-            return Terms(np.maximum(mu - y * z + (xlogy(y, y) - y), 0.0), mu - y, mu)
+            return Terms(self.value(z, y), mu - y, mu)
 
     def conjugate(self, u: Array, y: Array) -> Array:
         """a·ln a − a − (y·ln y − y) with a = u + y ≥ 0."""
@@ -75,6 +77,10 @@ class Poisson(Loss):
         """0."""
         return np.zeros(np.shape(y))
 
+    def attained(self, y: Array) -> bool:
+        """Not for y = 0."""
+        return bool((y > 0).all())
+
     def transform(self, z: Array) -> Array:
         """The mean e^z."""
         with np.errstate(over="ignore"):
@@ -99,8 +105,8 @@ class CrossEntropy(Loss):
     smoothness = 0.25
 
     def value(self, z: Array, y: Array) -> Array:
-        """ln(1 + e^z) − y·z − H(y)."""
-        return np.maximum(np.logaddexp(0.0, z) - y * z + _negative_entropy(y), 0.0)
+        """KL between the Bernoulli laws of y and σ(z): ln(1 + e^z) − y·z − H(y)."""
+        return binary_relative_entropy(y, z)
 
     def gradient(self, z: Array, y: Array) -> Array:
         """σ(z) − y."""
@@ -128,6 +134,10 @@ class CrossEntropy(Loss):
     def infimum(self, y: Array) -> Array:
         """0."""
         return np.zeros(np.shape(y))
+
+    def attained(self, y: Array) -> bool:
+        """Not for y = 0 and y = 1."""
+        return bool(((y > 0) & (y < 1)).all())
 
     def transform(self, z: Array) -> Array:
         """The probability σ(z)."""

@@ -13,25 +13,30 @@ Function = Callable[[Array], Array]
 
 
 class Facts(NamedTuple):
-    """What a probe found: a violation of convexity in words, and the place of a kink."""
+    """What a probe found: a violation of convexity in words, the place of a kink, a minimum."""
 
     violation: str | None
     kink: float | None
+    attained: bool = True  # whether the infimum is a minimum
 
 
 CONVEX_AND_SMOOTH = Facts(violation=None, kink=None)
+WITHOUT_MINIMUM = Facts(violation=None, kink=None, attained=False)
 
 
 def _grid() -> Array:
-    """Points dense near 0 and ±1, where losses bend, and far out on both sides."""
-    near = np.linspace(-8.0, 8.0, 321)
-    far = np.geomspace(1e-4, 1e3, 71)
+    """Points dense near 0 and ±1, where losses bend, and over all scales data may have."""
+    near = np.linspace(-8.0, 8.0, 161)
+    far = np.geomspace(1e-8, 1e12, 241)
     return np.unique(np.concatenate([near, far, -far]))
 
 
-def inspect(psi: Function, dpsi: Function, ddpsi: Function) -> Facts:
-    """Test the subgradient inequality on all pairs of a grid, then look for jumps of the slope."""
-    t = _grid()
+def inspect(psi: Function, dpsi: Function, ddpsi: Function, scale: float = 1.0) -> Facts:
+    """Test the subgradient inequality on all pairs of a grid, then look for jumps of the slope.
+
+    ``scale`` moves the dense part of the grid to where the data are.
+    """
+    t = scale * _grid()
     with np.errstate(all="ignore"):
         value, slope, curvature = (np.asarray(f(t), float) for f in (psi, dpsi, ddpsi))
         usable = np.isfinite(value) & np.isfinite(slope)
@@ -40,7 +45,9 @@ def inspect(psi: Function, dpsi: Function, ddpsi: Function) -> Facts:
             at = t[usable][np.flatnonzero(curvature[usable] < 0)[0]]
             violation = f"ddpsi is negative at {at:g}, so psi bends downwards there."
         kink = None if violation else _kink(dpsi, t[usable], slope[usable])
-    return Facts(violation, kink)
+        attained = bool((slope[np.abs(t) <= 100 * scale] >= 0).any())
+        attained = attained and bool((slope[np.abs(t) <= 100 * scale] <= 0).any())
+    return Facts(violation, kink, attained)
 
 
 def _violation(t: Array, value: Array, slope: Array) -> str | None:
@@ -48,7 +55,9 @@ def _violation(t: Array, value: Array, slope: Array) -> str | None:
     rise = slope[:, None] * (t[None, :] - t[:, None])
     excess = value[None, :] - value[:, None] - rise
     size = np.abs(value)[None, :] + np.abs(value)[:, None] + np.abs(rise)
-    bad = excess < -1e-10 * size - 1e-300
+    # Formulas such as log(cosh) carry the rounding of numbers around 1 even where ψ is tiny.
+    unit = float(np.max(np.abs(value[np.abs(t) <= np.median(np.abs(t))]), initial=0.0))
+    bad = excess < -1e-10 * size - 64 * np.finfo(float).eps * unit - 1e-300
     if not bad.any():
         return None
     a, b = np.unravel_index(np.argmin(np.where(bad, excess / size, 0.0)), bad.shape)

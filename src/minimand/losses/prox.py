@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._typing import Array
+from .bracket import midpoint
 
 if TYPE_CHECKING:
     from .base import Loss
@@ -20,16 +21,15 @@ def proximal_point(loss: Loss, z: Array, y: Array, step: float | Array) -> Array
     with np.errstate(over="ignore", invalid="ignore"):
         lo, hi = _bracket(loss, z, y, step)
         t = 0.5 * (lo + hi)
-        for _ in range(200):
+        for i in range(400):
             residual = t - z + step * loss.gradient(t, y)
             lo, hi = np.where(residual < 0, t, lo), np.where(residual > 0, t, hi)
             if np.all(hi - lo <= 4e-16 * np.maximum(1.0, np.abs(t))):
                 break
             newton = t - residual / (1.0 + step * loss.curvature(t, y))
-            inside = (newton > lo) & (newton < hi)
-            new = np.where(residual == 0, t, np.where(inside, newton, 0.5 * (lo + hi)))
-            if np.array_equal(new, t):
-                break
+            # Newton alone may creep along an exponential: every other step halves the bracket.
+            inside = (newton > lo) & (newton < hi) & (i % 2 == 0)
+            new = np.where(residual == 0, t, np.where(inside, newton, midpoint(lo, hi)))
             t = new
     return t
 

@@ -23,7 +23,8 @@ class ClassOutput:
         classes, index = np.unique(y, return_inverse=True)
         if classes.size < 2:
             raise ValueError(
-                f"y holds one class only ({classes[0]!r}): a classifier needs at least 2 classes."
+                f"y holds one class only ({classes.tolist()}, samples of weight 0 left out): "
+                "a classifier needs at least 2 classes."
             )
         return cls(classes, loss), index
 

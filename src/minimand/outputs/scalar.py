@@ -17,7 +17,7 @@ class ScalarOutput:
     loss: Loss
 
     def encode(self, y: ArrayLike) -> Array:
-        """y as a contiguous float64 vector."""
+        """The target as a contiguous float64 vector."""
         encoded = np.ascontiguousarray(y, dtype=np.float64)
         self.loss.check_target(encoded)
         return encoded

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..certificate import Certificate, Judgement, judge, stamp
+from ..certificate import UNATTAINED, Certificate, Judgement, judge, stamp
 from ..objective import Objective, Point
 
 
@@ -106,6 +106,11 @@ def run(
     solver: Solver, objective: Objective, control: Control, start: Point | None = None
 ) -> Solution:
     """Iterate until the gap is small enough, a limit is reached, or somebody says stop."""
+    if not np.isfinite(objective.scale):
+        raise ValueError(
+            f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no "
+            "minimum to be compared with."
+        )
     control.target = control.tol * objective.scale
     begin = objective.null if start is None else start
     best: Judgement | None = None
@@ -114,10 +119,14 @@ def run(
     iteration = 0
     try:
         for judgement in solver.iterate(objective, begin, control):
-            if best is None or judgement.gap <= best.gap or judgement.primal < best.primal:
+            if best is None or (judgement.gap, judgement.primal) <= (best.gap, best.primal):
                 best = judgement
-            reached = judgement.gap <= max(control.target, judgement.rounding)
+            reached = judgement.reaches(objective, control.target)
             stopped_by = _observe(control, objective, judgement, iteration, history)
+            if judgement.infeasibility == UNATTAINED:
+                stopped_by = "a minimum that is not attained"
+            elif _stalled(history):
+                stopped_by = "no further progress"
             if reached or stopped_by:
                 break
             iteration += 1
@@ -130,6 +139,15 @@ def run(
     except KeyboardInterrupt:
         stopped_by = "an interrupt (Ctrl-C)"
     return _conclude(solver, objective, control, best, begin, iteration, stopped_by, history)
+
+
+def _stalled(history: list[State], patience: int = 30) -> bool:
+    """Whether neither the gap nor the objective has moved for many iterations."""
+    if len(history) <= patience:
+        return False
+    before, now = history[-patience - 1], history[-1]
+    falling = before.primal - now.primal > 1e-13 * abs(before.primal)
+    return not falling and not now.gap < 0.999 * before.gap
 
 
 def _observe(
@@ -167,11 +185,13 @@ def _conclude(
 ) -> Solution:
     """Judge the model that is handed over once more, from its coefficients alone."""
     point = best.point if best is not None else begin
+    if objective.primal(objective.point(point.w, point.b)) > objective.primal(objective.null):
+        point = objective.null  # nothing worse than the null model is ever handed over
     duals = [best.dual.theta] if best is not None else []
     fresh = objective.point(point.w, point.b)
     final = judge(objective, fresh, duals, thorough=best is None or best.gap > control.target)
     certificate = stamp(final.certificate(objective), iteration, control.seconds)
-    converged = final.gap <= max(control.target, final.rounding)
+    converged = final.reaches(objective, control.target)
     return Solution(
         w=point.w,
         b=point.b,

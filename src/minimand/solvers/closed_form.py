@@ -52,7 +52,7 @@ class ClosedForm(Solver):
         assert form is not None
         step = _dual_step(objective, form) if _dual_form(objective, form) else _primal_step(objective, form)
         judgement = judge(objective, objective.null)
-        if judgement.gap <= max(control.target, judgement.rounding):
+        if judgement.reaches(objective, control.target):
             yield judgement
             return
         for _ in range(_REFINEMENTS):
@@ -74,7 +74,7 @@ def _dual_form(objective: Objective, form: Separable) -> bool:
 
 def _primal_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
     """Newton's step for a quadratic: one factorisation serves every refinement."""
-    system = _centred_gram(objective) + np.diag(form.l2)
+    system = objective.hessian(objective.mass).matrix + np.diag(form.l2)
     solve = factorise(system)
     if solve is None and not objective.design.sparse:
         return _singular_value_step(objective, form)
@@ -82,26 +82,49 @@ def _primal_step(objective: Objective, form: Separable) -> Callable[[Judgement],
     return lambda judgement: -solve(judgement.slope + form.l2 * judgement.point.w)
 
 
-def _centred_gram(objective: Objective) -> Array:
-    gram = objective.gram(objective.mass)
-    if objective.intercept:
-        mean = objective.moments(objective.mass).first
-        gram -= np.outer(mean, mean)
-    return gram
-
-
 def _singular_value_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
-    """Least squares of any rank on the stacked matrix [√M(X − mean); √l2], minimum norm."""
-    root = np.sqrt(objective.mass)
+    """The step through the singular values of X itself, where a Gram would square them away.
+
+    In units in which every penalised column has l2 = 1 and every free column length 1, the step
+    of each singular direction is (s·residual − l2·w)/(s² + l2); directions below rounding that no
+    penalty determines are left alone, which makes the solution the one of least norm.
+    """
     x = np.concatenate([np.asarray(block.matrix, float) for block in objective.design.blocks()])
     if objective.intercept:
         x -= objective.mass @ x
+    root = np.sqrt(objective.mass)
     x *= root[:, None]
+    free = objective.penalty.free
+    if free.any() and not free.all():
+        return _stacked_step(objective, form, x, root)
+    size = np.sqrt(form.l2) if not free.any() else np.sqrt((x * x).sum(axis=0))
+    size[size == 0] = 1.0
+    penalty = 0.0 if free.all() else 1.0
+    left, values, right = linalg.svd(x / size, full_matrices=False, check_finite=False)
+    keep = values > values.max(initial=0.0) * max(x.shape) * EPS
+    denominator = np.where(keep, values, 0.0) ** 2 + penalty
+    denominator[denominator == 0] = np.inf
+
+    def step(judgement: Judgement) -> Array:
+        residual = left.T @ (-root * judgement.terms.gradient)
+        move = right.T @ (np.where(keep, values, 0.0) * residual / denominator)
+        if penalty:
+            scaled = judgement.point.w * size
+            inside = right @ scaled
+            move -= right.T @ (inside / denominator) + (scaled - right.T @ inside)
+        return np.asarray(move / size)
+
+    return step
+
+
+def _stacked_step(
+    objective: Objective, form: Separable, x: Array, root: Array
+) -> Callable[[Judgement], Array]:
+    """Some columns penalised and some not: least squares on the stacked matrix [X; √l2]."""
     penalised = np.flatnonzero(form.l2 > 0)
-    if penalised.size:
-        rows = np.zeros((penalised.size, x.shape[1]))
-        rows[np.arange(penalised.size), penalised] = np.sqrt(form.l2[penalised])
-        x = np.concatenate([x, rows])
+    rows = np.zeros((penalised.size, x.shape[1]))
+    rows[np.arange(penalised.size), penalised] = np.sqrt(form.l2[penalised])
+    x = np.concatenate([x, rows])
     size = np.sqrt((x * x).sum(axis=0))
     size[size == 0] = 1.0
     left, values, right = linalg.svd(x / size, full_matrices=False, check_finite=False)
@@ -109,39 +132,45 @@ def _singular_value_step(objective: Objective, form: Separable) -> Callable[[Jud
     inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
 
     def step(judgement: Judgement) -> Array:
-        point = judgement.point
-        residual = -root * judgement.terms.gradient
-        if penalised.size:
-            residual = np.concatenate(
-                [residual, -np.sqrt(form.l2[penalised]) * point.w[penalised]]
-            )
+        shrink = -np.sqrt(form.l2[penalised]) * judgement.point.w[penalised]
+        residual = np.concatenate([-root * judgement.terms.gradient, shrink])
         return np.asarray((right.T @ (inverse * (left.T @ residual))) / size)
 
     return step
 
 
 def _dual_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
-    """The same step through n unknowns: (X L⁻¹Xᵀ + M⁻¹) u = …, w = −L⁻¹Xᵀu, L = diag(l2).
+    """The same step through n unknowns, with L = diag(l2), M = diag(mass), K = X L⁻¹Xᵀ.
 
     Eliminating the step D from Newton's equations gives D = −L⁻¹(g + Xᵀv) with
-    (K + M⁻¹)v = −X L⁻¹ g + b·1 and Σv = 0 when there is an intercept.
+    (K + M⁻¹)v = −X L⁻¹g, X centred by the masses when there is an intercept. Scaled by √M from
+    both sides the matrix is a kernel plus the identity.
     """
-    inverse = 1.0 / form.l2
-    kernel = objective.design.row_gram(inverse)
-    kernel.flat[:: kernel.shape[0] + 1] += 1.0 / objective.mass
+    inverse, root = 1.0 / form.l2, np.sqrt(objective.mass)
+    kernel = _centred_kernel(objective, inverse) * np.outer(root, root)
+    kernel.flat[:: kernel.shape[0] + 1] += 1.0
     solve = factorise(kernel)
-    if solve is None:
-        raise FloatingPointError("the kernel matrix of ridge is not positive definite")
-    ones = solve(np.ones(objective.n_samples)) if objective.intercept else None
+    if solve is None and not objective.design.sparse:
+        return _singular_value_step(objective, form)
+    solve = solve or pseudo_inverse(kernel)
 
     def step(judgement: Judgement) -> Array:
         gradient = judgement.slope + form.l2 * judgement.point.w
-        v = solve(-objective.forward(inverse * gradient))
-        if ones is not None:
-            v = v - ones * (v.sum() / ones.sum())
+        image = objective.forward(inverse * gradient)
+        if objective.intercept:
+            image = image - objective.mean(image)
+        v = root * solve(-root * image)
+        if objective.intercept:
+            v = v - objective.mass * v.sum()
         return -inverse * (gradient + objective.backward(v))
 
     return step
+
+
+def _centred_kernel(objective: Objective, weights: Array) -> Array:
+    """X diag(weights) Xᵀ, X centred by the masses if there is an intercept."""
+    centre = objective.moments(objective.mass).first if objective.intercept else None
+    return objective.design.row_gram(weights, centre)
 
 
 def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
@@ -160,7 +189,7 @@ def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
     if n < d:
         coefs = _path_by_rows(objective, root, alphas)
     else:
-        gram = _centred_gram(objective) * np.outer(root, root)
+        gram = objective.hessian(objective.mass).matrix * np.outer(root, root)
         values, vectors = linalg.eigh(gram, check_finite=False)
         right = vectors.T @ (-root * null.slope)
         shrunk = right / (np.maximum(values, 0.0) + np.asarray(alphas, float)[:, None])
@@ -176,11 +205,8 @@ def _path_by_rows(objective: Objective, root: Array, alphas: Array) -> Array:
     """The n×n eigenproblem of √M(X − mean)L⁻¹(X − mean)ᵀ√M."""
     mass = objective.mass
     scale = np.sqrt(mass)
-    kernel = objective.design.row_gram(root * root)
-    if objective.intercept:
-        rows = kernel @ mass
-        kernel = kernel - rows[:, None] - rows[None, :] + mass @ rows
-    values, vectors = linalg.eigh(kernel * np.outer(scale, scale), check_finite=False)
+    kernel = _centred_kernel(objective, root * root) * np.outer(scale, scale)
+    values, vectors = linalg.eigh(kernel, check_finite=False)
     target = scale * -objective.loss.gradient(objective.null.z, objective.y)
     right = vectors.T @ target
     duals = (right / (np.maximum(values, 0.0) + np.asarray(alphas, float)[:, None])) @ vectors.T

@@ -2,19 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .._typing import Array
 from ..objective import EPS, Objective, Point, best_shift, dot
+from ..losses import Terms
 from ..penalties import Separable
 
 
 def recentred(objective: Objective, point: Point) -> Point:
-    """The same w with the best intercept."""
+    """The same w with the best intercept.
+
+    Scores that were carried along are computed afresh where large coefficients cancel in them.
+    """
+    reach = float((np.sqrt(objective.spread) * np.abs(point.w)).sum()) + abs(point.b)
+    if reach > _CANCELLING * (1.0 + objective.mean(np.abs(point.z))):
+        point = objective.point(point.w, point.b)
     if not objective.intercept:
         return point
     shift = best_shift(objective, point.z)
     return Point(point.w, point.b + shift, point.z + shift) if shift else point
+
+_CANCELLING = 1e5  # ratio of the parts of a score to the score beyond which digits are missed
+
+
+@dataclass
+class Caution:
+    """How far the curvature is replaced by that of a parabola above the loss, from 0 to 1.
+
+    Short steps mean that the curvature was too small to be believed: flat stretches of Huber or
+    the squared hinge. The majoriser is always safe, and slow; the curvature itself is fast.
+    """
+
+    share: float = 0.0
+
+    def curvature(self, objective: Objective, point: Point, terms: Terms) -> Array:
+        """The curvature to build a step with."""
+        h = terms.curvature
+        share = self.share if h.any() else 1.0
+        if share == 0.0:
+            return h
+        safe = objective.loss.majoriser(point.z, objective.y)
+        return h + share * np.maximum(safe - h, 0.0)
+
+    def learn(self, t: float) -> bool:
+        """More caution after a short step, less after a full one; False: do not take this step.
+
+        A step that had to be cut to a hundredth came from curvature that had all but vanished
+        (saturated samples): even its hundredth may throw w out to where scores lose their digits.
+        """
+        worthless = t < 0.01 and self.share < 1.0
+        if worthless:
+            self.share = 1.0
+        elif t < 0.1:
+            self.share = min(1.0, max(8 * self.share, 1e-2))
+        else:
+            self.share = self.share / 4 if self.share > 1e-6 else 0.0
+        return not worthless
 
 
 def line_search(
@@ -38,16 +84,27 @@ def line_search(
     t = 1.0
     for _ in range(trials):
         slope = _slope(objective, form, point, dw, dz, t)
-        if slope <= 0.1 * abs(first) and (slope >= first or t >= 1.0):
+        if slope <= 0 or (slope <= 0.1 * abs(first) and _falls(objective, form, point, dw, dz, t)):
             break
         lo, hi = (t, hi) if slope < 0 else (lo, t)
         slope_lo, slope_hi = (slope, slope_hi) if slope < 0 else (slope_lo, slope)
         secant = lo - slope_lo * (hi - lo) / (slope_hi - slope_lo) if slope_hi < np.inf else 0.0
         middle = 0.5 * (lo + hi)
         t = secant if lo + 0.05 * (hi - lo) < secant < hi - 0.05 * (hi - lo) else middle
-    if t <= EPS:
+    if t <= EPS or not slope <= 0.1 * abs(first):
         return 0.0, point
     return t, Point(point.w + t * dw, point.b + t * db, point.z + t * dz)
+
+
+def _falls(
+    objective: Objective, form: Separable, point: Point, dw: Array, dz: Array, t: float
+) -> bool:
+    """Whether P(t) ≤ P(0) up to rounding: beyond its minimum a convex φ may have risen again."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        before = objective.mean(objective.loss.value(point.z, objective.y))
+        after = objective.mean(objective.loss.value(point.z + t * dz, objective.y))
+        change = form.value(point.w + t * dw) - form.value(point.w) + (after - before)
+    return bool(change <= 1e-12 * abs(before))
 
 
 def _slope(

@@ -14,11 +14,12 @@ from ..design import Design
 from ..objective import Objective, Point, dot
 from ..penalties import Separable
 from .base import Control, Solver, Verdict
-from .search import line_search, recentred
+from .search import Caution, line_search, recentred
 
 _GRAM_COLUMNS = 1500  # working sets up to this size may be solved on their Gram
 _ROUNDS = 1000
 _NEWTON_STEPS = 8
+_FEWEST = 100
 
 
 class WorkingSet(Solver):
@@ -54,34 +55,41 @@ class WorkingSet(Solver):
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
-        size = _first_size(objective)
-        columns = np.empty(0, dtype=np.int64)
+        columns = _first_columns(objective, judgement, form)
+        caution = Caution()
         for _ in range(_ROUNDS):
-            columns = _choose(judgement, form, columns, size)
-            point, dual = _Restricted.to(objective, form, columns).solve(judgement, control)
+            restricted = _Restricted.to(objective, form, columns, caution)
+            point, dual = restricted.solve(judgement, control)
             duals = [] if dual is None else [dual]
             judgement = judge(objective, point, duals, known=[judgement.dual])
-            size = max(size, 2 * int(np.count_nonzero(point.w)))
             yield judgement
+            columns = _columns(judgement, form, 2 * int(np.count_nonzero(point.w)))
 
 
-def _first_size(objective: Objective) -> int:
-    """Sparse columns are cheap, so take many; dense ones pay for their Gram."""
-    d = objective.n_features
-    return min(d, max(100, d // 20)) if objective.design.sparse else min(d, 100)
-
-
-def _choose(judgement: Judgement, form: Separable, previous: IntArray, size: int) -> IntArray:
-    """The support, free columns, and the columns that most limit the dual point."""
-    w = judgement.point.w
-    keep = (w != 0) | (form.l1 == 0)
-    if size >= w.size:
-        return np.arange(w.size)
+def _scores(judgement: Judgement, form: Separable) -> Array:
+    """|∂ⱼL|/l1ⱼ: what limits the dual point; infinite for columns that must be there."""
     score = np.abs(judgement.slope) / np.where(form.l1 > 0, form.l1, 1.0)
-    score[keep] = np.inf
-    size = max(size, int(keep.sum()))
-    chosen = np.argpartition(-score, size - 1)[:size]
-    return np.sort(chosen).astype(np.int64)
+    score[(judgement.point.w != 0) | (form.l1 == 0)] = np.inf
+    return score
+
+
+def _columns(judgement: Judgement, form: Separable, size: int) -> IntArray:
+    """The support, free columns, and the best-scored others, at least ``size`` in all."""
+    score = _scores(judgement, form)
+    size = max(size, _FEWEST, int(np.isinf(score).sum()))
+    if size >= score.size:
+        return np.arange(score.size)
+    return np.sort(np.argpartition(-score, size - 1)[:size])
+
+
+def _first_columns(objective: Objective, judgement: Judgement, form: Separable) -> IntArray:
+    """To begin with, as many columns as hold a tenth of the data: sparse ones come cheap."""
+    columns = _columns(judgement, form, objective.n_features // 20)
+    best_first = columns[np.argsort(-_scores(judgement, form)[columns], kind="stable")]
+    stored = np.cumsum(objective.design.column_sizes[best_first])
+    least = max(_FEWEST, int(np.isinf(_scores(judgement, form)).sum()))
+    count = max(least, int(np.searchsorted(stored, objective.design.nnz // 10)))
+    return np.sort(best_first[:count])
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,64 +97,90 @@ class _Restricted:
     """The problem on some columns only, the other coefficients being zero."""
 
     objective: Objective
-    form: Separable
+    form: Separable  # of these columns
     columns: IntArray
-    design: Design
+    design: Design  # the columns gathered, or the whole design where that costs too much
+    caution: Caution
+    spread: Array  # mean square of each column
 
     @classmethod
-    def to(cls, objective: Objective, form: Separable, columns: IntArray) -> _Restricted:
-        everything = columns.size == objective.n_features
-        design = objective.design if everything else objective.design.columns(columns)
-        return cls(objective, form.take(columns), columns, design)
+    def to(
+        cls, objective: Objective, form: Separable, columns: IntArray, caution: Caution
+    ) -> _Restricted:
+        stored = int(objective.design.column_sizes[columns].sum())
+        # Gathered columns lie close together, which descent likes; but not at any price.
+        whole = columns.size == objective.n_features or (
+            objective.design.sparse and 2 * stored > objective.design.nnz
+        )
+        design = objective.design if whole else objective.design.columns(columns)
+        spread = objective.spread[columns]
+        return cls(objective, form.take(columns), columns, design, caution, spread)
+
+    @property
+    def places(self) -> IntArray:
+        """Where the columns stand in the design."""
+        same = self.design.shape[1] == self.columns.size
+        return np.arange(self.columns.size) if same else self.columns
+
+    def forward(self, dw: Array) -> Array:
+        """X_c dw."""
+        if self.design.shape[1] == dw.size:
+            return self.design.matvec(dw)
+        full = np.zeros(self.design.shape[1])
+        full[self.columns] = dw
+        return self.design.matvec(full)
 
     def solve(self, judgement: Judgement, control: Control) -> tuple[Point, Array | None]:
         """Proximal Newton steps until the model promises little; the last step's dual point."""
         objective = self.objective
         point, dual = judgement.point, None
-        goal = max(0.3 * control.target, 0.1 * min(judgement.gap, objective.scale))
+        goal = max(0.5 * control.target, 0.05 * min(judgement.gap, objective.scale))
         for _ in range(_NEWTON_STEPS):
             point, dual, decrease = self._newton(point, goal, control)
             if decrease <= goal or objective.loss.quadratic or control.expired:
                 break
         return point, dual
 
-    def _sweep_tolerance(self, w: Array, h: Array, goal: float) -> float:
+    def _sweep_tolerance(self, w: Array, curvature: Array, goal: float) -> float:
         """How small a sweep's decrease must be for the dual point to cost less than ``goal``.
 
         A decrease ε leaves slopes up to √(2cⱼε) outside their box, so the dual point must be
-        scaled by 1 − √(2cⱼε)/l1ⱼ, which costs about that share of Ω(w).
+        scaled by 1 − √(2cⱼε)/l1ⱼ, which costs about that share of Ω(w). In practice ε is spread
+        over many coordinates, so a hundred times as much is small enough.
         """
         bounded = self.form.l1_only
-        size = max(self.form.value(w), goal)
         if not bounded.any():
             return 1e-2 * goal
-        curvature = self.design.moments(h).second[bounded] + 1e-300
-        room = float(np.min(self.form.l1[bounded] ** 2 / curvature))
-        return min(1e-2 * goal, 4.0 * room * (goal / size) ** 2)
+        size = max(self.form.value(w), goal)
+        bend = self.spread[bounded] * float(curvature.max(initial=0.0)) + 1e-300
+        room = float(np.min(self.form.l1[bounded] ** 2 / bend))
+        return min(1e-2 * goal, 50.0 * room * (goal / size) ** 2)
 
     def _newton(
         self, point: Point, goal: float, control: Control
     ) -> tuple[Point, Array | None, float]:
         objective, mass = self.objective, self.objective.mass
         terms = objective.loss.terms(point.z, objective.y)
-        h, q = mass * terms.curvature, mass * terms.gradient
+        curvature = self.caution.curvature(objective, point, terms)
+        h, q = mass * curvature, mass * terms.gradient
         w = point.w[self.columns]
-        inner = self._sweep_tolerance(w, h, goal)
-        if self._on_gram():
-            new, shift = self._solve_gram(w, h, q, inner, control)
-        else:
-            new, shift = self._solve_columns(w, h, q.copy(), inner, control)
+        inner = self._sweep_tolerance(w, curvature, goal)
+        solve = self._solve_gram if self._on_gram() else self._solve_columns
+        new, shift = solve(w, h, q, inner, control)
         dw = new - w
-        dz = self.design.matvec(dw) + shift
-        decrease = -dot(q, dz) - self.form.value(new) + self.form.value(w)
-        decrease -= 0.5 * dot(h, dz * dz)
-        t, moved = line_search(
-            objective, self.form, Point(w, point.b, point.z), dw, dz, shift
-        )
+        dz = self.forward(dw) + shift
+        decrease = self.form.value(w) - self.form.value(new) - dot(q, dz) - 0.5 * dot(h, dz * dz)
+        here = Point(w, point.b, point.z)
+        if objective.loss.quadratic:  # then the model is the problem, and its minimiser ours
+            t, moved = 1.0, Point(new, point.b + shift, point.z + dz)
+        else:
+            t, moved = line_search(objective, self.form, here, dw, dz, shift)
+            if not self.caution.learn(t):
+                return point, None, np.inf
         full = np.zeros_like(point.w)
         # The model's own zeros are kept exactly: w + 1·(new − w) need not be new in floating point.
         full[self.columns] = new if t == 1.0 else moved.w
-        dual = terms.gradient + terms.curvature * dz if t == 1.0 else None
+        dual = terms.gradient + curvature * dz if t == 1.0 else None
         return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
 
     def _on_gram(self) -> bool:
@@ -156,14 +190,14 @@ class _Restricted:
         self, w: Array, h: Array, q: Array, tol: float, control: Control
     ) -> tuple[Array, float]:
         """Descent and Newton polish on the centred Gram of the columns."""
-        gram = self.design.gram(h)
+        total = float(h.sum()) if self.objective.intercept else 0.0
         slope = self.design.rmatvec(q)
-        total = float(h.sum())
-        first = np.zeros_like(w)
-        if self.objective.intercept and total > 0:
-            first = self.design.moments(h).first
-            gram -= np.outer(first, first / total)
-            slope = slope - first * (float(q.sum()) / total)
+        mean = np.zeros_like(w)
+        if total > 0:
+            gram, mean = self.design.covariance(h)
+            slope = slope - mean * float(q.sum())
+        else:
+            gram = self.design.gram(h)
         model = Quadratic(gram, slope - gram @ w)
         new = w.copy()
         for _ in range(50):
@@ -172,17 +206,14 @@ class _Restricted:
                 break
             model.polish(self.form, new)
         model.polish(self.form, new)
-        shift = 0.0
-        if self.objective.intercept and total > 0:
-            shift = -(dot(first, new - w) + float(q.sum())) / total
+        shift = -dot(mean, new - w) - (float(q.sum()) / total if total > 0 else 0.0)
         return new, shift
 
     def _solve_columns(
         self, w: Array, h: Array, q: Array, tol: float, control: Control
     ) -> tuple[Array, float]:
         """Descent on the columns themselves."""
-        everything = np.arange(self.columns.size)
-        model = Weighted(self.design, everything, h, q, self.objective.intercept)
+        model = Weighted(self.design, self.places, h, q.copy(), self.objective.intercept)
         new = w.copy()
         shift = 0.0
         for _ in range(100):
