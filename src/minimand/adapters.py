@@ -31,11 +31,16 @@ class Reading:
 
 def read(model: Any, total: Callable[[], float]) -> Reading:
     """The objective of a scikit-learn model; ``total`` gives Σ sample weights when asked."""
+    return _ADAPTERS[check_known(model)](model, total)
+
+
+def check_known(model: Any) -> str:
+    """The name of the scikit-learn class whose objective we know; refuses others in words."""
     for cls in type(model).__mro__:
         if cls.__module__.split(".")[0] == "sklearn" and cls.__name__ in _ADAPTERS:
-            return _ADAPTERS[cls.__name__](model, total)
+            return cls.__name__
     raise TypeError(
-        f"cannot certify {type(model).__name__}: pass a minimand estimator or one of "
+        f"cannot certify {type(model).__name__}: pass a fitted minimand estimator or one of "
         f"scikit-learn's {sorted(_ADAPTERS)}."
     )
 
@@ -122,5 +127,7 @@ def as_target(model: Any, y: Any, reading: Reading) -> Array:
         return np.ascontiguousarray(y, dtype=np.float64)
     unknown = ~np.isin(y, model.classes_)
     if unknown.any():
-        raise ValueError(f"y holds labels that the model has never seen: {np.unique(y[unknown])!r}.")
+        raise ValueError(
+            f"y holds labels that the model has never seen: {np.unique(y[unknown])!r}."
+        )
     return np.where(y == model.classes_[1], 1.0, -1.0)

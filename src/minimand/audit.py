@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, compute_sample_weight
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from . import adapters
 from ._typing import Array, ArrayLike
 from .certificate import Certificate, Judgement, judge
 from .estimators import Classifier, Regressor, data
 from .estimators.base import Estimator, combined
+from .estimators.class_weights import weighted_by_class
 from .estimators.problem import build
-from .estimators.settings import Settings, check_settings
+from .estimators.settings import Settings
 from .objective import Objective
 
 
@@ -88,7 +88,9 @@ def _dual_points(against: Any, n_scores: int, n_samples: int) -> list[list[Array
     """The multipliers of another certificate, one list per score."""
     if against is None:
         return [[] for _ in range(n_scores)]
-    certificate = against if isinstance(against, Certificate) else getattr(against, "certificate_", None)
+    certificate = (
+        against if isinstance(against, Certificate) else getattr(against, "certificate_", None)
+    )
     if certificate is None or certificate.dual_point is None:
         raise TypeError("against must be a fitted minimand estimator or a Certificate.")
     points = certificate.dual_point.reshape(certificate.dual_point.shape[0], -1)
@@ -115,40 +117,36 @@ def objectives_of(
     if not isinstance(estimator, Regressor | Classifier):
         raise TypeError(f"expected a minimand estimator, not {type(estimator).__name__}.")
     probe = estimator if fitted else clone(estimator)
-    if fitted:
-        X = data.check_x(probe, X)
-        y = column_or_1d(y, warn=True)
-        if y.shape[0] != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows but y has {y.shape[0]}.")
-        mapped = probe._map_features(X)
-    else:
-        X, y = data.check_xy(probe, X, y)
-        mapped = probe._fit_features(X, y)
-    settings = probe._checked_settings() if isinstance(probe, Regressor) else check_settings(probe)
+    settings = probe._checked_settings()
+    X, y = data.check_xy(probe, X, y, fitted=fitted)
+    mapped = probe._map_features(X) if fitted else probe._fit_features(X, y)
     if isinstance(probe, Regressor):
         return [probe._objective(settings, mapped, y, sample_weight, offset)]
-    return probe._objectives(settings, mapped, y, sample_weight, offset)[1]
+    output, objectives = probe._objectives(settings, mapped, y, sample_weight, offset)
+    if fitted and not np.array_equal(output.classes, probe.classes_):
+        raise ValueError(
+            f"y holds the classes {output.classes.tolist()}, but the model was fitted on "
+            f"{probe.classes_.tolist()}: pass the data it was fitted on."
+        )
+    return objectives
 
 
 def _foreign(
     model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
 ) -> tuple[Objective, Array, float]:
     """The objective of a scikit-learn model, and its coefficients as a point of it."""
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
-    y = column_or_1d(y)
-    weights = data.check_weights(sample_weight, X.shape[0])
-    class_weight = getattr(model, "class_weight", None)
-    if class_weight is not None:
-        by_class = compute_sample_weight(class_weight, y)
-        weights = by_class if weights is None else weights * by_class
-    reading = adapters.read(model, lambda: float(X.shape[0] if weights is None else weights.sum()))
+    adapters.check_known(model)
     check_is_fitted(model)
+    X, y = data.check_xy(model, X, y, fitted=True)
+    weights = data.check_weights(sample_weight, X.shape[0])
+    weights = weighted_by_class(getattr(model, "class_weight", None), y, weights)
+    reading = adapters.read(model, lambda: float(X.shape[0] if weights is None else weights.sum()))
     w, b = _coefficients(model, X.shape[1])
     intercept = reading.intercept
     if reading.constant:
         X = adapters.with_constant_column(X, reading.constant)
         w, b, intercept = np.append(w, b / reading.constant), 0.0, False
-    target = adapters.as_target(model, y, reading)
+    target = adapters.as_target(model, y if reading.labels else data.check_numbers(y), reading)
     reading.loss.check_target(target)
     settings = Settings(reading.loss, reading.penalty, reading.alpha)
     shift = data.check_offset(offset, X.shape[0])

@@ -53,9 +53,7 @@ class Quadratic:
 
     def descend(self, penalty: Separable, w: Array, sweeps: int, tol: float) -> Descent:
         """Coordinate descent in place over w."""
-        done, decrease = _core.cd_gram(
-            self.gram, self.q, w, penalty.l1, penalty.l2, sweeps, tol
-        )
+        done, decrease = _core.cd_gram(self.gram, self.q, w, penalty.l1, penalty.l2, sweeps, tol)
         return Descent(0.0, done, decrease)
 
     def value(self, penalty: Separable, w: Array) -> float:

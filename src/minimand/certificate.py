@@ -101,7 +101,9 @@ class Judgement:
 
     def reaches(self, objective: Objective, target: float) -> bool:
         """Whether the gap is below the target, or is nothing but rounding."""
-        return self.gap <= target or self.gap <= self.rounding(objective)
+        rounding = 0.0 if self.gap <= target else self.rounding(objective)
+        # Rounding that drowns the problem itself is no excuse.
+        return self.gap <= max(target, rounding) and rounding <= 1e-3 * objective.scale
 
     def rounding(self, objective: Objective) -> float:
         """Rounding error of the gap: of z = X w + b first, then of the terms it is made of.
@@ -151,6 +153,7 @@ def judge(
     duals: Iterable[Array] = (),
     known: Iterable[Dual] = (),
     *,
+    raw: bool = True,
     thorough: bool = False,
 ) -> Judgement:
     """The smallest gap at ``point`` over several dual points.
@@ -159,6 +162,8 @@ def judge(
     ----------
     duals : multipliers θ proposed by a solver; they are moved into the dual's domain first.
     known : dual points that were judged before, whose slope needs no pass over the data.
+    raw : whether the gradient of the loss at the point is a candidate too; it is the first
+        column of the pass, and a solver needs its slope to go on.
     thorough : repair dual points for unpenalised columns even if the gap is large anyway.
     """
     y, mass = objective.y, objective.mass
@@ -169,7 +174,9 @@ def judge(
         shift = best_shift(objective, point.z)
         gradient = objective.loss.gradient(point.z + shift, y) if shift else gradient
         gradient, stationary = balance(objective, gradient), False
-    thetas = [gradient, *(_admissible(objective, theta) for theta in duals)]
+    proposed = [_admissible(objective, theta) for theta in duals]
+    thetas = [gradient, *proposed] if raw or not proposed else proposed
+    stationary = stationary and thetas[0] is gradient
     slopes = objective.backward(_stack([mass * theta for theta in thetas]))
     slopes = slopes[:, None] if slopes.ndim == 1 else slopes
     raw_slope = np.ascontiguousarray(slopes[:, 0])

@@ -51,5 +51,7 @@ def explain(
     objective = objectives_of(estimator, X, y, sample_weight, offset)[0]
     control = estimator._control([])
     return Explanation(
-        objective.words, verdicts(objective, control), choose(objective, control, estimator.solver).name
+        objective.words,
+        verdicts(objective, control),
+        choose(objective, control, estimator.solver).name,
     )

@@ -8,16 +8,20 @@ import numpy as np
 from scipy import linalg
 
 from ._typing import Array
+
 EPS = float(np.finfo(float).eps)
 
 Solve = Callable[[Array], Array]
 
 
 def _scaled(matrix: Array) -> tuple[Array, Array]:
+    """Unit diagonal; a zero one (a constant column) becomes an equation of its own, x = right."""
     diagonal = np.diag(matrix)
     size = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = matrix / size
     scaled /= size[:, None]
+    empty = np.flatnonzero(diagonal <= 0)
+    scaled[empty, empty] = 1.0
     return scaled, size
 
 
@@ -30,7 +34,9 @@ def factorise(matrix: Array) -> Solve | None:
         return None
     if size.size and np.diag(factor[0]).min() ** 2 <= 1e4 * EPS * size.size:
         return None
-    return lambda right: np.asarray(linalg.cho_solve(factor, right / size, check_finite=False)) / size
+    return lambda right: (
+        np.asarray(linalg.cho_solve(factor, right / size, check_finite=False)) / size
+    )
 
 
 def pseudo_inverse(matrix: Array) -> Solve:

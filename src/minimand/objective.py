@@ -1,6 +1,6 @@
 """The one place where the mean, the weights, alpha, the offset and the penalty meet.
 
-    P(w, b) = Σ massᵢ·ℓ(zᵢ, yᵢ) + Ω(w),   z = offset + X w + b,   massᵢ = sᵢ/Σs,   Ω = α·penalty
+P(w, b) = Σ massᵢ·ℓ(zᵢ, yᵢ) + Ω(w),   z = offset + X w + b,   massᵢ = sᵢ/Σs,   Ω = α·penalty
 """
 
 from __future__ import annotations
@@ -162,7 +162,12 @@ class Objective:
     @cached_property
     def scale(self) -> float:
         """P(null) − mean infimum of the loss: what tol and `relative` refer to."""
-        return max(self.primal(self.null) - self.mean(self.loss.infimum(self.y)), 0.0)
+        return max(self.null_primal - self.mean(self.loss.infimum(self.y)), 0.0)
+
+    @cached_property
+    def null_primal(self) -> float:
+        """P(null)."""
+        return self.primal(self.null)
 
 
 def best_shift(objective: Objective, z: Array, steps: int = 200) -> float:

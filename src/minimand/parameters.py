@@ -10,7 +10,7 @@ import numpy as np
 
 
 @lru_cache(maxsize=256)
-def _names(cls: type) -> tuple[str, ...]:
+def _names(cls: Any) -> tuple[str, ...]:
     """Names of the constructor's arguments, in order."""
     if cls.__init__ is object.__init__:
         return ()
@@ -19,6 +19,10 @@ def _names(cls: type) -> tuple[str, ...]:
         for p in inspect.signature(cls).parameters.values()
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     )
+
+
+def _class_of(value: object) -> Any:
+    return type(value)
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -36,7 +40,7 @@ class Parameterized:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep``, those of nested objects as ``outer__inner``."""
-        params: dict[str, Any] = {name: getattr(self, name) for name in _names(type(self))}
+        params: dict[str, Any] = {name: getattr(self, name) for name in _names(_class_of(self))}
         if deep:
             for name, value in list(params.items()):
                 if isinstance(value, Parameterized):
@@ -70,7 +74,7 @@ class Parameterized:
         return all(_same(mine[name], theirs[name]) for name in mine)
 
     def __hash__(self) -> int:
-        return hash((type(self), _names(type(self))))
+        return hash((type(self), _names(_class_of(self))))
 
 
 def merge_nested(owner: Any, params: dict[str, Any]) -> dict[str, Any]:

@@ -55,9 +55,13 @@ def clear_free_columns(
         slope = objective.backward(objective.mass * theta)
         if (np.abs(slope[free]) <= limit).all():
             return theta, slope, ""
-    return theta, slope, (
-        "no bound: the slope along the unpenalised columns does not vanish; "
-        "they may separate the data, so that no minimiser exists"
+    return (
+        theta,
+        slope,
+        (
+            "no bound: the slope along the unpenalised columns does not vanish; "
+            "they may separate the data, so that no minimiser exists"
+        ),
     )
 
 

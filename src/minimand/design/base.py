@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ class Block(NamedTuple):
     """Some consecutive rows of a design, in memory as a dense or sparse matrix."""
 
     rows: slice
-    matrix: "np.ndarray"
+    matrix: np.ndarray
 
 
 class Moments(NamedTuple):
@@ -112,7 +112,8 @@ class Design:
         total = float(h.sum())
         first = self.moments(h).first
         mean = (first if columns is None else first[columns]) / total
-        return Covariance(self.gram(h, columns) - np.outer(mean, mean * total), mean)
+        matrix = self.gram(h, columns) - np.outer(mean, mean * total)
+        return Covariance(without_constants(matrix, mean * mean * total, 1e-13), mean)
 
     def columns(self, columns: IntArray) -> Design:
         """Those columns, gathered in memory."""
@@ -153,9 +154,7 @@ class Design:
         """Coordinate descent over some columns; see `canonical.Weighted`. Changes w and q."""
         gathered = self.columns(columns)
         everything = np.arange(columns.size)
-        return gathered.descend(
-            everything, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol
-        )
+        return gathered.descend(everything, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol)
 
     @property
     def nnz(self) -> int:
@@ -173,6 +172,19 @@ class Design:
         return False
 
 
+def without_constants(matrix: Array, removed: Array, noise: float) -> Array:
+    """Zero the rows and columns of a covariance that are nothing but rounding.
+
+    ``removed`` is what centring took from the diagonal. A column that is constant up to rounding
+    would otherwise pass for one of tiny variance, and take steps of 1e14.
+    """
+    constant = np.diag(matrix) <= noise * removed
+    if constant.any():
+        matrix[constant] = 0.0
+        matrix[:, constant] = 0.0
+    return matrix
+
+
 def scaled_row_gram(rows: np.ndarray, weights: Array, centre: Array | None) -> Array:
     """The row Gram of a dense matrix, in float64, centred before it is multiplied."""
     scaled = rows - centre if centre is not None else rows.astype(np.float64)
@@ -184,7 +196,7 @@ def _dense(x: np.ndarray) -> Array:
     return np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=float)
 
 
-def _add(total: T, part: T) -> T:
+def _add(total: Any, part: Any) -> Any:
     if isinstance(total, tuple):
-        return tuple(a + b for a, b in zip(total, part))  # type: ignore[return-value, arg-type]
-    return total + part  # type: ignore[operator, no-any-return]
+        return tuple(a + b for a, b in zip(total, part))
+    return total + part

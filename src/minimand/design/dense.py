@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from .._typing import AnyArray, Array, IntArray
-from .base import Block, Covariance, Descent, Design, Moments, scaled_row_gram
+from .base import Block, Covariance, Descent, Design, Moments, scaled_row_gram, without_constants
 
 _BLOCK_BYTES = 1 << 22
 
@@ -67,7 +67,8 @@ class DenseDesign(Design):
         matrix, first = _core.dense_covariance(x, h, centre)
         shift = first / h.sum()
         matrix -= np.outer(first, shift)
-        return Covariance(matrix, centre + shift)
+        mean = centre + shift
+        return Covariance(without_constants(matrix, mean * mean * h.sum(), 1e-26), mean)
 
     def columns(self, columns: IntArray) -> Design:
         """A Fortran-ordered copy of some columns."""
@@ -96,8 +97,6 @@ class DenseDesign(Design):
     ) -> Descent:
         """Descent on contiguous columns; gathers them first when X is in C order."""
         if self.x.flags.f_contiguous:
-            result = _core.cd_columns_dense(
-                self.x, columns, h, q, w, l1, l2, centre, sweeps, tol
-            )
+            result = _core.cd_columns_dense(self.x, columns, h, q, w, l1, l2, centre, sweeps, tol)
             return Descent(*result)
         return super().descend(columns, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol)

@@ -21,13 +21,18 @@ _MATRIX = {
 }
 
 
-def check_xy(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Any, AnyArray]:
-    """X as a float matrix, y as a vector; finite, and of equal length."""
+def check_xy(
+    estimator: Any, X: ArrayLike, y: ArrayLike, *, fitted: bool = False
+) -> tuple[Any, AnyArray]:
+    """X as a float matrix, y as a vector; finite, and of equal length.
+
+    With ``fitted``, X must have the features that the estimator was fitted on.
+    """
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    X = _matrix(estimator, X, reset=True)
+    X = _matrix(estimator, X, reset=not fitted)
     y = _target(estimator, y)
     if y.shape[0] != X.shape[0]:
         raise ValueError(

@@ -75,7 +75,7 @@ class Regressor(RegressorMixin, Estimator):
     >>> model.certificate_.relative < 1e-6
     True
     >>> int((model.coef_ != 0).sum())
-    5
+    4
     """
 
     def __init__(

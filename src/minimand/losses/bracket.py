@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, BoolArray
 
 _FAR = 1e300  # beyond this a slope that has not reached v never will
 _ROUNDS = 400
@@ -35,9 +35,7 @@ def young_gap(
     return gap.reshape(shape)
 
 
-def _bracket(
-    dpsi: Callable[[Array], Array], t: Array, v: Array
-) -> tuple[Array, Array, Array]:
+def _bracket(dpsi: Callable[[Array], Array], t: Array, v: Array) -> tuple[Array, Array, BoolArray]:
     """Points with ψ'(lo) ≤ v ≤ ψ'(hi), found by growing steps from t."""
     slope = dpsi(t)
     lo, hi = t.copy(), t.copy()

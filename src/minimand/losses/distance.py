@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 
 from .._typing import Array
@@ -73,7 +75,8 @@ class Huber(Distance):
 
     def check_parameters(self) -> None:
         """delta must be a positive number."""
-        if not (np.isfinite(self.delta) and self.delta > 0):
+        number = isinstance(self.delta, Real) and not isinstance(self.delta, bool)
+        if not (number and np.isfinite(self.delta) and self.delta > 0):
             raise ValueError(f"delta of Huber must be a positive number, not {self.delta!r}.")
 
     def psi(self, t: Array) -> Array:

@@ -103,7 +103,7 @@ class SquaredHinge(Margin):
 
     def ddpsi(self, t: Array) -> Array:
         """2 where m < 1."""
-        return 2.0 * (t < 1.0)
+        return np.where(t < 1.0, 2.0, 0.0)
 
     def dual(self, v: Array) -> Array:
         """v + ¼v² for v ≤ 0."""

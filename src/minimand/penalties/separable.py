@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._typing import Array, ArrayLike, BoolArray
+from .._typing import Array, ArrayLike, BoolArray, IntArray
 from .base import Penalty, number
 
 
@@ -79,7 +79,7 @@ class Separable:
         kept = np.maximum(np.abs(w) - step * self.l1, 0.0)
         return np.copysign(kept, w) / (1.0 + step * self.l2)
 
-    def take(self, features: Array) -> Separable:
+    def take(self, features: IntArray) -> Separable:
         """The same penalty on some features only."""
         return Separable(self.l1[features], self.l2[features])
 

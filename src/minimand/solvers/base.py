@@ -23,6 +23,9 @@ class Stop:
 
 STOP = Stop()
 
+CALLBACK = "a callback"  # who stopped a fit, as the warning says it
+INTERRUPT = "an interrupt (Ctrl-C)"
+
 
 class Verdict(NamedTuple):
     """Whether a solver takes a problem, why or why not, and about how many operations it costs."""
@@ -82,9 +85,7 @@ class Solver:
         """A verdict with a reason in words."""
         raise NotImplementedError
 
-    def iterate(
-        self, objective: Objective, start: Point, control: Control
-    ) -> Iterator[Judgement]:
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, each better than the last; the caller stops when it has enough."""
         raise NotImplementedError
 
@@ -106,39 +107,44 @@ def run(
     solver: Solver, objective: Objective, control: Control, start: Point | None = None
 ) -> Solution:
     """Iterate until the gap is small enough, a limit is reached, or somebody says stop."""
+    best: Judgement | None = None
+    history: list[State] = []
+    stopped_by = ""
+    try:
+        control.target = control.tol * _finite_scale(objective)
+        begin = objective.null if start is None else start
+        for iteration, judgement in enumerate(solver.iterate(objective, begin, control)):
+            if best is None or (judgement.gap, judgement.primal) <= (best.gap, best.primal):
+                best = judgement
+            asked = _observe(control, objective, judgement, iteration, history)
+            if judgement.reaches(objective, control.target):
+                break
+            stopped_by = asked or _limit(control, judgement, iteration, history)
+            if stopped_by:
+                break
+    except KeyboardInterrupt:
+        stopped_by = INTERRUPT
+    return _conclude(solver, objective, control, best, start, stopped_by, history)
+
+
+def _finite_scale(objective: Objective) -> float:
     if not np.isfinite(objective.scale):
         raise ValueError(
             f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no "
             "minimum to be compared with."
         )
-    control.target = control.tol * objective.scale
-    begin = objective.null if start is None else start
-    best: Judgement | None = None
-    history: list[State] = []
-    stopped_by = ""
-    iteration = 0
-    try:
-        for judgement in solver.iterate(objective, begin, control):
-            if best is None or (judgement.gap, judgement.primal) <= (best.gap, best.primal):
-                best = judgement
-            reached = judgement.reaches(objective, control.target)
-            stopped_by = _observe(control, objective, judgement, iteration, history)
-            if judgement.infeasibility == UNATTAINED:
-                stopped_by = "a minimum that is not attained"
-            elif _stalled(history):
-                stopped_by = "no further progress"
-            if reached or stopped_by:
-                break
-            iteration += 1
-            if control.max_iter is not None and iteration >= control.max_iter:
-                stopped_by = f"max_iter={control.max_iter}"
-                break
-            if control.expired:
-                stopped_by = f"max_seconds={control.max_seconds}"
-                break
-    except KeyboardInterrupt:
-        stopped_by = "an interrupt (Ctrl-C)"
-    return _conclude(solver, objective, control, best, begin, iteration, stopped_by, history)
+    return objective.scale
+
+
+def _limit(control: Control, judgement: Judgement, iteration: int, history: list[State]) -> str:
+    """The limit that has been reached, in words; empty if none has."""
+    if control.max_iter is not None and iteration >= control.max_iter:
+        return f"max_iter={control.max_iter}"
+    if control.expired:
+        return f"max_seconds={control.max_seconds}"
+    if judgement.infeasibility == UNATTAINED:
+        return "a minimum that is not attained"
+    return "no further progress" if _stalled(history) else ""
 
 
 def _stalled(history: list[State], patience: int = 30) -> bool:
@@ -170,7 +176,7 @@ def _observe(
     history.append(state)
     state = replace(state, point=judgement.point)  # the history must not hold every model
     answers = [callback(state) for callback in control.callbacks]
-    return "a callback" if any(answer is STOP for answer in answers) else ""
+    return CALLBACK if any(answer is STOP for answer in answers) else ""
 
 
 def _conclude(
@@ -178,23 +184,25 @@ def _conclude(
     objective: Objective,
     control: Control,
     best: Judgement | None,
-    begin: Point,
-    iteration: int,
+    start: Point | None,
     stopped_by: str,
     history: list[State],
 ) -> Solution:
     """Judge the model that is handed over once more, from its coefficients alone."""
-    point = best.point if best is not None else begin
-    if objective.primal(objective.point(point.w, point.b)) > objective.primal(objective.null):
-        point = objective.null  # nothing worse than the null model is ever handed over
-    duals = [best.dual.theta] if best is not None else []
+    point = best.point if best is not None else start or objective.null
     fresh = objective.point(point.w, point.b)
-    final = judge(objective, fresh, duals, thorough=best is None or best.gap > control.target)
-    certificate = stamp(final.certificate(objective), iteration, control.seconds)
-    converged = final.reaches(objective, control.target)
+    if objective.primal(fresh) > objective.null_primal:
+        fresh = objective.null  # nothing worse than the null model is ever handed over
+    duals = [best.dual.theta] if best is not None else []
+    target = control.tol * objective.scale
+    final = judge(objective, fresh, duals, raw=False)
+    if not final.gap <= target:
+        final = judge(objective, fresh, duals, thorough=True)
+    certificate = stamp(final.certificate(objective), max(len(history) - 1, 0), control.seconds)
+    converged = final.reaches(objective, target)
     return Solution(
-        w=point.w,
-        b=point.b,
+        w=fresh.w,
+        b=fresh.b,
         certificate=certificate,
         solver=solver.name,
         converged=converged,

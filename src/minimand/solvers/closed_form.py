@@ -9,10 +9,10 @@ from scipy import linalg
 
 from .._typing import Array
 from ..certificate import Judgement, judge
+from ..linear_system import factorise, pseudo_inverse
 from ..objective import EPS, Objective, Point
 from ..penalties import Separable
 from .base import Control, Solver, Verdict
-from ..linear_system import factorise, pseudo_inverse
 from .search import recentred
 
 _LARGEST = 6000
@@ -38,28 +38,38 @@ class ClosedForm(Solver):
         n, d = objective.design.shape
         size = min(n, d) if _dual_form(objective, form) else d
         if size > _LARGEST or 3 * 8.0 * size * size > control.memory:
-            return Verdict(False, f"a dense system of {size} unknowns is too large; Newton iterates")
-        products = objective.design.nnz * size if not objective.design.sparse else (
-            objective.design.nnz**2 / max(n, 1)
+            return Verdict(
+                False, f"a dense system of {size} unknowns is too large; Newton iterates"
+            )
+        products = (
+            objective.design.nnz * size
+            if not objective.design.sparse
+            else (objective.design.nnz**2 / max(n, 1))
         )
-        return Verdict(True, "squared loss and quadratic penalty: a linear system", products / 16 + size**3 / 24)
+        return Verdict(
+            True,
+            "squared loss and quadratic penalty: a linear system",
+            products / 16 + size**3 / 24,
+        )
 
-    def iterate(
-        self, objective: Objective, start: Point, control: Control
-    ) -> Iterator[Judgement]:
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """The solution, then rounds of iterative refinement while they help."""
+        judgement = judge(objective, objective.null)
+        yield judgement
         form = objective.penalty.separable
         assert form is not None
-        step = _dual_step(objective, form) if _dual_form(objective, form) else _primal_step(objective, form)
-        judgement = judge(objective, objective.null)
-        if judgement.reaches(objective, control.target):
-            yield judgement
-            return
+        step = (
+            _dual_step(objective, form)
+            if _dual_form(objective, form)
+            else _primal_step(objective, form)
+        )
         for _ in range(_REFINEMENTS):
             w = judgement.point.w + step(judgement)
             point = recentred(objective, objective.point(w, judgement.point.b))
             refined = judge(objective, point, known=[judgement.dual], thorough=True)
-            stalled = not refined.gap < 0.5 * judgement.gap and judgement.point is not objective.null
+            stalled = (
+                not refined.gap < 0.5 * judgement.gap and judgement.point is not objective.null
+            )
             judgement = refined
             yield judgement
             if stalled:

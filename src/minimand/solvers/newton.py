@@ -8,11 +8,11 @@ import numpy as np
 
 from .._typing import Array
 from ..certificate import Judgement, judge
+from ..linear_system import solver_for
 from ..objective import EPS, Objective, Point, dot
 from ..penalties import Separable
 from .base import Control, Solver, Verdict
 from .krylov import conjugate_gradients
-from ..linear_system import solver_for
 from .search import Caution, line_search, recentred
 
 _DENSE_HESSIAN = 1500  # columns up to which the Hessian is formed and factorised
@@ -39,14 +39,14 @@ class Newton(Solver):
             return Verdict(False, "the penalty has kinks; Newton takes L2 or no penalty")
         n, d = objective.design.shape
         if self._factorises(objective, control):
-            cost = 8.0 * (objective.design.nnz * min(d, objective.design.nnz / max(n, 1)) / 16 + d**3 / 48)
+            cost = 8.0 * (
+                objective.design.nnz * min(d, objective.design.nnz / max(n, 1)) / 16 + d**3 / 48
+            )
             return Verdict(True, "smooth loss and quadratic penalty: Cholesky of the Hessian", cost)
         cost = 8.0 * 20 * 4 * objective.design.nnz
         return Verdict(True, "smooth loss and quadratic penalty: conjugate gradients", cost)
 
-    def iterate(
-        self, objective: Objective, start: Point, control: Control
-    ) -> Iterator[Judgement]:
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Newton steps with an exact line search on the scores."""
         form = objective.penalty.separable
         assert form is not None
@@ -58,7 +58,9 @@ class Newton(Solver):
             point, terms = judgement.point, judgement.terms
             curvature = caution.curvature(objective, point, terms)
             gradient = judgement.slope + form.l2 * point.w
-            dw, db = direction(objective, form, objective.mass * curvature, gradient, judgement, control)
+            dw, db = direction(
+                objective, form, objective.mass * curvature, gradient, judgement, control
+            )
             dz = objective.forward(dw) + db
             t, new = line_search(objective, form, point, dw, dz, db)
             if t == 0.0 and caution.share == 1.0:
@@ -137,7 +139,9 @@ def _good_enough(
     curved = form.l2 > 0
     weight = np.where(curved, 0.5 / np.where(curved, form.l2, 1.0), 0.0)
     gap = dot(weight * gradient, gradient)
-    goal = max(0.1 * control.target, min(0.1, np.sqrt(gap / max(judgement.primal, 1e-300))) * 0.1 * gap)
+    goal = max(
+        0.1 * control.target, min(0.1, np.sqrt(gap / max(judgement.primal, 1e-300))) * 0.1 * gap
+    )
     all_curved = bool(curved.all())
 
     def stop(residual: Array, energy: float, first: float) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array
-from ..objective import EPS, Objective, Point, best_shift, dot
 from ..losses import Terms
+from ..objective import EPS, Objective, Point, best_shift, dot
 from ..penalties import Separable
 
 
@@ -24,6 +24,7 @@ def recentred(objective: Objective, point: Point) -> Point:
         return point
     shift = best_shift(objective, point.z)
     return Point(point.w, point.b + shift, point.z + shift) if shift else point
+
 
 _CANCELLING = 1e5  # ratio of the parts of a score to the score beyond which digits are missed
 

@@ -36,20 +36,19 @@ class WorkingSet(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; any separable penalty."""
         if not objective.loss.smooth:
-            return Verdict(False, f"{objective.loss!r} has kinks; proximal Newton needs a smooth loss")
+            return Verdict(
+                False, f"{objective.loss!r} has kinks; proximal Newton needs a smooth loss"
+            )
         form = objective.penalty.separable
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
-        n, d = objective.design.shape
-        nnz = objective.design.nnz
+        cost = 40.0 * objective.design.nnz
         if not form.l1.any():
-            dense_cost = 100.0 * 20 * nnz
-            return Verdict(True, "separable penalty; without an l1 part Newton is faster", dense_cost)
-        return Verdict(True, "smooth loss and separable penalty with an l1 part", 20.0 * 2 * nnz)
+            words = "separable penalty; without an l1 part Newton is faster"
+            return Verdict(True, words, 50 * cost)
+        return Verdict(True, "smooth loss and separable penalty with an l1 part", cost)
 
-    def iterate(
-        self, objective: Objective, start: Point, control: Control
-    ) -> Iterator[Judgement]:
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Rounds of: choose columns, solve on them, judge."""
         form = objective.penalty.separable
         assert form is not None
@@ -84,6 +83,8 @@ def _columns(judgement: Judgement, form: Separable, size: int) -> IntArray:
 
 def _first_columns(objective: Objective, judgement: Judgement, form: Separable) -> IntArray:
     """To begin with, as many columns as hold a tenth of the data: sparse ones come cheap."""
+    if objective.n_features <= _FEWEST:
+        return np.arange(objective.n_features)
     columns = _columns(judgement, form, objective.n_features // 20)
     best_first = columns[np.argsort(-_scores(judgement, form)[columns], kind="stable")]
     stored = np.cumsum(objective.design.column_sizes[best_first])
@@ -107,11 +108,11 @@ class _Restricted:
     def to(
         cls, objective: Objective, form: Separable, columns: IntArray, caution: Caution
     ) -> _Restricted:
-        stored = int(objective.design.column_sizes[columns].sum())
-        # Gathered columns lie close together, which descent likes; but not at any price.
-        whole = columns.size == objective.n_features or (
-            objective.design.sparse and 2 * stored > objective.design.nnz
-        )
+        whole = columns.size == objective.n_features
+        if not whole and objective.design.sparse:
+            # Gathered columns lie close together, which descent likes; but not at any price.
+            stored = int(objective.design.column_sizes[columns].sum())
+            whole = 2 * stored > objective.design.nnz
         design = objective.design if whole else objective.design.columns(columns)
         spread = objective.spread[columns]
         return cls(objective, form.take(columns), columns, design, caution, spread)
@@ -144,17 +145,21 @@ class _Restricted:
     def _sweep_tolerance(self, w: Array, curvature: Array, goal: float) -> float:
         """How small a sweep's decrease must be for the dual point to cost less than ``goal``.
 
-        A decrease ε leaves slopes up to √(2cⱼε) outside their box, so the dual point must be
-        scaled by 1 − √(2cⱼε)/l1ⱼ, which costs about that share of Ω(w). In practice ε is spread
-        over many coordinates, so a hundred times as much is small enough.
+        A decrease ε leaves slopes off by up to √(2cⱼε), cⱼ the curvature. With an l2 part that
+        costs cⱼε/l2ⱼ of the gap; without, the dual point must be scaled by 1 − √(2cⱼε)/l1ⱼ, which
+        costs about that share of Ω(w). In practice ε is spread over many coordinates, so a hundred
+        times as much is small enough there.
         """
+        bend = self.spread * float(curvature.max(initial=0.0)) + 1e-300
+        tol = 1e-2 * goal
+        curved = self.form.l2 > 0
+        if curved.any():
+            tol = min(tol, 0.1 * goal * float(np.min(self.form.l2[curved] / bend[curved])))
         bounded = self.form.l1_only
-        if not bounded.any():
-            return 1e-2 * goal
-        size = max(self.form.value(w), goal)
-        bend = self.spread[bounded] * float(curvature.max(initial=0.0)) + 1e-300
-        room = float(np.min(self.form.l1[bounded] ** 2 / bend))
-        return min(1e-2 * goal, 50.0 * room * (goal / size) ** 2)
+        if bounded.any():
+            room = float(np.min(self.form.l1[bounded] ** 2 / bend[bounded]))
+            tol = min(tol, 50.0 * room * (goal / max(self.form.value(w), goal)) ** 2)
+        return max(tol, 1e-30 * goal)
 
     def _newton(
         self, point: Point, goal: float, control: Control
@@ -180,7 +185,9 @@ class _Restricted:
         full = np.zeros_like(point.w)
         # The model's own zeros are kept exactly: w + 1·(new − w) need not be new in floating point.
         full[self.columns] = new if t == 1.0 else moved.w
-        dual = terms.gradient + curvature * dz if t == 1.0 else None
+        # The model's dual point; for a quadratic loss it is the gradient at the new scores anyway.
+        modelled = t == 1.0 and not objective.loss.quadratic
+        dual = terms.gradient + curvature * dz if modelled else None
         return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
 
     def _on_gram(self) -> bool:
