@@ -181,8 +181,8 @@ MINIMAND_INLINE void multiply_block(Packed packed, std::size_t height, Range own
 /// Adds the products of the rows in `rows` for the rows of the Gram matrix in panels `own`.
 template <class Scalar>
 MINIMAND_INLINE void gram_body(const DenseMatrix<Scalar>& matrix, const Columns& packing,
-                               Range rows, Range own, std::size_t panels,
-                               std::span<const double> h, Packed packed, std::span<double> gram) {
+                               Range rows, Range own, std::size_t panels, std::span<const double> h,
+                               Packed packed, std::span<double> gram) {
   for (std::size_t i = rows.begin; i < rows.end; i += kBlockRows) {
     const std::size_t end = i + kBlockRows < rows.end ? i + kBlockRows : rows.end;
     for (std::size_t panel = own.begin; panel < panels; ++panel) {
@@ -209,12 +209,11 @@ std::vector<std::size_t> triangle_splits(std::size_t panels, std::size_t parts) 
 
 }  // namespace
 
-#define MINIMAND_KERNEL(Scalar)                                                                \
-  MINIMAND_CLONES void add_gram(const DenseMatrix<Scalar>& matrix, const Columns& packing,     \
-                                Range rows, Range own, std::size_t panels,                     \
-                                std::span<const double> h, Packed packed,                      \
-                                std::span<double> gram) {                                      \
-    gram_body(matrix, packing, rows, own, panels, h, packed, gram);                            \
+#define MINIMAND_KERNEL(Scalar)                                                               \
+  MINIMAND_CLONES void add_gram(                                                              \
+      const DenseMatrix<Scalar>& matrix, const Columns& packing, Range rows, Range own,       \
+      std::size_t panels, std::span<const double> h, Packed packed, std::span<double> gram) { \
+    gram_body(matrix, packing, rows, own, panels, h, packed, gram);                           \
   }
 namespace {
 MINIMAND_KERNEL(float)
@@ -284,9 +283,10 @@ void dense_covariance(const DenseMatrix<Scalar>& matrix, std::span<const double>
   for (std::size_t i = 0; i < columns; ++i) first[i] = padded[i * side + columns];
 }
 
-#define MINIMAND_INSTANTIATE(Scalar)                                                               \
-  template void dense_gram(const DenseMatrix<Scalar>&, std::span<const double>, std::span<double>); \
-  template void dense_covariance(const DenseMatrix<Scalar>&, std::span<const double>,              \
+#define MINIMAND_INSTANTIATE(Scalar)                                                  \
+  template void dense_gram(const DenseMatrix<Scalar>&, std::span<const double>,       \
+                           std::span<double>);                                        \
+  template void dense_covariance(const DenseMatrix<Scalar>&, std::span<const double>, \
                                  std::span<const double>, std::span<double>, std::span<double>);
 MINIMAND_INSTANTIATE(float)
 MINIMAND_INSTANTIATE(double)

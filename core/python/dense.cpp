@@ -62,9 +62,8 @@ std::pair<Result, Result> dense_covariance(const Array& X, const Array& h, const
     const auto weights = vector<double>(h, "h", matrix.rows());
     const auto shift = vector<double>(centre, "centre", matrix.columns());
     Fresh gram({matrix.columns(), matrix.columns()}), first({matrix.columns()});
-    without_gil([&] {
-      minimand::dense_covariance(matrix, weights, shift, gram.values(), first.values());
-    });
+    without_gil(
+        [&] { minimand::dense_covariance(matrix, weights, shift, gram.values(), first.values()); });
     return std::pair(gram.hand_over(), first.hand_over());
   });
 }

@@ -17,7 +17,7 @@ MINIMAND_INLINE Lanes times_log_ratio(Lanes q, Lanes difference, Lanes p, Lanes 
   const Lanes half = 0.5 * p;
   const auto close = (difference <= half) & (difference >= -half) & (p > zero);
   const Lanes near = log_one_plus(select(close, difference / select(p > zero, p, one), zero));
-  const Lanes far = log_one_plus(select(q > zero, q, one) - 1.0) - log_p;
+  const Lanes far = logarithm(select(q > zero, q, one)) - log_p;
   return select(q > zero, q * select(close, near, far), zero);
 }
 

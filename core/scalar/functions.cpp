@@ -89,7 +89,8 @@ MINIMAND_CLONES void relative_entropy_range(std::span<const double> q, std::span
   for (; i + kLanes <= n; i += kLanes) {
     store_lanes(to + i, binary_relative_entropy(load_lanes(law + i), load_lanes(score + i)));
   }
-  const Lanes last = binary_relative_entropy(load_some(law + i, n - i), load_some(score + i, n - i));
+  const Lanes last =
+      binary_relative_entropy(load_some(law + i, n - i), load_some(score + i, n - i));
   store_some(to + i, last, n - i);
 }
 

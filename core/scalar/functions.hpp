@@ -14,7 +14,8 @@ void logistic_terms(std::span<const double> z, std::span<const double> y, std::s
 void logistic_derivatives(std::span<const double> z, std::span<const double> y,
                           std::span<double> gradient, std::span<double> curvature);
 
-/// Kullback-Leibler divergence of the Bernoulli laws q and 1/(1 + e^-z); infinite unless 0 <= q <= 1.
+/// Kullback-Leibler divergence of the Bernoulli laws q and 1/(1 + e^-z); infinite unless 0 <= q
+/// <= 1.
 void binary_relative_entropies(std::span<const double> q, std::span<const double> z,
                                std::span<double> result);
 

@@ -54,6 +54,20 @@ MINIMAND_INLINE Lanes log_one_plus(Lanes x) {
   return select(x < kInfinity, proper, x);  // infinity and NaN are their own logarithms
 }
 
+/// log(x) for 0 < x < infinity, subnormal numbers included, without a branch.
+MINIMAND_INLINE Lanes logarithm(Lanes x) {
+  constexpr std::uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd;  // the bits of sqrt(1/2)
+  constexpr std::uint64_t kBias = 1024;                    // keeps the exponent positive
+  const auto subnormal = x < 0x1p-1022;
+  const Lanes u = select(subnormal, x * 0x1p54, x);
+  const LaneBits bits = bits_of(u);
+  const LaneBits biased = (bits - kSqrtHalf + (kBias << 52)) >> 52;
+  const Lanes mantissa = lanes_of(bits - ((biased - kBias) << 52));
+  const Lanes exponent = lanes_of(biased | 0x4330000000000000) - (0x1p52 + kBias);
+  const Lanes zero = {};
+  return reduced_log(select(subnormal, exponent - 54.0, exponent), mantissa - 1.0, zero);
+}
+
 /// log(1 + e) for 0 <= e <= 1, the part of log_one_plus that a logistic loss needs.
 MINIMAND_INLINE Lanes log_one_plus_fraction(Lanes e) {
   const auto upper = e > 0.41;

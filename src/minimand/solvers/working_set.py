@@ -198,13 +198,15 @@ class _Restricted:
     ) -> tuple[Array, float]:
         """Descent and Newton polish on the centred Gram of the columns."""
         total = float(h.sum()) if self.objective.intercept else 0.0
-        slope = self.design.rmatvec(q)
-        mean = np.zeros_like(w)
+        places = None if self.design.shape[1] == self.columns.size else self.columns
+        slope, mean = self.design.rmatvec(q), np.zeros_like(w)
+        if places is not None:
+            slope = slope[places]
         if total > 0:
-            gram, mean = self.design.covariance(h)
+            gram, mean = self.design.covariance(h, places)
             slope = slope - mean * float(q.sum())
         else:
-            gram = self.design.gram(h)
+            gram = self.design.gram(h, places)
         model = Quadratic(gram, slope - gram @ w)
         new = w.copy()
         for _ in range(50):
@@ -219,13 +221,15 @@ class _Restricted:
     def _solve_columns(
         self, w: Array, h: Array, q: Array, tol: float, control: Control
     ) -> tuple[Array, float]:
-        """Descent on the columns themselves."""
+        """Descent on the columns themselves; on their Gram if they turn out to be correlated."""
         model = Weighted(self.design, self.places, h, q.copy(), self.objective.intercept)
         new = w.copy()
         shift = 0.0
-        for _ in range(100):
+        for chunk in range(100):
             done = model.descend(self.form, new, 50, tol)
             shift += done.shift
             if done.decrease <= tol or control.expired:
                 break
+            if chunk == 3 and self.columns.size <= _GRAM_COLUMNS:
+                return self._solve_gram(w, h, q, tol, control)
         return new, shift

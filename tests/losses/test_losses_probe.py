@@ -1,0 +1,191 @@
+"""Convexity, slopes and kinks of a user's loss are probed, not believed."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import minimand as mm
+from minimand.solvers import SOLVERS
+
+
+class GemanMcClure(mm.Distance):
+    def __init__(self, sigma=1.0):
+        self.sigma = sigma
+
+    def psi(self, r):
+        return r * r / (self.sigma**2 + r * r)
+
+    def dpsi(self, r):
+        return 2 * r * self.sigma**2 / (self.sigma**2 + r * r) ** 2
+
+    def ddpsi(self, r):
+        s = self.sigma**2
+        return 2 * s * (s - 3 * r * r) / (s + r * r) ** 3
+
+
+class TanhMargin(mm.Margin):
+    def psi(self, m):
+        return 1 - np.tanh(m)
+
+    def dpsi(self, m):
+        return -1 / np.cosh(np.clip(m, -300, 300)) ** 2
+
+    def ddpsi(self, m):
+        return 2 * np.tanh(m) / np.cosh(np.clip(m, -300, 300)) ** 2
+
+
+class Truncated(mm.Distance):
+    def __init__(self, c=1.0):
+        self.c = c
+
+    def psi(self, r):
+        return np.minimum(0.5 * r * r, 0.5 * self.c**2)
+
+    def dpsi(self, r):
+        return np.where(np.abs(r) < self.c, r, 0.0)
+
+    def ddpsi(self, r):
+        return (np.abs(r) < self.c).astype(float)
+
+
+class Ripple(mm.Distance):
+    def psi(self, r):
+        return 0.5 * r * r + 0.5 * np.cos(2 * r)
+
+    def dpsi(self, r):
+        return r - np.sin(2 * r)
+
+    def ddpsi(self, r):
+        return 1 - 2 * np.cos(2 * r)
+
+
+class WrongSlope(mm.Distance):
+    def psi(self, r):
+        return np.logaddexp(r, -r)
+
+    def dpsi(self, r):
+        return 0.5 * np.tanh(r)
+
+    def ddpsi(self, r):
+        return 0.5 * (1 - np.tanh(r) ** 2)
+
+
+class SlightlyWrongSlope(WrongSlope):
+    def dpsi(self, r):
+        return np.tanh(r) + 0.01 * np.exp(-r * r)
+
+
+class Hinge(mm.Margin):
+    def psi(self, m):
+        return np.maximum(0.0, 1 - m)
+
+    def dpsi(self, m):
+        return np.where(m < 1, -1.0, 0.0)
+
+    def ddpsi(self, m):
+        return np.zeros_like(m)
+
+
+class Absolute(mm.Distance):
+    def psi(self, r):
+        return np.abs(r)
+
+    def dpsi(self, r):
+        return np.sign(r)
+
+    def ddpsi(self, r):
+        return np.zeros_like(r)
+
+
+class HiddenKink(mm.Distance):
+    """A small kink at an odd place on top of a square."""
+
+    def psi(self, r):
+        return 0.5 * r * r + 0.1 * np.abs(r - 0.123456789)
+
+    def dpsi(self, r):
+        return r + 0.1 * np.sign(r - 0.123456789)
+
+    def ddpsi(self, r):
+        return np.ones_like(r)
+
+
+def fit(loss):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3))
+    if isinstance(loss, mm.Margin):
+        return mm.Classifier(loss).fit(X, X[:, 0] > 0)
+    return mm.Regressor(loss).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [GemanMcClure(s) for s in (1e-3, 1.0, 50.0, 1e3, 1e4, 1e6)]
+    + [Truncated(c) for c in (1e-2, 1.0, 5e3, 1e5)]
+    + [TanhMargin(), Ripple()],
+    ids=repr,
+)
+def test_non_convex_is_refused_in_words(loss):
+    assert not loss.convex
+    with pytest.raises(ValueError, match="not convex"):
+        fit(loss)
+
+
+@pytest.mark.parametrize("loss", [WrongSlope(), SlightlyWrongSlope()], ids=repr)
+def test_dpsi_that_is_not_the_derivative_is_refused(loss):
+    with pytest.raises(ValueError, match="dpsi is not its derivative"):
+        fit(loss)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Absolute(), HiddenKink()], ids=repr)
+def test_a_kink_is_refused_by_every_solver_in_words(loss):
+    assert loss.convex
+    assert not loss.smooth
+    with pytest.raises(ValueError, match="no solver accepts this problem") as error:
+        fit(loss)
+    for name in SOLVERS:
+        assert name in str(error.value)
+    assert "kink" in str(error.value)
+    for name in SOLVERS:
+        with pytest.raises(ValueError, match=f"solver='{name}' does not accept"):
+            mm.Regressor(Absolute(), solver=name).fit(np.eye(3), [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("loss", [mm.Huber(1e-3), mm.Huber(1e3), mm.SquaredHinge(), mm.Logistic()])
+def test_built_in_facts_survive_the_probe(loss):
+    from minimand.losses.probe import inspect
+
+    facts = inspect(loss.psi, loss.dpsi, loss.ddpsi)
+    assert facts.violation is None
+    assert facts.kink is None
+
+
+class Linear(mm.Margin):
+    """Convex but unbounded below: a perceptron without its zero."""
+
+    def psi(self, m):
+        return -m
+
+    def dpsi(self, m):
+        return -np.ones_like(m)
+
+    def ddpsi(self, m):
+        return np.zeros_like(m)
+
+
+def test_a_loss_without_infimum_never_passes_silently():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3))
+    y = np.where(np.arange(30) < 20, 1, -1)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            model = mm.Classifier(Linear(), "l2").fit(X, y)
+        except ValueError as refusal:
+            assert "unbounded below" in str(refusal)  # noqa: PT017
+            return
+    assert seen
+    assert model.certificate_.gap == np.inf
+    assert model.certificate_.infeasibility
+    assert not np.isnan(model.certificate_.relative)

@@ -1,0 +1,89 @@
+"""The demonstration shows what it claims."""
+
+import builtins
+import io
+import itertools
+import math
+
+import pytest
+
+from minimand import demo
+from minimand.demo.table import cells
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return list(demo.rows())
+
+
+def test_every_problem_has_our_row_and_theirs_if_there_is_one(rows):
+    expected = []
+    for problem in demo.PROBLEMS:
+        expected.append((problem.name, "minimand"))
+        if problem.theirs is not None:
+            expected.append((problem.name, "scikit-learn"))
+    assert [(row.problem, row.library) for row in rows] == expected
+
+
+def test_ours_meet_their_tolerance_without_a_warning(rows):
+    ours = [row for row in rows if row.library == "minimand"]
+    assert all(row.relative_gap <= 1e-6 and not row.convergence_warning for row in ours)
+
+
+def test_both_rows_of_a_problem_share_the_objective_and_the_optimum(rows):
+    for ours, theirs in itertools.pairwise(rows):
+        if ours.problem == theirs.problem:
+            assert ours.objective == theirs.objective
+            # Neither can be below the optimum, which is within our gap of our value.
+            scale = ours.value
+            assert theirs.value >= ours.value - 1e-5 * scale
+            assert theirs.value - ours.value <= 1e-5 * scale or theirs.relative_gap > 1e-6
+
+
+def test_unscaled_logistic_regression_makes_scikit_learn_warn(rows):
+    warned = {row.problem for row in rows if row.convergence_warning}
+    assert {"L1 logistic", "L2 logistic"} <= warned
+
+
+def test_numbers_are_numbers(rows):
+    for row in rows:
+        assert math.isfinite(row.value)
+        assert 0 <= row.relative_gap < 1
+        assert row.seconds > 0
+        assert 0 < row.nonzeros <= row.features
+        assert -1 < row.test_score <= 1
+
+
+def test_plain_table_names_each_problem_once(rows):
+    lines = demo.plain(rows).splitlines()
+    assert len(lines) == len(rows) + 2
+    assert [line.split("  ")[0] for line in lines[2:] if not line.startswith(" ")] == [
+        problem.name for problem in demo.PROBLEMS
+    ]
+
+
+def test_show_explains_the_gap(rows):
+    out = io.StringIO()
+    demo.show(rows, out)
+    text = " ".join(out.getvalue().split())
+    assert all(" ".join(note.split()) in text for note in demo.NOTES)
+    assert "!" in text
+
+
+def test_show_without_rich(rows, monkeypatch):
+    real = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.split(".")[0] == "rich":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    out = io.StringIO()
+    demo.show(rows, out)
+    assert demo.plain(rows) in out.getvalue()
+
+
+def test_a_perfect_gap_is_not_printed_as_zero(rows):
+    ridge = next(row for row in rows if row.problem == "ridge" and row.library == "minimand")
+    assert cells(ridge)[4].strip() == "< 1e-15"

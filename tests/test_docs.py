@@ -1,0 +1,145 @@
+"""The documents tell the truth: code runs, quotes are quotes, lists are complete."""
+
+import re
+import textwrap
+import tomllib
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import linear_model
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import scale
+
+import minimand as mm
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "minimand"
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
+
+
+def blocks():
+    """(document, line, language, quoted file, code) of every fenced block."""
+    fence = re.compile(r"^```(\w+)(?: quote=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    for name in DOCUMENTS:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for found in fence.finditer(text):
+            line = text.count("\n", 0, found.start()) + 1
+            language, quoted, code = found.groups()
+            yield pytest.param(name, line, language, quoted, code, id=f"{name}:{line}")
+
+
+PYTHON = [p for p in blocks() if p.values[2] == "python" and not p.values[3]]
+QUOTES = [p for p in blocks() if p.values[3]]
+
+
+@pytest.mark.parametrize(("name", "line", "language", "quoted", "code"), PYTHON)
+def test_code_runs(name, line, language, quoted, code):
+    program = compile("\n" * line + code, str(ROOT / name), "exec")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the tour stops a fit on purpose
+        exec(program, {"__name__": f"{name}:{line}"})
+
+
+@pytest.mark.parametrize(("name", "line", "language", "quoted", "code"), QUOTES)
+def test_quotes_are_in_the_code_base(name, line, language, quoted, code):
+    source = (ROOT / quoted).read_text(encoding="utf-8")
+    assert textwrap.dedent(code).strip() in textwrap.dedent(source) or code.strip("\n") in source, (
+        f"{name}:{line} quotes {quoted}, which has changed: update the quote."
+    )
+
+
+def test_the_tour_is_not_empty():
+    assert len(PYTHON) >= 7
+    assert len(QUOTES) >= 3
+
+
+def _same_problems():
+    X, y = load_diabetes(return_X_y=True)
+    a, r, c, n = 0.3, 0.4, 0.7, len(y)
+    mix = r * mm.L1() + (1 - r) * mm.L2()
+    yield linear_model.LinearRegression(), mm.Regressor("squared", "no_penalty"), X, y
+    yield linear_model.Ridge(alpha=a), mm.Regressor("squared", "l2", alpha=a / n), X, y
+    yield linear_model.Lasso(alpha=a, tol=1e-8), mm.Regressor("squared", "l1", alpha=a), X, y
+    theirs = linear_model.ElasticNet(alpha=a, l1_ratio=r, tol=1e-8)
+    yield theirs, mm.Regressor("squared", mix, alpha=a), X, y
+    theirs = linear_model.PoissonRegressor(alpha=a, tol=1e-7, max_iter=1000)
+    yield theirs, mm.Regressor("poisson", "l2", alpha=a), X, y
+    X, y = load_breast_cancer(return_X_y=True)
+    theirs = linear_model.LogisticRegression(C=c, tol=1e-9, max_iter=5000)
+    yield theirs, mm.Classifier("logistic", "l2", alpha=1 / (c * len(y))), scale(X), y
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "X", "y"),
+    [pytest.param(*case, id=type(case[0]).__name__) for case in _same_problems()],
+)
+def test_the_table_of_scales_is_true(theirs, ours, X, y):
+    theirs.fit(X, y)
+    ours.set_params(tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-3)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-2, atol=1e-3)
+    assert mm.certify(theirs, X, y, against=ours).relative < 1e-6
+    assert f"`{type(theirs).__name__}(" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_list_of_files_is_complete():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    python = {str(p.relative_to(SOURCE)) for p in SOURCE.rglob("*.py")}
+    core = {str(p.relative_to(ROOT / "core")) for p in (ROOT / "core").rglob("*.cpp")}
+    wanted = {path for path in python | core if not path.endswith("__init__.py")}
+    missing = sorted(path for path in wanted if f"`{path}`" not in text)
+    assert not missing, f"ARCHITECTURE.md does not say what these are for: {missing}"
+
+
+def test_every_file_that_is_named_exists():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.(?:py|pyi|cpp|hpp))`", text))
+    gone = [
+        n
+        for n in sorted(named)
+        if not any((base / n).exists() for base in (SOURCE, ROOT / "core", ROOT))
+    ]
+    assert not gone, f"ARCHITECTURE.md names files that do not exist: {gone}"
+
+
+def test_links_lead_somewhere():
+    for name in DOCUMENTS:
+        for target in re.findall(
+            r"\]\((?!http)([^)#]+)", (ROOT / name).read_text(encoding="utf-8")
+        ):
+            assert (ROOT / target).exists(), f"{name} links to {target}, which does not exist."
+
+
+def test_the_limits_name_what_certify_reads():
+    from minimand.adapters import _ADAPTERS
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in _ADAPTERS if f"`{name}`" not in text] == []
+
+
+def test_the_stub_has_the_same_names_as_the_package():
+    stub = (SOURCE / "__init__.pyi").read_text(encoding="utf-8")
+    names = set(re.findall(r"import (\w+) as \1", stub)) - {"threads"}
+    assert names == set(mm.__all__), (
+        "a public name must be in both __init__.py and __init__.pyi; they differ in "
+        f"{sorted(names ^ set(mm.__all__))}."
+    )
+
+
+def test_every_public_name_can_be_had():
+    namespace = {}
+    exec("from minimand import *", namespace)
+    for name in mm.__all__:
+        assert namespace[name] is getattr(mm, name)
+    assert set(mm.__all__) <= set(dir(mm))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = mm.nothing
+
+
+def test_one_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == mm.__version__
+    assert f"## [{mm.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
