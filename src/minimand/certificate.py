@@ -101,9 +101,12 @@ class Judgement:
 
     def reaches(self, objective: Objective, target: float) -> bool:
         """Whether the gap is below the target, or is nothing but rounding."""
-        rounding = 0.0 if self.gap <= target else self.rounding(objective)
-        # Rounding that drowns the problem itself is no excuse.
-        return self.gap <= max(target, rounding) and rounding <= 1e-3 * objective.scale
+        if self.gap <= target:
+            return True
+        rounding = self.rounding(objective)
+        # Rounding that drowns a problem which is not nothing itself is no excuse.
+        excused = rounding <= 1e-3 * objective.scale or objective.scale <= rounding
+        return self.gap <= rounding and excused
 
     def rounding(self, objective: Objective) -> float:
         """Rounding error of the gap: of z = X w + b first, then of the terms it is made of.
@@ -284,16 +287,16 @@ def _with_free_columns(
         return order[0]._replace(gap=np.inf, infeasibility="not near a stationary point yet")
     reason = ""
     for candidate in order:
-        theta, slope, reason = clear_free_columns(
+        cleared = clear_free_columns(
             objective, candidate.dual.theta, candidate.dual.slope, terms.curvature
         )
+        reason = cleared.reason
         if reason:
             continue
-        dual = Dual(theta, slope)
-        fixed = _measure(objective, point, dual)
+        fixed = _measure(objective, point, Dual(cleared.theta, cleared.slope))
         left = np.abs(point.w * fixed.dual.slope)[objective.penalty.free].sum()
         if np.isfinite(fixed.gap):
-            return fixed._replace(gap=fixed.gap + float(left))
+            return fixed._replace(gap=fixed.gap + float(left) + cleared.charge)
         reason = "no dual point satisfies the constraint of the unpenalised columns"
     return order[0]._replace(gap=np.inf, infeasibility=reason)
 

@@ -147,6 +147,16 @@ class Objective:
         return self.mean(self.loss.value(point.z, self.y)) + self.penalty.value(point.w)
 
     @cached_property
+    def free_columns_are_regular(self) -> bool:
+        """Whether the unpenalised columns (and the intercept) are far from collinear."""
+        free = np.flatnonzero(self.penalty.free)
+        matrix = self.hessian(self.mass, free).matrix
+        size = np.sqrt(np.diag(matrix))
+        if not size.all():
+            return False
+        return bool(np.linalg.eigvalsh(matrix / np.outer(size, size))[0] > 1e-10)
+
+    @cached_property
     def spread(self) -> Array:
         """Σ mass·x² of every column: its size, for tolerances and rounding."""
         return self.moments(self.mass).second
@@ -182,12 +192,14 @@ def best_shift(objective: Objective, z: Array, steps: int = 200) -> float:
             if np.isnan(slope):
                 slope = np.inf if b > 0 else -np.inf
             size = objective.mean(np.abs(gradient))
-            noise = EPS * (size + objective.mean(curvature * np.abs(moved)))
-            if abs(slope) <= 2 * noise:
+            noise = EPS * (size + objective.mean(curvature * np.abs(z)) + bend * abs(b))
+            if abs(slope) <= noise:
                 break
             step = -slope / bend if bend > 0 and np.isfinite(slope) else np.nan
             lo, hi = (b, hi) if slope < 0 else (lo, b)
             new = b + step
+            if new == b:
+                break
             trusted = loss.quadratic or abs(step) <= reach
             if not (lo < new < hi and trusted):
                 new, reach = _between(b, lo, hi, reach, slope), 4 * reach

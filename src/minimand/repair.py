@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 from ._typing import Array, IntArray
 from .linear_system import pseudo_inverse
 from .objective import EPS, Objective, dot
 
 _MOST_FREE = 4000
+_LARGEST_BASIS = 20_000_000  # numbers in a basis of the free columns that may be orthonormalised
+_NO_BOUND = (
+    "no bound: the slope along the unpenalised columns does not vanish; they may separate the "
+    "data, so that no minimiser exists"
+)
+
+Projection = Callable[[Array, Array], Array]
 
 
 def balance(objective: Objective, theta: Array) -> Array:
@@ -19,7 +28,9 @@ def balance(objective: Objective, theta: Array) -> Array:
     Zero lies in the domain of ℓ* and the domain is convex, so shrinking cannot leave it.
     """
     weighted = objective.mass * theta
-    plus, minus = float(weighted[theta > 0].sum()), -float(weighted[theta < 0].sum())
+    total = float(weighted.sum())
+    half = 0.5 * float(np.abs(weighted).sum())
+    plus, minus = half + 0.5 * total, half - 0.5 * total
     if plus == minus:
         return theta
     up = minus / plus if plus > minus else 1.0
@@ -27,10 +38,23 @@ def balance(objective: Objective, theta: Array) -> Array:
     return theta * np.where(theta > 0, up, down)
 
 
+class Cleared(NamedTuple):
+    """A dual point whose slope vanishes on the free columns, up to rounding.
+
+    ``charge`` is what the rounding of nearly collinear columns may hide of the gap; ``reason``
+    says in words why there is no such point, where there is none.
+    """
+
+    theta: Array
+    slope: Array
+    charge: float = 0.0
+    reason: str = ""
+
+
 def clear_free_columns(
     objective: Objective, theta: Array, slope: Array, curvature: Array
-) -> tuple[Array, Array, str]:
-    """Make Xᵀ(mass∘θ) vanish on unpenalised columns; a reason in words where it cannot be done.
+) -> Cleared:
+    """Make Xᵀ(mass∘θ) vanish on unpenalised columns.
 
     θ moves along h∘(X_free c + c₀), h the curvature of the loss: samples at the edge of their
     dual domain have little curvature, so they move little and stay inside. Two or three rounds
@@ -38,49 +62,89 @@ def clear_free_columns(
     """
     free = np.flatnonzero(objective.penalty.free)
     limit = _rounding_of_slopes(objective, theta)[free]
-    if (np.abs(slope[free]) <= limit).all():
-        return theta, slope, ""
-    if free.size > _MOST_FREE:
-        return theta, slope, f"{free.size} unpenalised columns are too many to project off"
-    metric = curvature if curvature.max(initial=0.0) > 0 else np.ones_like(curvature)
-    project = _projector(objective, free, objective.mass * metric)
+    regular = objective.free_columns_are_regular
+    if regular and (np.abs(slope[free]) <= limit).all():
+        return Cleared(theta, slope)
+    if free.size > _MOST_FREE or (not regular and objective.n_samples * free.size > _LARGEST_BASIS):
+        reason = f"{free.size} unpenalised columns are too many to project off"
+        return Cleared(theta, slope, reason=reason)
+    metric = curvature if curvature.any() else np.ones_like(curvature)
+    make = _projection_by_gram if regular else _projection_by_basis
+    project, blur = make(objective, free, metric)
+    charge = 0.5 * blur * objective.mean(theta * theta)
     for _ in range(4):
-        c, constant = project(slope[free], objective.mean(theta))
-        w = np.zeros(objective.n_features)
-        w[free] = c
-        theta = theta - metric * (objective.forward(w) + constant)
-        theta = objective.loss.into_domain(theta, objective.y)
+        theta = objective.loss.into_domain(project(theta, slope), objective.y)
         if objective.intercept:
             theta = balance(objective, theta)
         slope = objective.backward(objective.mass * theta)
         if (np.abs(slope[free]) <= limit).all():
-            return theta, slope, ""
-    return (
-        theta,
-        slope,
-        (
-            "no bound: the slope along the unpenalised columns does not vanish; "
-            "they may separate the data, so that no minimiser exists"
-        ),
-    )
+            return Cleared(theta, slope, charge)
+    return Cleared(theta, slope, reason=_NO_BOUND)
 
 
 def _rounding_of_slopes(objective: Objective, theta: Array) -> Array:
     """What rounding alone can leave of Σ mass·θ·x, per column, by Cauchy-Schwarz."""
-    spread = np.sqrt(objective.spread)
     size = np.sqrt(objective.mean(theta * theta))
-    return 4 * EPS * np.sqrt(objective.n_samples + 16.0) * spread * size + 1e-300
+    noise = 4 * EPS * np.sqrt(objective.n_samples + 16.0)
+    return noise * np.sqrt(objective.spread) * size + 1e-300
 
 
-def _projector(
-    objective: Objective, free: IntArray, h: Array
-) -> Callable[[Array, float], tuple[Array, float]]:
-    """Pseudo-inverse of [X_free 1]ᵀ diag(h) [X_free 1], as a function of (slope, mean θ)."""
+def _projection_by_gram(
+    objective: Objective, free: IntArray, metric: Array
+) -> tuple[Projection, float]:
+    """Solve with [X_free 1]ᵀ diag(mass·metric) [X_free 1]: cheap, for columns of full rank."""
+    h = objective.mass * metric
     matrix, mean = objective.hessian(h, free)
     solve, total = pseudo_inverse(matrix), float(h.sum())
 
-    def project(slope: Array, constant: float) -> tuple[Array, float]:
-        c = solve(slope - mean * constant)
-        return c, constant / total - dot(mean, c) if objective.intercept and total > 0 else 0.0
+    def project(theta: Array, slope: Array) -> Array:
+        constant = objective.mean(theta) if objective.intercept else 0.0
+        w = np.zeros(objective.n_features)
+        w[free] = solve(slope[free] - mean * constant)
+        shift = constant / total - dot(mean, w[free]) if objective.intercept else 0.0
+        return theta - metric * (objective.forward(w) + shift)
 
-    return project
+    return project, 0.0
+
+
+def _projection_by_basis(
+    objective: Objective, free: IntArray, metric: Array
+) -> tuple[Projection, float]:
+    """Orthonormalise the free columns themselves, for nearly collinear ones.
+
+    A Gram cannot tell columns that differ by 1e-9 from equal ones, and the model could use the
+    difference. The columns themselves can, down to a few units in the last place, below which
+    they count as dependent: the certificate then holds for data changed by that much. A direction
+    that is left with a share τ of its column is known to about √n·eps/τ only; the sum of the
+    squares of that blur is returned, to be charged to the gap.
+    """
+    columns = objective.design.columns(free).matvec(np.eye(free.size))
+    if objective.intercept:
+        columns = np.column_stack([columns, np.ones(objective.n_samples)])
+    movable = metric > 1e-10 * metric.max()
+    root = np.sqrt(objective.mass[movable] * metric[movable])
+    seen = root[:, None] * columns[movable]
+    size = np.sqrt((seen * seen).sum(axis=0))
+    size[size == 0] = 1.0
+    basis, triangle, order = linalg.qr(
+        seen / size, mode="economic", pivoting=True, check_finite=False
+    )
+    share = np.abs(np.diag(triangle))
+    rank = int((share > 4 * EPS).sum())
+    basis, triangle = basis[:, :rank], triangle[:rank, :rank]
+    scale = np.sqrt(objective.mass[movable] / metric[movable])
+    fixed = columns[~movable] * objective.mass[~movable, None]
+
+    def project(theta: Array, slope: Array) -> Array:
+        # What the samples that cannot move contribute, the others must cancel.
+        rest = ((fixed.T @ theta[~movable]) / size)[order[:rank]]
+        goal = -linalg.solve_triangular(triangle, rest, trans="T", check_finite=False)
+        scaled = scale * theta[movable]
+        for _ in range(2):  # twice is enough to be orthogonal to working precision
+            scaled = scaled - basis @ (basis.T @ scaled - goal)
+        moved = theta.copy()
+        moved[movable] = scaled / scale
+        return moved
+
+    blur = np.minimum(1.0, objective.n_samples * (EPS / share[:rank]) ** 2)
+    return project, float(blur[share[:rank] < 1e-4].sum() / metric[movable].max())

@@ -147,7 +147,7 @@ def _check_terms(loss: Loss, z: Array, y: Array) -> None:
         ("value", "gradient", "curvature"), loss.terms(z, y), loss.terms(strided, y), parts
     ):
         _require(part.shape == z.shape, f"{loss!r}: {name} must give one number per sample.")
-        size = 1e-12 * np.maximum(np.abs(part), 1e-12)
+        size = 1e-11 * np.maximum(np.abs(part), 1e-12)
         same = (np.abs(one - part) <= size) | (one == part)
         again = (np.abs(other - part) <= size) | (other == part)
         _require_all(same & again, f"{loss!r}: terms differ from {name}", z=z, y=y)
@@ -548,9 +548,9 @@ def _check_descent(design: Design, X: Array, rng: np.random.Generator, centre: b
     w0 = np.zeros(columns.size)
     w, q = w0.copy(), q0.copy()
     l1 = 0.3 * np.abs(c.T @ (q0 - centre * h * (q0.sum() / h.sum()))) + 1e-12
-    l2 = 1e-3 * (h @ c**2) + 1e-12
+    l2 = 0.1 * (h @ c**2) + 1e-12
     shift = 0.0
-    for _ in range(50):
+    for _ in range(20):
         done = design.descend(columns, h, q, w, l1, l2, centre=centre, sweeps=200, tol=0.0)
         shift += done.shift
     where = f"{type(design).__name__}.descend(centre={centre})"

@@ -215,6 +215,7 @@ class Problem:
             object.__setattr__(self, "_found", self._optimum())
         return self._found
 
+    @np.errstate(over="ignore")
     def _optimum(self):
         scale = np.sqrt((self.X**2).mean(axis=0))
         scale[scale == 0] = 1.0
@@ -252,7 +253,7 @@ def polish(problem, w, b, scale, rounds=60):
         step = -np.linalg.lstsq(H / np.outer(d, d), np.asarray(grad, float) / d, rcond=1e-14)[0] / d
         step = _ld(step)
         t, moved = LD(1), False
-        for _ in range(30):
+        for _ in range(12):
             nw = w.copy()
             nw[S] += t * step[: S.size]
             crossed = (l1 > 0) & (nw * w < 0)
@@ -266,7 +267,7 @@ def polish(problem, w, b, scale, rounds=60):
         if not moved:
             if damp > 1:
                 break
-            damp = max(10 * damp, 1e-6)
+            damp = max(100 * damp, 1e-6)
             continue
         damp = damp / 10 if damp > 1e-9 else 0.0
         w, b, value = nw, nb, new
@@ -403,7 +404,8 @@ def check_certificate(problem, w, b, certificate, *, accuracy=1e-9, value=None):
     whatever the quality of the reference.
     """
     w, b = np.ravel(w), float(np.ravel(b)[0])
-    primal = problem.primal(w, b)
+    with np.errstate(over="ignore"):
+        primal = problem.primal(w, b)
     if value is None:
         value = problem.optimum()[2]
     best = min(value, primal)

@@ -25,6 +25,13 @@ SIGNS = np.where(Y + 3 * RNG.standard_normal(N) > np.median(Y), 1.0, -1.0)
 COUNTS = RNG.poisson(np.exp(np.clip(0.3 * (Y - Y.mean()), -2, 2))).astype(float)
 S = RNG.uniform(0.2, 3.0, N)
 LOOSE, TIGHT = {"tol": 0.3, "max_iter": 3}, {"tol": 1e-10, "max_iter": 50_000}
+_STATE = RNG.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers_in_any_order():
+    """Tests may run alone, in any order or in parallel: each sees the same random numbers."""
+    RNG.bit_generator.state = _STATE
 
 
 def problem(loss, y, l1, l2, intercept=True, weight=None, X=X):
@@ -121,9 +128,7 @@ def test_audit(case):
 def test_linear_regression(make, intercept):
     peer = LinearRegression(fit_intercept=intercept).fit(X, Y)
     c = mm.certify(peer, make(X), Y)
-    oracle.check_certificate(
-        problem("squared", Y, 0, 0, intercept), peer.coef_, peer.intercept_, c
-    )
+    oracle.check_certificate(problem("squared", Y, 0, 0, intercept), peer.coef_, peer.intercept_, c)
     assert c.gap <= 1e-12
     peer.coef_ = peer.coef_ + 0.1
     c = mm.certify(peer, make(X), Y)
@@ -207,8 +212,8 @@ def test_refusals_in_words():
     three = np.digitize(Y, np.quantile(Y, [0.3, 0.6]))
     with pytest.raises(ValueError, match="3 classes"):
         mm.certify(LogisticRegression(max_iter=5000).fit(X, three), X, three)
+    other = mm.Regressor("squared", "l1", alpha=0.1).fit(X[:20], Y[:20])
     with pytest.raises(ValueError, match="other data"):
-        other = mm.Regressor("squared", "l1", alpha=0.1).fit(X[:20], Y[:20])
         mm.certify(Lasso(alpha=0.1).fit(X, Y), X, Y, against=other)
     with pytest.raises(TypeError, match="against"):
         mm.certify(Lasso(alpha=0.1).fit(X, Y), X, Y, against="nothing")

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 
@@ -98,12 +99,10 @@ def test_16298_21700_sample_weights_are_multiplicities(penalty):
     X, y = X[:80], y[:80]
     k = np.random.default_rng(0).integers(0, 4, 80)
     for intercept in (True, False):
-        make = lambda: mm.Regressor(  # noqa: E731
-            "squared", penalty, alpha=0.05, intercept=intercept, tol=1e-11  # noqa: B023
-        )
-        one, _ = fit(make(), X, y, sample_weight=k)
-        two, _ = fit(make(), np.repeat(X, k, axis=0), np.repeat(y, k))
-        three, _ = fit(make(), X[k > 0], y[k > 0], sample_weight=1e-3 * k[k > 0])
+        model = mm.Regressor("squared", penalty, alpha=0.05, intercept=intercept, tol=1e-11)
+        one, _ = fit(clone(model), X, y, sample_weight=k)
+        two, _ = fit(clone(model), np.repeat(X, k, axis=0), np.repeat(y, k))
+        three, _ = fit(clone(model), X[k > 0], y[k > 0], sample_weight=1e-3 * k[k > 0])
         for other in (two, three):
             np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-3, atol=1e-2)
             assert one.certificate_.primal == pytest.approx(other.certificate_.primal, rel=1e-8)

@@ -6,10 +6,11 @@ extended precision, see oracle.py; SciPy cross-checks the oracle itself.
 
 import numpy as np
 import oracle
-import problems
 import pytest
-from problems import KINDS, PAIRS, PENALTIES
 from scipy import optimize
+
+import problems
+from problems import KINDS, PAIRS, PENALTIES
 
 ALPHA = 0.03
 
@@ -42,14 +43,13 @@ def test_certificates_are_true(task, loss, penalty, kind):
         assert warned or reached(c)
         return model
 
-    for X in (p.X, problems.sparse_of(p.X, kind)):
-        c = run(X).certificate_
+    for X in (problems.sparse_of(p.X, kind), p.X):
+        model = run(X)
+        c = model.certificate_
         if not may_have_no_minimiser(loss, penalty, kind):
             assert reached(c), c
         assert c.dual == pytest.approx(c.primal - c.gap, rel=1e-15)
     # the dual point is what it says: its own value, in extended precision
-    model = run(p.X)
-    c = model.certificate_
     if np.isfinite(c.gap):
         gap = float(p.gap(model.coef_.ravel(), float(np.ravel(model.intercept_)[0]), c.dual_point))
         assert gap == pytest.approx(c.gap, rel=1e-3, abs=1e-9 * max(1.0, abs(c.primal)))

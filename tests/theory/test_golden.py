@@ -1,14 +1,21 @@
 """Numbers and identities known on paper."""
 
 import numpy as np
-import problems
 import pytest
 
 import minimand as mm
+import problems
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 4))
 Y = X @ [1.0, -2.0, 0.0, 0.5] + 0.3 * rng.standard_normal(40)
+_STATE = rng.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers_in_any_order():
+    """Tests may run alone, in any order or in parallel: each sees the same random numbers."""
+    rng.bit_generator.state = _STATE
 
 
 def test_three_forms_of_the_logistic_loss():

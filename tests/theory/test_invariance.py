@@ -1,12 +1,12 @@
 """Two ways to say the same problem give the same model, to the certificate."""
 
 import numpy as np
-import problems
 import pytest
-from problems import PAIRS
 from scipy import sparse
 
 import minimand as mm
+import problems
+from problems import PAIRS
 
 TOL = 1e-10
 STRICT = [("R", "squared"), ("R", "poisson"), ("C", "logistic"), ("C", "squared_hinge")]
@@ -91,7 +91,7 @@ def test_permutations(task, loss, penalty):
 @pytest.mark.parametrize(("task", "loss"), PAIRS)
 def test_units_of_a_column_follow_its_weight(task, loss):
     """x → c·x with l1 weight c and l2 weight c² gives w → w/c: units do not matter."""
-    rng, X, y = data(task, loss)
+    _, X, y = data(task, loss)
     c = np.geomspace(1e-4, 1e4, 5)
     for penalty, scaled in (
         (mm.L1(), mm.L1(c)),
@@ -128,7 +128,9 @@ def test_offset_is_a_shift_of_y_for_distances(loss, penalty):
         one = fit("R", loss, penalty, X, y, offset=offset)
         two = fit("R", loss, penalty, X, y - offset)
         same(one, two)
-        np.testing.assert_allclose(one.predict(X, offset=offset) - offset, two.predict(X), atol=1e-3)
+        np.testing.assert_allclose(
+            one.predict(X, offset=offset) - offset, two.predict(X), atol=1e-3
+        )
 
 
 def test_a_constant_offset_moves_the_intercept_only():

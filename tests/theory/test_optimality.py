@@ -5,10 +5,11 @@ wⱼ = 0 is optimal iff |∂ⱼL| ≤ α; wⱼ ≠ 0 ⇒ ∂ⱼL = −α·sign(w
 
 import numpy as np
 import oracle
-import problems
 import pytest
-from problems import PAIRS
 from scipy import sparse
+
+import problems
+from problems import PAIRS
 
 
 def slopes(p, w, b):
@@ -28,9 +29,7 @@ def test_kkt_of_l1(task, loss, kind):
     import minimand as mm
 
     penalty = mm.L1(p.l1 / 0.03)
-    model = problems.estimator(
-        task, loss, penalty, d, alpha=0.03, intercept=p.intercept, tol=1e-12
-    )
+    model = problems.estimator(task, loss, penalty, d, alpha=0.03, intercept=p.intercept, tol=1e-12)
     model, _ = problems.fit(model, p.X, p.y, p.weight, p.offset)
     c = model.certificate_
     w, b = model.coef_.ravel(), float(np.ravel(model.intercept_)[0])

@@ -34,7 +34,9 @@ def close(model, peer, atol=2e-5):
 class TestSquared:
     def test_linear_regression(self, weight, intercept, make):
         peer = LinearRegression(fit_intercept=intercept).fit(X, Y, weight)
-        close(mm.Regressor("squared", "no_penalty", intercept=intercept).fit(make(X), Y, weight), peer)
+        close(
+            mm.Regressor("squared", "no_penalty", intercept=intercept).fit(make(X), Y, weight), peer
+        )
 
     def test_ridge(self, weight, intercept, make):
         """Σ s·r² + α‖w‖² is mean ½r² + (α/S)·½‖w‖²."""
@@ -102,7 +104,7 @@ def test_poisson_regression(alpha, weight):
 def test_class_weight():
     peer = LogisticRegression(class_weight="balanced", tol=1e-10, max_iter=10_000)
     peer.fit(X, LABELS)
-    weights = N / (2 * np.array([(LABELS == c).sum() for c in peer.classes_]))
+    weights = N / (2 * np.array([(c == LABELS).sum() for c in peer.classes_]))
     by_class = weights[(LABELS == "yes").astype(int)]
     alpha = 1 / by_class.sum()
     one = mm.Classifier("logistic", "l2", alpha=alpha, class_weight="balanced", tol=1e-12)

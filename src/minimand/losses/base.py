@@ -9,6 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from ..parameters import Parameterized
+from ..registry import snake_case
 from . import probe
 from .bracket import young_gap
 
@@ -42,7 +43,6 @@ class Loss(Parameterized):
     smoothness: float = np.inf
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
-    symbol: ClassVar[str] = "loss"
 
     def value(self, z: Array, y: Array) -> Array:
         """ℓ(z, y), elementwise."""
@@ -115,7 +115,8 @@ class Loss(Parameterized):
         """The loss as it is printed in a certificate, e.g. ``huber(z, y; delta=1.35)``."""
         params = self.get_params(deep=False)
         inner = ", ".join(f"{key}={value!r}" for key, value in params.items())
-        return f"{self.symbol}(z, y{'; ' + inner if inner else ''})"
+        symbol = snake_case(type(self).__name__)
+        return f"{symbol}(z, y{'; ' + inner if inner else ''})"
 
     def check_parameters(self) -> None:
         """Raise ValueError, in one sentence, for a parameter outside its range."""

@@ -13,6 +13,7 @@ import numpy as np
 from .._typing import Array, BoolArray
 
 _FAR = 1e300  # beyond this a slope that has not reached v never will
+_NOTHING = 1e-250  # slopes nearer than this are equal: formulas are clipped against overflow
 _ROUNDS = 400
 _ULPS = 8 * float(np.finfo(float).eps)
 
@@ -45,14 +46,14 @@ def _bracket(dpsi: Callable[[Array], Array], t: Array, v: Array) -> tuple[Array,
         idx = np.flatnonzero(need_hi)
         if idx.size:
             trial = np.minimum(hi[idx] + step[idx], _FAR)
-            reached = ~(dpsi(trial) < v[idx])
+            reached = ~(dpsi(trial) < v[idx] - _NOTHING)
             lo[idx] = np.where(reached, lo[idx], trial)
             hi[idx] = trial
             need_hi[idx[reached]] = False
         idx = np.flatnonzero(need_lo)
         if idx.size:
             trial = np.maximum(lo[idx] - step[idx], -_FAR)
-            reached = ~(dpsi(trial) > v[idx])
+            reached = ~(dpsi(trial) > v[idx] + _NOTHING)
             hi[idx] = np.where(reached, hi[idx], trial)
             lo[idx] = trial
             need_lo[idx[reached]] = False

@@ -21,7 +21,6 @@ class Squared(Distance):
     array([2.])
     """
 
-    symbol = "squared"
     smoothness = 1.0
     quadratic = True
     facts = CONVEX_AND_SMOOTH
@@ -66,7 +65,6 @@ class Huber(Distance):
     array([0.125, 2.5  ])
     """
 
-    symbol = "huber"
     smoothness = 1.0
     facts = CONVEX_AND_SMOOTH
 

@@ -20,7 +20,6 @@ class Logistic(Margin):
     0.693147...
     """
 
-    symbol = "logistic"
     probabilistic = True
     smoothness = 0.25
     facts = WITHOUT_MINIMUM
@@ -89,7 +88,6 @@ class SquaredHinge(Margin):
     array([1., 0.])
     """
 
-    symbol = "squared_hinge"
     smoothness = 2.0
     facts = CONVEX_AND_SMOOTH
 

@@ -24,7 +24,6 @@ class Poisson(Loss):
     array([0.])
     """
 
-    symbol = "poisson"
     target = "count"
 
     def value(self, z: Array, y: Array) -> Array:
@@ -99,7 +98,6 @@ class CrossEntropy(Loss):
     0.0
     """
 
-    symbol = "cross_entropy"
     probabilistic = True
     target = "unit"
     smoothness = 0.25

@@ -32,8 +32,9 @@ class Scaled(Penalty):
         return self.penalty.bind(n_features, alpha * self.factor)
 
     def formula(self, factor: float = 1.0) -> str:
-        """(factor·self.factor)·Ω."""
-        return self.penalty.formula(factor * self.factor)
+        """(factor·self.factor)·Ω; 0 for a zero factor."""
+        total = factor * self.factor
+        return self.penalty.formula(total) if total else "0"
 
 
 class Sum(Penalty):

@@ -64,9 +64,15 @@ class ClosedForm(Solver):
             else _primal_step(objective, form)
         )
         for _ in range(_REFINEMENTS):
-            w = judgement.point.w + step(judgement)
-            point = recentred(objective, objective.point(w, judgement.point.b))
-            refined = judge(objective, point, known=[judgement.dual], thorough=True)
+            w, b, z = judgement.point
+            dw = step(judgement)
+            dz = objective.forward(dw)
+            db = -objective.mean(dz) if objective.intercept else 0.0
+            point = recentred(objective, Point(w + dw, b + db, z + dz + db))
+            # Xᵀ of this dual point cancels the penalty's slope at w + dw whatever the rounding of
+            # z was: the step was computed from the same gradient.
+            dual = judgement.terms.gradient + dz + db
+            refined = judge(objective, point, [dual], known=[judgement.dual], thorough=True)
             stalled = (
                 not refined.gap < 0.5 * judgement.gap and judgement.point is not objective.null
             )

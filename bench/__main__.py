@@ -1,0 +1,86 @@
+"""python -m bench: run the problems and write RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from . import compare, machine, memory, peers, problems, small
+from .problem import Problem
+from .report import Results, markdown
+
+HERE = Path(__file__).resolve().parent
+SMALL, MEMORY = "small", "memory"
+NAMES = [*problems.SYNTHETIC, *problems.REAL, SMALL, MEMORY]
+CAP, QUICK_CAP = 60.0, 10.0  # seconds a peer may take for one fit
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=NAMES, default=NAMES)
+    parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--repeats", type=int, default=5, help="timed fits of every solver")
+    parser.add_argument("--list", action="store_true", help="name the problems and stop")
+    parser.add_argument("--data", type=Path, default=HERE.parent.parent / "shared" / "data")
+    parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = parse(arguments)
+    if options.list:
+        print("\n".join(NAMES))
+        return
+    say = partial(print, flush=True)
+    found, notes = peers.load()
+    results = Results(
+        notes=notes,
+        quick=options.quick,
+        repeats=options.repeats,
+        load=machine.load(),
+        build=machine.build(),
+    )
+    if warning := machine.busy():
+        results.notes.append(warning)
+        say(warning)
+    cap = QUICK_CAP if options.quick else CAP
+    for name, make in _chosen(options, results):
+        say(name)
+        problem = make()
+        say(f"  {problem.describe()}")
+        results.tables.append(compare.compare(problem, found, options.repeats, cap, say))
+        _write(options.out, results)
+    if SMALL in options.only:
+        say(SMALL)
+        results.small = small.checks(50 if options.quick else 500, say)
+    if MEMORY in options.only:
+        say(MEMORY)
+        results.memory = memory.checks(list(memory.NAMES), options.quick, say)
+    if machine.build() != results.build:
+        results.notes.append("WARNING: minimand changed on disk during the run; run again.")
+    _write(options.out, results)
+    say(f"wrote {os.path.relpath(options.out)}")
+
+
+def _chosen(
+    options: argparse.Namespace, results: Results
+) -> Iterator[tuple[str, Callable[[], Problem]]]:
+    """The problems asked for, in order; real data only where the folder exists."""
+    for name in options.only:
+        if name in problems.SYNTHETIC:
+            yield name, partial(problems.SYNTHETIC[name], options.quick)
+        elif name in problems.REAL and options.data.is_dir():
+            yield name, partial(problems.REAL[name], options.data)
+        elif name in problems.REAL:
+            results.notes.append(f"{name} was skipped: no folder with real data (--data).")
+
+
+def _write(path: Path, results: Results) -> None:
+    path.write_text(markdown(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

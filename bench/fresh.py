@@ -1,0 +1,22 @@
+"""Run a few lines in a new Python process and read one JSON value back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def fresh(arguments: list[str]) -> Any:
+    """The JSON value on the last line of a new Python's output."""
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        raise RuntimeError(f"a fresh process failed: {last[0]}")
+    return json.loads(done.stdout.strip().splitlines()[-1])

@@ -1,0 +1,71 @@
+"""What a peer is: a name, a fit to a tolerance, and the tolerances worth trying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ..judge import Model
+from ..problem import Problem
+
+Fit = Callable[[Problem, float], Model]
+
+
+def decades(first: int, last: int) -> tuple[float, ...]:
+    """10^first, 10^(first−1), …, 10^last."""
+    return tuple(10.0**power for power in range(first, last - 1, -1))
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A solver of another library.
+
+    `fit` takes our scale of alpha; forms of the data it makes through `problem.form` are kept, so
+    the warm-up call pays for them.
+    """
+
+    name: str
+    library: str  # the distribution whose version is reported
+    fit: Fit
+    ladder: tuple[float, ...] = decades(0, -12)
+    compiles: bool = False  # just in time, at the first call
+    limit: str = ""  # what ends a fit early, for the remark
+    pooled: bool = False  # uses BLAS or OpenMP threads, which may cost more than they give
+
+
+def single_threaded(fit: Fit) -> Fit:
+    """The same on one thread."""
+
+    def fit_alone(problem: Problem, tol: float) -> Model:
+        with threadpool_limits(1):
+            return fit(problem, tol)
+
+    return fit_alone
+
+
+def as_model(coef: object, intercept: object, problem: Problem) -> Model:
+    """Coefficients as (n_scores, d), intercepts as (n_scores,)."""
+    k = problem.n_scores
+    w = np.asarray(coef, dtype=float).reshape(k, problem.n_features)
+    b = np.broadcast_to(np.asarray(intercept, dtype=float).ravel(), (k,))
+    return Model(w, b)
+
+
+def one_versus_rest(fit: Fit) -> Fit:
+    """A binary solver, once per class."""
+
+    def fit_all(problem: Problem, tol: float) -> Model:
+        if problem.n_scores == 1:
+            return fit(problem, tol)
+        models = [fit(part, tol) for part in _parts(problem)]
+        return Model(np.vstack([m.w for m in models]), np.concatenate([m.b for m in models]))
+
+    return fit_all
+
+
+def _parts(problem: Problem) -> list[Problem]:
+    """One binary problem per class; they share X and its forms."""
+    return problem.form("classes", lambda: [replace(problem, y=y) for y in problem.signs()])

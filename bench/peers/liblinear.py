@@ -1,0 +1,44 @@
+"""LIBLINEAR through its own Python interface; its feature nodes are made outside the timer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from liblinear import liblinear as binding
+
+from ..judge import Model
+from ..problem import Problem
+from .base import Fit, Peer, as_model, decades
+
+
+def _nodes(problem: Problem) -> Any:
+    return problem.form("liblinear", lambda: binding.problem(problem.y, problem.csr()))
+
+
+def _solver(number: int) -> Fit:
+    def fit(problem: Problem, tol: float) -> Model:
+        options = binding.parameter(f"-s {number} -c {problem.C!r} -e {tol!r} -q")
+        model = binding.toPyModel(binding.liblinear.train(_nodes(problem), options))
+        return _read(model, problem)
+
+    return fit
+
+
+def _read(model: Any, problem: Problem) -> Model:
+    """LIBLINEAR orders classes by first appearance; the first has the positive score."""
+    labels = model.get_labels()
+    k = problem.n_scores
+    flat = np.ctypeslib.as_array(model.w, shape=(problem.n_features, k))
+    if k == 1:
+        return as_model(flat[:, 0] * labels[0], 0.0, problem)
+    w = np.empty((k, problem.n_features))
+    w[labels] = flat.T
+    return as_model(w, 0.0, problem)
+
+
+PEERS = [
+    Peer("liblinear -s 0", "liblinear-official", _solver(0), decades(0, -10)),
+    Peer("liblinear -s 7", "liblinear-official", _solver(7), decades(2, -10)),
+    Peer("liblinear -s 6", "liblinear-official", _solver(6), decades(0, -10)),
+]

@@ -1,0 +1,115 @@
+"""One benchmark problem: the data, the objective, and the data in every form a peer may prefer.
+
+P(w, b) = mean loss(X w + b, y) + alpha·penalty(w),   b not penalised
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Form = TypeVar("Form")
+
+
+@dataclass(eq=False)
+class Problem:
+    """What is to be minimised; `X` is in the form the user of minimand would hold."""
+
+    name: str
+    X: Any
+    y: Array  # real for squared, ±1 for logistic, 0 … k−1 for one-versus-rest logistic
+    loss: Literal["squared", "logistic"]
+    penalty: Literal["l1", "l2"]
+    alpha: float
+    intercept: bool
+    peers: tuple[str, ...]
+    target: float | None = None  # minimand ÷ fastest peer
+    remark: str = ""
+    test: tuple[Any, Array] | None = None
+    forms: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        return bool(sparse.issparse(self.X))
+
+    @property
+    def C(self) -> float:
+        """The peers' C: Σ loss·C + penalty."""
+        return 1.0 / (self.alpha * self.n_samples)
+
+    @property
+    def n_scores(self) -> int:
+        """1, or the number of classes if there are more than two."""
+        if self.loss == "squared":
+            return 1
+        k = len(np.unique(self.y))
+        return 1 if k == 2 else k
+
+    def signs(self) -> Array:
+        """Targets of every score, (n_scores, n_samples): y itself, or ±1 for each class."""
+        if self.n_scores == 1:
+            return self.y[None, :]
+        return np.where(self.y[None, :] == np.arange(self.n_scores)[:, None], 1.0, -1.0)
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of X."""
+        if self.is_sparse:
+            return int(self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes)
+        return int(self.X.nbytes)
+
+    def describe(self) -> str:
+        """Shape, storage and objective in a line."""
+        n, d = self.X.shape
+        if self.is_sparse:
+            kind = f"{self.X.format.upper()}, {self.X.nnz / n:.1f} nonzeros a row"
+        else:
+            kind = "dense float64"
+        intercept = "unpenalised intercept" if self.intercept else "no intercept (for all)"
+        scores = f", {self.n_scores} one-versus-rest scores" if self.n_scores > 1 else ""
+        return (
+            f"{n}×{d}, {kind}; mean {self.loss} + {self.alpha:.6g}·{self.penalty.upper()}, "
+            f"{intercept}{scores}"
+        )
+
+    # The data in other forms, made once and outside the timer -------------------------------
+
+    def form(self, name: str, make: Callable[[], Form]) -> Form:
+        """The data in a peer's own form, made at the first call and kept."""
+        if name not in self.forms:
+            self.forms[name] = make()
+        return self.forms[name]
+
+    def csr(self, dtype: Any = np.float64) -> Any:
+        return self._stored(sparse.csr_matrix, "csr", dtype)
+
+    def csc(self, dtype: Any = np.float64) -> Any:
+        return self._stored(sparse.csc_matrix, "csc", dtype)
+
+    def _stored(self, kind: Any, name: str, dtype: Any) -> Any:
+        return self.form(f"{name} {np.dtype(dtype)}", lambda: kind(self.X, dtype=dtype))
+
+    def rows(self, dtype: Any = np.float64) -> Any:
+        """CSR or C order."""
+        if self.is_sparse:
+            return self.csr(dtype)
+        return self.form(f"C {np.dtype(dtype)}", lambda: np.ascontiguousarray(self.X, dtype=dtype))
+
+    def columns(self, dtype: Any = np.float64) -> Any:
+        """CSC or Fortran order."""
+        if self.is_sparse:
+            return self.csc(dtype)
+        return self.form(f"F {np.dtype(dtype)}", lambda: np.asfortranarray(self.X, dtype=dtype))

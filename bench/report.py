@@ -1,0 +1,177 @@
+"""RESULTS.md: one table per problem, then the small things, memory, versions and the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .compare import Row, Table
+from .judge import REFERENCE_TOL, TARGET
+from .machine import machine, versions
+
+
+@dataclass(frozen=True)
+class Check:
+    """One measured number against its target, for the tables that are not about peers' gaps."""
+
+    what: str
+    ours: str
+    theirs: str
+    value: float
+    target: float
+    unit: str = "ratio"
+    remark: str = ""
+
+    @property
+    def met(self) -> bool:
+        return self.value <= self.target
+
+
+@dataclass
+class Results:
+    """Everything one run measured."""
+
+    tables: list[Table] = field(default_factory=list)
+    small: list[Check] = field(default_factory=list)
+    memory: list[Check] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    quick: bool = False
+    repeats: int = 0
+    load: float | None = None
+    build: str = ""  # digest of minimand
+
+
+def markdown(results: Results) -> str:
+    """The whole file."""
+    parts = [_head(results), _summary(results)]
+    parts += [_problem(table) for table in results.tables]
+    if results.small:
+        parts.append(_checks("Small things", results.small))
+    if results.memory:
+        parts.append(_checks("Memory", results.memory))
+    if results.notes:
+        parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in results.notes))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _head(results: Results) -> str:
+    listed = ", ".join(f"{name} {number}" for name, number in versions().items())
+    size = " Small sizes (`--quick`): not the real benchmark." if results.quick else ""
+    busy = "" if results.load is None else f" Load average before the run: {results.load:.1f}."
+    return (
+        "# Results\n\n"
+        f"Written by `python -m bench`.{size} Best of {results.repeats} interleaved repeats after "
+        f"a warm-up; every solver is run to a relative gap of {TARGET:.0e}, judged for all by one "
+        f"function: (P(model) − D)/scale, with D from a minimand fit at tol = {REFERENCE_TOL:.0e} "
+        "and recomputed from its dual point. `README.md` says how fairness is kept.\n\n"
+        f"- Machine: {machine()}.{busy}\n- Libraries: {listed}.\n"
+        f"- Build of minimand: {results.build}."
+    )
+
+
+def _summary(results: Results) -> str:
+    lines = [
+        "| problem | minimand, s | fastest peer | s | ratio | CPU ratio | target | met |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for table in results.tables:
+        fastest = table.fastest
+        peer = (fastest.solver, _seconds(fastest.seconds)) if fastest else ("none", "")
+        ours = _seconds(table.ours.seconds)
+        cells = [
+            table.problem.name,
+            ours,
+            *peer,
+            _ratio(table.ratio),
+            _ratio(table.cpu_ratio),
+            *_verdict(table),
+        ]
+        lines.append(_line(cells))
+    return "## Summary\n\n" + "\n".join(lines) if results.tables else ""
+
+
+def _verdict(table: Table) -> tuple[str, str]:
+    """The target and whether it was met."""
+    target = table.problem.target
+    if target is None:
+        return "", ""
+    if not table.ours.met:
+        return f"≤ {target:g}", "no: gap not reached"
+    return f"≤ {target:g}", _yes(table.ratio is None or table.ratio <= target)
+
+
+def _problem(table: Table) -> str:
+    problem = table.problem
+    tested = any(row.accuracy for row in table.rows)
+    head = [
+        "solver",
+        "seconds",
+        "CPU s",
+        "relative gap",
+        "nonzeros",
+        "tol given",
+        "vs. minimand",
+        "gap met",
+    ]
+    head += ["train / test accuracy"] if tested else []
+    head += ["remark"]
+    lines = [_line(head), "|---" * len(head) + "|"]
+    lines += [_line(_cells(row, table, tested)) for row in table.rows]
+    text = [f"## {problem.name}", f"{problem.describe()}. {problem.remark}".strip()]
+    text.append("\n".join(lines))
+    text.append(_footer(table))
+    return "\n\n".join(text)
+
+
+def _cells(row: Row, table: Table, tested: bool) -> list[str]:
+    gap = f"{max(row.gap, 0.0):.1e}"
+    slower = f"{row.seconds / table.ours.seconds:.2f}×"
+    cells = [row.solver, _seconds(row.seconds), _seconds(row.lap.cpu), gap, str(row.nonzeros)]
+    cells += [f"{row.tol:.0e}", slower, _yes(row.met)]
+    if tested:
+        cells.append("" if row.accuracy is None else "{:.4f} / {:.4f}".format(*row.accuracy))
+    return [*cells, row.remark]
+
+
+def _footer(table: Table) -> str:
+    judge = table.judge
+    above = (table.lowest - judge.reference) / judge.scale
+    slack = max(judge.slack, 0.0)
+    words = [f"Reference: P = {judge.reference:.12g}, bound within {slack:.1e} (relative)."]
+    if above < -1e-9:
+        words.append(f"WARNING: a peer's objective is lower than the reference's, by {-above:.1e}.")
+    elif above < float("inf"):
+        words.append(f"No peer's objective is lower; the lowest is {max(above, 0.0):.1e} above.")
+    if table.ratio is not None and table.fastest is not None:
+        target, met = _verdict(table)
+        words.append(f"Ratio minimand / {table.fastest.solver}: {_ratio(table.ratio)}")
+        words[-1] += f" (target {target}, met: {met})." if target else "."
+    return " ".join([*words, *table.notes])
+
+
+def _checks(title: str, checks: Iterable[Check]) -> str:
+    lines = [
+        "| what | minimand | compared with | value | target | met | remark |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for check in checks:
+        value, target = f"{check.value:.2f} {check.unit}", f"≤ {check.target:g} {check.unit}"
+        cells = [check.what, check.ours, check.theirs, value, target, _yes(check.met), check.remark]
+        lines.append(_line(cells))
+    return f"## {title}\n\n" + "\n".join(lines)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3g}" if value < 1 else f"{value:.2f}"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _yes(met: bool) -> str:
+    return "yes" if met else "no"
