@@ -36,36 +36,34 @@ void combine_rows(const DenseMatrix<Scalar>& matrix, Range rows, std::span<const
 }  // namespace
 
 template <class Scalar>
-double dense_curvature_product(const DenseMatrix<Scalar>& matrix, std::span<const double> v,
-                               double shift, std::span<const double> h, std::span<double> g) {
+void dense_curvature_product(const DenseMatrix<Scalar>& matrix, std::span<const double> v,
+                             double shift, std::span<const double> h, std::span<double> g,
+                             std::span<double> scores) {
   const std::size_t rows = matrix.rows();
   const std::size_t height = block_height(matrix.columns(), matrix.by_rows);
   const auto splits = even_splits(rows, part_count(rows, 2 * matrix.size()));
   PrivateSums sums(g, splits.size() - 1);
-  std::vector<double> totals(splits.size() - 1);
-  std::vector<double> scores(rows);
+  std::vector<double> weighted(rows);
+  std::fill(scores.begin(), scores.end(), 0.0);
   run_parts(splits, [&](Range range, std::size_t part) {
-    double total = 0.0;
     for (std::size_t i = range.begin; i < range.end; i += height) {
       const Range block{i, std::min(i + height, range.end)};
       scores_of(matrix, block, v, scores);
       for (std::size_t k = block.begin; k < block.end; ++k) {
-        scores[k] = h[k] * (scores[k] + shift);
-        total += scores[k];
+        scores[k] += shift;
+        weighted[k] = h[k] * scores[k];
       }
-      combine_rows(matrix, block, scores, sums.of(part));
+      combine_rows(matrix, block, weighted, sums.of(part));
     }
-    totals[part] = total;
   });
   sums.add_up();
-  double total = 0.0;
-  for (const double part : totals) total += part;
-  return total;
 }
 
-template double dense_curvature_product(const DenseMatrix<float>&, std::span<const double>, double,
-                                        std::span<const double>, std::span<double>);
-template double dense_curvature_product(const DenseMatrix<double>&, std::span<const double>, double,
-                                        std::span<const double>, std::span<double>);
+#define MINIMAND_INSTANTIATE(Scalar)                                                         \
+  template void dense_curvature_product(const DenseMatrix<Scalar>&, std::span<const double>, \
+                                        double, std::span<const double>, std::span<double>,  \
+                                        std::span<double>);
+MINIMAND_INSTANTIATE(float)
+MINIMAND_INSTANTIATE(double)
 
 }  // namespace minimand

@@ -26,16 +26,17 @@ Result dense_rmatvec(const Array& X, const Array& u) {
   });
 }
 
-std::pair<Result, double> dense_curvature_product(const Array& X, const Array& v, double shift,
+std::pair<Result, Result> dense_curvature_product(const Array& X, const Array& v, double shift,
                                                   const Array& h) {
   return with_dense(X, [&](const auto& matrix) {
     const auto direction = vector<double>(v, "v", matrix.columns());
     const auto weights = vector<double>(h, "h", matrix.rows());
-    Fresh g({matrix.columns()});
-    const double s = without_gil([&] {
-      return minimand::dense_curvature_product(matrix, direction, shift, weights, g.values());
+    Fresh g({matrix.columns()}), scores({matrix.rows()});
+    without_gil([&] {
+      minimand::dense_curvature_product(matrix, direction, shift, weights, g.values(),
+                                        scores.values());
     });
-    return std::pair(g.hand_over(), s);
+    return std::pair(g.hand_over(), scores.hand_over());
   });
 }
 
@@ -75,7 +76,7 @@ void bind_dense(nb::module_& m) {
   m.def("dense_matvec", &dense_matvec, arg("X"), arg("w"), "X w; w is (d,) or (d, k).");
   m.def("dense_rmatvec", &dense_rmatvec, arg("X"), arg("u"), "X' u; u is (n,) or (n, k).");
   m.def("dense_curvature_product", &dense_curvature_product, arg("X"), arg("v"), arg("shift"),
-        arg("h"), "(sum_i t_i x_i, sum_i t_i) with t_i = h_i (x_i.v + shift).");
+        arg("h"), "(sum_i h_i t_i x_i, t) with t_i = x_i.v + shift.");
   m.def("dense_moments", &dense_moments, arg("X"), arg("h"), "Per column: (sum h x, sum h x^2).");
   m.def("dense_gram", &dense_gram, arg("X"), arg("h"), "X' diag(h) X.");
   m.def("dense_covariance", &dense_covariance, arg("X"), arg("h"), arg("centre"),

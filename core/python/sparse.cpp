@@ -29,17 +29,17 @@ Result scatter(const Array& indptr, const Array& indices, const Array& data, con
   });
 }
 
-std::pair<Result, double> curvature_product(const Array& indptr, const Array& indices,
-                                            const Array& data, const Array& v, double shift,
-                                            const Array& h, std::int64_t n_minor) {
+Pair curvature_product(const Array& indptr, const Array& indices, const Array& data, const Array& v,
+                       double shift, const Array& h, std::int64_t n_minor) {
   return with_compressed(indptr, indices, data, [&](const auto& matrix) {
     const std::size_t minors = count(n_minor, "n_minor");
     const auto direction = vector<double>(v, "v", minors);
     const auto weights = vector<double>(h, "h", matrix.majors());
-    Fresh g({minors});
-    const double s = without_gil(
-        [&] { return minimand::curvature_product(matrix, direction, shift, weights, g.values()); });
-    return std::pair(g.hand_over(), s);
+    Fresh g({minors}), scores({matrix.majors()});
+    without_gil([&] {
+      minimand::curvature_product(matrix, direction, shift, weights, g.values(), scores.values());
+    });
+    return Pair(g.hand_over(), scores.hand_over());
   });
 }
 
@@ -102,7 +102,7 @@ void bind_sparse(nb::module_& m) {
         "y[indices[k]] += data[k] x[m]; x is (n_major,) or (n_major, k).");
   m.def("curvature_product", &curvature_product, arg("indptr"), arg("indices"), arg("data"),
         arg("v"), arg("shift"), arg("h"), arg("n_minor"),
-        "(sum_i t_i x_i, sum_i t_i) with t_i = h_i (x_i.v + shift) over the rows of a CSR.");
+        "(sum_i h_i t_i x_i, t) with t_i = x_i.v + shift over the rows of a CSR.");
   m.def("moments_major", &moments_major, arg("indptr"), arg("indices"), arg("data"), arg("h"),
         "Per major index: (sum h x, sum h x^2), h indexed by the minor axis.");
   m.def("moments_minor", &moments_minor, arg("indptr"), arg("indices"), arg("data"), arg("h"),

@@ -5,33 +5,28 @@
 namespace minimand {
 
 template <class Scalar, class Index>
-double curvature_product(const Compressed<Scalar, Index>& rows, std::span<const double> v,
-                         double shift, std::span<const double> h, std::span<double> g) {
+void curvature_product(const Compressed<Scalar, Index>& rows, std::span<const double> v,
+                       double shift, std::span<const double> h, std::span<double> g,
+                       std::span<double> scores) {
   const std::size_t work = 2 * rows.stored();
   const auto splits = rows.splits(work > g.size() ? work : 0);
   PrivateSums sums(g, splits.size() - 1);
-  std::vector<double> totals(splits.size() - 1);
   run_parts(splits, [&](Range range, std::size_t part) {
-    double total = 0.0;
     const std::span<double> own = sums.of(part);
     for (std::size_t i = range.begin; i < range.end; ++i) {
       const auto values = rows.values_of(i);
       const auto indices = rows.indices_of(i);
-      const double t = h[i] * (sparse_dot(values, indices, v) + shift);
-      sparse_axpy(t, values, indices, own);
-      total += t;
+      scores[i] = sparse_dot(values, indices, v) + shift;
+      sparse_axpy(h[i] * scores[i], values, indices, own);
     }
-    totals[part] = total;
   });
   sums.add_up();
-  double total = 0.0;
-  for (const double part : totals) total += part;
-  return total;
 }
 
-#define MINIMAND_INSTANTIATE(Scalar, Index)                                                    \
-  template double curvature_product(const Compressed<Scalar, Index>&, std::span<const double>, \
-                                    double, std::span<const double>, std::span<double>);
+#define MINIMAND_INSTANTIATE(Scalar, Index)                                                  \
+  template void curvature_product(const Compressed<Scalar, Index>&, std::span<const double>, \
+                                  double, std::span<const double>, std::span<double>,        \
+                                  std::span<double>);
 MINIMAND_FOR_EACH_COMPRESSED(MINIMAND_INSTANTIATE)
 
 }  // namespace minimand

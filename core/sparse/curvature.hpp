@@ -4,9 +4,10 @@
 
 namespace minimand {
 
-/// With t_i = h_i (x_i.v + shift): adds up g = sum_i t_i x_i and returns sum_i t_i.
+/// scores_i = x_i.v + shift, and g = sum_i h_i scores_i x_i, reading every row once.
 template <class Scalar, class Index>
-double curvature_product(const Compressed<Scalar, Index>& rows, std::span<const double> v,
-                         double shift, std::span<const double> h, std::span<double> g);
+void curvature_product(const Compressed<Scalar, Index>& rows, std::span<const double> v,
+                       double shift, std::span<const double> h, std::span<double> g,
+                       std::span<double> scores);
 
 }  // namespace minimand

@@ -92,8 +92,8 @@ class Objective:
         self.meter.passes += 1
         return self.design.rmatvec(u)
 
-    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, float]:
-        """Xᵀ(h∘(X v + shift)) and its sum."""
+    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
+        """Xᵀ(h∘t) and t = X v + shift."""
         self.meter.passes += 1
         return self.design.curvature_product(v, shift, h)
 

@@ -23,7 +23,6 @@ from ..penalties import L1, L2
 class LogCosh(Distance):
     """ln cosh r: a loss that the library does not know, in three lines."""
 
-
     def psi(self, r: Array) -> Array:  # noqa: D102
         return np.logaddexp(r, -r) - np.log(2)
 

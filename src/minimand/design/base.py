@@ -76,14 +76,14 @@ class Design:
         """Xᵀ u; u is (n,) or (n, k)."""
         return self.reduce(lambda x, part: np.asarray(x.T @ part), u)
 
-    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, float]:
-        """(Xᵀ t, Σ t) with t = h∘(X v + shift): a Hessian times a vector."""
-
-        def product(x: np.ndarray, part: Array) -> tuple[Array, float]:
-            t = part * (x @ v + shift)
-            return np.asarray(x.T @ t), float(t.sum())
-
-        return self.reduce(product, h)
+    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
+        """(Xᵀ(h∘t), t) with t = X v + shift: a Hessian times a vector, and its scores."""
+        scores = np.empty(self.shape[0])
+        image = np.zeros(self.shape[1])
+        for block in self.blocks():
+            scores[block.rows] = block.matrix @ v + shift
+            image += block.matrix.T @ (h[block.rows] * scores[block.rows])
+        return image, scores
 
     def moments(self, h: Array) -> Moments:
         """First and second moments of the columns under the row weights h."""

@@ -41,7 +41,7 @@ class DenseDesign(Design):
         """Xᵀ u."""
         return _core.dense_rmatvec(self.x, np.ascontiguousarray(u))
 
-    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, float]:
+    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """Fused: each row is read once."""
         return _core.dense_curvature_product(self.x, v, shift, h)
 

@@ -45,10 +45,12 @@ class SparseDesign(Design):
         """True."""
         return True
 
-    @property
+    @cached_property
     def column_sizes(self) -> IntArray:
         """Stored numbers of every column."""
-        return np.diff(self.by_column.indptr)
+        if self.x.format == "csc":
+            return np.diff(self.x.indptr)
+        return np.bincount(self.x.indices, minlength=self.shape[1])
 
     @cached_property
     def by_row(self) -> Any:
@@ -79,12 +81,12 @@ class SparseDesign(Design):
         x = np.ascontiguousarray(x)
         return _core.gather(*parts, x) if gather else _core.scatter(*parts, x, size)
 
-    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, float]:
+    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """Fused over rows for CSR; two products for CSC."""
         if self.x.format == "csr":
             return _core.curvature_product(*_parts(self.x), v, shift, h, self.shape[1])
-        t = h * (self.matvec(v) + shift)
-        return self.rmatvec(t), float(t.sum())
+        scores = self.matvec(v) + shift
+        return self.rmatvec(h * scores), scores
 
     def moments(self, h: Array) -> Moments:
         """First and second moments of the columns."""

@@ -62,11 +62,11 @@ class Standardized(Design):
         v = self.inner.rmatvec(u) - np.multiply.outer(self.shift, u.sum(axis=0))
         return (v.T / self.scale).T
 
-    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, float]:
+    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """The inner fused product with the shift of the columns folded into that of z."""
         v = v / self.scale
-        g, s = self.inner.curvature_product(v, shift - float(self.shift @ v), h)
-        return (g - self.shift * s) / self.scale, s
+        g, t = self.inner.curvature_product(v, shift - float(self.shift @ v), h)
+        return (g - self.shift * float(h @ t)) / self.scale, t
 
     def moments(self, h: Array) -> Moments:
         """Moments of the standardised columns."""

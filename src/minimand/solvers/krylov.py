@@ -11,33 +11,37 @@ from ..objective import dot
 
 
 def conjugate_gradients(
-    product: Callable[[Array], Array],
+    product: Callable[[Array], tuple[Array, Array]],
     right: Array,
     diagonal: Array,
     stop: Callable[[Array, float, float], bool],
     most: int = 500,
-) -> Array:
-    """Approximate solution of A x = right, A positive semi-definite, preconditioned by a diagonal.
+) -> tuple[Array, Array]:
+    """Approximate solution x of A x = right, A positive semi-definite, and what goes with it.
 
+    ``product(v)`` gives A v and a vector that is linear in v (the scores X v); the second result
+    is that vector for x, which costs nothing here. The preconditioner is a diagonal.
     ``stop(residual, energy, first_energy)`` is asked after every step; energy is rᵀM⁻¹r.
     """
     x = np.zeros_like(right)
     residual = right.copy()
     direction = residual / diagonal
     energy = first = dot(residual, direction)
+    along: Array | None = None
     for _ in range(most):
-        if energy <= 0:
-            break
-        image = product(direction)
+        image, scores = product(direction)
+        along = np.zeros_like(scores) if along is None else along
         curvature = dot(direction, image)
-        if not curvature > 0:
+        if not (curvature > 0 and energy > 0):
             break
         step = energy / curvature
         x += step * direction
+        along += step * scores
         residual -= step * image
         scaled = residual / diagonal
         previous, energy = energy, dot(residual, scaled)
         if stop(residual, energy, first):
             break
         direction = scaled + (energy / previous) * direction
-    return x
+    assert along is not None
+    return x, along
