@@ -54,6 +54,22 @@ void gather_many(const Compressed<Scalar, Index>& matrix, Range majors, std::spa
   }
 }
 
+template <std::size_t Width, class Scalar, class Index>
+void scatter_few(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
+                 std::span<double> y) {
+  for (std::size_t m = majors.begin; m < majors.end; ++m) {
+    const auto values = matrix.values_of(m);
+    const auto indices = matrix.indices_of(m);
+    double from[Width];
+    for (std::size_t c = 0; c < Width; ++c) from[c] = x[m * Width + c];
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const double value = static_cast<double>(values[k]);
+      double* const to = y.data() + static_cast<std::size_t>(indices[k]) * Width;
+      for (std::size_t c = 0; c < Width; ++c) to[c] += value * from[c];
+    }
+  }
+}
+
 template <class Scalar, class Index>
 void scatter_many(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
                   std::size_t width, std::span<double> y) {
@@ -98,8 +114,16 @@ void scatter(const Compressed<Scalar, Index>& matrix, std::span<const double> x,
   const auto splits = matrix.splits(work > y.size() ? work : 0);
   PrivateSums sums(y, splits.size() - 1);
   run_parts(splits, [&](Range majors, std::size_t part) {
-    if (width == 1) return scatter_one(matrix, majors, x, sums.of(part));
-    scatter_many(matrix, majors, x, width, sums.of(part));
+    switch (width) {
+      case 1:
+        return scatter_one(matrix, majors, x, sums.of(part));
+      case 2:
+        return scatter_few<2>(matrix, majors, x, sums.of(part));
+      case 3:
+        return scatter_few<3>(matrix, majors, x, sums.of(part));
+      default:
+        return scatter_many(matrix, majors, x, width, sums.of(part));
+    }
   });
   sums.add_up();
 }

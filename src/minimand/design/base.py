@@ -171,6 +171,11 @@ class Design:
         """Whether zeros are not stored."""
         return False
 
+    @property
+    def by_rows(self) -> bool:
+        """Whether sparse rows lie together, so that a Gram of some columns is cheap."""
+        return False
+
 
 def without_constants(matrix: Array, removed: Array, noise: float) -> Array:
     """Zero the rows and columns of a covariance that are nothing but rounding.

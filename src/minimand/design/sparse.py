@@ -45,6 +45,11 @@ class SparseDesign(Design):
         """True."""
         return True
 
+    @property
+    def by_rows(self) -> bool:
+        """Whether it came as CSR."""
+        return bool(self.x.format == "csr")
+
     @cached_property
     def column_sizes(self) -> IntArray:
         """Stored numbers of every column."""

@@ -134,13 +134,13 @@ class _Krylov:
             image += form.l2 * v
             return image, scores
 
-        stop = _good_enough(form, gradient, judgement, self._control)
+        stop = _good_enough(form, gradient, objective.scale, self._control)
         dw, dz = conjugate_gradients(product, -gradient, diagonal, stop)
         return _Step(dw, -dot(centre, dw), dz)
 
 
 def _good_enough(
-    form: Separable, gradient: Array, judgement: Judgement, control: Control
+    form: Separable, gradient: Array, scale: float, control: Control
 ) -> Callable[[Array, float, float], bool]:
     """Stop CG when its residual costs less of the gap than the model's own error will.
 
@@ -149,9 +149,8 @@ def _good_enough(
     curved = form.l2 > 0
     weight = np.where(curved, 0.5 / np.where(curved, form.l2, 1.0), 0.0)
     gap = dot(weight * gradient, gradient)
-    goal = max(
-        0.1 * control.target, min(0.1, np.sqrt(gap / max(judgement.primal, 1e-300))) * 0.1 * gap
-    )
+    share = min(0.1, gap / max(scale, 1e-300))
+    goal = max(0.1 * control.target, 0.1 * share * gap)
     all_curved = bool(curved.all())
 
     def stop(residual: Array, energy: float, first: float) -> bool:

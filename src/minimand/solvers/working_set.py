@@ -17,6 +17,7 @@ from .base import Control, Solver, Verdict
 from .search import Caution, line_search, recentred
 
 _GRAM_COLUMNS = 1500  # working sets up to this size may be solved on their Gram
+_SHORT_ROWS = 25  # stored numbers per row up to which a sparse Gram is cheaper than descent
 _ROUNDS = 1000
 _NEWTON_STEPS = 8
 _FEWEST = 100
@@ -109,7 +110,9 @@ class _Restricted:
         cls, objective: Objective, form: Separable, columns: IntArray, caution: Caution
     ) -> _Restricted:
         whole = columns.size == objective.n_features
-        if not whole and objective.design.sparse:
+        if not whole and objective.design.by_rows and columns.size <= _GRAM_COLUMNS:
+            whole = True  # its Gram comes from the rows as they are
+        elif not whole and objective.design.sparse:
             # Gathered columns lie close together, which descent likes; but not at any price.
             stored = int(objective.design.column_sizes[columns].sum())
             whole = 2 * stored > objective.design.nnz
@@ -191,7 +194,17 @@ class _Restricted:
         return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
 
     def _on_gram(self) -> bool:
-        return self.columns.size <= _GRAM_COLUMNS and not self.design.sparse
+        """Whether forming the Gram costs less than the ten sweeps or so that it saves.
+
+        A dense Gram is a matrix product. A sparse one takes the square of the stored numbers of
+        every row, which pays while rows are short in these columns.
+        """
+        if self.columns.size > _GRAM_COLUMNS:
+            return False
+        if not self.design.sparse:
+            return True
+        stored = float(self.objective.design.column_sizes[self.columns].sum())
+        return self.design.by_rows and stored <= _SHORT_ROWS * self.objective.n_samples
 
     def _solve_gram(
         self, w: Array, h: Array, q: Array, tol: float, control: Control
