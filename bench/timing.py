@@ -57,35 +57,35 @@ def climb(
     target: float,
     cap: float,
 ) -> Climb[T]:
-    """Tighten tol until the gap meets the target, then look half a decade back.
+    """Tighten tol until the gap meets the target, then keep the fastest rung near by that does.
 
-    Ends early when one fit takes longer than ``cap`` seconds, or when the gap, already small, has
-    not improved on three rungs in a row.
+    Time need not grow as tol shrinks (a loose tol can make a solver stall), so one rung longer
+    than ``cap`` seconds is forgiven, two in a row are not, and after the first success half a
+    decade back and a decade further are tried too. The climb also ends when the gap, already
+    small, has not improved on three rungs in a row.
     """
+
+    def attempt(tol: float) -> Try[T]:
+        lap, result = clock(lambda: fit(tol))
+        return Try(tol, lap, result, judge(result))
+
     tries: list[Try[T]] = []
-    met: Try[T] | None = None
-    stale = 0
+    stale = slow = 0
     for tol in ladder:
-        lap, result = clock(lambda tol=tol: fit(tol))  # type: ignore[misc]
-        attempt = Try(tol, lap, result, judge(result))
+        new = attempt(tol)
         closest = min((t.gap for t in tries), default=_NEAR)
         # A loose tol may return the start unchanged, rung after rung: that is not a standstill.
-        stale = stale + 1 if 0.9 * closest <= attempt.gap < _NEAR else 0
-        tries.append(attempt)
-        if attempt.gap <= target:
-            met = attempt
+        stale = stale + 1 if 0.9 * closest <= new.gap < _NEAR else 0
+        slow = slow + 1 if new.lap.wall > cap else 0
+        tries.append(new)
+        if new.gap <= target or slow == 2 or stale == 3:
             break
-        if lap.wall > cap or stale == 3:
-            break
-    if met is not None and len(tries) > 1 and met.lap.wall < cap:
-        between = (met.tol * tries[-2].tol) ** 0.5
-        lap, result = clock(lambda: fit(between))
-        attempt = Try(between, lap, result, judge(result))
-        tries.append(attempt)
-        if attempt.gap <= target:
-            met = attempt
-    capped = met is None and tries[-1].lap.wall > cap
-    return Climb(met, min(tries, key=lambda t: t.gap), len(tries), capped)
+    last = tries[-1]
+    if last.gap <= target and last.lap.wall <= cap:
+        looser = [(last.tol * tries[-2].tol) ** 0.5] if len(tries) > 1 else []
+        tries += [attempt(tol) for tol in (*looser, last.tol / 10)]
+    met = min((t for t in tries if t.gap <= target), key=lambda t: t.lap.wall, default=None)
+    return Climb(met, min(tries, key=lambda t: t.gap), len(tries), met is None and slow == 2)
 
 
 def best_of(
