@@ -133,6 +133,10 @@ class Design:
             kept.append(_dense(block.matrix)[inside - block.rows.start])
         return as_design(np.concatenate(kept))
 
+    def thinned(self, every: int) -> Design:
+        """Every k-th row."""
+        return self.rows(np.arange(0, self.shape[0], every))
+
     def row_gram(self, weights: Array, centre: Array | None = None) -> Array:
         """(X − 1·centreᵀ) diag(weights) (X − 1·centreᵀ)ᵀ, dense n×n."""
         rows = np.concatenate([_dense(block.matrix) for block in self.blocks()])

@@ -15,12 +15,12 @@ _BLOCK_BYTES = 1 << 22
 
 
 class DenseDesign(Design):
-    """X as a NumPy array. Arrays that are neither C nor Fortran contiguous are copied once."""
+    """X as a NumPy array. One whose rows and columns are both strided is copied once."""
 
     def __init__(self, x: AnyArray) -> None:
         if x.dtype not in (np.float32, np.float64):
             x = x.astype(np.float64)
-        if not (x.flags.c_contiguous or x.flags.f_contiguous):
+        if x.itemsize not in x.strides or min(x.strides, default=0) <= 0:
             x = np.ascontiguousarray(x)
         self.x = x
         self.shape = (x.shape[0], x.shape[1])
@@ -78,6 +78,10 @@ class DenseDesign(Design):
         """A copy of some rows."""
         return DenseDesign(self.x[rows])
 
+    def thinned(self, every: int) -> Design:
+        """A view of every k-th row where rows lie together, else a copy."""
+        return DenseDesign(self.x[::every])
+
     def row_gram(self, weights: Array, centre: Array | None = None) -> Array:
         """One scaled copy of X, then a matrix product."""
         return scaled_row_gram(self.x, weights, centre)
@@ -96,7 +100,7 @@ class DenseDesign(Design):
         tol: float,
     ) -> Descent:
         """Descent on contiguous columns; gathers them first when X is in C order."""
-        if self.x.flags.f_contiguous:
+        if self.x.strides[0] == self.x.itemsize:
             result = _core.cd_columns_dense(self.x, columns, h, q, w, l1, l2, centre, sweeps, tol)
             return Descent(*result)
         return super().descend(columns, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol)

@@ -61,7 +61,7 @@ class Newton(Solver):
             curvature = caution.curvature(objective, point, terms)
             gradient = judgement.slope + form.l2 * point.w
             dw, db, dz = direction(objective.mass * curvature, gradient, judgement)
-            t, new = line_search(objective, form, point, dw, dz, db)
+            t, new = line_search(objective, form, point, dw, dz, db, beyond=True)
             if t == 0.0 and caution.share == 1.0:
                 return
             if not caution.learn(t):
@@ -150,7 +150,7 @@ def _good_enough(
     weight = np.where(curved, 0.5 / np.where(curved, form.l2, 1.0), 0.0)
     gap = dot(weight * gradient, gradient)
     share = min(0.1, gap / max(scale, 1e-300))
-    goal = max(0.1 * control.target, 0.1 * share * gap)
+    goal = max(0.4 * control.target, 0.1 * share * gap)
     all_curved = bool(curved.all())
 
     def stop(residual: Array, energy: float, first: float) -> bool:

@@ -26,6 +26,8 @@ def recentred(objective: Objective, point: Point) -> Point:
     return Point(point.w, point.b + shift, point.z + shift) if shift else point
 
 
+_STEEP = 0.05  # share of the first slope that is worth following beyond the full step
+_FARTHEST = 8.0
 _CANCELLING = 1e5  # ratio of the parts of a score to the score beyond which digits are missed
 
 
@@ -71,12 +73,15 @@ def line_search(
     dw: Array,
     dz: Array,
     db: float,
+    *,
+    beyond: bool = False,
     trials: int = 40,
 ) -> tuple[float, Point]:
     """Minimise t ↦ P along the step, roughly: the full step if it is good, else a root of φ'.
 
     φ(t) = mean ℓ(z + t·dz) + Ω(w + t·dw) is convex, so bisection on the sign of its slope is safe;
-    slopes stay accurate when differences of values have drowned in rounding.
+    slopes stay accurate when differences of values have drowned in rounding. Where Ω has no kinks
+    the step may be lengthened (``beyond``); with kinks the full step's zeros are worth more.
     """
     first = _slope(objective, form, point, dw, dz, 0.0)
     if not first < 0:
@@ -85,10 +90,15 @@ def line_search(
     t = 1.0
     for _ in range(trials):
         slope = _slope(objective, form, point, dw, dz, t)
+        if beyond and slope < _STEEP * first and t < _FARTHEST:
+            # Still falling fast: the curvature was too large, so go on along the secant.
+            lo, slope_lo = t, slope
+            ahead = t * first / (first - slope) if slope > first else np.inf
+            t = min(_FARTHEST, 0.5 * (lo + hi), ahead)
+            continue
         if slope <= 0 or (slope <= 0.1 * abs(first) and _falls(objective, form, point, dw, dz, t)):
             break
-        lo, hi = (t, hi) if slope < 0 else (lo, t)
-        slope_lo, slope_hi = (slope, slope_hi) if slope < 0 else (slope_lo, slope)
+        hi, slope_hi = t, slope
         secant = lo - slope_lo * (hi - lo) / (slope_hi - slope_lo) if slope_hi < np.inf else 0.0
         middle = 0.5 * (lo + hi)
         t = secant if lo + 0.05 * (hi - lo) < secant < hi - 0.05 * (hi - lo) else middle
