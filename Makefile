@@ -23,6 +23,7 @@ test: $(VENV)/.dev  ## run the tests and the examples in docstrings, on two proc
 
 lint: $(VENV)/.dev  ## check the style of Python and C++
 	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check -q .
 	@$(VENV)/bin/clang-format --dry-run --Werror $(CORE)
 
 types: $(VENV)/.dev  ## check the types

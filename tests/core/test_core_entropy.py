@@ -21,8 +21,9 @@ def reference(q, z):
     return float(total)
 
 
-@pytest.mark.parametrize("q", [0.0, 5e-324, 1e-310, 1e-300, 1e-100, 1e-17, 1e-15, 1e-3, 0.3, 0.5,
-                               0.999, 1 - 1e-15, 1.0])
+@pytest.mark.parametrize(
+    "q", [0.0, 5e-324, 1e-310, 1e-300, 1e-100, 1e-17, 1e-15, 1e-3, 0.3, 0.5, 0.999, 1 - 1e-15, 1.0]
+)
 def test_divergence_over_the_whole_domain(q):
     z = np.concatenate([np.linspace(-60, 60, 241), [-1e4, -800.0, -745.0, 745.0, 800.0, 1e4]])
     got = _core.binary_relative_entropy(np.full(z.size, q), z)

@@ -15,12 +15,15 @@ from ..objective import Objective, Point, dot
 from ..penalties import Separable
 from .base import Control, Solver, Verdict
 from .search import Caution, line_search, recentred
+from .support import polish
 
 _GRAM_COLUMNS = 1500  # working sets up to this size may be solved on their Gram
 _SHORT_ROWS = 25  # stored numbers per row up to which a sparse Gram is cheaper than descent
 _ROUNDS = 1000
 _NEWTON_STEPS = 8
+_SWEEPS = 8  # of descent before Newton steps on the support take over
 _FEWEST = 100
+_LATE = 0.05  # relative gap below which the support is taken to be nearly right
 
 
 class WorkingSet(Solver):
@@ -63,7 +66,10 @@ class WorkingSet(Solver):
             duals = [] if dual is None else [dual]
             judgement = judge(objective, point, duals, known=[judgement.dual])
             yield judgement
-            columns = _columns(judgement, form, 2 * int(np.count_nonzero(point.w)))
+            early = judgement.gap > _LATE * objective.scale
+            columns = _columns(
+                judgement, form, (4 if early else 2) * int(np.count_nonzero(point.w))
+            )
 
 
 def _scores(judgement: Judgement, form: Separable) -> Array:
@@ -83,15 +89,20 @@ def _columns(judgement: Judgement, form: Separable, size: int) -> IntArray:
 
 
 def _first_columns(objective: Objective, judgement: Judgement, form: Separable) -> IntArray:
-    """To begin with, as many columns as hold a tenth of the data: sparse ones come cheap."""
-    if objective.n_features <= _FEWEST:
-        return np.arange(objective.n_features)
-    columns = _columns(judgement, form, objective.n_features // 20)
-    best_first = columns[np.argsort(-_scores(judgement, form)[columns], kind="stable")]
+    """To begin with: a hundred dense columns, or the sparse ones that hold a fifth of the data.
+
+    Sweeps over sparse columns are cheap and few in the first round, and find most of the support;
+    dense columns must pay for a Gram.
+    """
+    if objective.n_features <= _FEWEST or not objective.design.sparse:
+        return _columns(judgement, form, _FEWEST)
+    score = _scores(judgement, form)
+    best_first = np.argsort(-score, kind="stable")
     stored = np.cumsum(objective.design.column_sizes[best_first])
-    least = max(_FEWEST, int(np.isinf(_scores(judgement, form)).sum()))
-    count = max(least, int(np.searchsorted(stored, objective.design.nnz // 10)))
-    return np.sort(best_first[:count])
+    least = max(_FEWEST, int(np.isinf(score).sum()))
+    violators = int((score > 1).sum())
+    count = min(violators, int(np.searchsorted(stored, objective.design.nnz // 5)))
+    return np.sort(best_first[: max(least, count)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +149,9 @@ class _Restricted:
         """Proximal Newton steps until the model promises little; the last step's dual point."""
         objective = self.objective
         point, dual = judgement.point, None
-        goal = max(0.5 * control.target, 0.05 * min(judgement.gap, objective.scale))
+        # Early on the columns are not the right ones yet; later, accuracy saves whole rounds.
+        share = 0.05 if judgement.gap > _LATE * objective.scale else 1e-3
+        goal = max(0.5 * control.target, share * min(judgement.gap, objective.scale))
         for _ in range(_NEWTON_STEPS):
             point, dual, decrease = self._newton(point, goal, control)
             if decrease <= goal or objective.loss.quadratic or control.expired:
@@ -234,15 +247,14 @@ class _Restricted:
     def _solve_columns(
         self, w: Array, h: Array, q: Array, tol: float, control: Control
     ) -> tuple[Array, float]:
-        """Descent on the columns themselves; on their Gram if they turn out to be correlated."""
+        """Descent on the columns themselves, with Newton steps on the support between sweeps."""
         model = Weighted(self.design, self.places, h, q.copy(), self.objective.intercept)
         new = w.copy()
         shift = 0.0
-        for chunk in range(100):
-            done = model.descend(self.form, new, 50, tol)
+        for _ in range(100):
+            done = model.descend(self.form, new, _SWEEPS, tol)
             shift += done.shift
             if done.decrease <= tol or control.expired:
                 break
-            if chunk == 3 and self.columns.size <= _GRAM_COLUMNS:
-                return self._solve_gram(w, h, q, tol, control)
+            shift += polish(model, self.form, new, self.spread, tol)
         return new, shift
