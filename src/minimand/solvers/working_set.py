@@ -89,7 +89,7 @@ def _columns(judgement: Judgement, form: Separable, size: int) -> IntArray:
 
 
 def _first_columns(objective: Objective, judgement: Judgement, form: Separable) -> IntArray:
-    """To begin with: a hundred dense columns, or the sparse ones that hold a fifth of the data.
+    """To begin with: a hundred dense columns, or the sparse ones that hold half of the data.
 
     Sweeps over sparse columns are cheap and few in the first round, and find most of the support;
     dense columns must pay for a Gram.
@@ -101,7 +101,7 @@ def _first_columns(objective: Objective, judgement: Judgement, form: Separable) 
     stored = np.cumsum(objective.design.column_sizes[best_first])
     least = max(_FEWEST, int(np.isinf(score).sum()))
     violators = int((score > 1).sum())
-    count = min(violators, int(np.searchsorted(stored, objective.design.nnz // 5)))
+    count = min(violators, int(np.searchsorted(stored, objective.design.nnz // 2)))
     return np.sort(best_first[: max(least, count)])
 
 
@@ -126,7 +126,7 @@ class _Restricted:
         elif not whole and objective.design.sparse:
             # Gathered columns lie close together, which descent likes; but not at any price.
             stored = int(objective.design.column_sizes[columns].sum())
-            whole = 2 * stored > objective.design.nnz
+            whole = 4 * stored > objective.design.nnz
         design = objective.design if whole else objective.design.columns(columns)
         spread = objective.spread[columns]
         return cls(objective, form.take(columns), columns, design, caution, spread)
@@ -150,7 +150,8 @@ class _Restricted:
         objective = self.objective
         point, dual = judgement.point, None
         # Early on the columns are not the right ones yet; later, accuracy saves whole rounds.
-        share = 0.05 if judgement.gap > _LATE * objective.scale else 1e-3
+        early = judgement.gap > _LATE * objective.scale and self.columns.size < objective.n_features
+        share = 0.2 if early else 5e-4
         goal = max(0.5 * control.target, share * min(judgement.gap, objective.scale))
         for _ in range(_NEWTON_STEPS):
             point, dual, decrease = self._newton(point, goal, control)
