@@ -116,7 +116,7 @@ class Judgement:
         w, b, z = self.point
         terms = self.terms
         slope = np.sqrt(objective.mean(terms.gradient**2))
-        reach = float((np.sqrt(objective.spread) * np.abs(w)).sum()) + abs(b)
+        reach = float((objective.root_spread * np.abs(w)).sum()) + abs(b)
         if objective.offset is not None:
             reach += float(np.max(np.abs(objective.offset)))
         size = slope * reach + objective.mean(np.abs(terms.value) + np.abs(terms.gradient * z))
@@ -195,7 +195,7 @@ def judge(
     if not min(f.gap for f in found) <= objective.scale:
         found.append(_nothing(objective, point, terms))
     best = min(found, key=lambda f: f.gap)
-    if objective.penalty.free.any():
+    if objective.has_free_columns:
         best = _with_free_columns(objective, point, terms, found, thorough)
     gap = best.gap if np.isfinite(primal) else np.inf
     return Judgement(
@@ -259,8 +259,9 @@ def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool)
     """The gap of s·θ. With ``raw``, θ is the gradient at z and the samples' terms vanish."""
     if s != 1.0:
         dual = Dual(s * dual.theta, s * dual.slope)
-    free = objective.penalty.free
-    slope = np.where(free, 0.0, dual.slope) if free.any() else dual.slope
+    slope = dual.slope
+    if objective.has_free_columns:
+        slope = np.where(objective.penalty.free, 0.0, slope)
     by_feature = objective.penalty.by_feature(point.w, -slope)
     if raw:
         by_sample = np.zeros_like(dual.theta)

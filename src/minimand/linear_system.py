@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 
 from ._typing import Array
 
@@ -28,15 +29,14 @@ def _scaled(matrix: Array) -> tuple[Array, Array]:
 def factorise(matrix: Array) -> Solve | None:
     """A Cholesky solver, or None where the matrix is singular to working precision."""
     scaled, size = _scaled(matrix)
-    try:
-        factor = linalg.cho_factor(scaled, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
+    if not size.size:
+        return lambda right: right
+    # LAPACK itself: scipy.linalg's wrappers cost more than a small factorisation. The transpose of
+    # a symmetric C-ordered matrix is the same matrix in LAPACK's order.
+    factor, failed = lapack.dpotrf(scaled.T, lower=1, overwrite_a=1, clean=0)
+    if failed or np.diag(factor).min() ** 2 <= 1e4 * EPS * size.size:
         return None
-    if size.size and np.diag(factor[0]).min() ** 2 <= 1e4 * EPS * size.size:
-        return None
-    return lambda right: (
-        np.asarray(linalg.cho_solve(factor, right / size, check_finite=False)) / size
-    )
+    return lambda right: np.asarray(lapack.dpotrs(factor, right / size, lower=1)[0]) / size
 
 
 def pseudo_inverse(matrix: Array) -> Solve:

@@ -146,6 +146,11 @@ class Objective:
         return self.mean(self.loss.value(point.z, self.y)) + self.penalty.value(point.w)
 
     @cached_property
+    def has_free_columns(self) -> bool:
+        """Whether some column is not penalised."""
+        return bool(self.penalty.free.any())
+
+    @cached_property
     def free_columns_are_regular(self) -> bool:
         """Whether the unpenalised columns (and the intercept) are far from collinear."""
         free = np.flatnonzero(self.penalty.free)
@@ -159,6 +164,11 @@ class Objective:
     def spread(self) -> Array:
         """Σ mass·x² of every column: its size, for tolerances and rounding."""
         return self.moments(self.mass).second
+
+    @cached_property
+    def root_spread(self) -> Array:
+        """Root mean square of every column."""
+        return np.sqrt(self.spread)
 
     @cached_property
     def null(self) -> Point:

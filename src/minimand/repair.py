@@ -86,7 +86,7 @@ def _rounding_of_slopes(objective: Objective, theta: Array) -> Array:
     """What rounding alone can leave of Σ mass·θ·x, per column, by Cauchy-Schwarz."""
     size = np.sqrt(objective.mean(theta * theta))
     noise = 4 * EPS * np.sqrt(objective.n_samples + 16.0)
-    return noise * np.sqrt(objective.spread) * size + 1e-300
+    return noise * objective.root_spread * size + 1e-300
 
 
 def _projection_by_gram(
