@@ -39,6 +39,10 @@ def check_known(model: Any) -> str:
     for cls in type(model).__mro__:
         if cls.__module__.split(".")[0] == "sklearn" and cls.__name__ in _ADAPTERS:
             return cls.__name__
+    if hasattr(model, "steps"):
+        raise TypeError(
+            "cannot certify a Pipeline: pass its last step, and X as the steps before transform it."
+        )
     raise TypeError(
         f"cannot certify {type(model).__name__}: pass a fitted minimand estimator or one of "
         f"scikit-learn's {sorted(_ADAPTERS)}."

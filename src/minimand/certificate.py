@@ -81,7 +81,8 @@ class Certificate:
     def __repr__(self) -> str:
         return (
             f"Certificate(primal={self.primal:.10g}, dual={self.dual:.10g}, gap={self.gap:.3g}, "
-            f"relative={self.relative:.1e}, kind={self.kind!r})"
+            f"relative={self.relative:.1e}, kind={self.kind!r}"
+            + (f", infeasibility={self.infeasibility!r})" if self.infeasibility else ")")
         )
 
 

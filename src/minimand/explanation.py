@@ -11,7 +11,10 @@ from .solvers import Verdict, choose, verdicts
 
 @dataclass(frozen=True)
 class Explanation:
-    """The objective in words, every solver's verdict, and the one that ``"auto"`` takes."""
+    """The objective in words, every solver's verdict, and the one that would run.
+
+    ``chosen`` is empty if the estimator names a solver that does not accept the problem.
+    """
 
     objective: str
     verdicts: dict[str, Verdict]
@@ -50,8 +53,8 @@ def explain(
 
     objective = objectives_of(estimator, X, y, sample_weight, offset)[0]
     control = estimator._control([])
-    return Explanation(
-        objective.words,
-        verdicts(objective, control),
-        choose(objective, control, estimator.solver).name,
-    )
+    found = verdicts(objective, control)
+    # A named solver that refuses still gets the table: that is where it is wanted most.
+    refused = estimator.solver in found and not found[estimator.solver].ok
+    chosen = "" if refused else choose(objective, control, estimator.solver).name
+    return Explanation(objective.words, found, chosen)

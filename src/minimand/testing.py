@@ -95,7 +95,10 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
         ...
     AssertionError: Wrong(): the curvature is not the slope of the gradient (at z=..., y=...)
     """
-    loss.check_parameters()
+    try:
+        loss.check_parameters()
+    except ValueError as error:
+        raise AssertionError(str(error)) from error
     targets = np.asarray(_TARGETS[loss.target] if y is None else y, dtype=float).ravel()
     loss.check_target(targets)
     _require(loss.convex, f"{loss!r}: the loss says that it is not convex.")

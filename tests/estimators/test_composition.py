@@ -209,7 +209,7 @@ def test_weights_and_offsets_are_routed(data):
     X, y = data
     weights, offset = np.linspace(1, 2, 80), np.linspace(-1, 1, 80)
     model = mm.Regressor(alpha=0.1).set_fit_request(sample_weight=True, offset=True)
-    model.set_score_request(sample_weight=False)
+    model.set_score_request(sample_weight=False, offset=True)
     seen = cross_validate(
         model,
         X,

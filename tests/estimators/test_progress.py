@@ -159,7 +159,7 @@ def test_the_warning_of_an_unbounded_gap_gives_the_reason():
     certificate = mm.Certificate(1.0, -np.inf, np.inf, np.inf, infeasibility="it is a cone")
     solution = Solution(np.zeros(1), 0.0, certificate, "newton", False, "no further progress")
     text = shortfall(solution, 1e-6, [])
-    assert "without a bound (it is a cone); raise tol or add a penalty." in text
+    assert "without a bound (it is a cone); add a penalty" in text
     assert "within inf" not in text
 
 
@@ -172,7 +172,7 @@ def test_separable_data_without_a_penalty_claim_no_minimum():
     assert model.certificate_.gap >= model.certificate_.primal * (1 - 1e-9)
     short = model.certificate_.relative > 1e-6
     assert [w.category for w in caught] == [ConvergenceWarning] * short
-    assert all("raise tol or add a penalty" in str(w.message) for w in caught)
+    assert all("add a penalty" in str(w.message) for w in caught)
     assert model.score(X, [0, 0, 1, 1]) == 1.0
 
 
@@ -184,7 +184,12 @@ def interrupt_by_exception():
 
 
 def interrupt_by_signal():
-    signal.raise_signal(signal.SIGINT)
+    # Background jobs of a shell start with SIGINT ignored; a terminal's program does not.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("interrupt", [interrupt_by_exception, interrupt_by_signal])

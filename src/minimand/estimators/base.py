@@ -24,6 +24,7 @@ from ..penalties import REGISTRY as PENALTIES
 from ..progress import Bar
 from ..registry import Registry
 from ..solvers import Control, Solution, solve, verdicts
+from ..solvers.base import CALLBACK, INTERRUPT
 from . import data
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
 
@@ -149,15 +150,27 @@ def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
         reached = f"within {found.gap:.3g} of the optimum"
     else:
         reached = f"without a bound ({found.infeasibility or 'the gap is infinite'})"
-    # No limit of the user's stopped it? Then raising one cannot help.
-    limited = solution.stopped_by.startswith(("max_", "a callback", "an interrupt"))
-    advice = "raise the limit or tol" if limited else "raise tol or add a penalty"
-    if others:
-        advice += f", or try solver={others[0]!r}, which accepts this problem too"
+    count = found.iterations
     return (
         f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
-        f"{found.iterations} iterations and {found.passes:g} passes with a relative gap of "
-        f"{found.relative:.1e}, above tol={tol:g}; the model is valid and {reached}; {advice}."
+        f"{count} iteration{'s' * (count != 1)} and {found.passes:g} passes with a relative gap of "
+        f"{found.relative:.1e}, above tol={tol:g}; the model is valid and {reached}; "
+        f"{_advice(solution, others)}."
+    )
+
+
+def _advice(solution: Solution, others: list[str]) -> str:
+    """What may help, by what stopped the fit."""
+    if not np.isfinite(solution.certificate.gap):
+        advice = "add a penalty"  # neither patience nor another tol can help
+    elif solution.stopped_by in (CALLBACK, INTERRUPT):
+        advice = "fit again with warm_start=True to go on from here"
+    elif solution.stopped_by.startswith("max_"):
+        advice = "raise the limit or tol"
+    else:
+        advice = "raise tol or add a penalty"
+    return advice + (
+        f", or try solver={others[0]!r}, which accepts this problem too" if others else ""
     )
 
 

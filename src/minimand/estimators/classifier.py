@@ -61,8 +61,9 @@ class Classifier(ClassifierMixin, Estimator):
         Factor of the penalty. scikit-learn's C is 1/(alpha·n_samples).
     class_weight : dict or "balanced", optional
         Multiplies the sample weights by class.
-    features, intercept, solver, tol, max_iter, max_seconds, memory, warm_start, random_state, \
-verbose, callbacks
+    features, intercept, solver, tol, max_iter, max_seconds, memory
+        As in `Regressor`.
+    warm_start, random_state, verbose, callbacks
         As in `Regressor`.
 
     Attributes
@@ -236,6 +237,14 @@ verbose, callbacks
         """The label of the largest score."""
         z = self._scores(X, offset)
         return self._output.decode(z)
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
+    ) -> float:
+        """The share of right predictions."""
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: ArrayLike, offset: ArrayLike = None) -> Array:

@@ -177,6 +177,14 @@ class Regressor(RegressorMixin, Estimator):
         z = self._scores(X, offset)
         return ScalarOutput(check_settings(self).loss).decode(z)
 
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
+    ) -> float:
+        """R² of the predictions, the coefficient of determination."""
+        from sklearn.metrics import r2_score
+
+        return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
+
     def __sklearn_tags__(self) -> Any:
         """Which targets the loss takes."""
         tags = super().__sklearn_tags__()

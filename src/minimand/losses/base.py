@@ -200,6 +200,13 @@ class Unary(Loss):
                 raise ValueError(f"loss {self!r} is not convex: {violation}")
 
 
+def _elementwise(values: Array, z: Array) -> Array:
+    """One number per sample, also from a ψ'' that was written as a plain constant."""
+    if np.shape(values) == np.shape(z):
+        return values
+    return np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype=float), np.shape(z)))
+
+
 class Distance(Unary):
     """ℓ(z, y) = ψ(r) of the residual r = z − y.
 
@@ -218,15 +225,15 @@ class Distance(Unary):
 
     def value(self, z: Array, y: Array) -> Array:
         """ψ(z − y)."""
-        return self.psi(z - y)
+        return _elementwise(self.psi(z - y), z)
 
     def gradient(self, z: Array, y: Array) -> Array:
         """ψ'(z − y)."""
-        return self.dpsi(z - y)
+        return _elementwise(self.dpsi(z - y), z)
 
     def curvature(self, z: Array, y: Array) -> Array:
         """ψ''(z − y)."""
-        return self.ddpsi(z - y)
+        return _elementwise(self.ddpsi(z - y), z)
 
     def conjugate(self, u: Array, y: Array) -> Array:
         """ℓ*(u, y) = u·y + ψ*(u)."""
@@ -260,15 +267,15 @@ class Margin(Unary):
 
     def value(self, z: Array, y: Array) -> Array:
         """ψ(y·z)."""
-        return self.psi(y * z)
+        return _elementwise(self.psi(y * z), z)
 
     def gradient(self, z: Array, y: Array) -> Array:
         """y·ψ'(y·z)."""
-        return y * self.dpsi(y * z)
+        return _elementwise(y * self.dpsi(y * z), z)
 
     def curvature(self, z: Array, y: Array) -> Array:
         """ψ''(y·z), as y² = 1."""
-        return self.ddpsi(y * z)
+        return _elementwise(self.ddpsi(y * z), z)
 
     def conjugate(self, u: Array, y: Array) -> Array:
         """ℓ*(u, y) = ψ*(y·u)."""

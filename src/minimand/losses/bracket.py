@@ -28,12 +28,18 @@ def young_gap(
     t, v = np.broadcast_arrays(np.asarray(t, float), np.asarray(v, float))
     shape = t.shape
     t, v = t.ravel(), v.ravel()
+    psi, dpsi = _vectorised(psi), _vectorised(dpsi)
     with np.errstate(all="ignore"):
         lo, hi, inside = _bracket(dpsi, t, v)
         gap = np.full(t.shape, np.inf)
         if inside.any():
             gap[inside] = _shrink(psi, dpsi, t[inside], v[inside], lo[inside], hi[inside])
     return gap.reshape(shape)
+
+
+def _vectorised(f: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """f with an answer of the shape it was asked in, also where it is constant."""
+    return lambda t: np.broadcast_to(np.asarray(f(t), float), t.shape)
 
 
 def _bracket(dpsi: Callable[[Array], Array], t: Array, v: Array) -> tuple[Array, Array, BoolArray]:

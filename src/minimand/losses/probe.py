@@ -38,7 +38,9 @@ def inspect(psi: Function, dpsi: Function, ddpsi: Function, scale: float = 1.0) 
     """
     t = scale * _grid()
     with np.errstate(all="ignore"):
-        value, slope, curvature = (np.asarray(f(t), float) for f in (psi, dpsi, ddpsi))
+        value, slope, curvature = (
+            np.broadcast_to(np.asarray(f(t), float), t.shape) for f in (psi, dpsi, ddpsi)
+        )
         usable = np.isfinite(value) & np.isfinite(slope)
         violation = _violation(t[usable], value[usable], slope[usable])
         if violation is None and (curvature[usable] < 0).any():
@@ -73,7 +75,7 @@ def _kink(dpsi: Function, t: Array, slope: Array) -> float | None:
     rise = right - left
     for _ in range(45):
         middle = 0.5 * (lo + hi)
-        at = np.asarray(dpsi(middle), float)
+        at = np.broadcast_to(np.asarray(dpsi(middle), float), middle.shape)
         go_right = right - at > at - left
         lo, left = np.where(go_right, middle, lo), np.where(go_right, at, left)
         hi, right = np.where(go_right, hi, middle), np.where(go_right, right, at)

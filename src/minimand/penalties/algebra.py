@@ -17,7 +17,7 @@ class Scaled(Penalty):
     --------
     >>> import minimand as mm
     >>> 0.5 * mm.L1()
-    Scaled(factor=0.5, penalty=L1())
+    0.5 * L1()
     >>> (0.5 * mm.L1()).value([2.0])
     1.0
     """
@@ -30,6 +30,10 @@ class Scaled(Penalty):
         """(α·factor)·Ω."""
         _check_factor(self.factor)
         return self.penalty.bind(n_features, alpha * self.factor)
+
+    def __repr__(self) -> str:
+        inner = f"({self.penalty!r})" if isinstance(self.penalty, Sum) else repr(self.penalty)
+        return f"{self.factor!r} * {inner}"
 
     def formula(self, factor: float = 1.0) -> str:
         """(factor·self.factor)·Ω; 0 for a zero factor."""
@@ -60,6 +64,9 @@ class Sum(Penalty):
         total: Any = forms[0] + forms[1]  # type: ignore[operator]
         assert isinstance(total, Separable)
         return total
+
+    def __repr__(self) -> str:
+        return f"{self.left!r} + {self.right!r}"
 
     def formula(self, factor: float = 1.0) -> str:
         """Both formulas with a plus; nothing for a part that is zero."""
