@@ -61,12 +61,23 @@ def certify(
         objectives = objectives_of(model, X, y, sample_weight, offset, fitted=True)
         coefs = np.atleast_2d(model.coef_)
         intercepts = np.atleast_1d(model.intercept_)
+        expected = (len(objectives), objectives[0].n_features)
+        if coefs.shape != expected or intercepts.shape != expected[:1]:
+            raise ValueError(
+                f"coef_ has shape {np.shape(model.coef_)}, but these data need {expected} and one "
+                "intercept_ per row: the model was changed after its fit."
+            )
     else:
         objective, w, b = _foreign(model, X, y, sample_weight, offset)
         objectives, coefs, intercepts = [objective], w[None, :], np.array([b])
     duals = _dual_points(against, len(objectives), objectives[0].n_samples)
     parts = []
     for i, objective in enumerate(objectives):
+        if not objective.intercept and intercepts[i] != 0:
+            raise ValueError(
+                f"{type(model).__name__} has intercept_={intercepts[i]:g}, but its parameters say "
+                "that it was fitted without one: certify it with the parameters it was fitted with."
+            )
         point = objective.point(np.ascontiguousarray(coefs[i], dtype=float), float(intercepts[i]))
         parts.append(judge(objective, point, duals[i], thorough=True))
     return _summary(objectives, parts)

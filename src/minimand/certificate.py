@@ -106,14 +106,18 @@ class Judgement:
             return True
         rounding = self.rounding(objective)
         # Rounding that drowns a problem which is not nothing itself is no excuse.
-        excused = rounding <= 1e-3 * objective.scale or objective.scale <= rounding
-        return self.gap <= rounding and excused
+        excused = rounding <= 1e-3 * objective.scale or objective.constant_target
+        return bool(np.isfinite(rounding)) and self.gap <= rounding and excused
 
     def rounding(self, objective: Objective) -> float:
         """Rounding error of the gap: of z = X w + b first, then of the terms it is made of.
 
         Σ|xᵢⱼwⱼ| is bounded by Cauchy-Schwarz: the root mean square of a column times |wⱼ|.
         """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._rounding(objective)
+
+    def _rounding(self, objective: Objective) -> float:
         w, b, z = self.point
         terms = self.terms
         slope = np.sqrt(objective.mean(terms.gradient**2))
@@ -122,7 +126,15 @@ class Judgement:
             reach += float(np.max(np.abs(objective.offset)))
         size = slope * reach + objective.mean(np.abs(terms.value) + np.abs(terms.gradient * z))
         size += objective.penalty.value(w)
-        return 4 * EPS * size if np.isfinite(size) else 0.0
+        return 4 * EPS * size if np.isfinite(size) else np.inf
+
+    def _lower_bound(self, objective: Objective) -> float:
+        """P − gap; where that is the difference of huge numbers, the least conceivable loss."""
+        if not np.isfinite(self.gap):
+            return -np.inf
+        if self.gap > 1e9 * objective.scale:
+            return objective.mean(objective.loss.infimum(objective.y))
+        return self.primal - self.gap
 
     def certificate(self, objective: Objective) -> Certificate:
         """The same as a Certificate."""
@@ -130,7 +142,7 @@ class Judgement:
         relative = 0.0 if self.gap == 0 else (self.gap / scale if scale > 0 else np.inf)
         return Certificate(
             primal=self.primal,
-            dual=self.primal - self.gap,
+            dual=self._lower_bound(objective),
             gap=self.gap,
             relative=relative,
             objective=objective.words,
@@ -170,6 +182,18 @@ def judge(
         column of the pass, and a solver needs its slope to go on.
     thorough : repair dual points for unpenalised columns even if the gap is large anyway.
     """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return _judge(objective, point, duals, known, raw, thorough)
+
+
+def _judge(
+    objective: Objective,
+    point: Point,
+    duals: Iterable[Array],
+    known: Iterable[Dual],
+    raw: bool,
+    thorough: bool,
+) -> Judgement:
     y, mass = objective.y, objective.mass
     terms = objective.loss.terms(point.z, y)
     gradient = terms.gradient
@@ -196,7 +220,7 @@ def judge(
     if not min(f.gap for f in found) <= objective.scale:
         found.append(_nothing(objective, point, terms))
     best = min(found, key=lambda f: f.gap)
-    if objective.has_free_columns:
+    if objective.has_free_columns and np.isfinite(primal):
         best = _with_free_columns(objective, point, terms, found, thorough)
     gap = best.gap if np.isfinite(primal) else np.inf
     return Judgement(

@@ -156,9 +156,16 @@ class Objective:
         free = np.flatnonzero(self.penalty.free)
         matrix = self.hessian(self.mass, free).matrix
         size = np.sqrt(np.diag(matrix))
-        if not size.all():
+        # A column that hardly varies about its mean is nearly collinear with the intercept.
+        if not size.all() or (size**2 < 1e-10 * self.spread[free]).any():
             return False
         return bool(np.linalg.eigvalsh(matrix / np.outer(size, size))[0] > 1e-10)
+
+    @cached_property
+    def constant_target(self) -> bool:
+        """Whether y − offset is one number: then the null model is perfect, up to rounding."""
+        target = self.y if self.offset is None else self.y - self.offset
+        return bool(np.ptp(target) == 0)
 
     @cached_property
     def spread(self) -> Array:

@@ -62,6 +62,8 @@ def clear_free_columns(
     """
     free = np.flatnonzero(objective.penalty.free)
     limit = _rounding_of_slopes(objective, theta)[free]
+    if not np.isfinite(limit).all():
+        return Cleared(theta, slope, reason="numbers overflow: rescale the data or the offset")
     regular = objective.free_columns_are_regular
     if regular and (np.abs(slope[free]) <= limit).all():
         return Cleared(theta, slope)
@@ -86,7 +88,7 @@ def _rounding_of_slopes(objective: Objective, theta: Array) -> Array:
     """What rounding alone can leave of Σ mass·θ·x, per column, by Cauchy-Schwarz."""
     size = np.sqrt(objective.mean(theta * theta))
     noise = 4 * EPS * np.sqrt(objective.n_samples + 16.0)
-    return noise * objective.root_spread * size + 1e-300
+    return noise * objective.root_spread * size
 
 
 def _projection_by_gram(

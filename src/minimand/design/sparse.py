@@ -29,6 +29,7 @@ class SparseDesign(Design):
             x = x.astype(np.float64)
         if x.indptr.dtype != x.indices.dtype:
             x = type(x)((x.data, x.indices, x.indptr.astype(x.indices.dtype)), shape=x.shape)
+        _check_structure(x)
         if not x.has_canonical_format:
             x = x.copy()
             x.sum_duplicates()
@@ -144,6 +145,21 @@ class SparseDesign(Design):
             *_parts(self.by_column), columns, h, q, w, l1, l2, centre, sweeps, tol
         )
         return Descent(*result)
+
+
+def _check_structure(x: Any) -> None:
+    """Refuse a matrix whose index arrays point outside it: compiled code would follow them."""
+    minor = x.shape[1] if x.format == "csr" else x.shape[0]
+    indptr, indices = x.indptr, x.indices
+    sound = indptr[0] == 0 and indptr[-1] <= min(indices.size, x.data.size)
+    sound = sound and bool((indptr[1:] >= indptr[:-1]).all())
+    if sound and indices.size:
+        sound = bool(indices.min() >= 0 and indices.max() < minor)
+    if not sound:
+        raise ValueError(
+            f"X is a malformed {x.format.upper()} matrix: its indices point outside its shape "
+            f"{tuple(x.shape)}; build it again from valid indices."
+        )
 
 
 def _parts(x: Any) -> tuple[Any, Any, Any]:

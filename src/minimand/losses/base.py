@@ -201,8 +201,8 @@ class Unary(Loss):
 
 
 def _elementwise(values: Array, z: Array) -> Array:
-    """One number per sample, also from a ψ'' that was written as a plain constant."""
-    if np.shape(values) == np.shape(z):
+    """One float64 per sample, also from a ψ'' that was written as a plain constant."""
+    if np.shape(values) == np.shape(z) and getattr(values, "dtype", None) == np.float64:
         return values
     return np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype=float), np.shape(z)))
 

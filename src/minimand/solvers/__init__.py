@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..objective import Objective, Point
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
@@ -54,4 +56,5 @@ def solve(
 ) -> Solution:
     """Minimise an objective to a certified gap."""
     control = control or Control()
-    return run(choose(objective, control, solver), objective, control, start)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the gap tells of it
+        return run(choose(objective, control, solver), objective, control, start)

@@ -128,12 +128,16 @@ def run(
 
 
 def _finite_scale(objective: Objective) -> float:
-    if not np.isfinite(objective.scale):
+    if np.isfinite(objective.scale):
+        return objective.scale
+    if np.isfinite(objective.mean(objective.loss.infimum(objective.y))):
         raise ValueError(
-            f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no "
-            "minimum to be compared with."
+            f"{objective.loss!r} overflows on these data: rescale y, the offset or the weights."
         )
-    return objective.scale
+    raise ValueError(
+        f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no "
+        "minimum to be compared with."
+    )
 
 
 def _limit(control: Control, judgement: Judgement, iteration: int, history: list[State]) -> str:
