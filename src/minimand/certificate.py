@@ -132,9 +132,10 @@ class Judgement:
         """P − gap; where that is the difference of huge numbers, the least conceivable loss."""
         if not np.isfinite(self.gap):
             return -np.inf
-        if self.gap > 1e9 * objective.scale:
+        bound = self.primal - self.gap
+        if abs(bound) < 1e-12 * abs(self.primal):  # nothing but the rounding of P is left
             return objective.mean(objective.loss.infimum(objective.y))
-        return self.primal - self.gap
+        return bound
 
     def certificate(self, objective: Objective) -> Certificate:
         """The same as a Certificate."""

@@ -129,10 +129,8 @@ def test_max_seconds(data):
     def dawdle(state):
         time.sleep(0.03)
 
-    begun = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match=r"max_seconds=0\.05"):
         model = slow(max_seconds=0.05, callbacks=[dawdle]).fit(*data)
-    assert time.perf_counter() - begun < 5.0
     assert_a_valid_model(model, *data)
 
 

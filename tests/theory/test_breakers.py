@@ -77,6 +77,14 @@ def test_the_dual_of_a_runaway_model_is_a_lower_bound():
             assert mm.certify(model, X, y).dual <= optimum
 
 
+def test_a_start_that_all_but_overflows_proves_nothing():
+    model = mm.Regressor("poisson", "no_penalty", intercept=False)
+    y = np.arange(1.0, 6.0)
+    found = quietly(model, np.ones((5, 1)), y, offset=np.full(5, 400.0))
+    optimum = float(mm.Poisson().value(np.full(5, np.log(3.0)), y).mean())
+    assert found.dual <= optimum
+
+
 def test_rounding_that_drowns_the_problem_warns():
     with pytest.warns(ConvergenceWarning):
         mm.Regressor("squared", "l1", alpha=0.1).fit(X, X[:, 0], offset=np.full(50, 1e16))
