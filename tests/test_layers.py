@@ -9,7 +9,8 @@ SOURCE = Path(__file__).parent.parent / "src" / "minimand"
 
 LAYERS = [  # from the ground up; the parts of one layer do not import each other
     {"_core", "_typing"},
-    {"threads", "registry", "parameters", "linear_system"},
+    {"threads", "registry", "parameters"},
+    {"linear_system"},
     {"losses", "penalties", "design"},
     {"outputs", "remembered_gram"},
     {"memory"},

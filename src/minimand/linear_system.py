@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
 from ._typing import Array
+from .threads import one_blas_thread
 
 EPS = float(np.finfo(float).eps)
+_SMALL, _LARGE = 64, 2000  # sides between which LAPACK's threads would wait more than work
 
 Solve = Callable[[Array], Array]
 
@@ -33,7 +36,8 @@ def factorise(matrix: Array) -> Solve | None:
         return lambda right: right
     # LAPACK itself: scipy.linalg's wrappers cost more than a small factorisation. The transpose of
     # a symmetric C-ordered matrix is the same matrix in LAPACK's order.
-    factor, failed = lapack.dpotrf(scaled.T, lower=1, overwrite_a=1, clean=0)
+    with one_blas_thread() if _SMALL < size.size < _LARGE else nullcontext():
+        factor, failed = lapack.dpotrf(scaled.T, lower=1, overwrite_a=1, clean=0)
     if failed or np.diag(factor).min() ** 2 <= 1e4 * EPS * size.size:
         return None
     return lambda right: np.asarray(lapack.dpotrs(factor, right / size, lower=1)[0]) / size
@@ -42,7 +46,8 @@ def factorise(matrix: Array) -> Solve | None:
 def pseudo_inverse(matrix: Array) -> Solve:
     """A solver by eigenvalues that leaves out directions below rounding."""
     scaled, size = _scaled(matrix)
-    values, vectors = linalg.eigh(scaled, check_finite=False)
+    with one_blas_thread() if _SMALL < size.size < _LARGE else nullcontext():
+        values, vectors = linalg.eigh(scaled, check_finite=False)
     keep = values > values.max(initial=0.0) * size.size * EPS
     inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
     return lambda right: (vectors @ (inverse * (vectors.T @ (right / size)))) / size

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .._typing import Array, IntArray
+from .._typing import Array
 from ..canonical import Quadratic
 from ..certificate import Judgement, judge
 from ..objective import Objective, Point
 from ..penalties import Separable
 from ..remembered_gram import RememberedGram
-from ..threads import one_blas_thread
 from .base import Control
+from .choice import expected_columns, violating_columns
 
-_FEWEST = 50
 _ROUNDS = 1000
-_NEAR = 0.98  # share of the bound from which a slope is expected to reach it
 _STEPS = 100
 _SWEEPS = 10
 _SHARE = 0.2  # of the gap that may be left, for errors of the model on its columns
@@ -35,17 +33,16 @@ def rounds(
 ) -> Iterator[Judgement]:
     """Meet the columns that are out of bounds or soon will be, solve, look at all of them."""
     gram = _gram_of(objective)
-    columns = _expected(objective, form, judgement)
+    columns = expected_columns(objective, judgement, form)
     forecast = objective.memory.forecast if objective.memory else None
     start = judgement.point.w if forecast is None else forecast.w
     for _ in range(_ROUNDS):
         gram.add(columns)
-        with one_blas_thread():
-            point = _solve(objective, form, gram, start, control)
+        point = _solve(objective, form, gram, start, control)
         start = point.w
         judgement = judge(objective, point, known=[judgement.dual])
         yield judgement
-        columns = _violating(form, judgement.slope)
+        columns = violating_columns(judgement, form)
 
 
 def _gram_of(objective: Objective) -> RememberedGram:
@@ -56,25 +53,6 @@ def _gram_of(objective: Objective) -> RememberedGram:
             objective.design, objective.mass, objective.intercept, gradient
         )
     return objective.memory.gram
-
-
-def _expected(objective: Objective, form: Separable, judgement: Judgement) -> IntArray:
-    """Columns in the model, out of bounds now, or out of bounds by the forecast."""
-    assert objective.memory is not None
-    forecast = objective.memory.forecast
-    slope = np.abs(judgement.slope)
-    wanted = (judgement.point.w != 0) | (form.l1 == 0)
-    if forecast is None:
-        return np.union1d(np.flatnonzero(wanted), _violating(form, slope))
-    wanted |= np.abs(forecast.slope) >= _NEAR * form.l1
-    return np.flatnonzero(wanted)
-
-
-def _violating(form: Separable, slope: Array) -> IntArray:
-    """The columns furthest out of bounds, and some that are nearly so."""
-    score = np.abs(slope) / np.where(form.l1 > 0, form.l1, 1e-300)
-    count = min(max(_FEWEST, int((score > 1.0).sum())), score.size)
-    return np.argpartition(-score, count - 1)[:count]
 
 
 def _solve(

@@ -15,6 +15,7 @@ from ..objective import Objective, Point, dot
 from ..penalties import Separable
 from . import remembered
 from .base import Control, Solver, Verdict
+from .choice import best_columns, first_columns
 from .search import Caution, line_search, recentred
 from .support import polish
 
@@ -24,7 +25,6 @@ _SHORT_ROWS = 25  # stored numbers per row up to which a sparse Gram is cheaper 
 _ROUNDS = 1000
 _NEWTON_STEPS = 8
 _SWEEPS = 8  # of descent before Newton steps on the support take over
-_FEWEST = 100
 _LATE = 0.05  # relative gap below which the support is taken to be nearly right
 
 
@@ -63,52 +63,27 @@ class WorkingSet(Solver):
         if remembered.applies(objective, _REMEMBERED):
             yield from remembered.rounds(objective, form, judgement, control)
             return
-        columns = _first_columns(objective, judgement, form)
+        columns = first_columns(objective, judgement, form)
         caution = Caution()
+        start = _forecast_point(objective, judgement)
         for _ in range(_ROUNDS):
             restricted = _Restricted.to(objective, form, columns, caution)
-            point, dual = restricted.solve(judgement, control)
+            point, dual = restricted.solve(start, judgement.gap, control)
             duals = [] if dual is None else [dual]
             judgement = judge(objective, point, duals, known=[judgement.dual])
             yield judgement
             early = judgement.gap > _LATE * objective.scale
-            columns = _columns(
-                judgement, form, (4 if early else 2) * int(np.count_nonzero(point.w))
-            )
+            size = (4 if early else 2) * int(np.count_nonzero(point.w))
+            columns, start = best_columns(judgement, form, size), point
 
 
-def _scores(judgement: Judgement, form: Separable) -> Array:
-    """|∂ⱼL|/l1ⱼ: what limits the dual point; infinite for columns that must be there."""
-    score = np.abs(judgement.slope) / np.where(form.l1 > 0, form.l1, 1.0)
-    score[(judgement.point.w != 0) | (form.l1 == 0)] = np.inf
-    return score
-
-
-def _columns(judgement: Judgement, form: Separable, size: int) -> IntArray:
-    """The support, free columns, and the best-scored others, at least ``size`` in all."""
-    score = _scores(judgement, form)
-    size = max(size, _FEWEST, int(np.isinf(score).sum()))
-    if size >= score.size:
-        return np.arange(score.size)
-    return np.sort(np.argpartition(-score, size - 1)[:size])
-
-
-def _first_columns(objective: Objective, judgement: Judgement, form: Separable) -> IntArray:
-    """To begin with: a hundred dense columns, or the sparse ones that hold a share of the data.
-
-    Sweeps over sparse columns are cheap and find most of the support; dense columns must pay for a
-    Gram. A quadratic loss is solved to the end on the first columns already, so it takes fewer.
-    """
-    if objective.n_features <= _FEWEST or not objective.design.sparse:
-        return _columns(judgement, form, _FEWEST)
-    score = _scores(judgement, form)
-    best_first = np.argsort(-score, kind="stable")
-    stored = np.cumsum(objective.design.column_sizes[best_first])
-    least = max(_FEWEST, int(np.isinf(score).sum()))
-    violators = int((score > 1).sum())
-    share = 5 if objective.loss.quadratic else 2
-    count = min(violators, int(np.searchsorted(stored, objective.design.nnz // share)))
-    return np.sort(best_first[: max(least, count)])
+def _forecast_point(objective: Objective, judgement: Judgement) -> Point:
+    """Where a path is expected to go on, if that is better than where it is."""
+    forecast = objective.memory.forecast if objective.memory else None
+    if forecast is None:
+        return judgement.point
+    ahead = recentred(objective, objective.point(forecast.w, judgement.point.b))
+    return ahead if objective.primal(ahead) < judgement.primal else judgement.point
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,14 +126,16 @@ class _Restricted:
         full[self.columns] = dw
         return self.design.matvec(full)
 
-    def solve(self, judgement: Judgement, control: Control) -> tuple[Point, Array | None]:
-        """Proximal Newton steps until the model promises little; the last step's dual point."""
-        objective = self.objective
-        point, dual = judgement.point, None
+    def solve(self, point: Point, gap: float, control: Control) -> tuple[Point, Array | None]:
+        """Proximal Newton steps until the model promises little; the last step's dual point.
+
+        ``gap`` is what was known of the problem when the columns were chosen.
+        """
+        objective, dual = self.objective, None
         # Early on the columns are not the right ones yet; later, accuracy saves whole rounds.
-        early = judgement.gap > _LATE * objective.scale and self.columns.size < objective.n_features
+        early = gap > _LATE * objective.scale and self.columns.size < objective.n_features
         share = 0.2 if early else 5e-4
-        goal = max(0.5 * control.target, share * min(judgement.gap, objective.scale))
+        goal = max(0.5 * control.target, share * min(gap, objective.scale))
         for _ in range(_NEWTON_STEPS):
             point, dual, decrease = self._newton(point, goal, control)
             if decrease <= goal or objective.loss.quadratic or control.expired:
