@@ -86,7 +86,7 @@ def test_the_same_optimum_as_the_default(solver):
             assert found.certificate.primal - best.primal <= found.certificate.gap + noise, where
 
 
-@pytest.mark.parametrize("penalty", [p for p, _ in PENALTIES], ids=repr)
+@pytest.mark.parametrize("penalty", [p for p, _ in PENALTIES[:3]], ids=repr)
 def test_subgradient_descent_gets_near(penalty):
     for loss in LOSSES[::2]:
         objective = problem(loss, penalty, 0.1, seed=5)
@@ -187,7 +187,7 @@ def test_the_objective_never_rises(solver):
     for i, loss in enumerate(LOSSES):
         for seed, (penalty, alpha) in enumerate(PENALTIES):
             objective = problem(loss, penalty, alpha, seed=seed + i)
-            primal = course(objective, solver, 40)[1].history.primal
+            primal = course(objective, solver, 20)[1].history.primal
             assert (np.diff(primal) <= 1e-13 * primal[0]).all(), f"{loss!r} and {penalty!r}"
 
 
