@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ._typing import Array
-from .losses import Logistic, Loss, Poisson, Squared
+from .losses import Gamma, Logistic, Loss, Poisson, Squared, Tweedie
 from .penalties import L1, L2, NoPenalty, Penalty
 
 
@@ -105,6 +105,27 @@ def _poisson(model: Any, total: Callable[[], float]) -> Reading:
     return Reading(Poisson(), L2(), float(model.alpha), model.fit_intercept)
 
 
+def _gamma(model: Any, total: Callable[[], float]) -> Reading:
+    return Reading(Gamma(), L2(), float(model.alpha), model.fit_intercept)
+
+
+def _tweedie(model: Any, total: Callable[[], float]) -> Reading:
+    """The log link for powers from 1 to 2, the identity link for the normal law of power 0."""
+    link = model.link if model.link != "auto" else "identity" if model.power <= 0 else "log"
+    loss: Loss
+    if link == "log" and 1 <= model.power <= 2:
+        loss = Tweedie(float(model.power))
+    elif link == "identity" and model.power == 0:
+        loss = Squared()
+    else:
+        raise ValueError(
+            f"cannot certify TweedieRegressor with power={model.power!r} and link={link!r}: its "
+            "deviance is convex for powers from 1 to 2 with the log link, and for power 0 with "
+            "the identity."
+        )
+    return Reading(loss, L2(), float(model.alpha), model.fit_intercept)
+
+
 _ADAPTERS: dict[str, Callable[[Any, Callable[[], float]], Reading]] = {
     "LinearRegression": _linear_regression,
     "Ridge": _ridge,
@@ -112,6 +133,8 @@ _ADAPTERS: dict[str, Callable[[Any, Callable[[], float]], Reading]] = {
     "ElasticNet": _elastic_net,
     "LogisticRegression": _logistic_regression,
     "PoissonRegressor": _poisson,
+    "GammaRegressor": _gamma,
+    "TweedieRegressor": _tweedie,
 }
 
 

@@ -33,7 +33,8 @@ def certify(
     Parameters
     ----------
     model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
-        Ridge, Lasso, ElasticNet, LogisticRegression (two classes) or PoissonRegressor.
+        Ridge, Lasso, ElasticNet, LogisticRegression (two classes), PoissonRegressor,
+        GammaRegressor or TweedieRegressor.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator or a Certificate, optional
