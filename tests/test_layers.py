@@ -13,7 +13,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"losses", "penalties", "design"},
     {"outputs"},
     {"objective"},
-    {"canonical", "repair"},
+    {"canonical", "repair", "tangent"},
     {"certificate"},
     {"solvers"},
     {"progress", "adapters"},

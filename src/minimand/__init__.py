@@ -32,7 +32,7 @@ _NAMES = {
         "Squared",
         "SquaredHinge",
     ),
-    "penalties": ("L1", "L2", "NoPenalty", "Penalty"),
+    "penalties": ("L1", "L2", "MCP", "SCAD", "Lq", "NoPenalty", "Penalty"),
     "solvers": ("STOP",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

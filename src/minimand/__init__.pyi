@@ -20,6 +20,9 @@ from .losses import Squared as Squared
 from .losses import SquaredHinge as SquaredHinge
 from .penalties import L1 as L1
 from .penalties import L2 as L2
+from .penalties import MCP as MCP
+from .penalties import SCAD as SCAD
+from .penalties import Lq as Lq
 from .penalties import NoPenalty as NoPenalty
 from .penalties import Penalty as Penalty
 from .solvers import STOP as STOP

@@ -15,7 +15,7 @@ from . import _core
 from ._typing import Array, IntArray
 from .design import Covariance, Design, Moments
 from .losses import Loss
-from .penalties import BoundPenalty
+from .penalties import BoundPenalty, Majorised
 
 EPS = float(np.finfo(float).eps)
 
@@ -67,6 +67,24 @@ class Objective:
     def with_target(self, y: Array) -> Objective:
         """The same problem for another y; the data are shared, the passes counted anew."""
         return replace(self, y=y, meter=Meter())
+
+    def with_penalty(self, penalty: BoundPenalty, columns: IntArray | None = None) -> Objective:
+        """The same data under another penalty, on some columns only if asked.
+
+        Both penalties must be equal at the null model, whose scale the new problem keeps. What
+        does not depend on the penalty is shared, and passes are counted together.
+        """
+        design = self.design if columns is None else self.design.columns(columns)
+        new = replace(self, penalty=penalty, design=design)
+        chosen = slice(None) if columns is None else columns
+        new.__dict__.update(
+            spread=self.spread[chosen],
+            null=self.null._replace(w=self.null.w[chosen]),
+            null_primal=self.null_primal,
+            scale=self.scale,
+            constant_target=self.constant_target,
+        )
+        return new
 
     # Products with the data, counted ---------------------------------------------------------
 
@@ -144,6 +162,11 @@ class Objective:
     def primal(self, point: Point) -> float:
         """P(w, b)."""
         return self.mean(self.loss.value(point.z, self.y)) + self.penalty.value(point.w)
+
+    @property
+    def convex(self) -> bool:
+        """Whether local minima are global ones."""
+        return not isinstance(self.penalty, Majorised)
 
     @cached_property
     def has_free_columns(self) -> bool:

@@ -8,9 +8,12 @@ from ..objective import Objective, Point
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
 from .newton import Newton
+from .reweighted import Reweighted
 from .working_set import WorkingSet
 
-SOLVERS: dict[str, Solver] = {s.name: s for s in (ClosedForm(), Newton(), WorkingSet())}
+SOLVERS: dict[str, Solver] = {
+    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Reweighted())
+}
 
 __all__ = [
     "SOLVERS",
@@ -28,7 +31,7 @@ __all__ = [
 
 def verdicts(objective: Objective, control: Control) -> dict[str, Verdict]:
     """Every solver's verdict on a problem."""
-    return {name: solver.accepts(objective, control) for name, solver in SOLVERS.items()}
+    return {name: solver.verdict(objective, control) for name, solver in SOLVERS.items()}
 
 
 def choose(objective: Objective, control: Control, name: str = "auto") -> Solver:
@@ -42,7 +45,7 @@ def choose(objective: Objective, control: Control, name: str = "auto") -> Solver
         raise ValueError(f"no solver accepts this problem ({reasons}).")
     if name not in SOLVERS:
         raise ValueError(f"solver={name!r} is not known: pass 'auto' or one of {sorted(SOLVERS)}.")
-    verdict = SOLVERS[name].accepts(objective, control)
+    verdict = SOLVERS[name].verdict(objective, control)
     if not verdict.ok:
         raise ValueError(f"solver={name!r} does not accept this problem: {verdict.reason}.")
     return SOLVERS[name]

@@ -80,10 +80,17 @@ class Solver:
     """An algorithm: says which problems it accepts, and improves a point step by step."""
 
     name: ClassVar[str] = ""
+    takes_nonconvex: ClassVar[bool] = False  # others are not asked about such problems
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """A verdict with a reason in words."""
         raise NotImplementedError
+
+    def verdict(self, objective: Objective, control: Control) -> Verdict:
+        """The same, after what no solver of convex problems can take has been refused."""
+        if not objective.convex and not self.takes_nonconvex:
+            return Verdict(False, "the penalty is not convex, and this method may not converge")
+        return self.accepts(objective, control)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, each better than the last; the caller stops when it has enough."""
@@ -114,10 +121,11 @@ def run(
         control.target = control.tol * _finite_scale(objective)
         begin = objective.null if start is None else start
         for iteration, judgement in enumerate(solver.iterate(objective, begin, control)):
-            if best is None or (judgement.gap, judgement.primal) <= (best.gap, best.primal):
+            if best is None or judgement.beats(best):
                 best = judgement
             asked = _observe(control, objective, judgement, iteration, history)
             if judgement.reaches(objective, control.target):
+                best = judgement
                 break
             stopped_by = asked or _limit(control, judgement, iteration, history)
             if stopped_by:
