@@ -43,8 +43,13 @@ class Tangent:
         return cls(objective, problem, majoriser.columns)
 
     def inside(self, point: Point) -> Point:
-        """A point of the whole problem, as one of the tangent problem."""
-        return point if self.columns is None else point._replace(w=point.w[self.columns])
+        """A point of the whole problem, as one of the tangent problem: what is left out is 0."""
+        if self.columns is None:
+            return point
+        kept = point.w[self.columns]
+        if np.count_nonzero(kept) < np.count_nonzero(point.w):
+            return self.problem.point(kept, point.b)
+        return point._replace(w=kept)
 
     def outside(self, point: Point) -> Point:
         """A point of the tangent problem, as one of the whole."""

@@ -28,7 +28,8 @@ class Regressor(RegressorMixin, Estimator):
         What a score costs: ``"squared"``, ``"huber"``, ``"poisson"``, ``"cross_entropy"``, an
         object, or your own subclass of `minimand.Distance`.
     penalty : str or Penalty, default="l2"
-        ``"l1"``, ``"l2"``, ``"no_penalty"`` or an expression such as ``L1() + 0.5 * L2()``.
+        ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``, ``"lq"`` or an expression such
+        as ``L1() + 0.5 * L2()``.
     alpha : float, default=1.0
         Factor of the penalty; 0 means none.
     features : transformer, optional
@@ -36,7 +37,8 @@ class Regressor(RegressorMixin, Estimator):
     intercept : bool, default=True
         Whether to add an unpenalised b.
     solver : str, default="auto"
-        ``"closed_form"``, ``"newton"``, ``"working_set"``, or let the verdicts decide.
+        ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"reweighted"``, or let the verdicts
+        decide.
     tol : float, default=1e-6
         The fit stops when its certified gap is below tol × (objective of the null model − mean
         infimum of the loss).
@@ -61,7 +63,8 @@ class Regressor(RegressorMixin, Estimator):
     coef_ : ndarray of shape (n_features,)
     intercept_ : float
     certificate_ : Certificate
-        How far the fit can be from the optimum.
+        How far the fit can be from the optimum; with a penalty that is not convex, from being
+        stationary (its `kind` says which).
     n_iter_ : int
     solver_ : str
         The solver that was chosen.

@@ -1,7 +1,7 @@
 """Penalties: what is added to the mean loss, times alpha.
 
-Short names are the snake-case class names: ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``,
-``"lq"``.
+Short names are the snake-case class names: ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``,
+``"scad"``, ``"lq"``.
 """
 
 from __future__ import annotations

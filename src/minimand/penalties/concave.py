@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._typing import Array, BoolArray
+from .._typing import Array, BoolArray, IntArray
 from .base import Majoriser
 from .separable import Separable, _shrink
 
@@ -73,7 +73,7 @@ class Concave:
         slopes = self._slopes(np.zeros_like(self.lam))
         return self._weighted(np.where(np.isfinite(slopes), slopes, self.lam), None)
 
-    def _weighted(self, l1: Array, columns: Array | None) -> Majoriser:
+    def _weighted(self, l1: Array, columns: IntArray | None) -> Majoriser:
         if columns is None or columns.size == l1.size:
             return Majoriser(Separable(l1, np.zeros_like(l1)) + self.convex, None)
         l1 = l1[columns]

@@ -16,7 +16,7 @@ import numpy as np
 from .._typing import Array, ArrayLike
 from .base import BoundPenalty, Penalty, number
 from .concave import Concave, Curve
-from .separable import Separable, _weights
+from .separable import L1, Separable, _weights
 
 
 class ConcavePenalty(Penalty):
@@ -197,7 +197,8 @@ class Lq(ConcavePenalty):
     Notes
     -----
     For q < 1 the slope at zero is infinite: a coefficient that has become zero stays zero, and
-    w = 0 is always a local minimum. The search therefore starts from the lasso of the same alpha.
+    w = 0 is always a local minimum. The search therefore starts elsewhere: from the lasso of the
+    same alpha, or from a lasso with weights by the size of each column's own coefficient.
 
     Examples
     --------
@@ -254,6 +255,8 @@ class Lq(ConcavePenalty):
 
     def formula(self, factor: float = 1.0) -> str:
         """factor·Σ|wⱼ|^q."""
+        if self.q == 1:
+            return L1(self.weights).formula(factor)
         inner = "Σ|wⱼ|^" if self.weights is None else "Σ cⱼ|wⱼ|^"
         return f"{number(factor)}{inner}{self.q:g}"
 

@@ -89,7 +89,7 @@ class Solver:
     def verdict(self, objective: Objective, control: Control) -> Verdict:
         """The same, after what no solver of convex problems can take has been refused."""
         if not objective.convex and not self.takes_nonconvex:
-            return Verdict(False, "the penalty is not convex, and this method may not converge")
+            return Verdict(False, "the penalty is not convex; 'reweighted' minimises its tangents")
         return self.accepts(objective, control)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
@@ -211,7 +211,9 @@ def _conclude(
     if not final.gap <= target:
         final = judge(objective, fresh, duals, thorough=True)
     certificate = stamp(final.certificate(objective), max(len(history) - 1, 0), control.seconds)
-    converged = final.reaches(objective, target)
+    # A search among several minima that was cut off is not over, wherever it stands.
+    cut_off = bool(stopped_by) and final.kind == "stationary"
+    converged = final.reaches(objective, target) and not cut_off
     return Solution(
         w=fresh.w,
         b=fresh.b,
