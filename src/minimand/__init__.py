@@ -36,7 +36,7 @@ _NAMES = {
         "Tweedie",
     ),
     "selection": ("Path", "alpha_max", "path"),
-    "penalties": ("L1", "L2", "NoPenalty", "Penalty"),
+    "penalties": ("L1", "L2", "MCP", "SCAD", "Lq", "NoPenalty", "Penalty"),
     "report": ("plot_history",),
     "solvers": ("STOP",),
 }

@@ -24,6 +24,9 @@ from .losses import SquaredHinge as SquaredHinge
 from .losses import Tweedie as Tweedie
 from .penalties import L1 as L1
 from .penalties import L2 as L2
+from .penalties import MCP as MCP
+from .penalties import SCAD as SCAD
+from .penalties import Lq as Lq
 from .penalties import NoPenalty as NoPenalty
 from .penalties import Penalty as Penalty
 from .report import plot_history as plot_history

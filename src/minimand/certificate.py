@@ -21,12 +21,21 @@ from ._typing import Array, BoolArray
 from .losses import Terms
 from .objective import EPS, Objective, Point, best_shift
 from .repair import balance, clear_free_columns
+from .tangent import Tangent
 
 UNATTAINED = (
     "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "
     "ever as the coefficients grow and no minimiser exists"
 )
 Kind = Literal["global", "relaxation", "stationary"]
+_MEANING = {
+    "global": "no model has an objective below dual",
+    "relaxation": "no model has an objective below dual, which need not be attained",
+    "stationary": (
+        "the convex problem that lies above the objective and touches it at the model is nowhere "
+        "below dual: the model is stationary up to gap, but other minima may be lower"
+    ),
+}
 
 
 class Dual(NamedTuple):
@@ -46,6 +55,9 @@ class Dual(NamedTuple):
 class Certificate:
     """A proof of quality: the objective at the model lies within `gap` of the optimum.
 
+    For a penalty that is not convex (kind "stationary") it lies within `gap` of the least value
+    of the convex tangent problem at the model, and `dual` bounds that value, not the optimum.
+
     Attributes
     ----------
     primal, dual, gap : float
@@ -53,7 +65,7 @@ class Certificate:
     relative : float
         gap divided by P(null) − mean infimum of the loss; this is what ``tol`` refers to.
     kind : {"global", "relaxation", "stationary"}
-        What was proved; "global" is a duality gap.
+        What was proved; "global" is a duality gap. `meaning` says it in a sentence.
     objective : str
         The objective, in words.
     rounding : float
@@ -83,6 +95,11 @@ class Certificate:
     by_sample: Array | None = field(default=None, repr=False)
     by_feature: Array | None = field(default=None, repr=False)
 
+    @property
+    def meaning(self) -> str:
+        """What the gap proves, in words."""
+        return _MEANING[self.kind]
+
     def __repr__(self) -> str:
         return (
             f"Certificate(primal={self.primal:.10g}, dual={self.dual:.10g}, gap={self.gap:.3g}, "
@@ -104,6 +121,13 @@ class Judgement:
     by_sample: Array
     by_feature: Array
     infeasibility: str = ""
+    kind: Kind = "global"
+
+    def beats(self, other: Judgement) -> bool:
+        """Whether to keep this point; without a bound of the optimum the objective alone counts."""
+        if self.kind == "stationary":
+            return self.primal <= other.primal
+        return (self.gap, self.primal) <= (other.gap, other.primal)
 
     def reaches(self, objective: Objective, target: float) -> bool:
         """Whether the gap is below the target, or is nothing but rounding."""
@@ -151,6 +175,7 @@ class Judgement:
             dual=self._lower_bound(objective),
             gap=self.gap,
             relative=relative,
+            kind=self.kind,
             objective=objective.words,
             rounding=self.rounding(objective),
             passes=objective.meter.passes,
@@ -180,6 +205,8 @@ def judge(
 ) -> Judgement:
     """The smallest gap at ``point`` over several dual points.
 
+    If the problem is not convex, the gap is that of its convex tangent at the point.
+
     Parameters
     ----------
     duals : multipliers θ proposed by a solver; they are moved into the dual's domain first.
@@ -189,8 +216,29 @@ def judge(
         ``duals``, there is no pass at all.
     thorough : repair dual points for unpenalised columns even if the gap is large anyway.
     """
+    if not objective.convex:
+        tangent = Tangent.at(objective, point.w)
+        duals = [*duals, *(dual.theta for dual in known)]
+        inside = tangent.inside(point)
+        return lifted(judge(tangent.problem, inside, duals, raw=raw, thorough=thorough), tangent)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return _judge(objective, point, duals, known, raw, thorough)
+
+
+def lifted(judgement: Judgement, tangent: Tangent) -> Judgement:
+    """A judgement of a tangent problem, as one of the problem it lies above."""
+    point = tangent.outside(judgement.point)
+    primal = tangent.whole.primal(point)
+    slope = tangent.spread(judgement.dual.slope)
+    return replace(
+        judgement,
+        point=point,
+        primal=primal,
+        dual=Dual(judgement.dual.theta, slope, primal - judgement.gap),
+        slope=tangent.spread(judgement.slope),
+        by_feature=tangent.spread(judgement.by_feature),
+        kind="stationary",
+    )
 
 
 def _judge(

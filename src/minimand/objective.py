@@ -16,7 +16,7 @@ from ._typing import Array, BoolArray, IntArray
 from .design import Covariance, Design, Moments
 from .losses import Loss
 from .memory import Memory
-from .penalties import BoundPenalty
+from .penalties import BoundPenalty, Majorised
 
 EPS = float(np.finfo(float).eps)
 
@@ -70,13 +70,34 @@ class Objective:
         """The same problem for another y; the data are shared, the passes counted anew."""
         return replace(self, y=y, meter=Meter())
 
-    def with_penalty(self, penalty: BoundPenalty, words: str) -> Objective:
-        """The same problem under another penalty; what does not depend on it is kept."""
-        other = replace(self, penalty=penalty, words=words, meter=Meter())
-        for name in ("spread", "root_spread", "column_norms", "constant_target", "null"):
+    def with_penalty(
+        self,
+        penalty: BoundPenalty,
+        *,
+        columns: IntArray | None = None,
+        words: str | None = None,
+        meter: Meter | None = None,
+    ) -> Objective:
+        """The same data under another penalty, on some columns only if asked.
+
+        What does not depend on the penalty is shared; passes are counted together unless there is
+        a new meter.
+        """
+        chosen = slice(None) if columns is None else columns
+        new = replace(
+            self,
+            penalty=penalty,
+            design=self.design if columns is None else self.design.columns(columns),
+            words=self.words if words is None else words,
+            meter=meter or self.meter,
+            memory=self.memory if columns is None else None,
+        )
+        for name in ("spread", "root_spread", "column_norms"):
             if name in self.__dict__:
-                other.__dict__[name] = self.__dict__[name]
-        return other
+                new.__dict__[name] = self.__dict__[name][chosen]
+        new.__dict__["constant_target"] = self.constant_target
+        new.__dict__["null"] = self.null._replace(w=self.null.w[chosen])
+        return new
 
     # Products with the data, counted ---------------------------------------------------------
 
@@ -171,6 +192,11 @@ class Objective:
     def primal(self, point: Point) -> float:
         """P(w, b)."""
         return self.mean(self.loss.value(point.z, self.y)) + self.penalty.value(point.w)
+
+    @property
+    def convex(self) -> bool:
+        """Whether local minima are global ones."""
+        return not isinstance(self.penalty, Majorised)
 
     @cached_property
     def has_free_columns(self) -> bool:

@@ -32,7 +32,7 @@ from .losses import (
     Tweedie,
 )
 from .objective import EPS, Objective
-from .penalties import L1, L2, NoPenalty, Penalty
+from .penalties import L1, L2, MCP, SCAD, Lq, Majorised, NoPenalty, Penalty
 from .solvers import Control, Solver
 from .solvers.base import run
 
@@ -302,6 +302,8 @@ def _check_loss_prox(loss: Loss, z: Array, y: float) -> None:
 def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
     """Check a penalty: Fenchel's inequality, its terms by feature, its prox, its free columns.
 
+    Of one that is not convex, also that its tangents lie above it; that settles its slopes, too.
+
     Parameters
     ----------
     penalty : Penalty
@@ -333,6 +335,10 @@ def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
             _check_free(penalty, bound, w, free)
             for v in points:
                 _check_fenchel(penalty, bound, w, np.where(free, 0.0, v))
+        if isinstance(bound, Majorised):
+            _check_majorisers(penalty, bound, points)
+            _check_global_prox(penalty, alpha, points)
+            continue
         for v in points:
             _check_shrink(penalty, bound, v, free)
         _check_penalty_prox(penalty, alpha, points)
@@ -419,6 +425,47 @@ def _check_penalty_prox(penalty: Penalty, alpha: float, points: list[Array]) -> 
             size = 1e-9 * (scaled.value(p) + float(np.abs(w) @ np.abs(p)) / step + 1e-12)
             sentence = f"{penalty!r}: the terms by feature do not vanish at a subgradient: {touch}."
             _require(touch <= size, sentence)
+
+
+def _check_majorisers(penalty: Penalty, bound: Any, points: list[Array]) -> None:
+    """Ω(x) − Ω(w) ≤ M(x) − M(w) for the tangent M at w, wherever x is and however near to w."""
+    first = bound.first_majoriser()
+    sentence = f"{penalty!r}: first_majoriser must be a sum over all features."
+    _require(first.columns is None and first.penalty.separable is not None, sentence)
+    for w in points:
+        majoriser, columns = bound.majoriser(w)
+        columns = np.arange(w.size) if columns is None else np.asarray(columns)
+        kept = np.isin(np.arange(w.size), columns)
+        sentence = f"{penalty!r}: the tangent leaves out a coefficient that is not zero."
+        _require(not w[~kept].any(), sentence)
+        near = [w * (1 + h) for h in (-1.0, -0.5, -1e-3, 1e-3, 1.0, 1e3)]
+        for x in [*near, *(np.where(kept, x, 0.0) for x in points)]:
+            value, tangent = bound.value(x), majoriser.value(x[columns])
+            before, touching = bound.value(w), majoriser.value(w[columns])
+            size = value + before + tangent + touching
+            sentence = f"{penalty!r}: a tangent lies below the penalty: is the slope that of it?"
+            _require(value - before <= tangent - touching + 1e-12 * size, sentence)
+
+
+def _check_global_prox(penalty: Penalty, alpha: float, points: list[Array]) -> None:
+    """No x has a smaller Ω(x) + |x−w|²/2s, near or far; where there is a prox."""
+    scaled = penalty.scaled(alpha)
+    try:
+        scaled.prox(points[0], 1.0)
+    except NotImplementedError:
+        return  # no solver of ours asks for it
+
+    def value(x: Array, w: Array, step: float) -> float:
+        return scaled.value(x) + float(((x - w) ** 2).sum()) / (2 * step)
+
+    for step in (0.01, 1.0, 20.0):
+        for w in points:
+            p = scaled.prox(w, step)
+            single = [np.where(np.arange(w.size) == j, 0.0, p) for j in range(w.size)]
+            least = min(value(x, w, step) for x in [*points, *single, w, p * 1.01, p * 0.99])
+            at = value(p, w, step)
+            sentence = f"{penalty!r}: prox is not the minimiser for step={step:g}."
+            _require(at <= least + 1e-12 * (at + least), sentence)
 
 
 # Designs -----------------------------------------------------------------------------------
@@ -580,7 +627,8 @@ def check_solver(solver: Solver, *, tol: float = 1e-6) -> int:
     """Run a solver on a battery of small problems and check every certificate.
 
     On each problem it accepts: gap ≤ tol·scale, dual ≤ optimum ≤ primal (the optimum by a generic
-    method of SciPy), and a valid certificate when it is stopped after one iteration.
+    method of SciPy), and a valid certificate when it is stopped after one iteration. Where the
+    penalty is not convex: gap ≤ tol·scale for the tangent, and a model no worse than the lasso.
 
     Parameters
     ----------
@@ -618,6 +666,9 @@ def check_solver(solver: Solver, *, tol: float = 1e-6) -> int:
         solution = run(solver, objective, control)
         goal = max(tol * objective.scale, solution.certificate.rounding)
         _check_solution(where, objective, solution, best)
+        worse = solution.certificate.primal - best
+        sentence = f"{where}: the model is {worse:.3g} worse than the lasso."
+        _require(objective.convex or worse <= 2 * goal, sentence)
         gap = solution.certificate.gap
         _require(gap <= goal, f"{where}: the gap {gap:.3g} is above its goal {goal:.3g}.")
         _require(solution.converged, f"{where}: converged is not set.")
@@ -636,6 +687,10 @@ def _check_solution(where: str, objective: Objective, solution: Any, best: float
         f"{where}: primal={certificate.primal!r}, but the objective is {primal!r}.",
     )
     _require(certificate.gap >= 0, f"{where}: the gap is {certificate.gap!r}.")
+    if not objective.convex:
+        sentence = f"{where}: kind={certificate.kind!r}, but the penalty is not convex."
+        _require(certificate.kind == "stationary", sentence)
+        return
     best = min(best, primal)
     _require(
         certificate.dual <= best + noise,
@@ -654,8 +709,6 @@ def _battery_with_optima() -> tuple[tuple[Objective, float], ...]:
 
 def _battery() -> Iterator[Objective]:
     """All built-in losses × penalties, on matrices of different shapes and kinds."""
-    from scipy import sparse
-
     losses: list[Loss] = [
         Squared(), Huber(0.5), Poisson(), CrossEntropy(), Logistic(), SquaredHinge(), Gamma(),
         Tweedie(),
@@ -667,19 +720,39 @@ def _battery() -> Iterator[Objective]:
     for i, loss in enumerate(losses):
         for j, (penalty, alpha) in enumerate(penalties):
             n, d = (40, 5) if (i + j) % 3 or isinstance(penalty, NoPenalty) else (10, 14)
-            x = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-1, 1, d) + 1.0
-            x[:, 1] *= rng.uniform(size=n) < 0.5
-            z = (x - x.mean(axis=0)) / x.std(axis=0) @ rng.standard_normal(d) * 0.5
-            yield Objective(
-                loss=loss,
-                penalty=penalty.bind(d, alpha),
-                design=as_design(sparse.csr_array(x) if j % 2 else x),
-                y=_target(loss, z, rng),
-                mass=_mass(rng, n, equal=bool(i % 2)),
-                offset=0.1 * rng.standard_normal(n) if (i + j) % 2 else None,
-                intercept=bool((i + j) % 4),
-                words=f"{loss.name} + {penalty.formula(alpha)}, n={n}, d={d}",
-            )
+            yield _problem(loss, penalty, alpha, (n, d), (i, j), rng)
+    not_convex: list[tuple[Loss, Penalty]] = [
+        (Squared(), MCP()), (Poisson(), SCAD() + 0.1 * L2()), (Logistic(), Lq())
+    ]  # fmt: skip
+    for i, (loss, penalty) in enumerate(not_convex):
+        yield _problem(loss, penalty, 0.05, (40, 5), (i, i + 1), rng)
+
+
+def _problem(
+    loss: Loss,
+    penalty: Penalty,
+    alpha: float,
+    shape: tuple[int, int],
+    variant: tuple[int, int],
+    rng: np.random.Generator,
+) -> Objective:
+    """Columns of different sizes; the variant decides on sparsity, weights, offset, intercept."""
+    from scipy import sparse
+
+    (n, d), (i, j) = shape, variant
+    x = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-1, 1, d) + 1.0
+    x[:, 1] *= rng.uniform(size=n) < 0.5
+    z = (x - x.mean(axis=0)) / x.std(axis=0) @ rng.standard_normal(d) * 0.5
+    return Objective(
+        loss=loss,
+        penalty=penalty.bind(d, alpha),
+        design=as_design(sparse.csr_array(x) if j % 2 else x),
+        y=_target(loss, z, rng),
+        mass=_mass(rng, n, equal=bool(i % 2)),
+        offset=0.1 * rng.standard_normal(n) if (i + j) % 2 else None,
+        intercept=bool((i + j) % 4),
+        words=f"{loss.name} + {penalty.formula(alpha)}, n={n}, d={d}",
+    )
 
 
 def _mass(rng: np.random.Generator, n: int, *, equal: bool) -> Array:
@@ -699,10 +772,15 @@ def _target(loss: Loss, z: Array, rng: np.random.Generator) -> Array:
 
 
 def _generic_optimum(objective: Objective) -> float:
-    """The objective after L-BFGS-B on w = p − q with p, q ≥ 0: an upper bound of the optimum."""
+    """The objective after L-BFGS-B on w = p − q with p, q ≥ 0: an upper bound of the optimum.
+
+    If the penalty is not convex, at the minimiser of its first majoriser.
+    """
     from scipy import optimize
 
-    d, form = objective.n_features, objective.penalty.separable
+    d, bound = objective.n_features, objective.penalty
+    convex = bound.first_majoriser().penalty if isinstance(bound, Majorised) else bound
+    form = convex.separable
     assert form is not None
     scale = np.sqrt(np.maximum(objective.moments(objective.mass).second, 1e-300))
     l1, l2 = form.l1, form.l2

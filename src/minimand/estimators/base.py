@@ -159,15 +159,17 @@ def combined(certificates: list[Certificate], scales: list[float]) -> Certificat
 def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
     """What a fit that stopped short has reached, and what may help."""
     found = solution.certificate
+    optimum = "the optimum" if found.kind != "stationary" else "the least of its convex tangent"
     if np.isfinite(found.gap):
-        reached = f"within {found.gap:.3g} of the optimum"
+        reached = f"within {found.gap:.3g} of {optimum}"
     else:
         reached = f"without a bound ({found.infeasibility or 'the gap is infinite'})"
     count = found.iterations
+    missed = f"above tol={tol:g}" if found.relative > tol else "before its search was over"
     return (
         f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
         f"{count} iteration{'s' * (count != 1)} and {found.passes:g} passes with a relative gap of "
-        f"{found.relative:.1e}, above tol={tol:g}; the model is valid and {reached}; "
+        f"{found.relative:.1e}, {missed}; the model is valid and {reached}; "
         f"{_advice(solution, others)}."
     )
 

@@ -57,7 +57,8 @@ class Classifier(ClassifierMixin, Estimator):
         ``"logistic"``, ``"squared_hinge"``, ``"squared"``, ``"huber"``, ``"cross_entropy"``, an
         object, or your own subclass of `minimand.Margin`.
     penalty : str or Penalty, default="l2"
-        ``"l1"``, ``"l2"``, ``"no_penalty"`` or an expression such as ``L1() + 0.5 * L2()``.
+        ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``, ``"lq"`` or an expression such
+        as ``L1() + 0.5 * L2()``.
     alpha : float, default=1.0
         Factor of the penalty. scikit-learn's C is 1/(alpha·n_samples).
     class_weight : dict or "balanced", optional

@@ -28,7 +28,8 @@ class Regressor(RegressorMixin, Estimator):
         What a score costs: ``"squared"``, ``"huber"``, ``"poisson"``, ``"gamma"``, ``"tweedie"``,
         ``"cross_entropy"``, an object, or your own subclass of `minimand.Distance`.
     penalty : str or Penalty, default="l2"
-        ``"l1"``, ``"l2"``, ``"no_penalty"`` or an expression such as ``L1() + 0.5 * L2()``.
+        ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``, ``"lq"`` or an expression such
+        as ``L1() + 0.5 * L2()``.
     alpha : float, default=1.0
         Factor of the penalty; 0 means none.
     features : transformer, optional
@@ -36,9 +37,10 @@ class Regressor(RegressorMixin, Estimator):
     intercept : bool, default=True
         Whether to add an unpenalised b.
     solver : str or Solver, default="auto"
-        ``"closed_form"``, ``"newton"``, ``"working_set"``, or let the verdicts decide. To study
-        them, and by name only: ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``,
-        ``"cyclic"``, ``"random"``, or an object such as `minimand.solvers.Fista(restart=True)`.
+        ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"reweighted"``, or let the verdicts
+        decide. To study them, and by name only: ``"proximal_gradient"``, ``"fista"``,
+        ``"subgradient"``, ``"cyclic"``, ``"random"``, or an object such as
+        `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6
         The fit stops when its certified gap is below tol × (objective of the null model − mean
         infimum of the loss).
@@ -63,7 +65,8 @@ class Regressor(RegressorMixin, Estimator):
     coef_ : ndarray of shape (n_features,)
     intercept_ : float
     certificate_ : Certificate
-        How far the fit can be from the optimum.
+        How far the fit can be from the optimum; with a penalty that is not convex, from being
+        stationary (its `kind` says which).
     n_iter_ : int
     solver_ : str
         The solver that was chosen.

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from .base import BoundPenalty, Penalty
-from .separable import Separable
 
 
 class Scaled(Penalty):
@@ -56,13 +55,14 @@ class Sum(Penalty):
         self.right = right
 
     def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
-        """Coefficients of separable penalties add up."""
-        bound = self.left.bind(n_features, alpha), self.right.bind(n_features, alpha)
-        forms = [part.separable for part in bound]
-        if any(form is None for form in forms):
-            raise ValueError(f"{self!r} cannot be added: both must be sums over features.")
-        total: Any = forms[0] + forms[1]  # type: ignore[operator]
-        assert isinstance(total, Separable)
+        """Bound penalties know how to add up: coefficients of sums over features do."""
+        left: Any = self.left.bind(n_features, alpha)
+        right: Any = self.right.bind(n_features, alpha)
+        try:
+            total: BoundPenalty = left + right
+        except TypeError as error:
+            sentence = f"{self!r} cannot be added: both must be sums over features."
+            raise ValueError(sentence) from error
         return total
 
     def __repr__(self) -> str:

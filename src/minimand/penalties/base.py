@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from .._typing import Array, BoolArray
+from .._typing import Array, BoolArray, IntArray
 from ..parameters import Parameterized
 
 if TYPE_CHECKING:
@@ -38,6 +38,27 @@ class BoundPenalty(Protocol):
         """The form Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ², if it is one."""
 
 
+class Majoriser(NamedTuple):
+    """A convex penalty that lies above a non-convex one, up to a constant.
+
+    ``columns`` are those that it is about, None for all; the other coefficients are zero.
+    """
+
+    penalty: BoundPenalty
+    columns: IntArray | None
+
+
+@runtime_checkable
+class Majorised(Protocol):
+    """What a bound penalty that is not convex has beside the rest: convex ones above it."""
+
+    def majoriser(self, w: Array) -> Majoriser:
+        """One that touches it at w; coefficients that cannot leave zero are left out."""
+
+    def first_majoriser(self) -> Majoriser:
+        """One to start from, on all columns: the lasso."""
+
+
 class Penalty(Parameterized):
     """A function Ω(w); ``0.1 * L1() + L2()`` is one too.
 
@@ -67,10 +88,10 @@ class Penalty(Parameterized):
     def prox(self, w: Array, step: float) -> Array:
         """argmin_x Ω(x) + ‖x − w‖²/(2·step)."""
         w = np.asarray(w, float)
-        form = self.bind(w.shape[0]).separable
-        if form is None:
+        bound: Any = self.bind(w.shape[0])
+        if not hasattr(bound, "prox"):
             raise NotImplementedError(f"{type(self).__name__} must define prox(w, step)")
-        return form.prox(w, step)
+        return np.asarray(bound.prox(w, step))
 
     def scaled(self, alpha: float) -> Penalty:
         """What enters the objective: α·Ω; constraints ignore alpha."""

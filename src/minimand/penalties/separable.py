@@ -19,6 +19,8 @@ class Separable:
     l2: Array
 
     def __add__(self, other: Separable) -> Separable:
+        if not isinstance(other, Separable):
+            return NotImplemented
         return Separable(self.l1 + other.l1, self.l2 + other.l2)
 
     def value(self, w: Array) -> float:

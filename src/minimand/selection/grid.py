@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from ..certificate import judge
 from ..estimators.prepare import copy_of, prepare
 from ..estimators.settings import Settings, check_settings
 from ..objective import Objective
-from ..penalties import Separable
+from ..penalties import Majorised, NoPenalty, Separable
 from ..solvers import Control, solve
 
 _RIDGE_TOP = 1e3  # of max |slope|: where an L2 penalty has all but emptied the model
@@ -110,10 +109,8 @@ def slope_without(objective: Objective, left_out: BoolArray, tol: float) -> Arra
     if left_out.all():
         return judge(objective, objective.null).slope
     kept = np.flatnonzero(~left_out)
-    form = objective.penalty.separable
-    assert form is not None
-    bare = objective.with_penalty(form.take(kept), "")
-    bare = replace(bare, design=objective.design.columns(kept))
+    nothing = NoPenalty().bind(kept.size)
+    bare = objective.with_penalty(nothing, columns=kept)
     found = solve(bare, "auto", Control(tol=1e-3 * tol))
     w = np.zeros(objective.n_features)
     w[kept] = found.w
@@ -127,7 +124,9 @@ def _ridge_top(settings: Settings, objective: Objective) -> float:
 
 
 def _unit_form(settings: Settings, n_features: int) -> Separable:
-    form = settings.penalty.bind(n_features, 1.0).separable
+    """The penalty at alpha = 1; of a non-convex one, the lasso that it starts from."""
+    bound = settings.penalty.bind(n_features, 1.0)
+    form = (bound.first_majoriser().penalty if isinstance(bound, Majorised) else bound).separable
     if form is None:
         raise ValueError(f"penalty {settings.penalty!r} has no alpha_max: pass alphas of your own.")
     return form

@@ -18,7 +18,7 @@ from ..estimators import Classifier
 from ..estimators.base import combined
 from ..estimators.prepare import copy_of, prepare
 from ..estimators.settings import Settings, check_settings
-from ..objective import Objective
+from ..objective import Meter, Objective
 from ..solvers import Control, Solution
 from ..solvers.path import solve_path
 from .grid import grid_of
@@ -147,14 +147,14 @@ def path(
 
 
 def along(
-    settings: Settings, objective: Objective, alphas: Array, control: Control, solver: str = "auto"
+    settings: Settings, objective: Objective, alphas: Array, control: Control, solver: Any = "auto"
 ) -> Iterator[Solution]:
     """Solutions of one objective at these alphas."""
     d = objective.n_features
 
     def at(base: Objective, alpha: float) -> Objective:
         words = replace(settings, alpha=alpha).words + objective.words.removeprefix(settings.words)
-        return base.with_penalty(settings.penalty.bind(d, alpha), words)
+        return base.with_penalty(settings.penalty.bind(d, alpha), words=words, meter=Meter())
 
     return solve_path(objective, at, [float(a) for a in alphas], control, solver)
 

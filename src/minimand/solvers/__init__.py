@@ -11,10 +11,13 @@ from .closed_form import ClosedForm
 from .coordinates import Cyclic, Random
 from .newton import Newton
 from .proximal import Fista, ProximalGradient
+from .reweighted import Reweighted
 from .subgradient import Subgradient
 from .working_set import WorkingSet
 
-SOLVERS: dict[str, Solver] = {s.name: s for s in (ClosedForm(), Newton(), WorkingSet())}
+SOLVERS: dict[str, Solver] = {
+    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Reweighted())
+}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only
@@ -50,7 +53,7 @@ def verdicts(
 ) -> dict[str, Verdict]:
     """Every solver's verdict on a problem; an object that was asked for speaks for itself."""
     solvers = {**SOLVERS, named.name: named} if isinstance(named, Solver) else SOLVERS
-    return {name: solver.accepts(objective, control) for name, solver in solvers.items()}
+    return {name: solver.verdict(objective, control) for name, solver in solvers.items()}
 
 
 def choose(objective: Objective, control: Control, solver: str | Solver = "auto") -> Solver:
@@ -58,7 +61,7 @@ def choose(objective: Objective, control: Control, solver: str | Solver = "auto"
     if isinstance(solver, str) and solver == "auto":
         return _cheapest(objective, control)
     found = REGISTRY.get(solver)
-    verdict = found.accepts(objective, control)
+    verdict = found.verdict(objective, control)
     if not verdict.ok:
         raise ValueError(f"solver={found.name!r} does not accept this problem: {verdict.reason}.")
     return found

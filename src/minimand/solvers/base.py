@@ -72,6 +72,7 @@ class Solver(Parameterized):
 
     name: ClassVar[str] = ""
     by_name_only: ClassVar[bool] = False  # "auto" never takes it, however many refuse
+    takes_nonconvex: ClassVar[bool] = False  # others are not asked about such problems
     default_max_iter: ClassVar[int | None] = None  # most iterations where max_iter is None
     patience: ClassVar[int] = 30  # iterations without any progress before it is given up
 
@@ -81,6 +82,12 @@ class Solver(Parameterized):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """A verdict with a reason in words."""
         raise NotImplementedError
+
+    def verdict(self, objective: Objective, control: Control) -> Verdict:
+        """The same, after what no solver of convex problems can take has been refused."""
+        if not objective.convex and not self.takes_nonconvex:
+            return Verdict(False, "the penalty is not convex; 'reweighted' minimises its tangents")
+        return self.accepts(objective, control)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, each better than the last; the caller stops when it has enough."""
@@ -121,10 +128,11 @@ def run(
         control.target = history.target = control.tol * _finite_scale(objective)
         begin = objective.null if start is None else start
         for iteration, judgement in enumerate(solver.iterate(objective, begin, control)):
-            if best is None or (judgement.gap, judgement.primal) <= (best.gap, best.primal):
+            if best is None or judgement.beats(best):
                 best = judgement
             asked = _observe(control, objective, judgement, iteration, history)
             if judgement.reaches(objective, control.target):
+                best = judgement
                 break
             stopped_by = asked or _limit(solver, control, judgement, history)
             if stopped_by:
@@ -217,7 +225,9 @@ def _conclude(
     if not final.gap <= target:
         final = judge(objective, fresh, known=duals, thorough=True)
     certificate = stamp(final.certificate(objective), max(len(history) - 1, 0), control.seconds)
-    converged = final.reaches(objective, target)
+    # A search among several minima that was cut off is not over, wherever it stands.
+    cut_off = bool(stopped_by) and final.kind == "stationary"
+    converged = final.reaches(objective, target) and not cut_off
     return Solution(
         point=fresh,
         slope=final.slope if best is None else best.slope,

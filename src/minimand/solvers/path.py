@@ -11,14 +11,18 @@ from ..certificate import Dual, judge, stamp
 from ..memory import Forecast, Memory
 from ..objective import Objective, Point
 from . import solve
-from .base import Control, Solution
+from .base import Control, Solution, Solver
 from .closed_form import ridge_path
 
 At = Callable[[Objective, float], Objective]
 
 
 def solve_path(
-    base: Objective, at: At, alphas: Sequence[float], control: Control, solver: str = "auto"
+    base: Objective,
+    at: At,
+    alphas: Sequence[float],
+    control: Control,
+    solver: str | Solver = "auto",
 ) -> Iterator[Solution]:
     """Certified solutions, one per alpha, in the given order.
 
@@ -28,16 +32,22 @@ def solve_path(
     at : ``at(objective, alpha)`` is the same problem under the penalty of that alpha.
     alphas : best in decreasing order, so that solutions grow slowly.
     """
-    base = replace(base, memory=Memory())
-    by_eigenvalues = _ridge_solutions(base, at, alphas, control) if solver == "auto" else None
+    # Tangents of a non-convex penalty are other problems than the ones a path would remember.
+    convex = at(base, 1.0).convex
+    base = replace(base, memory=Memory() if convex else None)
+    by_eigenvalues = (
+        _ridge_solutions(base, at, alphas, control)
+        if isinstance(solver, str) and solver == "auto"
+        else None
+    )
     if by_eigenvalues is not None:
         yield from by_eigenvalues
         return
     trail: list[tuple[float, Solution]] = []
     for alpha in alphas:
         objective = at(base, alpha)
-        assert base.memory is not None
-        base.memory.forecast = _forecast(trail, alpha)
+        if base.memory is not None:
+            base.memory.forecast = _forecast(trail, alpha)
         start = trail[-1][1].point if trail else None
         solution = solve(objective, solver, replace(control), start)
         base = objective  # it has computed what no penalty changes

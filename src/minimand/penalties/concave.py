@@ -1,0 +1,119 @@
+"""The bound form of penalties that are concave in |wⱼ|: their tangents are weighted l1 norms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .._typing import Array, BoolArray, IntArray
+from .base import Majoriser
+from .separable import Separable, _shrink
+
+if TYPE_CHECKING:
+    from .nonconvex import ConcavePenalty
+
+_STEEPEST = 1e250  # a slope of more would overflow in products
+
+
+class Curve(NamedTuple):
+    """p(|wⱼ|; λⱼ) for known λ."""
+
+    penalty: ConcavePenalty
+    lam: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Concave:
+    """Σ p(|wⱼ|; λⱼ), one or several of them, and a convex part."""
+
+    curves: tuple[Curve, ...]
+    convex: Separable
+
+    def __add__(self, other: Concave | Separable) -> Concave:
+        if isinstance(other, Separable):
+            return Concave(self.curves, self.convex + other)
+        return Concave(self.curves + other.curves, self.convex + other.convex)
+
+    __radd__ = __add__
+
+    @property
+    def lam(self) -> Array:
+        """Σ of the λ of all curves."""
+        return np.sum([curve.lam for curve in self.curves], axis=0)
+
+    def value(self, w: Array) -> float:
+        """Ω(w)."""
+        return float(self._heights(w).sum()) + self.convex.value(w)
+
+    def _heights(self, w: Array) -> Array:
+        t = np.abs(w)
+        return np.sum([p.curve(t, lam) for p, lam in self.curves], axis=0)
+
+    def _slopes(self, w: Array) -> Array:
+        """Σ p'(|wⱼ|): infinite only where |wⱼ| = 0; a curve with λⱼ = 0 is flat."""
+        t = np.abs(w)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            parts = [np.where(lam > 0, p.slope(t, lam), 0.0) for p, lam in self.curves]
+        slopes = np.sum(parts, axis=0)
+        return np.where(t > 0, np.minimum(slopes, _STEEPEST), slopes)
+
+    # Convex bounds -------------------------------------------------------------------------
+
+    def majoriser(self, w: Array) -> Majoriser:
+        """The tangent at w: Σ p'(|wⱼ|)·|·| on the columns whose slope is finite, the others 0."""
+        slopes = self._slopes(w)
+        columns = np.flatnonzero(np.isfinite(slopes))
+        return self._weighted(slopes, columns)
+
+    def first_majoriser(self) -> Majoriser:
+        """Where to start: the tangent at zero, or the lasso with the same λ if there is none."""
+        slopes = self._slopes(np.zeros_like(self.lam))
+        return self._weighted(np.where(np.isfinite(slopes), slopes, self.lam), None)
+
+    def _weighted(self, l1: Array, columns: IntArray | None) -> Majoriser:
+        if columns is None or columns.size == l1.size:
+            return Majoriser(Separable(l1, np.zeros_like(l1)) + self.convex, None)
+        l1 = l1[columns]
+        part = Separable(l1, np.zeros_like(l1)) + self.convex.take(columns)
+        return Majoriser(part, columns)
+
+    # The protocol of bound penalties -------------------------------------------------------
+
+    @property
+    def separable(self) -> None:
+        """It is none: solvers of convex problems must not take it."""
+        return None
+
+    def by_feature(self, w: Array, v: Array) -> Array:
+        """p(|w|) more than the terms of the convex part: valid everywhere, small only near 0.
+
+        p ≥ 0 grows more slowly than |w|, so Ω* is at most the conjugate of the convex part, and
+        equal to it without an l2 part. For a useful bound the referee takes the tangent.
+        """
+        return self._heights(w) + self.convex.by_feature(w, v)
+
+    def shrink(self, v: Array) -> float:
+        """The largest s ≤ 1 with |s·v| ≤ l1 wherever the convex part has no l2."""
+        return _shrink(v, self.convex.l1, (self.convex.l2 == 0) & ~self.free)
+
+    @cached_property
+    def free(self) -> BoolArray:
+        """Unpenalised features: λ = 0 and no convex part."""
+        return (self.lam == 0) & self.convex.free
+
+    def prox(self, w: Array, step: float | Array) -> Array:
+        """A global minimiser of Ω(x) + (x − w)²/(2·step), feature by feature.
+
+        For t = |x| an l1 part shifts |w| by step·l1 and an l2 part divides |w| and the step by
+        1 + step·l2, which leaves the problem of the curve alone.
+        """
+        if len(self.curves) > 1:
+            raise NotImplementedError("the prox of a sum of two non-convex penalties is not known")
+        penalty, lam = self.curves[0]
+        inner = step / (1.0 + step * self.convex.l2)
+        a = np.abs(self.convex.prox(w, step))
+        moved = np.where(lam > 0, penalty.shrunk(a, inner, lam), a)
+        return np.copysign(moved, w)
