@@ -68,7 +68,9 @@ class Objective:
 
     def with_target(self, y: Array) -> Objective:
         """The same problem for another y; the data are shared, the passes counted anew."""
-        return replace(self, y=y, meter=Meter())
+        new = replace(self, y=y, meter=Meter())
+        new.__dict__["spread"] = self.spread
+        return new
 
     def with_penalty(
         self,
