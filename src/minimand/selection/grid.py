@@ -13,8 +13,10 @@ from ..estimators.settings import Settings, check_settings
 from ..objective import Objective
 from ..penalties import Majorised, NoPenalty, Separable
 from ..solvers import Control, solve
+from ..solvers.step_size import lipschitz
 
-_RIDGE_TOP = 1e3  # of max |slope|: where an L2 penalty has all but emptied the model
+_RIDGE_TOP = 1e2  # of the largest curvature: an L2 penalty leaves a hundredth of the model
+_RIDGE_RATIO = 1e-6
 
 
 def alpha_max(
@@ -88,7 +90,7 @@ def grid_of(
     known = [top for top in tops if top is not None]
     if len(known) < len(tops):
         known = [_ridge_top(settings, objective) for objective in objectives]
-        ratio *= 1e-3 if eps is None else 1.0
+        ratio = _RIDGE_RATIO if eps is None else ratio
     top = max(known) or 1.0  # a target that nothing explains
     return np.geomspace(top, ratio * top, int(alphas)) if alphas > 1 else np.array([top])
 
@@ -118,9 +120,15 @@ def slope_without(objective: Objective, left_out: BoolArray, tol: float) -> Arra
 
 
 def _ridge_top(settings: Settings, objective: Objective) -> float:
-    """Where |wⱼ| ≈ |∂ⱼL|/alpha is a thousandth of what it would be at alpha = 1, all columns."""
-    slope = judge(objective, objective.null).slope
-    return _RIDGE_TOP * float(np.abs(slope).max(initial=0.0))
+    """Where an L2 penalty outweighs the largest curvature of the mean loss a hundred times."""
+    loss, null = objective.loss, objective.null
+    curvature = loss.curvature(null.z, objective.y)
+    weight = _unit_form(settings, objective.n_features).l2
+    if not weight.any():
+        raise ValueError(
+            f"penalty {settings.penalty!r} has no scale for a grid: pass alphas of your own."
+        )
+    return _RIDGE_TOP * lipschitz(objective, objective.mass * curvature) / weight[weight > 0].min()
 
 
 def _unit_form(settings: Settings, n_features: int) -> Separable:
