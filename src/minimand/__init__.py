@@ -32,7 +32,16 @@ _NAMES = {
         "Squared",
         "SquaredHinge",
     ),
-    "penalties": ("L1", "L2", "NoPenalty", "Penalty"),
+    "penalties": (
+        "Box",
+        "L1",
+        "L1Ball",
+        "L2",
+        "L2Ball",
+        "NoPenalty",
+        "NonNegative",
+        "Penalty",
+    ),
     "solvers": ("STOP",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

@@ -20,6 +20,10 @@ from .losses import Squared as Squared
 from .losses import SquaredHinge as SquaredHinge
 from .penalties import L1 as L1
 from .penalties import L2 as L2
+from .penalties import Box as Box
+from .penalties import L1Ball as L1Ball
+from .penalties import L2Ball as L2Ball
+from .penalties import NonNegative as NonNegative
 from .penalties import NoPenalty as NoPenalty
 from .penalties import Penalty as Penalty
 from .solvers import STOP as STOP

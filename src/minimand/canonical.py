@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _core
-from ._typing import Array, IntArray
+from ._typing import Array, BoolArray, IntArray
 from .design import Descent, Design
 from .linear_system import factorise
 from .penalties import Separable
@@ -41,6 +41,7 @@ class Weighted:
             centre=self.centre,
             sweeps=sweeps,
             tol=tol,
+            bounds=penalty.bounds,
         )
 
 
@@ -53,7 +54,9 @@ class Quadratic:
 
     def descend(self, penalty: Separable, w: Array, sweeps: int, tol: float) -> Descent:
         """Coordinate descent in place over w."""
-        done, decrease = _core.cd_gram(self.gram, self.q, w, penalty.l1, penalty.l2, sweeps, tol)
+        done, decrease = _core.cd_gram(
+            self.gram, self.q, w, penalty.l1, penalty.l2, sweeps, tol, penalty.bounds
+        )
         return Descent(0.0, done, decrease)
 
     def value(self, penalty: Separable, w: Array) -> float:
@@ -61,27 +64,29 @@ class Quadratic:
         return float(w @ (0.5 * (self.gram @ w) + self.q)) + penalty.value(w)
 
     def polish(self, penalty: Separable, w: Array, rounds: int = 20) -> bool:
-        """Newton steps on the support, stopping at sign changes; True if w moved.
+        """Newton steps on the support, stopping at sign changes and bounds; True if w moved.
 
         On a fixed sign pattern the problem is a linear system. A full step that keeps the signs
-        solves it exactly; otherwise the step ends where the first coefficient reaches zero,
-        which leaves the support. The objective falls along the whole segment.
+        solves it exactly; otherwise the step ends where the first coefficient reaches zero or its
+        bound, and leaves the support. The objective falls along the whole segment.
         """
         moved = False
         for _ in range(rounds):
-            support = np.flatnonzero((w != 0) | (penalty.l1 == 0))
+            support = np.flatnonzero(movable(penalty, w))
             if not support.size:
                 return moved
             target = self._stationary(penalty, w, support)
             if target is None:
                 return moved
             step = target - w[support]
-            fraction, blocking = _first_zero(w[support], step, penalty.l1[support])
-            w[support] += fraction * step
+            ends = _ends(penalty.take(support), w[support], step)
+            crosses = np.where(step > 0, target > ends, target < ends)
+            fraction = np.where(crosses, (ends - w[support]) / np.where(crosses, step, 1.0), 1.0)
+            least = float(fraction.min())
+            w[support] = np.where(crosses & (fraction <= least), ends, w[support] + least * step)
             moved = True
-            if blocking is None:
+            if not crosses.any():
                 return moved
-            w[support[blocking]] = 0.0
         return moved
 
     def _stationary(self, penalty: Separable, w: Array, support: IntArray) -> Array | None:
@@ -106,12 +111,17 @@ class Quadratic:
         return None
 
 
-def _first_zero(w: Array, step: Array, l1: Array) -> tuple[float, IntArray | None]:
-    """How far to go before a penalised coefficient changes sign, and which ones stop us."""
-    crosses = (l1 > 0) & (w * (w + step) < 0)
-    if not crosses.any():
-        return 1.0, None
-    fraction = np.full(w.shape, np.inf)
-    fraction[crosses] = -w[crosses] / step[crosses]
-    least = float(fraction.min())
-    return least, np.flatnonzero(fraction <= least)
+def movable(penalty: Separable, w: Array) -> BoolArray:
+    """Coefficients in whose neighbourhood the penalty is quadratic: not at zero, not at a bound."""
+    inner = (w != 0) | (penalty.l1 == 0)
+    return inner if penalty.bounds is None else inner & ~penalty.at_bound(w)
+
+
+def _ends(penalty: Separable, w: Array, step: Array) -> Array:
+    """Where the penalty stops being the same quadratic along the step: at zero, or at a bound."""
+    ends = np.where((penalty.l1 > 0) & (w * step < 0), 0.0, np.copysign(np.inf, step))
+    if penalty.bounds is None:
+        return ends
+    return np.where(
+        step < 0, np.maximum(ends, penalty.bounds[0]), np.minimum(ends, penalty.bounds[1])
+    )

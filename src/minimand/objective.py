@@ -68,6 +68,15 @@ class Objective:
         """The same problem for another y; the data are shared, the passes counted anew."""
         return replace(self, y=y, meter=Meter())
 
+    def with_penalty(self, penalty: BoundPenalty) -> Objective:
+        """The same problem with another penalty; what is known of the data stays known."""
+        other = replace(self, penalty=penalty)
+        known = ("spread", "root_spread", "constant_target")
+        other.__dict__.update(
+            {name: self.__dict__[name] for name in known if name in self.__dict__}
+        )
+        return other
+
     # Products with the data, counted ---------------------------------------------------------
 
     def scores(self, w: Array, b: float) -> Array:
@@ -151,13 +160,24 @@ class Objective:
         return bool(self.penalty.free.any())
 
     @cached_property
+    def has_rays(self) -> bool:
+        """Whether some column may grow for ever, on one side at least, at no cost."""
+        ones = np.ones(self.n_features)
+        return bool((self.penalty.unscalable(ones) | self.penalty.unscalable(-ones)).any())
+
+    @cached_property
     def free_columns_are_regular(self) -> bool:
         """Whether the unpenalised columns (and the intercept) are far from collinear."""
-        free = np.flatnonzero(self.penalty.free)
-        matrix = self.hessian(self.mass, free).matrix
+        return self.are_regular(np.flatnonzero(self.penalty.free))
+
+    def are_regular(self, columns: IntArray) -> bool:
+        """Whether some columns (and the intercept) are far from collinear."""
+        if not columns.size:
+            return True
+        matrix = self.hessian(self.mass, columns).matrix
         size = np.sqrt(np.diag(matrix))
         # A column that hardly varies about its mean is nearly collinear with the intercept.
-        if not size.all() or (size**2 < 1e-10 * self.spread[free]).any():
+        if not size.all() or (size**2 < 1e-10 * self.spread[columns]).any():
             return False
         return bool(np.linalg.eigvalsh(matrix / np.outer(size, size))[0] > 1e-10)
 
@@ -179,8 +199,8 @@ class Objective:
 
     @cached_property
     def null(self) -> Point:
-        """w = 0 with the best intercept."""
-        w = np.zeros(self.n_features)
+        """w = 0, or the feasible point nearest to it, with the best intercept."""
+        w = self.penalty.project(np.zeros(self.n_features))
         z = self.scores(w, 0.0)
         b = best_shift(self, z) if self.intercept else 0.0
         return Point(w, b, z + b)

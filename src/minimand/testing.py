@@ -329,9 +329,9 @@ def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
             _check_scaling(penalty, alpha, w)
             _check_free(penalty, bound, w, free)
             for v in points:
-                _check_fenchel(penalty, bound, w, np.where(free, 0.0, v))
+                _check_fenchel(penalty, bound, w, np.where(bound.unscalable(v), 0.0, v))
         for v in points:
-            _check_shrink(penalty, bound, v, free)
+            _check_shrink(penalty, bound, v)
         _check_penalty_prox(penalty, alpha, points)
 
 
@@ -345,27 +345,34 @@ def _vectors(rng: np.random.Generator, d: int) -> Iterator[Array]:
 
 
 def _conjugate(bound: Any, v: Array) -> float:
-    """Ω*(v), read off the terms at w = 0."""
-    zero = np.zeros_like(v)
-    return float(bound.by_feature(zero, v).sum()) - float(bound.value(zero))
+    """Ω*(v), read off the terms at the point of the domain that is nearest to zero."""
+    w = bound.project(np.zeros_like(v))
+    return float(bound.by_feature(w, v).sum() + v @ w) - float(bound.value(w))
 
 
 def _check_scaling(penalty: Penalty, alpha: float, w: Array) -> None:
     one, two = penalty.bind(w.size, alpha).value(w), penalty.scaled(alpha).value(w)
-    same = abs(one - two) <= 1e-12 * (abs(one) + abs(two))
+    same = one == two or abs(one - two) <= 1e-12 * (abs(one) + abs(two))
     _require(same, f"{penalty!r}: scaled({alpha:g}) and bind(…, {alpha:g}) differ: {one}, {two}.")
     _require(np.isfinite(one) or one == np.inf, f"{penalty!r}: the value is {one}.")
 
 
 def _check_free(penalty: Penalty, bound: Any, w: Array, free: BoolArray) -> None:
+    w = bound.project(w)
+    _require(np.isfinite(bound.value(w)), f"{penalty!r}: project leads to an infinite value.")
     moved = np.where(free, w + 17.0, w)
     same = abs(bound.value(moved) - bound.value(w)) <= 1e-12 * abs(bound.value(w))
     _require(same, f"{penalty!r}: the value depends on a column that is said to be free.")
+    base = bound.project(np.zeros_like(w))
     for j in np.flatnonzero(~free):
-        far = np.zeros_like(w)
-        far[j] = 1e3
-        sentence = f"{penalty!r}: column {j} is not said to be free, but costs nothing."
-        _require(bound.value(far) > bound.value(np.zeros_like(w)), sentence)
+        for way in (1e150, -1e150):
+            far, pull = base.copy(), np.zeros_like(w)
+            far[j] += way
+            pull[j] = np.sign(way)
+            if bound.unscalable(pull)[j]:
+                continue
+            sentence = f"{penalty!r}: column {j} is not said to be free, but costs nothing."
+            _require(bound.value(far) > bound.value(base), sentence)
 
 
 def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
@@ -374,6 +381,10 @@ def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
     _require((terms >= 0).all(), f"{penalty!r}: a term by feature is negative or NaN.")
     conjugate, value = _conjugate(bound, v), bound.value(w)
     size = abs(value) + abs(float(np.abs(v) @ np.abs(w)))
+    if value == np.inf:
+        sentence = f"{penalty!r}: by_feature is finite where the value is not."
+        _require(np.isinf(terms.sum()), sentence)
+        return
     if np.isfinite(conjugate):
         size += abs(conjugate)
         total = value + conjugate - float(v @ w)
@@ -386,8 +397,8 @@ def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
     _require(conjugate >= lower - 1e-12 * size, sentence)
 
 
-def _check_shrink(penalty: Penalty, bound: Any, v: Array, free: BoolArray) -> None:
-    kept = np.where(free, 0.0, v)
+def _check_shrink(penalty: Penalty, bound: Any, v: Array) -> None:
+    kept = np.where(bound.unscalable(v), 0.0, v)
     s = bound.shrink(v)
     _require(0.0 <= s <= 1.0, f"{penalty!r}: shrink gave {s}, which is not in [0, 1].")
     finite = np.isfinite(_conjugate(bound, s * kept))
@@ -410,7 +421,8 @@ def _check_penalty_prox(penalty: Penalty, alpha: float, points: list[Array]) -> 
                 right = at + float(((x - p) ** 2).sum()) / (2 * step)
                 sentence = f"{penalty!r}: prox is not the minimiser for step={step:g}."
                 _require(left >= right - 1e-12 * (left + right), sentence)
-            v = np.where(bound.free, 0.0, (w - p) / step)
+            v = (w - p) / step
+            v = np.where(bound.unscalable(v), 0.0, v)
             v = bound.shrink(v) * v  # rounding may have left the domain of Ω*
             touch = float(bound.by_feature(p, v).sum())
             size = 1e-9 * (scaled.value(p) + float(np.abs(w) @ np.abs(p)) / step + 1e-12)

@@ -110,6 +110,7 @@ def run(
     best: Judgement | None = None
     history: list[State] = []
     stopped_by = ""
+    start = _feasible(objective, start)
     try:
         control.target = control.tol * _finite_scale(objective)
         begin = objective.null if start is None else start
@@ -125,6 +126,14 @@ def run(
     except KeyboardInterrupt:
         stopped_by = INTERRUPT
     return _conclude(solver, objective, control, best, start, stopped_by, history)
+
+
+def _feasible(objective: Objective, start: Point | None) -> Point | None:
+    """The start, moved to the nearest point that keeps the constraints."""
+    if start is None:
+        return None
+    w = objective.penalty.project(start.w)
+    return start if np.array_equal(w, start.w) else objective.point(w, start.b)
 
 
 def _finite_scale(objective: Objective) -> float:
