@@ -80,7 +80,7 @@ class Quadratic:
                 return moved
             step = target - w[support]
             ends = _ends(penalty.take(support), w[support], step)
-            crosses = np.where(step > 0, target > ends, target < ends)
+            crosses = ((step > 0) & (target > ends)) | ((step < 0) & (target < ends))
             fraction = np.where(crosses, (ends - w[support]) / np.where(crosses, step, 1.0), 1.0)
             least = float(fraction.min())
             w[support] = np.where(crosses & (fraction <= least), ends, w[support] + least * step)

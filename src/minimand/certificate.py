@@ -5,8 +5,8 @@ For dual multipliers θ (with uᵢ = massᵢ·θᵢ) that satisfy the constraint
     P(w, b) − P* ≤ Σ massᵢ·[ℓ(zᵢ) + ℓ*(θᵢ) − θᵢzᵢ] + [Ω(w) + Ω*(−Xᵀu) + w·Xᵀu] + b·Σu.
 
 Every bracket is a Fenchel-Young term, never negative, by sample and by feature; Σu = 0 when the
-intercept is free, (Xᵀu)ⱼ = 0 for a free column, ≥ 0 for one that may only grow. The gap is that sum and never P − D, which
-loses all digits. A solver never certifies itself: it asks `judge`.
+intercept is free, (Xᵀu)ⱼ = 0 for a free column, ≥ 0 for one that may only grow. The gap is that
+sum and never P − D, which loses all digits. A solver never certifies itself: it asks `judge`.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _judge(
     if objective.has_rays and np.isfinite(primal):
         best = _with_rays(objective, point, terms, found, thorough)
     if thorough and np.isfinite(primal):
-        best = min(best, *_without_constraints(objective, point, terms, found), key=_gap)
+        best = min([best, *_without_constraints(objective, point, terms, found)], key=_gap)
     gap = best.gap if np.isfinite(primal) else np.inf
     return Judgement(
         point=point,

@@ -14,6 +14,7 @@ import numpy as np
 from . import _core
 from ._typing import Array, IntArray
 from .design import Covariance, Design, Moments
+from .linear_system import least_pivot
 from .losses import Loss
 from .penalties import BoundPenalty
 
@@ -174,12 +175,15 @@ class Objective:
         """Whether some columns (and the intercept) are far from collinear."""
         if not columns.size:
             return True
+        if columns.size > self.n_samples:
+            return False
         matrix = self.hessian(self.mass, columns).matrix
         size = np.sqrt(np.diag(matrix))
         # A column that hardly varies about its mean is nearly collinear with the intercept.
         if not size.all() or (size**2 < 1e-10 * self.spread[columns]).any():
             return False
-        return bool(np.linalg.eigvalsh(matrix / np.outer(size, size))[0] > 1e-10)
+        # The least distance, squared, of a column of length 1 from the span of those before it.
+        return least_pivot(matrix) > 1e-10
 
     @cached_property
     def constant_target(self) -> bool:

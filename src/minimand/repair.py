@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from ._typing import Array, BoolArray, IntArray
-from .linear_system import pseudo_inverse
+from .linear_system import solver_for
 from .objective import EPS, Objective, dot
 
 _MOST_FREE = 4000
@@ -139,7 +139,7 @@ def _projection_by_gram(
     """Solve with [X_free 1]ᵀ diag(mass·metric) [X_free 1]: cheap, for columns of full rank."""
     h = objective.mass * metric
     matrix, mean = objective.hessian(h, free)
-    solve, total = pseudo_inverse(matrix), float(h.sum())
+    solve, total = solver_for(matrix), float(h.sum())
 
     def project(theta: Array, slope: Array) -> Array:
         constant = objective.mean(theta) if objective.intercept else 0.0

@@ -167,7 +167,7 @@ class Ball:
     def inside(self, w: Array) -> Array:
         """w shrunk towards zero until it lies in the ball exactly."""
         radius = self.size.radius(w)
-        if radius <= self.radius:
+        if radius <= self.radius * _MARGIN:
             return w
         return w * (self.radius / radius * _MARGIN)
 

@@ -7,10 +7,12 @@ import numpy as np
 from ..objective import Objective, Point
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
+from .multiplier import Multiplier
 from .newton import Newton
 from .working_set import WorkingSet
 
-SOLVERS: dict[str, Solver] = {s.name: s for s in (ClosedForm(), Newton(), WorkingSet())}
+_PENALISED: tuple[Solver, ...] = (ClosedForm(), Newton(), WorkingSet())
+SOLVERS: dict[str, Solver] = {s.name: s for s in (*_PENALISED, Multiplier(_PENALISED))}
 
 __all__ = [
     "SOLVERS",
