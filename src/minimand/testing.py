@@ -30,7 +30,7 @@ from .losses import (
     SquaredHinge,
 )
 from .objective import EPS, Objective
-from .penalties import L1, L2, NoPenalty, Penalty
+from .penalties import L1, L2, Ball, L2Ball, NonNegative, NoPenalty, Penalty
 from .solvers import Control, Solver
 from .solvers.base import run
 
@@ -669,7 +669,8 @@ def _battery() -> Iterator[Objective]:
         Squared(), Huber(0.5), Poisson(), CrossEntropy(), Logistic(), SquaredHinge()
     ]  # fmt: skip
     penalties: list[tuple[Penalty, float]] = [
-        (L2(), 0.1), (L1(), 0.05), (L1() + 0.5 * L2(), 0.05), (NoPenalty(), 0.0)
+        (L2(), 0.1), (L1(), 0.05), (L1() + 0.5 * L2(), 0.05), (NoPenalty(), 0.0),
+        (L2() + NonNegative(), 0.1), (L2Ball(0.3), 0.0)
     ]  # fmt: skip
     rng = np.random.default_rng(0)
     for i, loss in enumerate(losses):
@@ -706,16 +707,23 @@ def _target(loss: Loss, z: Array, rng: np.random.Generator) -> Array:
 
 
 def _generic_optimum(objective: Objective) -> float:
-    """The objective after L-BFGS-B on w = p − q with p, q ≥ 0: an upper bound of the optimum."""
+    """The objective after L-BFGS-B (SLSQP in a ball) on w = p − q with p, q ≥ 0.
+
+    It is an upper bound of the optimum, whatever SciPy made of it.
+    """
     from scipy import optimize
 
-    d, form = objective.n_features, objective.penalty.separable
+    d, ball = objective.n_features, objective.penalty
+    form = ball.rest if isinstance(ball, Ball) else objective.penalty.separable
     assert form is not None
     scale = np.sqrt(np.maximum(objective.moments(objective.mass).second, 1e-300))
     l1, l2 = form.l1, form.l2
 
+    def split(x: Array) -> Array:
+        return np.asarray((x[:d] - x[d : 2 * d]) / scale)
+
     def value(x: Array) -> tuple[float, Array]:
-        w = (x[:d] - x[d : 2 * d]) / scale
+        w = split(x)
         z = objective.scores(w, float(x[-1]))
         terms = objective.loss.terms(z, objective.y)
         u = objective.mass * terms.gradient
@@ -725,14 +733,21 @@ def _generic_optimum(objective: Objective) -> float:
         grad = np.concatenate([slope + l1 / scale, -slope + l1 / scale, [u.sum()]])
         return total, grad
 
-    free = [(None, None) if objective.intercept else (0.0, 0.0)]
-    found = optimize.minimize(
-        value,
-        np.zeros(2 * d + 1),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0.0, None)] * (2 * d) + free,
-        options={"maxiter": 1500, "maxfun": 3000, "ftol": 1e-14, "gtol": 1e-10, "maxcor": 30},
-    )
-    w, b = (found.x[:d] - found.x[d : 2 * d]) / scale, float(found.x[-1])
-    return objective.primal(objective.point(w, b))
+    lo, hi = form.bounds or (np.full(d, -np.inf), np.full(d, np.inf))
+    edge = np.inf if objective.intercept else 0.0
+    least = np.concatenate([np.maximum(lo, 0.0), np.maximum(-hi, 0.0)]) * np.tile(scale, 2)
+    most = np.concatenate([np.maximum(hi, 0.0), np.maximum(-lo, 0.0)]) * np.tile(scale, 2)
+    bounds = optimize.Bounds(np.append(least, -edge), np.append(most, edge))
+    start = np.append(least, 0.0)
+    if isinstance(ball, Ball):
+        within = {"type": "ineq", "fun": lambda x: ball.radius - ball.size.radius(split(x))}
+        found = optimize.minimize(
+            value, start, jac=True, method="SLSQP", bounds=bounds, constraints=[within]
+        )
+    else:
+        options = {"maxiter": 1500, "maxfun": 3000, "ftol": 1e-14, "gtol": 1e-10, "maxcor": 30}
+        found = optimize.minimize(
+            value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
+    w = objective.penalty.project(split(found.x))
+    return objective.primal(objective.point(w, float(found.x[-1])))
