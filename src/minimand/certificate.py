@@ -271,10 +271,10 @@ def _measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = Fals
     scaled into the box can be much better, so both are measured.
     """
     penalty = objective.penalty
-    scales = {penalty.shrink(dual.slope)}
+    scales = {penalty.shrink(-dual.slope)}
     form = penalty.separable
     if form is not None and form.mixed:
-        scales.add(form.shrink_into_box(dual.slope))
+        scales.add(form.shrink_into_box(-dual.slope))
     options = [_scaled(objective, point, dual, s, raw and s == 1.0) for s in scales]
     return min(options, key=lambda option: option.gap)
 

@@ -210,7 +210,8 @@ class _Restricted:
         if self.form.bounds is not None:
             # A slope that is off costs the whole width of the box.
             width = self.form.bounds[1] - self.form.bounds[0]
-            reach = width**2 * bend * np.isfinite(width) * (self.form.l2 == 0)
+            boxed = np.isfinite(width) & (self.form.l2 == 0)
+            reach = width[boxed] ** 2 * bend[boxed]
             tol = min(tol, 50.0 * goal**2 / max(float(reach.max(initial=0.0)), 1e-300))
         return max(tol, 1e-30 * goal)
 
