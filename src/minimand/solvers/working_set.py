@@ -234,6 +234,8 @@ class _Restricted:
             t, moved = 1.0, Point(new, point.b + shift, point.z + dz)
         else:
             t, moved = line_search(objective, self.form, here, dw, dz, shift)
+            if not dw.any():
+                t = 0.0  # flat stretches of the loss can hide every slope from the model
             if not self.caution.learn(t):
                 return point, None, np.inf
         full = point.w.copy()
