@@ -35,9 +35,21 @@ _NAMES = {
         "SquaredHinge",
         "Tweedie",
     ),
-    "selection": ("Path", "alpha_max", "path"),
-    "penalties": ("L1", "L2", "MCP", "SCAD", "Lq", "NoPenalty", "Penalty"),
+    "penalties": (
+        "L1",
+        "L2",
+        "MCP",
+        "SCAD",
+        "Box",
+        "L1Ball",
+        "L2Ball",
+        "Lq",
+        "NoPenalty",
+        "NonNegative",
+        "Penalty",
+    ),
     "report": ("plot_history",),
+    "selection": ("Path", "alpha_max", "path"),
     "solvers": ("STOP",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

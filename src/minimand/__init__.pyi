@@ -26,7 +26,11 @@ from .penalties import L1 as L1
 from .penalties import L2 as L2
 from .penalties import MCP as MCP
 from .penalties import SCAD as SCAD
+from .penalties import Box as Box
+from .penalties import L1Ball as L1Ball
+from .penalties import L2Ball as L2Ball
 from .penalties import Lq as Lq
+from .penalties import NonNegative as NonNegative
 from .penalties import NoPenalty as NoPenalty
 from .penalties import Penalty as Penalty
 from .report import plot_history as plot_history

@@ -14,7 +14,7 @@ import numpy as np
 
 from ._typing import Array
 from .losses import Gamma, Logistic, Loss, Poisson, Squared, Tweedie
-from .penalties import L1, L2, NoPenalty, Penalty
+from .penalties import L1, L2, NonNegative, NoPenalty, Penalty
 
 
 @dataclass(frozen=True)
@@ -49,32 +49,30 @@ def check_known(model: Any) -> str:
     )
 
 
-def _refuse_positive(model: Any) -> None:
-    if getattr(model, "positive", False):
-        raise ValueError(f"cannot certify {type(model).__name__} with positive=True yet.")
+def _signed(model: Any, penalty: Penalty) -> Penalty:
+    """The penalty, with w ≥ 0 if the model was asked for positive coefficients."""
+    return penalty + NonNegative() if model.positive else penalty
 
 
 def _linear_regression(model: Any, total: Callable[[], float]) -> Reading:
-    _refuse_positive(model)
-    return Reading(Squared(), NoPenalty(), 0.0, model.fit_intercept)
+    return Reading(Squared(), _signed(model, NoPenalty()), 0.0, model.fit_intercept)
 
 
 def _ridge(model: Any, total: Callable[[], float]) -> Reading:
-    _refuse_positive(model)
     alpha = np.unique(np.asarray(model.alpha, dtype=float))
     if alpha.size != 1:
         raise ValueError("cannot certify Ridge with one alpha per target yet.")
-    return Reading(Squared(), L2(), float(alpha[0]) / total(), model.fit_intercept)
+    factor = float(alpha[0]) / total()
+    return Reading(Squared(), _signed(model, L2()), factor, model.fit_intercept)
 
 
 def _lasso(model: Any, total: Callable[[], float]) -> Reading:
-    _refuse_positive(model)
-    return Reading(Squared(), L1(), float(model.alpha), model.fit_intercept)
+    return Reading(Squared(), _signed(model, L1()), float(model.alpha), model.fit_intercept)
 
 
 def _elastic_net(model: Any, total: Callable[[], float]) -> Reading:
-    _refuse_positive(model)
-    return Reading(Squared(), _mix(model.l1_ratio), float(model.alpha), model.fit_intercept)
+    penalty = _signed(model, _mix(model.l1_ratio))
+    return Reading(Squared(), penalty, float(model.alpha), model.fit_intercept)
 
 
 def _mix(l1_ratio: float) -> Penalty:

@@ -14,6 +14,7 @@ import numpy as np
 from . import _core
 from ._typing import Array, BoolArray, IntArray
 from .design import Covariance, Design, Moments
+from .linear_system import least_pivot
 from .losses import Loss
 from .memory import Memory
 from .penalties import BoundPenalty, Majorised
@@ -98,7 +99,9 @@ class Objective:
             if name in self.__dict__:
                 new.__dict__[name] = self.__dict__[name][chosen]
         new.__dict__["constant_target"] = self.constant_target
-        new.__dict__["null"] = self.null._replace(w=self.null.w[chosen])
+        null = penalty.project(np.zeros(new.n_features))
+        if np.array_equal(null, self.null.w[chosen]):  # constraints may have moved it
+            new.__dict__["null"] = self.null._replace(w=null)
         return new
 
     # Products with the data, counted ---------------------------------------------------------
@@ -206,15 +209,29 @@ class Objective:
         return bool(self.penalty.free.any())
 
     @cached_property
+    def has_rays(self) -> bool:
+        """Whether some column may grow for ever, on one side at least, at no cost."""
+        ones = np.ones(self.n_features)
+        return bool((self.penalty.unscalable(ones) | self.penalty.unscalable(-ones)).any())
+
+    @cached_property
     def free_columns_are_regular(self) -> bool:
         """Whether the unpenalised columns (and the intercept) are far from collinear."""
-        free = np.flatnonzero(self.penalty.free)
-        matrix = self.hessian(self.mass, free).matrix
+        return self.are_regular(np.flatnonzero(self.penalty.free))
+
+    def are_regular(self, columns: IntArray) -> bool:
+        """Whether some columns (and the intercept) are far from collinear."""
+        if not columns.size:
+            return True
+        if columns.size > self.n_samples:
+            return False
+        matrix = self.hessian(self.mass, columns).matrix
         size = np.sqrt(np.diag(matrix))
         # A column that hardly varies about its mean is nearly collinear with the intercept.
-        if not size.all() or (size**2 < 1e-10 * self.spread[free]).any():
+        if not size.all() or (size**2 < 1e-10 * self.spread[columns]).any():
             return False
-        return bool(np.linalg.eigvalsh(matrix / np.outer(size, size))[0] > 1e-10)
+        # The least distance, squared, of a column of length 1 from the span of those before it.
+        return least_pivot(matrix) > 1e-10
 
     @cached_property
     def constant_target(self) -> bool:
@@ -243,8 +260,8 @@ class Objective:
 
     @cached_property
     def null(self) -> Point:
-        """w = 0 with the best intercept."""
-        w = np.zeros(self.n_features)
+        """w = 0, or the feasible point nearest to it, with the best intercept."""
+        w = self.penalty.project(np.zeros(self.n_features))
         z = self.scores(w, 0.0)
         b = best_shift(self, z) if self.intercept else 0.0
         return Point(w, b, z + b)

@@ -95,6 +95,18 @@ class Concave:
         """
         return self._heights(w) + self.convex.by_feature(w, v)
 
+    def unscalable(self, v: Array) -> BoolArray:
+        """Where the convex part alone asks for a slope of zero."""
+        return self.convex.unscalable(v)
+
+    def project(self, w: Array) -> Array:
+        """The nearest point within the bounds of the convex part."""
+        return self.convex.project(w)
+
+    def relaxed(self, w: Array) -> None:
+        """None: the tangents are relaxed instead."""
+        return None
+
     def shrink(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·v| ≤ l1 wherever the convex part has no l2."""
         return _shrink(v, self.convex.l1, (self.convex.l2 == 0) & ~self.free)
@@ -112,6 +124,8 @@ class Concave:
         """
         if len(self.curves) > 1:
             raise NotImplementedError("the prox of a sum of two non-convex penalties is not known")
+        if self.convex.bounds is not None:
+            raise NotImplementedError("the prox of a non-convex penalty within bounds is not known")
         penalty, lam = self.curves[0]
         inner = step / (1.0 + step * self.convex.l2)
         a = np.abs(self.convex.prox(w, step))

@@ -9,6 +9,7 @@ from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
 from .coordinates import Cyclic, Random
+from .multiplier import Multiplier
 from .newton import Newton
 from .proximal import Fista, ProximalGradient
 from .reweighted import Reweighted
@@ -16,7 +17,7 @@ from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Reweighted())
+    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Multiplier(), Reweighted())
 }
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())

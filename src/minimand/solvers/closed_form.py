@@ -35,6 +35,8 @@ class ClosedForm(Solver):
             return Verdict(False, f"{objective.loss!r} is not the squared loss")
         if form is None or form.l1.any():
             return Verdict(False, "only L2 or no penalty has a closed form")
+        if form.bounds is not None:
+            return Verdict(False, "bounds on the coefficients have no closed form")
         n, d = objective.design.shape
         size = min(n, d) if _dual_form(objective, form) else d
         if size > _LARGEST or 3 * 8.0 * size * size > control.memory:

@@ -21,9 +21,11 @@ _SWEEPS = 10
 _SHARE = 0.2  # of the gap that may be left, for errors of the model on its columns
 
 
-def applies(objective: Objective, most: int) -> bool:
+def applies(objective: Objective, form: Separable, most: int) -> bool:
     """Whether there is a Gram to remember, and room for the columns this problem may need."""
     if objective.memory is None or not objective.loss.quadratic or objective.design.sparse:
+        return False
+    if form.bounds is not None:
         return False
     return min(objective.design.shape) <= most
 
@@ -42,7 +44,7 @@ def rounds(
         start = point.w
         judgement = judge(objective, point, known=[judgement.dual])
         yield judgement
-        columns = violating_columns(judgement, form)
+        columns = violating_columns(objective, judgement, form)
 
 
 def _gram_of(objective: Objective) -> RememberedGram:

@@ -15,7 +15,7 @@ from ..objective import Objective, Point, dot
 from ..penalties import Separable
 from . import remembered
 from .base import Control, Solver, Verdict
-from .choice import best_columns, first_columns
+from .choice import best_columns, first_columns, support_size
 from .search import Caution, line_search, recentred
 from .support import polish
 
@@ -49,6 +49,8 @@ class WorkingSet(Solver):
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
         cost = 40.0 * objective.design.nnz
+        if form.bounds is not None:
+            return Verdict(True, "smooth loss and separable penalty with bounds", cost)
         if not form.l1.any():
             words = "separable penalty; without an l1 part Newton is faster"
             return Verdict(True, words, 50 * cost)
@@ -60,7 +62,7 @@ class WorkingSet(Solver):
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
-        if remembered.applies(objective, _REMEMBERED):
+        if remembered.applies(objective, form, _REMEMBERED):
             yield from remembered.rounds(objective, form, judgement, control)
             return
         columns = first_columns(objective, judgement, form)
@@ -68,13 +70,13 @@ class WorkingSet(Solver):
         start = _forecast_point(objective, judgement)
         for _ in range(_ROUNDS):
             restricted = _Restricted.to(objective, form, columns, caution)
-            point, dual = restricted.solve(start, judgement.gap, control)
+            point, dual = restricted.solve(start, judgement.promise, control)
             duals = [] if dual is None else [dual]
             judgement = judge(objective, point, duals, known=[judgement.dual])
             yield judgement
-            early = judgement.gap > _LATE * objective.scale
-            size = (4 if early else 2) * int(np.count_nonzero(point.w))
-            columns, start = best_columns(judgement, form, size), point
+            early = judgement.promise > _LATE * objective.scale
+            size = (4 if early else 2) * support_size(form, point.w)
+            columns, start = best_columns(objective, judgement, form, size), point
 
 
 def _forecast_point(objective: Objective, judgement: Judgement) -> Point:
@@ -82,13 +84,15 @@ def _forecast_point(objective: Objective, judgement: Judgement) -> Point:
     forecast = objective.memory.forecast if objective.memory else None
     if forecast is None:
         return judgement.point
-    ahead = recentred(objective, objective.point(forecast.w, judgement.point.b))
+    ahead = recentred(
+        objective, objective.point(objective.penalty.project(forecast.w), judgement.point.b)
+    )
     return ahead if objective.primal(ahead) < judgement.primal else judgement.point
 
 
 @dataclass(frozen=True, eq=False)
 class _Restricted:
-    """The problem on some columns only, the other coefficients being zero."""
+    """The problem on some columns only, the other coefficients being held: zero, or at a bound."""
 
     objective: Objective
     form: Separable  # of these columns
@@ -159,6 +163,12 @@ class _Restricted:
         if bounded.any():
             room = float(np.min(self.form.l1[bounded] ** 2 / bend[bounded]))
             tol = min(tol, 50.0 * room * (goal / max(self.form.value(w), goal)) ** 2)
+        if self.form.bounds is not None:
+            # A slope that is off costs the whole width of the box.
+            width = self.form.bounds[1] - self.form.bounds[0]
+            boxed = np.isfinite(width) & (self.form.l2 == 0)
+            reach = width[boxed] ** 2 * bend[boxed]
+            tol = min(tol, 50.0 * goal**2 / max(float(reach.max(initial=0.0)), 1e-300))
         return max(tol, 1e-30 * goal)
 
     def _newton(
@@ -180,9 +190,11 @@ class _Restricted:
             t, moved = 1.0, Point(new, point.b + shift, point.z + dz)
         else:
             t, moved = line_search(objective, self.form, here, dw, dz, shift)
+            if not dw.any():
+                t = 0.0  # flat stretches of the loss can hide every slope from the model
             if not self.caution.learn(t):
                 return point, None, np.inf
-        full = np.zeros_like(point.w)
+        full = point.w.copy()
         # The model's own zeros are kept exactly: w + 1·(new − w) need not be new in floating point.
         full[self.columns] = new if t == 1.0 else moved.w
         # The model's dual point; for a quadratic loss it is the gradient at the new scores anyway.
