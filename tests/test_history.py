@@ -28,7 +28,8 @@ def fit(solver="auto", **kwargs):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_leaves_one(solver):
     seen = []
-    model = fit(solver, callbacks=[seen.append])
+    special = {"multiplier": mm.L1Ball(2.0), "reweighted": mm.MCP()}
+    model = fit(solver, callbacks=[seen.append], penalty=special.get(solver, "l2"))
     history = model.history_
     assert history.solver == model.solver_ == solver
     assert history.objective == model.certificate_.objective
@@ -40,7 +41,8 @@ def test_every_solver_leaves_one(solver):
     assert (np.diff(history.passes) >= 0).all()
     assert (np.diff(history.seconds) >= 0).all()
     assert (history.gap >= 0).all()
-    assert (history.dual <= model.certificate_.primal + 1e-12).all()  # bounds, every one
+    if solver != "reweighted":  # bounds, every one; those of tangents are of their own problems
+        assert (history.dual <= model.certificate_.primal + 1e-12).all()
     assert history.passes[-1] <= model.certificate_.passes
     for i in (0, -1):
         assert history[i].gap == seen[i].gap

@@ -64,7 +64,8 @@ def objective(n=30, d=6, penalty=None, loss=None, seed=0, alpha=0.1, **kwargs):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_the_referee_recomputes(name):
     """A solver's own claims play no part: the certificate is that of (w, b) alone."""
-    penalty = {"working_set": mm.L1(), "reweighted": mm.MCP()}.get(name, mm.L2())
+    special = {"working_set": mm.L1(), "multiplier": mm.L1Ball(0.5), "reweighted": mm.MCP()}
+    penalty = special.get(name, mm.L2())
     problem = objective(penalty=penalty)
     solution = solve(problem, name, Control(tol=1e-8, max_iter=200))
     again = problem.primal(problem.point(solution.w, solution.b))

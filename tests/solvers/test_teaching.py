@@ -137,6 +137,15 @@ class Euclidean:
         size = float(np.linalg.norm(v))
         return 1.0 if size <= self.c else self.c / size
 
+    def unscalable(self, v):
+        return np.zeros(v.shape, dtype=bool)
+
+    def project(self, w):
+        return w
+
+    def relaxed(self, w):
+        return None
+
     def prox(self, w, step):
         size = float(np.linalg.norm(w))
         return w * max(1.0 - step * self.c / size, 0.0) if size else w
