@@ -32,7 +32,7 @@ _NAMES = {
         "Squared",
         "SquaredHinge",
     ),
-    "selection": ("Path", "alpha_max", "path"),
+    "selection": ("Path", "Tuned", "alpha_max", "path"),
     "penalties": ("L1", "L2", "NoPenalty", "Penalty"),
     "solvers": ("STOP",),
 }

@@ -1,0 +1,3 @@
+"""Figures of what was fitted; matplotlib is the extra ``[plot]``."""
+
+from __future__ import annotations
