@@ -100,4 +100,4 @@ def _places(samples: Samples, rows: IntArray) -> IntArray:
     if samples.weight is None:
         return np.sort(rows)
     place = np.cumsum(samples.weight > 0) - 1
-    return np.sort(place[rows[samples.weight[rows] > 0]])
+    return np.sort(place[samples.weighted(rows)])

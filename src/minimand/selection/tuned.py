@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import AnyArray, Array, ArrayLike
 from ..certificate import Certificate
 from ..estimators import data
+from ..estimators.class_weights import weighted_by_class
 from ..estimators.prepare import copy_of, prepare
 from ..estimators.settings import Settings
 from ..objective import Objective
@@ -206,6 +207,11 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
     def _samples(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Samples:
         X, y = data.check_xy(self, X, y)
         weight = data.check_weights(sample_weight, len(y))
+        if is_classifier(self.estimator):
+            data.check_labels(y)
+            by_class = weighted_by_class(self.estimator.class_weight, y, weight)
+            if by_class is not None and not by_class.all():  # a class of weight 0 is absent
+                weight = np.where(by_class > 0, 1.0 if weight is None else weight, 0.0)
         return Samples(X, y, weight, data.check_offset(offset, len(y)))
 
     def _fit_path(
