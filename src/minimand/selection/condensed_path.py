@@ -29,7 +29,6 @@ def condensed_path(
     ``solved`` gives the solutions of the twin. Every solution is judged on the data themselves;
     one that misses the tolerance there is solved there.
     """
-    _ = objective.root_spread, objective.null  # computed once: problems under other penalties share
     small = condense(objective, sums(objective))
     solutions, places = solved(small.objective), iter(alphas)
     size = max(1, _BATCH // max(objective.n_samples, 1))
