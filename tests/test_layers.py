@@ -15,7 +15,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"outputs", "remembered_gram"},
     {"memory"},
     {"objective"},
-    {"canonical", "repair", "tangent", "history"},
+    {"canonical", "repair", "condensed", "tangent", "history"},
     {"certificate"},
     {"solvers"},
     {"progress", "adapters", "report"},

@@ -49,7 +49,7 @@ _NAMES = {
         "Penalty",
     ),
     "report": ("plot_history",),
-    "selection": ("Path", "alpha_max", "path"),
+    "selection": ("Path", "Tuned", "alpha_max", "path"),
     "solvers": ("STOP",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

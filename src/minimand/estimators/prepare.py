@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._typing import ArrayLike
+from .._typing import AnyArray, Array, ArrayLike
 from ..objective import Objective
+from ..outputs import ClassOutput, ScalarOutput
 from . import data
 from .classifier import Classifier
 from .regressor import Regressor
@@ -40,6 +41,7 @@ def prepare(
     mapped = estimator._map_features(X) if fitted else estimator._fit_features(X, y)
     if isinstance(estimator, Regressor):
         return [estimator._objective(settings, mapped, y, sample_weight, offset)]
+    data.check_labels(y)
     output, objectives = estimator._objectives(settings, mapped, y, sample_weight, offset)
     if not fitted:
         estimator.classes_ = output.classes
@@ -49,3 +51,13 @@ def prepare(
             f"{estimator.classes_.tolist()}: pass the data it was fitted on."
         )
     return objectives
+
+
+def targets_of(estimator: Any, y: AnyArray) -> list[Array]:
+    """Y as the losses of a prepared estimator see it, one target per score."""
+    loss = estimator._checked_settings().loss
+    if isinstance(estimator, Regressor):
+        return [ScalarOutput(loss).encode(data.check_numbers(y))]
+    output = ClassOutput(estimator.classes_, loss)
+    index = np.searchsorted(output.classes, y)
+    return [output.encode(index, score) for score in range(output.n_scores)]

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .grid import alpha_max
 from .path import Path, path
+from .tuned import Tuned
 
-__all__ = ["Path", "alpha_max", "path"]
+__all__ = ["Path", "Tuned", "alpha_max", "path"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -14,13 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import Array, ArrayLike
 from ..certificate import Certificate
+from ..condensed import is_worthwhile
 from ..estimators import Classifier
 from ..estimators.base import combined
 from ..estimators.prepare import copy_of, prepare
 from ..estimators.settings import Settings, check_settings
 from ..objective import Meter, Objective
 from ..solvers import Control, Solution
+from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.path import solve_path
+from .condensed_path import At, condensed_path
 from .grid import grid_of
 
 
@@ -86,6 +88,49 @@ class Path:
         model.n_iter_ = max(self.certificates[index].iterations, 1)
         return model
 
+    def plot(self, x: str = "alpha", ax: Any = None, chosen: Any = None) -> Any:
+        """Draw every coefficient along the path, the largest with their names.
+
+        Parameters
+        ----------
+        x : {"alpha", "shrinkage"}, default="alpha"
+            Against log alpha, or against the shrinkage factor ‖w(alpha)‖₁ / largest.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        chosen : float, sequence or dict, optional
+            Alphas to mark, by name in a dict: ``{"best": tuned.alpha_}``.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> import minimand as mm
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> ax = mm.path(mm.Regressor("squared", "l1"), X, y).plot(chosen={"mine": 0.5})
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('alpha', 'coefficient')
+        """
+        from ..report.path import plot_path
+
+        coefs = self.coefs.reshape(len(self), -1)
+        names = self._names()
+        return plot_path(
+            self.alphas, coefs, self.shrinkage, self.n_nonzero, names, x=x, ax=ax, chosen=chosen
+        )
+
+    def _names(self) -> list[str]:
+        """Names of the coefficients: of the features, and of the class where there are several."""
+        count = self.coefs.shape[-1]
+        features = self.attributes.get("feature_names_in_")
+        if "features_" in self.attributes or features is None or len(features) != count:
+            features = [f"w{j}" for j in range(count)]
+        if self.coefs.ndim == 2 or self.coefs.shape[1] == 1:
+            return [str(name) for name in features]
+        return [f"{c}: {name}" for c in self.attributes["classes_"] for name in features]
+
 
 def path(
     estimator: Any,
@@ -136,12 +181,8 @@ def path(
     objectives = prepare(probe, X, y, sample_weight, offset)
     grid = grid_of(settings, objectives, alphas, eps, float(estimator.tol))
     control = probe._control([])
-    control.started = time.perf_counter()
-    columns = [
-        list(along(settings, objective, grid, control, estimator.solver))
-        for objective in objectives
-    ]
-    found = _gathered(probe, settings, objectives, grid, columns)
+    columns = [list(along(settings, o, grid, control, estimator.solver)) for o in objectives]
+    found = gathered(probe, objectives, grid, columns)
     _warn_if_short(estimator, columns)
     return found
 
@@ -149,22 +190,41 @@ def path(
 def along(
     settings: Settings, objective: Objective, alphas: Array, control: Control, solver: Any = "auto"
 ) -> Iterator[Solution]:
-    """Solutions of one objective at these alphas."""
+    """Solutions of one objective at these alphas.
+
+    Once somebody has said stop, the alphas that are left are only judged where they start.
+    """
+    at, values = penalties_of(settings, objective), [float(a) for a in alphas]
+
+    def solved(problem: Objective) -> Iterator[Solution]:
+        for solution in solve_path(problem, at, values, control, solver):
+            if solution.stopped_by in (CALLBACK, INTERRUPT):
+                control.callbacks, control.max_iter = (), 1
+            yield solution
+
+    _ = objective.root_spread, objective.null  # now, so that the problems of all alphas share them
+    # Without kinks all solutions come from one set of eigenvalues anyway.
+    form = settings.penalty.bind(objective.n_features, 1.0).separable
+    kinked = form is not None and bool(form.l1.any())
+    if solver == "auto" and kinked and len(values) > 1 and is_worthwhile(objective):
+        return condensed_path(objective, at, values, control, solved)
+    return solved(objective)
+
+
+def penalties_of(settings: Settings, objective: Objective) -> At:
+    """A function that puts a problem under the penalty of an alpha."""
     d = objective.n_features
+    rest = objective.words.removeprefix(settings.words)
 
     def at(base: Objective, alpha: float) -> Objective:
-        words = replace(settings, alpha=alpha).words + objective.words.removeprefix(settings.words)
+        words = replace(settings, alpha=alpha).words + rest
         return base.with_penalty(settings.penalty.bind(d, alpha), words=words, meter=Meter())
 
-    return solve_path(objective, at, [float(a) for a in alphas], control, solver)
+    return at
 
 
-def _gathered(
-    probe: Any,
-    settings: Settings,
-    objectives: list[Objective],
-    alphas: Array,
-    columns: list[list[Solution]],
+def gathered(
+    probe: Any, objectives: list[Objective], alphas: Array, columns: list[list[Solution]]
 ) -> Path:
     """One Path of the solutions of every score."""
     scales = [objective.scale for objective in objectives]
