@@ -120,7 +120,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return z[:, 0] if z.shape[1] == 1 else z
 
 
-def combined(certificates: list[Certificate], scales: list[float]) -> Certificate:
+def combined(
+    certificates: list[Certificate], scales: list[float], parts: str = "classes"
+) -> Certificate:
     """One certificate for several problems solved side by side: everything adds up."""
     if len(certificates) == 1:
         return certificates[0]
@@ -133,7 +135,7 @@ def combined(certificates: list[Certificate], scales: list[float]) -> Certificat
         dual=sum(c.dual for c in certificates),
         gap=gap,
         relative=0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf),
-        objective=f"Σ over {len(certificates)} classes of {certificates[0].objective}",
+        objective=f"Σ over {len(certificates)} {parts} of {certificates[0].objective}",
         rounding=sum(c.rounding for c in certificates),
         iterations=max(c.iterations for c in certificates),
         passes=sum(c.passes for c in certificates),

@@ -160,7 +160,8 @@ def _dual_step(objective: Objective, form: Separable) -> Callable[[Judgement], A
 
     Eliminating the step D from Newton's equations gives D = −L⁻¹(g + Xᵀv) with
     (K + M⁻¹)v = −X L⁻¹g, X centred by the masses when there is an intercept. Scaled by √M from
-    both sides the matrix is a kernel plus the identity.
+    both sides the matrix is a kernel plus the identity. From w = 0, where g = XᵀMθ, the sum
+    t = Mθ + v is had at once, (K + M⁻¹)t = θ: with a tiny L the terms of g + Xᵀv nearly cancel.
     """
     inverse, root = 1.0 / form.l2, np.sqrt(objective.mass)
     kernel = _centred_kernel(objective, inverse) * np.outer(root, root)
@@ -170,15 +171,18 @@ def _dual_step(objective: Objective, form: Separable) -> Callable[[Judgement], A
         return _singular_value_step(objective, form)
     solve = solve or pseudo_inverse(kernel)
 
+    def solve_rows(right: Array) -> Array:
+        v = root * solve(root * right)
+        return v - objective.mass * v.sum() if objective.intercept else v
+
     def step(judgement: Judgement) -> Array:
+        if not judgement.point.w.any():
+            return -inverse * objective.backward(solve_rows(judgement.terms.gradient))
         gradient = judgement.slope + form.l2 * judgement.point.w
         image = objective.forward(inverse * gradient)
         if objective.intercept:
             image = image - objective.mean(image)
-        v = root * solve(-root * image)
-        if objective.intercept:
-            v = v - objective.mass * v.sum()
-        return -inverse * (gradient + objective.backward(v))
+        return -inverse * (gradient + objective.backward(solve_rows(-image)))
 
     return step
 

@@ -1,0 +1,23 @@
+"""Drop-ins for scikit-learn: change the import, keep the code, get a certificate.
+
+The classes have scikit-learn's names, parameters, scales, fitted attributes and shapes, and are
+subclasses of scikit-learn's own, so that code which asks ``isinstance`` keeps working. What is
+new is ``certificate_`` and the meaning of ``tol``: the certified relative gap, by default 1e-6.
+"""
+
+from __future__ import annotations
+
+from .elastic_net import ElasticNet, Lasso
+from .glm import PoissonRegressor
+from .least_squares import LinearRegression, Ridge, RidgeClassifier
+from .logistic import LogisticRegression
+
+__all__ = [
+    "ElasticNet",
+    "Lasso",
+    "LinearRegression",
+    "LogisticRegression",
+    "PoissonRegressor",
+    "Ridge",
+    "RidgeClassifier",
+]
