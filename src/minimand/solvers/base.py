@@ -80,6 +80,9 @@ class Solver:
     """An algorithm: says which problems it accepts, and improves a point step by step."""
 
     name: ClassVar[str] = ""
+    null_may_do: ClassVar[bool] = True
+    """Whether a null model within the tolerance is a solution. Where no l1 term makes exact zeros,
+    it is never the optimum itself: strong penalties make coefficients small, not zero."""
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """A verdict with a reason in words."""
@@ -117,7 +120,9 @@ def run(
             if best is None or (judgement.gap, judgement.primal) <= (best.gap, best.primal):
                 best = judgement
             asked = _observe(control, objective, judgement, iteration, history)
-            if judgement.reaches(objective, control.target):
+            unmoved = judgement.point is objective.null and not solver.null_may_do
+            exact = judgement.gap <= judgement.rounding(objective)
+            if judgement.reaches(objective, control.target) and (exact or not unmoved):
                 break
             stopped_by = asked or _limit(control, judgement, iteration, history)
             if stopped_by:

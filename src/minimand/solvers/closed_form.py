@@ -27,6 +27,7 @@ class ClosedForm(Solver):
     """
 
     name = "closed_form"
+    null_may_do = False
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """The squared loss with a quadratic penalty or none, of moderate size."""
