@@ -67,6 +67,10 @@ def _same_problems():
     yield theirs, mm.Regressor("squared", mix, alpha=a), X, y
     theirs = linear_model.PoissonRegressor(alpha=a, tol=1e-7, max_iter=1000)
     yield theirs, mm.Regressor("poisson", "l2", alpha=a), X, y
+    theirs = linear_model.GammaRegressor(alpha=a, tol=1e-7, max_iter=1000)
+    yield theirs, mm.Regressor("gamma", "l2", alpha=a), X, y
+    theirs = linear_model.TweedieRegressor(power=1.5, alpha=a, tol=1e-7, max_iter=1000)
+    yield theirs, mm.Regressor("tweedie", "l2", alpha=a), X, y
     X, y = load_breast_cancer(return_X_y=True)
     theirs = linear_model.LogisticRegression(C=c, tol=1e-9, max_iter=5000)
     yield theirs, mm.Classifier("logistic", "l2", alpha=1 / (c * len(y))), scale(X), y

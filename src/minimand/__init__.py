@@ -24,6 +24,7 @@ _NAMES = {
     "losses": (
         "CrossEntropy",
         "Distance",
+        "Gamma",
         "Huber",
         "Logistic",
         "Loss",
@@ -31,6 +32,7 @@ _NAMES = {
         "Poisson",
         "Squared",
         "SquaredHinge",
+        "Tweedie",
     ),
     "penalties": ("L1", "L2", "NoPenalty", "Penalty"),
     "solvers": ("STOP",),

@@ -11,6 +11,7 @@ from .estimators import Regressor as Regressor
 from .explanation import explain as explain
 from .losses import CrossEntropy as CrossEntropy
 from .losses import Distance as Distance
+from .losses import Gamma as Gamma
 from .losses import Huber as Huber
 from .losses import Logistic as Logistic
 from .losses import Loss as Loss
@@ -18,6 +19,7 @@ from .losses import Margin as Margin
 from .losses import Poisson as Poisson
 from .losses import Squared as Squared
 from .losses import SquaredHinge as SquaredHinge
+from .losses import Tweedie as Tweedie
 from .penalties import L1 as L1
 from .penalties import L2 as L2
 from .penalties import NoPenalty as NoPenalty

@@ -20,7 +20,7 @@ from .estimators.class_weights import weighted_by_class
 from .estimators.data import check_numbers
 from .estimators.problem import build
 from .estimators.settings import Settings
-from .losses import Logistic, Loss, Poisson, Squared
+from .losses import Gamma, Logistic, Loss, Poisson, Squared, Tweedie
 from .objective import Objective
 from .penalties import L1, L2, NoPenalty, Penalty
 
@@ -100,8 +100,8 @@ def _per_output(alpha: Any, n_outputs: int) -> list[float]:
     alphas = np.ravel(np.asarray(alpha, dtype=float))
     if alphas.size not in (1, n_outputs):
         raise ValueError(
-            f"Number of targets and number of penalties do not correspond: alpha has {alphas.size} "
-            f"entries, but y has {n_outputs} columns; pass one number, or one per column."
+            f"Number of targets and number of penalties do not correspond: {alphas.size} != "
+            f"{n_outputs}; pass one alpha, or one per column of y."
         )
     return [float(a) for a in np.broadcast_to(alphas, n_outputs)]
 
@@ -205,6 +205,27 @@ def _poisson(model: Any, total: Total) -> Reading:
     return Reading(Poisson(), L2(), float(model.alpha), model.fit_intercept)
 
 
+def _gamma(model: Any, total: Total) -> Reading:
+    return Reading(Gamma(), L2(), float(model.alpha), model.fit_intercept)
+
+
+def _tweedie(model: Any, total: Total) -> Reading:
+    """The log link for powers from 1 to 2, the identity link for the normal law of power 0."""
+    link = model.link if model.link != "auto" else "identity" if model.power <= 0 else "log"
+    loss: Loss
+    if link == "log" and 1 <= model.power <= 2:
+        loss = Tweedie(float(model.power))
+    elif link == "identity" and model.power == 0:
+        loss = Squared()
+    else:
+        raise ValueError(
+            f"cannot certify TweedieRegressor with power={model.power!r} and link={link!r}: its "
+            "deviance is convex for powers from 1 to 2 with the log link, and for power 0 with "
+            "the identity."
+        )
+    return Reading(loss, L2(), float(model.alpha), model.fit_intercept)
+
+
 _ADAPTERS: dict[str, Callable[[Any, Total], Reading]] = {
     "LinearRegression": _linear_regression,
     "Ridge": _ridge,
@@ -213,6 +234,8 @@ _ADAPTERS: dict[str, Callable[[Any, Total], Reading]] = {
     "ElasticNet": _elastic_net,
     "LogisticRegression": _logistic_regression,
     "PoissonRegressor": _poisson,
+    "GammaRegressor": _gamma,
+    "TweedieRegressor": _tweedie,
 }
 
 

@@ -22,12 +22,14 @@ from ._typing import Array, ArrayLike, BoolArray
 from .design import Design, as_design
 from .losses import (
     CrossEntropy,
+    Gamma,
     Huber,
     Logistic,
     Loss,
     Poisson,
     Squared,
     SquaredHinge,
+    Tweedie,
 )
 from .objective import EPS, Objective
 from .penalties import L1, L2, NoPenalty, Penalty
@@ -41,6 +43,7 @@ _TARGETS: dict[str, list[float]] = {
     "sign": [-1.0, 1.0],
     "unit": [0.0, 0.2, 0.5, 1.0],
     "count": [0.0, 0.3, 1.0, 7.0, 200.0],
+    "positive": [1e-3, 0.3, 1.0, 7.0, 200.0],
 }
 
 
@@ -654,7 +657,8 @@ def _battery() -> Iterator[Objective]:
     from scipy import sparse
 
     losses: list[Loss] = [
-        Squared(), Huber(0.5), Poisson(), CrossEntropy(), Logistic(), SquaredHinge()
+        Squared(), Huber(0.5), Poisson(), CrossEntropy(), Logistic(), SquaredHinge(), Gamma(),
+        Tweedie(),
     ]  # fmt: skip
     penalties: list[tuple[Penalty, float]] = [
         (L2(), 0.1), (L1(), 0.05), (L1() + 0.5 * L2(), 0.05), (NoPenalty(), 0.0)
@@ -690,6 +694,7 @@ def _target(loss: Loss, z: Array, rng: np.random.Generator) -> Array:
         "sign": lambda: np.where(noisy > 0, 1.0, -1.0),
         "unit": lambda: 1.0 / (1.0 + np.exp(-noisy)),
         "count": lambda: rng.poisson(np.exp(np.clip(z, -3, 3))).astype(float),
+        "positive": lambda: np.exp(np.clip(noisy, -3, 3)),
     }[loss.target]()
 
 

@@ -150,7 +150,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     def _checked_settings(self) -> Settings:
         settings = check_settings(self)
-        if settings.loss.target == "count":
+        if settings.loss.target in ("count", "positive"):
             raise ValueError(
                 f"loss={settings.loss!r} takes counts, not classes: use minimand.Regressor, "
                 "or the loss Logistic()."

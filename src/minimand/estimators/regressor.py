@@ -25,8 +25,8 @@ class Regressor(RegressorMixin, Estimator):
     Parameters
     ----------
     loss : str or Loss, default="squared"
-        What a score costs: ``"squared"``, ``"huber"``, ``"poisson"``, ``"cross_entropy"``, an
-        object, or your own subclass of `minimand.Distance`.
+        What a score costs: ``"squared"``, ``"huber"``, ``"poisson"``, ``"gamma"``, ``"tweedie"``,
+        ``"cross_entropy"``, an object, or your own subclass of `minimand.Distance`.
     penalty : str or Penalty, default="l2"
         ``"l1"``, ``"l2"``, ``"no_penalty"`` or an expression such as ``L1() + 0.5 * L2()``.
     alpha : float, default=1.0
@@ -173,7 +173,7 @@ class Regressor(RegressorMixin, Estimator):
         return self._scores(X, offset)
 
     def predict(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
-        """The score on the scale of y: e^z for Poisson, σ(z) for cross entropy."""
+        """The score on the scale of y: e^z for counts and deviances, σ(z) for cross entropy."""
         z = self._scores(X, offset)
         return ScalarOutput(check_settings(self).loss).decode(z)
 
@@ -189,7 +189,7 @@ class Regressor(RegressorMixin, Estimator):
         """Which targets the loss takes."""
         tags = super().__sklearn_tags__()
         target = getattr(_loss_of(self), "target", "real")
-        tags.target_tags.positive_only = target in ("count", "unit")
+        tags.target_tags.positive_only = target in ("count", "positive", "unit")
         return tags
 
 

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
+from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
 from .matching import CrossEntropy, Poisson
 
 REGISTRY: Registry[Loss] = Registry(
-    "loss", Loss, [Squared, Huber, Logistic, SquaredHinge, Poisson, CrossEntropy]
+    "loss", Loss, [Squared, Huber, Logistic, SquaredHinge, Poisson, CrossEntropy, Gamma, Tweedie]
 )
 
 __all__ = [
     "REGISTRY",
     "CrossEntropy",
     "Distance",
+    "Gamma",
     "Huber",
     "Logistic",
     "Loss",
@@ -27,5 +29,6 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "Terms",
+    "Tweedie",
     "Unary",
 ]

@@ -13,13 +13,14 @@ from ..registry import snake_case
 from . import probe
 from .bracket import young_gap
 
-Target = Literal["real", "sign", "unit", "count"]
+Target = Literal["real", "sign", "unit", "count", "positive"]
 
 _DOMAINS: dict[str, str] = {
     "real": "finite numbers",
     "sign": "the two labels −1 and +1",
     "unit": "numbers in [0, 1]",
     "count": "numbers that are not negative",
+    "positive": "positive numbers",
 }
 
 
@@ -128,6 +129,7 @@ class Loss(Parameterized):
             "sign": lambda: np.isin(y, (-1.0, 1.0)).all(),
             "unit": lambda: ((y >= 0) & (y <= 1)).all(),
             "count": lambda: ((y >= 0) & np.isfinite(y)).all(),
+            "positive": lambda: ((y > 0) & np.isfinite(y)).all(),
         }[self.target]()
         if not legal:
             raise ValueError(

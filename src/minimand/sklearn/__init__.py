@@ -8,16 +8,18 @@ new is ``certificate_`` and the meaning of ``tol``: the certified relative gap, 
 from __future__ import annotations
 
 from .elastic_net import ElasticNet, Lasso
-from .glm import PoissonRegressor
+from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .logistic import LogisticRegression
 
 __all__ = [
     "ElasticNet",
+    "GammaRegressor",
     "Lasso",
     "LinearRegression",
     "LogisticRegression",
     "PoissonRegressor",
     "Ridge",
     "RidgeClassifier",
+    "TweedieRegressor",
 ]

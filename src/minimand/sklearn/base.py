@@ -79,8 +79,11 @@ class Fit:
 
     @property
     def iterations(self) -> list[int]:
-        """Of every output, at least one."""
-        return [max(s.certificate.iterations, 1) for s in self.solutions]
+        """Of every output; at least one, unless none was allowed."""
+        return [
+            max(s.certificate.iterations, 0 if s.stopped_by == "max_iter=0" else 1)
+            for s in self.solutions
+        ]
 
 
 class DropIn(CallbackSupportMixin):
@@ -128,9 +131,14 @@ class DropIn(CallbackSupportMixin):
                 attributes = partial(self._attributes_at, problem, list(solutions))
                 control = self._control(relay.to(attributes))
                 solutions.append(self._solve(objective, control, start))
-        if X.dtype == np.float32:
+        dtype = self._precision(X)
+        if dtype == np.float32:
             solutions = [_in_single(o, s) for o, s in zip(objectives, solutions)]
-        return Fit(problem, solutions, X.dtype)
+        return Fit(problem, solutions, dtype)
+
+    def _precision(self, X: Any) -> Any:
+        """The type of the attributes: that of X."""
+        return X.dtype
 
     def _solve(self, objective: Objective, control: Control, start: Point | None) -> Solution:
         """Solve one output, with a bar if ``verbose``."""

@@ -1,4 +1,4 @@
-"""Generalised linear models: PoissonRegressor."""
+"""Generalised linear models: PoissonRegressor, GammaRegressor, TweedieRegressor."""
 
 from __future__ import annotations
 
@@ -73,3 +73,47 @@ class PoissonRegressor(_Glm, linear_model.PoissonRegressor):
     """
 
     __init__ = own_tolerance(linear_model.PoissonRegressor)
+
+
+class GammaRegressor(_Glm, linear_model.GammaRegressor):
+    r"""Gamma regression, as `sklearn.linear_model.GammaRegressor`, with a certificate.
+
+    .. math:: \min_{w,b} \frac{\sum_i s_i (y_i e^{-z_i} + z_i)}{\sum_i s_i}
+        + \tfrac{1}{2}\alpha \|w\|_2^2, \quad z_i = x_i^T w + b
+
+    Parameters and attributes are those of `PoissonRegressor`.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import GammaRegressor
+    >>> X, y = [[1, 2], [2, 3], [3, 4], [4, 3]], [19, 26, 33, 30]
+    >>> round(GammaRegressor().fit(X, y).score(X, y), 2)
+    0.77
+    """
+
+    __init__ = own_tolerance(linear_model.GammaRegressor)
+
+
+class TweedieRegressor(_Glm, linear_model.TweedieRegressor):
+    r"""Tweedie regression, as `sklearn.linear_model.TweedieRegressor`, with a certificate.
+
+    The half deviance of ``power`` takes the place of the Poisson one. It is convex, so that there
+    is something to certify, for powers from 1 to 2 with the log link and for power 0 with the
+    identity link; others are refused.
+
+    Parameters
+    ----------
+    power : float, default=0.0
+    link : {"auto", "identity", "log"}, default="auto"
+    alpha, fit_intercept, solver, max_iter, tol, warm_start, verbose
+        As in `PoissonRegressor`.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import TweedieRegressor
+    >>> X, y = [[1, 2], [2, 3], [3, 4], [4, 3]], [2, 3.5, 5, 5.5]
+    >>> TweedieRegressor(power=1.5).fit(X, y).certificate_.relative < 1e-6
+    True
+    """
+
+    __init__ = own_tolerance(linear_model.TweedieRegressor)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy import linalg, sparse
 from sklearn import linear_model
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.validation import column_or_1d
 
-from .._typing import AnyArray, Array, ArrayLike
+from .._typing import AnyArray, ArrayLike
 from ..estimators.callbacks import with_callbacks
-from ..objective import EPS, Objective
-from ..solvers import Solution
-from .base import DropIn, Fit, moved, own_tolerance
+from .base import DropIn, Fit, own_tolerance
+from .least_norm import of_least_norm, spectrum_of
 
 
 class LinearRegression(DropIn, linear_model.LinearRegression):
@@ -69,57 +67,17 @@ class LinearRegression(DropIn, linear_model.LinearRegression):
         self._check_parameters()
         X, y, weights = self._check_data(X, y, sample_weight)
         fit = self._fit_problem(X, y, weights)
-        if not sparse.issparse(X):
-            fit = self._least_norm(fit)
+        spectrum = spectrum_of(fit)
+        if not self.positive:
+            fit = of_least_norm(fit, spectrum)
+        if spectrum is not None:
+            self.rank_ = spectrum.rank
+            self.singular_ = spectrum.values.astype(fit.dtype, copy=False)
         self.coef_ = fit.coef if y.ndim == 2 else fit.coef[0]
         self.intercept_ = self._intercept(fit, y)
         self.certificate_ = fit.certificate
         self._warn_if_short(fit)
         return self
-
-    def _least_norm(self, fit: Fit) -> Fit:
-        """Set rank_ and singular_; without full rank, take the part of w that X can see."""
-        objectives = fit.problem.objectives
-        self.singular_, rows = _spectrum(objectives[0])
-        size = max(objectives[0].design.shape)
-        large = self.singular_ > self.singular_.max(initial=0.0) * size * EPS
-        self.rank_ = int(large.sum())
-        self.singular_ = self.singular_.astype(fit.dtype, copy=False)
-        if rows is None or self.positive:
-            return fit
-        seen = rows[large]
-        solutions = [_projected(o, s, seen) for o, s in zip(objectives, fit.solutions)]
-        return Fit(fit.problem, solutions, fit.dtype)
-
-
-def _spectrum(objective: Objective) -> tuple[Array, Array | None]:
-    """The singular values of the centred √(n·mass)·X, and its right vectors if some may vanish.
-
-    The eigenvalues of the Gram are quick and, for a well-conditioned X, as good.
-    """
-    n, d = objective.design.shape
-    mass = objective.mass * n
-    if n >= d:
-        values = linalg.eigvalsh(objective.hessian(mass).matrix, check_finite=False)[::-1]
-        if values[-1] > 1e-6 * values[0]:
-            return np.sqrt(values), None
-    x = np.concatenate([np.asarray(block.matrix, float) for block in objective.design.blocks()])
-    if objective.intercept:
-        x -= objective.mass @ x
-    x *= np.sqrt(mass)[:, None]
-    _, values, rows = linalg.svd(x, full_matrices=False, check_finite=False)
-    return values, rows
-
-
-def _projected(objective: Objective, solution: Solution, rows: Array) -> Solution:
-    """The same predictions with the least ‖w‖, unless rounding would spoil them."""
-    w = rows.T @ (rows @ solution.w)
-    b = solution.b
-    if objective.intercept:
-        b += objective.mean(objective.forward(solution.w - w))
-    least = moved(objective, solution, w, b)
-    spoilt = least.certificate.gap > max(solution.certificate.gap, least.certificate.rounding)
-    return solution if spoilt and not least.certificate.relative <= 1e-9 else least
 
 
 class Ridge(DropIn, linear_model.Ridge):
@@ -175,6 +133,8 @@ class Ridge(DropIn, linear_model.Ridge):
         self._check_parameters()
         X, y, weights = self._check_data(X, y, sample_weight)
         fit = self._fit_problem(X, y, weights)
+        if not np.all(self.alpha) and not self.positive:
+            fit = of_least_norm(fit, spectrum_of(fit))
         _store_ridge(self, fit, y)
         self._warn_if_short(fit)
         return self
@@ -249,4 +209,3 @@ def _store_ridge(model: Any, fit: Fit, y: AnyArray) -> None:
     model.certificate_ = fit.certificate
     model.n_iter_ = np.array(fit.iterations, dtype=np.int32)
     model.solver_ = fit.solutions[0].solver
-

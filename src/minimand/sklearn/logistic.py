@@ -97,6 +97,10 @@ class LogisticRegression(DropIn, linear_model.LogisticRegression):
         self._warn_if_short(fit)
         return self
 
+    def _precision(self, X: Any) -> Any:
+        """Liblinear knows float64 only, and so do its users."""
+        return np.dtype(np.float64) if self.solver == "liblinear" else X.dtype
+
     def set_callbacks(self, *callbacks: Any) -> Self:
         """Set scikit-learn callbacks; they work whatever ``solver`` says."""
         return super(linear_model.LogisticRegression, self).set_callbacks(*callbacks)
