@@ -184,6 +184,7 @@ def _mix(l1_ratio: float) -> Penalty:
 def _logistic_regression(model: Any, total: Total) -> Reading:
     if len(model.classes_) > 2:
         raise ValueError(
+            "Only binary classification is supported. "
             f"{type(model).__name__} with {len(model.classes_)} classes is a multinomial model, "
             "which minimand cannot fit or certify yet: take two classes at a time, or "
             "minimand.Classifier for one versus rest."
@@ -260,5 +261,7 @@ def _targets(model: Any, y: AnyArray, reading: Reading) -> list[Array]:
         raise ValueError(
             f"y holds labels that the model has never seen: {np.unique(y[unknown])!r}."
         )
+    if len(model.classes_) == 1:
+        return [np.full(y.shape[0], -1.0)]
     classes = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
     return [np.where(y == label, 1.0, -1.0) for label in classes]

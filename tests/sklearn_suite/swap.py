@@ -66,3 +66,20 @@ def _reaches(name, uses):
             seen.add(current)
             todo += uses.get(current, ())
     return False
+
+
+def is_ours(value):
+    """Whether a parameter of a test is, or holds, a drop-in."""
+    return _is_estimator_of(value, drop_ins.__name__)
+
+
+def is_theirs(value):
+    """Whether a parameter of a test is a linear model of scikit-learn's own."""
+    return _is_estimator_of(value, "sklearn.linear_model", "sklearn.svm")
+
+
+def _is_estimator_of(value, *packages):
+    if hasattr(value, "steps"):
+        return any(_is_estimator_of(step, *packages) for _, step in value.steps)
+    cls = value if isinstance(value, type) else type(value)
+    return cls.__module__.startswith(packages)

@@ -168,7 +168,7 @@ def _refuse_complex(x: Any, name: str) -> None:
 
 
 def _target(estimator: Any, y: Any, many: bool) -> AnyArray:
-    """Y as a vector, or ``many`` as columns, of whatever type it has, finite if it holds floating-point numbers."""
+    """Y as a vector, or ``many`` columns, of whatever type it has; finite if that is floating."""
     if sparse.issparse(y):
         raise ValueError("y is sparse, but must be a dense vector: pass y.toarray().ravel().")
     y = y if hasattr(y, "shape") else np.asarray(y)

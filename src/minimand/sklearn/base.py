@@ -97,6 +97,13 @@ class DropIn(CallbackSupportMixin):
     _NUMERIC: ClassVar[bool] = True  # whether y holds numbers
     _MANY: ClassVar[bool] = False  # whether y may have several columns
 
+    def __sklearn_tags__(self) -> Any:
+        """Sparse X is welcome whatever ``solver`` says; arrays are NumPy's."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        tags.array_api_support = False
+        return tags
+
     # Checks ----------------------------------------------------------------------------------
 
     def _check_parameters(self: Any) -> None:

@@ -26,7 +26,7 @@ class _Glm(DropIn):
         """
         self._check_parameters()
         X, y, weights = self._check_data(X, y, sample_weight)
-        self._base_loss = self._get_loss()  # type: ignore[attr-defined]  # predict, score need it
+        self._base_loss = self._get_loss()  # predict and score need it
         fit = self._fit_problem(X, y, weights)
         self.coef_ = fit.coef[0]
         self.intercept_ = self._intercept(fit, y)

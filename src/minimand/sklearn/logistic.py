@@ -101,6 +101,12 @@ class LogisticRegression(DropIn, linear_model.LogisticRegression):
         """Liblinear knows float64 only, and so do its users."""
         return np.dtype(np.float64) if self.solver == "liblinear" else X.dtype
 
+    def __sklearn_tags__(self) -> Any:
+        """Two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
     def set_callbacks(self, *callbacks: Any) -> Self:
         """Set scikit-learn callbacks; they work whatever ``solver`` says."""
         return super(linear_model.LogisticRegression, self).set_callbacks(*callbacks)
@@ -108,13 +114,13 @@ class LogisticRegression(DropIn, linear_model.LogisticRegression):
 
 def _check_classes(model: Any, y: AnyArray, weights: Array | None) -> None:
     """At least two classes must be there and weigh something."""
-    present = np.unique(y if weights is None else y[weights > 0])
+    present = np.unique(y if weights is None else y[weights > 0]).tolist()
     if isinstance(model.class_weight, dict):
-        present = [label for label in present.tolist() if model.class_weight.get(label, 1) != 0]
+        present = [label for label in present if model.class_weight.get(label, 1) != 0]
     if len(present) < 2:
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but those with a weight "
-            f"contain only one class: {present[0] if len(present) else None!r}."
+            f"contain only one class: {present}."
         )
 
 
@@ -127,13 +133,13 @@ def _warn_of_old_parameters(model: Any) -> None:
             "'n_jobs' has no effect since 1.8 and will be removed in 1.10. You provided "
             f"'n_jobs={model.n_jobs}', please leave it unspecified.",
             FutureWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
     if getattr(model, "multi_class", "deprecated") not in ("deprecated", "auto"):
         warnings.warn(
             f"multi_class={model.multi_class!r} has no effect on two classes.",
             FutureWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 
@@ -169,8 +175,8 @@ def _warn_of_penalty(model: Any) -> None:
 
 
 def _future(text: str) -> None:
-    warnings.warn(text, FutureWarning, stacklevel=7)
+    warnings.warn(text, FutureWarning, stacklevel=6)
 
 
 def _user(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=7)
+    warnings.warn(text, UserWarning, stacklevel=6)
