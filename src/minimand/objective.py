@@ -154,6 +154,8 @@ class Objective:
     def free_columns_are_regular(self) -> bool:
         """Whether the unpenalised columns (and the intercept) are far from collinear."""
         free = np.flatnonzero(self.penalty.free)
+        if free.size + self.intercept > self.n_samples:
+            return False
         matrix = self.hessian(self.mass, free).matrix
         size = np.sqrt(np.diag(matrix))
         # A column that hardly varies about its mean is nearly collinear with the intercept.

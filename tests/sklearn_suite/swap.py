@@ -70,16 +70,16 @@ def _reaches(name, uses):
 
 def is_ours(value):
     """Whether a parameter of a test is, or holds, a drop-in."""
-    return _is_estimator_of(value, drop_ins.__name__)
+    return _is_of(value, drop_ins.__name__)
 
 
 def is_theirs(value):
-    """Whether a parameter of a test is a linear model of scikit-learn's own."""
-    return _is_estimator_of(value, "sklearn.linear_model", "sklearn.svm")
+    """Whether it is, or holds, a linear model that is scikit-learn's own."""
+    return _is_of(value, "sklearn.linear_model", "sklearn.svm") and not is_ours(value)
 
 
-def _is_estimator_of(value, *packages):
+def _is_of(value, *packages):
     if hasattr(value, "steps"):
-        return any(_is_estimator_of(step, *packages) for _, step in value.steps)
+        return any(_is_of(step, *packages) for _, step in value.steps)
     cls = value if isinstance(value, type) else type(value)
-    return cls.__module__.startswith(packages)
+    return any(base.__module__.startswith(packages) for base in cls.__mro__)

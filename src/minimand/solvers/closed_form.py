@@ -37,7 +37,8 @@ class ClosedForm(Solver):
         if form is None or form.l1.any():
             return Verdict(False, "only L2 or no penalty has a closed form")
         n, d = objective.design.shape
-        size = min(n, d) if _dual_form(objective, form) else d
+        by_rows = _dual_form(objective, form) or _wide_and_free(objective)
+        size = min(n, d) if by_rows else d
         if size > _LARGEST or 3 * 8.0 * size * size > control.memory:
             return Verdict(
                 False, f"a dense system of {size} unknowns is too large; Newton iterates"
@@ -89,8 +90,16 @@ def _dual_form(objective: Objective, form: Separable) -> bool:
     return n < d and bool((form.l2 > 0).all())
 
 
+def _wide_and_free(objective: Objective) -> bool:
+    """Whether no column is penalised and rows are fewer: then a Gram of columns is singular."""
+    n, d = objective.design.shape
+    return n <= d and bool(objective.penalty.free.all()) and not objective.design.sparse
+
+
 def _primal_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
     """Newton's step for a quadratic: one factorisation serves every refinement."""
+    if _wide_and_free(objective):
+        return _singular_value_step(objective, form)
     system = objective.hessian(objective.mass).matrix + np.diag(form.l2)
     solve = factorise(system)
     if solve is None and not objective.design.sparse:
