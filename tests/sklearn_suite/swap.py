@@ -80,6 +80,8 @@ def is_theirs(value):
 
 def _is_of(value, *packages):
     if hasattr(value, "steps"):
-        return any(_is_of(step, *packages) for _, step in value.steps)
+        value = [step for _, step in value.steps]
+    if isinstance(value, list | tuple):
+        return any(_is_of(part, *packages) for part in value)
     cls = value if isinstance(value, type) else type(value)
     return any(base.__module__.startswith(packages) for base in cls.__mro__)

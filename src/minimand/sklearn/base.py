@@ -22,7 +22,7 @@ from ..estimators.callbacks import CallbackSupportMixin, Relay
 from ..estimators.data import check_weights
 from ..objective import Objective, Point
 from ..progress import Bar
-from ..solvers import Control, Solution, State, solve
+from ..solvers import Control, Solution, Solver, State, choose, solve
 
 TOL = 1e-6
 
@@ -99,7 +99,7 @@ class DropIn(CallbackSupportMixin):
 
     def __sklearn_tags__(self) -> Any:
         """Sparse X is welcome whatever ``solver`` says; arrays are NumPy's."""
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.array_api_support = False
         return tags
@@ -134,10 +134,12 @@ class DropIn(CallbackSupportMixin):
         objectives = problem.objectives
         with Relay(self, X, y) as relay:
             solutions: list[Solution] = []
+            solver = self._shared_solver(objectives)
             for objective, start in zip(objectives, self._starts(problem)):
                 attributes = partial(self._attributes_at, problem, list(solutions))
                 control = self._control(relay.to(attributes))
-                solutions.append(self._solve(objective, control, start))
+                shared = solver if objective.penalty is objectives[0].penalty else "auto"
+                solutions.append(self._solve(objective, shared, control, start))
         dtype = self._precision(X)
         if dtype == np.float32:
             solutions = [_in_single(o, s) for o, s in zip(objectives, solutions)]
@@ -147,14 +149,22 @@ class DropIn(CallbackSupportMixin):
         """The type of the attributes: that of X."""
         return X.dtype
 
-    def _solve(self, objective: Objective, control: Control, start: Point | None) -> Solution:
+    def _shared_solver(self, objectives: list[Objective]) -> str | Solver:
+        """One factorisation for all outputs, where there is one."""
+        if len(objectives) == 1:
+            return "auto"
+        return choose(objectives[0], self._control([])).prepared(objectives[0])
+
+    def _solve(
+        self, objective: Objective, solver: str | Solver, control: Control, start: Point | None
+    ) -> Solution:
         """Solve one output, with a bar if ``verbose``."""
         bar = Bar(type(self).__name__) if getattr(self, "verbose", False) else None
         if bar is None:
-            return solve(objective, "auto", control, start)
+            return solve(objective, solver, control, start)
         control.callbacks = [*control.callbacks, bar]
         try:
-            return solve(objective, "auto", control, start)
+            return solve(objective, solver, control, start)
         finally:
             bar.close()
 

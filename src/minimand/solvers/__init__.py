@@ -50,11 +50,12 @@ def choose(objective: Objective, control: Control, name: str = "auto") -> Solver
 
 def solve(
     objective: Objective,
-    solver: str = "auto",
+    solver: str | Solver = "auto",
     control: Control | None = None,
     start: Point | None = None,
 ) -> Solution:
-    """Minimise an objective to a certified gap."""
+    """Minimise an objective to a certified gap, by a solver that is named or given."""
     control = control or Control()
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the gap tells of it
-        return run(choose(objective, control, solver), objective, control, start)
+        chosen = solver if isinstance(solver, Solver) else choose(objective, control, solver)
+        return run(chosen, objective, control, start)

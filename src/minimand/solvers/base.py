@@ -88,6 +88,10 @@ class Solver:
         """A verdict with a reason in words."""
         raise NotImplementedError
 
+    def prepared(self, objective: Objective) -> Solver:
+        """The same solver, with done what problems that differ in y alone can share."""
+        return self
+
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, each better than the last; the caller stops when it has enough."""
         raise NotImplementedError

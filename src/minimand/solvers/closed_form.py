@@ -17,6 +17,7 @@ from .search import recentred
 
 _LARGEST = 6000
 _REFINEMENTS = 20
+Step = Callable[[Judgement], Array]
 
 
 class ClosedForm(Solver):
@@ -28,6 +29,13 @@ class ClosedForm(Solver):
 
     name = "closed_form"
     null_may_do = False
+
+    def __init__(self, step: Step | None = None) -> None:
+        self._step = step
+
+    def prepared(self, objective: Objective) -> ClosedForm:
+        """With the factorisation done, for other targets on the same data."""
+        return ClosedForm(_factorised(objective))
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """The squared loss with a quadratic penalty or none, of moderate size."""
@@ -58,13 +66,7 @@ class ClosedForm(Solver):
         """The solution, then rounds of iterative refinement while they help."""
         judgement = judge(objective, objective.null)
         yield judgement
-        form = objective.penalty.separable
-        assert form is not None
-        step = (
-            _dual_step(objective, form)
-            if _dual_form(objective, form)
-            else _primal_step(objective, form)
-        )
+        step = self._step or _factorised(objective)
         for _ in range(_REFINEMENTS):
             w, b, z = judgement.point
             dw = step(judgement)
@@ -84,6 +86,14 @@ class ClosedForm(Solver):
                 return
 
 
+def _factorised(objective: Objective) -> Step:
+    """Newton's step, through whichever system is smaller."""
+    form = objective.penalty.separable
+    assert form is not None
+    make = _dual_step if _dual_form(objective, form) else _primal_step
+    return make(objective, form)
+
+
 def _dual_form(objective: Objective, form: Separable) -> bool:
     """Whether n unknowns are fewer, and every column is penalised so that they suffice."""
     n, d = objective.design.shape
@@ -96,7 +106,7 @@ def _wide_and_free(objective: Objective) -> bool:
     return n <= d and bool(objective.penalty.free.all()) and not objective.design.sparse
 
 
-def _primal_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
+def _primal_step(objective: Objective, form: Separable) -> Step:
     """Newton's step for a quadratic: one factorisation serves every refinement."""
     if _wide_and_free(objective):
         return _singular_value_step(objective, form)
@@ -108,7 +118,7 @@ def _primal_step(objective: Objective, form: Separable) -> Callable[[Judgement],
     return lambda judgement: -solve(judgement.slope + form.l2 * judgement.point.w)
 
 
-def _singular_value_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
+def _singular_value_step(objective: Objective, form: Separable) -> Step:
     """The step through the singular values of X itself, where a Gram would square them away.
 
     In units in which every penalised column has l2 = 1 and every free column length 1, the step
@@ -145,7 +155,7 @@ def _singular_value_step(objective: Objective, form: Separable) -> Callable[[Jud
 
 def _stacked_step(
     objective: Objective, form: Separable, x: Array, root: Array
-) -> Callable[[Judgement], Array]:
+) -> Step:
     """Some columns penalised and some not: least squares on the stacked matrix [X; √l2]."""
     penalised = np.flatnonzero(form.l2 > 0)
     rows = np.zeros((penalised.size, x.shape[1]))
@@ -165,7 +175,7 @@ def _stacked_step(
     return step
 
 
-def _dual_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
+def _dual_step(objective: Objective, form: Separable) -> Step:
     """The same step through n unknowns, with L = diag(l2), M = diag(mass), K = X L⁻¹Xᵀ.
 
     Eliminating the step D from Newton's equations gives D = −L⁻¹(g + Xᵀv) with
