@@ -15,12 +15,13 @@ __version__ = "0.1.0"
 
 # The public names and the modules they live in, loaded when they are first used: ``minimand
 # --help`` must not wait for NumPy. Type checkers and editors read the same list in __init__.pyi.
-_MODULES = ("design", "losses", "penalties", "testing")
+_MODULES = ("design", "losses", "penalties", "solvers", "testing")
 _NAMES = {
     "audit": ("certify",),
     "certificate": ("Certificate",),
     "estimators": ("Classifier", "Regressor"),
     "explanation": ("explain",),
+    "history": ("History",),
     "losses": (
         "CrossEntropy",
         "Distance",
@@ -35,6 +36,7 @@ _NAMES = {
         "Tweedie",
     ),
     "penalties": ("L1", "L2", "NoPenalty", "Penalty"),
+    "report": ("plot_history",),
     "solvers": ("STOP",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

@@ -3,12 +3,14 @@
 from . import design as design
 from . import losses as losses
 from . import penalties as penalties
+from . import solvers as solvers
 from . import testing as testing
 from .audit import certify as certify
 from .certificate import Certificate as Certificate
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .explanation import explain as explain
+from .history import History as History
 from .losses import CrossEntropy as CrossEntropy
 from .losses import Distance as Distance
 from .losses import Gamma as Gamma
@@ -24,6 +26,7 @@ from .penalties import L1 as L1
 from .penalties import L2 as L2
 from .penalties import NoPenalty as NoPenalty
 from .penalties import Penalty as Penalty
+from .report import plot_history as plot_history
 from .solvers import STOP as STOP
 
 __version__: str

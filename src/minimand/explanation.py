@@ -53,8 +53,10 @@ def explain(
 
     objective = objectives_of(estimator, X, y, sample_weight, offset)[0]
     control = estimator._control([])
-    found = verdicts(objective, control)
+    asked = estimator.solver
+    found = verdicts(objective, control, asked)
     # A named solver that refuses still gets the table: that is where it is wanted most.
-    refused = estimator.solver in found and not found[estimator.solver].ok
-    chosen = "" if refused else choose(objective, control, estimator.solver).name
+    name = asked if isinstance(asked, str) else asked.name
+    refused = name in found and not found[name].ok
+    chosen = "" if refused else choose(objective, control, asked).name
     return Explanation(objective.words, found, chosen)

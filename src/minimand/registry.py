@@ -18,8 +18,11 @@ def snake_case(name: str) -> str:
 class Registry(Generic[T]):
     """Finds an object by its short name, or passes an object of the right kind through."""
 
-    def __init__(self, role: str, base: type[T], classes: Iterable[type[T]]) -> None:
+    def __init__(
+        self, role: str, base: type[T], classes: Iterable[type[T]], special: str = ""
+    ) -> None:
         self.role, self.base = role, base
+        self.special = special  # a name that the caller deals with, e.g. "auto"
         self._classes = {snake_case(cls.__name__): cls for cls in classes}
 
     @property
@@ -33,8 +36,9 @@ class Registry(Generic[T]):
             return spec
         if isinstance(spec, str) and spec in self._classes:
             return self._classes[spec]()
+        special = f"{self.special!r} or " if self.special else ""
         raise ValueError(
-            f"{self.role}={spec!r} is not known: pass one of {self.names} "
+            f"{self.role}={spec!r} is not known: pass {special}one of {self.names} "
             f"or a minimand {self.base.__name__} object{self._hint(spec)}"
         )
 

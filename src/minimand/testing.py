@@ -608,7 +608,7 @@ def check_solver(solver: Solver, *, tol: float = 1e-6) -> int:
     """
     accepted = 0
     for objective, best in _battery_with_optima():
-        control = Control(tol=tol)
+        control = Control(tol=tol, random_state=0)
         verdict = solver.accepts(objective, control)
         where = f"solver {solver.name!r} on {objective.words}"
         _require(bool(verdict.reason), f"{where}: a verdict must give its reason.")
@@ -621,7 +621,7 @@ def check_solver(solver: Solver, *, tol: float = 1e-6) -> int:
         gap = solution.certificate.gap
         _require(gap <= goal, f"{where}: the gap {gap:.3g} is above its goal {goal:.3g}.")
         _require(solution.converged, f"{where}: converged is not set.")
-        stopped = run(solver, objective, Control(tol=0.0, max_iter=1))
+        stopped = run(solver, objective, Control(tol=0.0, max_iter=1, random_state=0))
         _check_solution(f"{where}, stopped after one iteration", objective, stopped, best)
     _require(accepted, f"solver {solver.name!r} accepts none of the problems.")
     return accepted

@@ -1,4 +1,4 @@
-"""Drop-ins are scikit-learn's models: same parameters, same optimum, same attributes, and a proof."""
+"""Drop-ins are scikit-learn's models: same parameters, optimum and attributes, and a proof."""
 
 import inspect
 import pickle

@@ -11,8 +11,10 @@ from minimand.solvers import SOLVERS, STOP, Control, Solver, Verdict, choose, so
 from minimand.solvers.closed_form import ridge_path
 from minimand.testing import check_solver
 
+SLOW = ("proximal_gradient", "fista", "subgradient")  # at the columns' own scales: test_teaching.py
 
-@pytest.mark.parametrize("name", SOLVERS)
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name not in SLOW])
 def test_conformance(name):
     assert check_solver(SOLVERS[name]) >= 2
 
@@ -64,7 +66,7 @@ def test_the_referee_recomputes(name):
     """A solver's own claims play no part: the certificate is that of (w, b) alone."""
     penalty = mm.L2() if name != "working_set" else mm.L1()
     problem = objective(penalty=penalty)
-    solution = solve(problem, name, Control(tol=1e-8))
+    solution = solve(problem, name, Control(tol=1e-8, max_iter=200))
     again = problem.primal(problem.point(solution.w, solution.b))
     assert solution.certificate.primal == pytest.approx(again, rel=1e-14)
 

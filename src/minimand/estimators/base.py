@@ -23,12 +23,17 @@ from ..parameters import merge_nested
 from ..penalties import REGISTRY as PENALTIES
 from ..progress import Bar
 from ..registry import Registry
+from ..solvers import REGISTRY as SOLVERS
 from ..solvers import Control, Solution, solve, verdicts
 from ..solvers.base import CALLBACK, INTERRUPT
 from . import data
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
 
-_SHORT_NAMES: dict[str, Registry[Any]] = {"loss": LOSSES, "penalty": PENALTIES}
+_SHORT_NAMES: dict[str, Registry[Any]] = {
+    "loss": LOSSES,
+    "penalty": PENALTIES,
+    "solver": SOLVERS,
+}
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
@@ -39,7 +44,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if any(key.partition("__")[2] for key in params):
             for name, registry in _SHORT_NAMES.items():
                 named = params.get(name, getattr(self, name, None))
-                if isinstance(named, str) and any(k.startswith(f"{name}__") for k in params):
+                if not isinstance(named, str) or named == registry.special:
+                    continue
+                if any(key.startswith(f"{name}__") for key in params):
                     params[name] = registry.get(named)
         for name, value in merge_nested(self, params).items():
             setattr(self, name, value)
@@ -101,9 +108,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if not short:
             return
         worst = max(short, key=lambda s: s.certificate.gap)
-        found = verdicts(objective, self._control([]))
-        others = [name for name, v in found.items() if v.ok and name != worst.solver]
-        text = shortfall(worst, self.tol, others)
+        text = shortfall(worst, self.tol, _alternatives(objective, self._control([]), worst))
         warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=4)
 
     # Prediction ----------------------------------------------------------------------------
@@ -118,6 +123,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if shift is not None:
             z = z + shift[:, None]
         return z[:, 0] if z.shape[1] == 1 else z
+
+
+def _alternatives(objective: Objective, control: Control, solution: Solution) -> list[str]:
+    """Other solvers that accept the problem, cheapest first; none that is for teaching only."""
+    found = verdicts(objective, control)
+    known = {name: SOLVERS.get(name) for name in found}
+    ranked = sorted((v.cost, name) for name, v in found.items() if v.ok)
+    return [n for _, n in ranked if n != solution.solver and not known[n].by_name_only]
 
 
 def combined(

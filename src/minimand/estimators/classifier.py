@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .. import history
 from .._typing import AnyArray, Array, ArrayLike
 from ..objective import Objective
 from ..outputs import ClassOutput
@@ -74,6 +75,8 @@ class Classifier(ClassifierMixin, Estimator):
     certificate_ : Certificate
     n_iter_ : int
     solver_ : str
+    history_ : History
+        Objective, bound and gap after every iteration, added up over the classes.
 
     Examples
     --------
@@ -93,7 +96,7 @@ class Classifier(ClassifierMixin, Estimator):
         *,
         features: Any = None,
         intercept: bool = True,
-        solver: str = "auto",
+        solver: Any = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
         max_seconds: float | None = None,
@@ -204,6 +207,7 @@ class Classifier(ClassifierMixin, Estimator):
         )
         self.n_iter_ = max(self.certificate_.iterations, 1)
         self.solver_ = solutions[0].solver
+        self.history_ = history.combined([s.history for s in solutions])
 
     def _objectives(
         self, settings: Settings, X: Any, y: Any, sample_weight: Any, offset: Any

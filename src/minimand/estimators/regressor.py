@@ -35,8 +35,10 @@ class Regressor(RegressorMixin, Estimator):
         A scikit-learn transformer applied to X first, fitted along with the model.
     intercept : bool, default=True
         Whether to add an unpenalised b.
-    solver : str, default="auto"
-        ``"closed_form"``, ``"newton"``, ``"working_set"``, or let the verdicts decide.
+    solver : str or Solver, default="auto"
+        ``"closed_form"``, ``"newton"``, ``"working_set"``, or let the verdicts decide. To study
+        them, and by name only: ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``,
+        ``"cyclic"``, ``"random"``, or an object such as `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6
         The fit stops when its certified gap is below tol × (objective of the null model − mean
         infimum of the loss).
@@ -48,8 +50,8 @@ class Regressor(RegressorMixin, Estimator):
         Bytes a solver may use beside the data; larger factorisations are refused.
     warm_start : bool, default=False
         Start from the last fit's coefficients.
-    random_state : int, optional
-        Seed of solvers that draw random numbers; today's are deterministic.
+    random_state : int or RandomState, optional
+        Seed of solvers that draw random numbers (``"random"``); the others are deterministic.
     verbose : bool, default=False
         Show a progress bar with the gap.
     callbacks : sequence, optional
@@ -65,6 +67,8 @@ class Regressor(RegressorMixin, Estimator):
     n_iter_ : int
     solver_ : str
         The solver that was chosen.
+    history_ : History
+        Objective, bound and gap after every iteration, against passes and seconds.
 
     Examples
     --------
@@ -86,7 +90,7 @@ class Regressor(RegressorMixin, Estimator):
         *,
         features: Any = None,
         intercept: bool = True,
-        solver: str = "auto",
+        solver: Any = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
         max_seconds: float | None = None,
@@ -140,6 +144,7 @@ class Regressor(RegressorMixin, Estimator):
             self.certificate_ = solution.certificate
             self.n_iter_ = max(solution.certificate.iterations, 1)
             self.solver_ = solution.solver
+            self.history_ = solution.history
         self._warn_if_short(objective, [solution])
         return self
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from ..losses import REGISTRY as LOSSES
 from ..losses import Loss
 from ..penalties import REGISTRY as PENALTIES
 from ..penalties import Penalty
-from ..solvers import SOLVERS
+from ..solvers import REGISTRY as SOLVERS
 from .callbacks import is_sklearn_callback
 
 
@@ -41,6 +42,7 @@ def check_settings(estimator: Any) -> Settings:
     alpha = _real("alpha", estimator.alpha, low=0.0)
     _check_limits(estimator)
     _check_solver(estimator.solver)
+    _check_random_state(estimator.random_state)
     _check_features(estimator.features)
     _check_callbacks(estimator.callbacks)
     return Settings(loss, penalty, alpha)
@@ -65,10 +67,18 @@ def _check_limits(estimator: Any) -> None:
 
 
 def _check_solver(solver: Any) -> None:
-    if not isinstance(solver, str) or solver not in ("auto", *SOLVERS):
+    if not (isinstance(solver, str) and solver == SOLVERS.special):
+        SOLVERS.get(solver).check_parameters()
+
+
+def _check_random_state(random_state: Any) -> None:
+    try:
+        check_random_state(random_state)
+    except ValueError as error:
         raise ValueError(
-            f"solver={solver!r} is not known: pass 'auto' or one of {sorted(SOLVERS)}."
-        )
+            "random_state must be None, an integer ≥ 0 or a numpy RandomState, "
+            f"not {random_state!r}."
+        ) from error
 
 
 def _check_features(features: Any) -> None:

@@ -26,6 +26,9 @@ class BoundPenalty(Protocol):
     def shrink(self, v: Array) -> float:
         """The largest s ≤ 1 with Ω*(s·v) finite, free columns left out."""
 
+    def prox(self, w: Array, step: float) -> Array:
+        """argmin_x Ω(x) + ‖x − w‖²/(2·step)."""
+
     @property
     def free(self) -> BoolArray:
         """Columns without any penalty, where the dual point must satisfy v = 0."""

@@ -5,47 +5,78 @@ from __future__ import annotations
 import numpy as np
 
 from ..objective import Objective, Point
+from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
+from .coordinates import Cyclic, Random
 from .newton import Newton
+from .proximal import Fista, ProximalGradient
+from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {s.name: s for s in (ClosedForm(), Newton(), WorkingSet())}
+SOLVERS |= {
+    s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
+}  # for teaching: by name only
+REGISTRY: Registry[Solver] = Registry(
+    "solver", Solver, [type(s) for s in SOLVERS.values()], special="auto"
+)
 
 __all__ = [
+    "REGISTRY",
     "SOLVERS",
     "STOP",
+    "ClosedForm",
     "Control",
+    "Cyclic",
+    "Fista",
+    "Newton",
+    "ProximalGradient",
+    "Random",
     "Solution",
     "Solver",
     "State",
+    "Subgradient",
     "Verdict",
+    "WorkingSet",
     "choose",
     "solve",
     "verdicts",
 ]
 
 
-def verdicts(objective: Objective, control: Control) -> dict[str, Verdict]:
-    """Every solver's verdict on a problem."""
-    return {name: solver.accepts(objective, control) for name, solver in SOLVERS.items()}
+def verdicts(
+    objective: Objective, control: Control, named: str | Solver = "auto"
+) -> dict[str, Verdict]:
+    """Every solver's verdict on a problem; an object that was asked for speaks for itself."""
+    solvers = {**SOLVERS, named.name: named} if isinstance(named, Solver) else SOLVERS
+    return {name: solver.accepts(objective, control) for name, solver in solvers.items()}
 
 
-def choose(objective: Objective, control: Control, name: str = "auto") -> Solver:
-    """The named solver, or the cheapest that accepts; refuses in words."""
-    if name == "auto":
-        found = verdicts(objective, control)
-        ranked = sorted((v.cost, key) for key, v in found.items() if v.ok)
-        if ranked:
-            return SOLVERS[ranked[0][1]]
-        reasons = "; ".join(f"{key}: {v.reason}" for key, v in found.items())
-        raise ValueError(f"no solver accepts this problem ({reasons}).")
-    if name not in SOLVERS:
-        raise ValueError(f"solver={name!r} is not known: pass 'auto' or one of {sorted(SOLVERS)}.")
-    verdict = SOLVERS[name].accepts(objective, control)
+def choose(objective: Objective, control: Control, solver: str | Solver = "auto") -> Solver:
+    """The solver that was asked for, or the cheapest that accepts; refuses in words."""
+    if isinstance(solver, str) and solver == "auto":
+        return _cheapest(objective, control)
+    found = REGISTRY.get(solver)
+    verdict = found.accepts(objective, control)
     if not verdict.ok:
-        raise ValueError(f"solver={name!r} does not accept this problem: {verdict.reason}.")
-    return SOLVERS[name]
+        raise ValueError(f"solver={found.name!r} does not accept this problem: {verdict.reason}.")
+    return found
+
+
+def _cheapest(objective: Objective, control: Control) -> Solver:
+    """The cheapest that accepts, of those that are not for teaching only."""
+    found = verdicts(objective, control)
+    accepting = [name for name, verdict in found.items() if verdict.ok]
+    ranked = sorted((found[n].cost, n) for n in accepting if not SOLVERS[n].by_name_only)
+    if ranked:
+        return SOLVERS[ranked[0][1]]
+    if accepting:
+        raise ValueError(
+            f"no solver takes this problem by itself: name one of {accepting}, which accept it."
+        )
+    reasons = "; ".join(f"{name}: {verdict.reason}" for name, verdict in found.items())
+    raise ValueError(f"no solver accepts this problem ({reasons}).")
 
 
 def solve(
@@ -57,5 +88,4 @@ def solve(
     """Minimise an objective to a certified gap, by a solver that is named or given."""
     control = control or Control()
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the gap tells of it
-        chosen = solver if isinstance(solver, Solver) else choose(objective, control, solver)
-        return run(chosen, objective, control, start)
+        return run(choose(objective, control, solver), objective, control, start)

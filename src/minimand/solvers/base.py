@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .._typing import Array
 from ..certificate import UNATTAINED, Certificate, Judgement, judge, stamp
+from ..history import History, State
 from ..objective import Objective, Point
+from ..parameters import Parameterized
 
 
 class Stop:
@@ -33,20 +35,6 @@ class Verdict(NamedTuple):
     ok: bool
     reason: str
     cost: float = np.inf
-
-
-@dataclass(frozen=True)
-class State:
-    """What a callback sees after every iteration."""
-
-    iteration: int
-    passes: float
-    seconds: float
-    primal: float
-    dual: float
-    gap: float
-    target: float
-    point: Point | None = field(default=None, repr=False)
 
 
 Callback = Callable[[State], Any]
@@ -76,13 +64,22 @@ class Control:
         return self.max_seconds is not None and self.seconds >= self.max_seconds
 
 
-class Solver:
-    """An algorithm: says which problems it accepts, and improves a point step by step."""
+class Solver(Parameterized):
+    """An algorithm: says which problems it accepts, and improves a point step by step.
+
+    A value object like losses and penalties: options are constructor arguments, stored unchanged.
+    """
 
     name: ClassVar[str] = ""
     null_may_do: ClassVar[bool] = True
     """Whether a null model within the tolerance is a solution. Where no l1 term makes exact zeros,
     it is never the optimum itself: strong penalties make coefficients small, not zero."""
+    by_name_only: ClassVar[bool] = False  # "auto" never takes it, however many refuse
+    default_max_iter: ClassVar[int | None] = None  # most iterations where max_iter is None
+    patience: ClassVar[int] = 30  # iterations without any progress before it is given up
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, in one sentence, for an option outside its range."""
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """A verdict with a reason in words."""
@@ -107,7 +104,7 @@ class Solution:
     solver: str
     converged: bool
     stopped_by: str = ""
-    history: tuple[State, ...] = ()
+    history: History = field(default_factory=History)
 
 
 def run(
@@ -115,10 +112,10 @@ def run(
 ) -> Solution:
     """Iterate until the gap is small enough, a limit is reached, or somebody says stop."""
     best: Judgement | None = None
-    history: list[State] = []
+    history = History(_label(solver), objective.words)
     stopped_by = ""
     try:
-        control.target = control.tol * _finite_scale(objective)
+        control.target = history.target = control.tol * _finite_scale(objective)
         begin = objective.null if start is None else start
         for iteration, judgement in enumerate(solver.iterate(objective, begin, control)):
             if best is None or (judgement.gap, judgement.primal) <= (best.gap, best.primal):
@@ -128,12 +125,17 @@ def run(
             exact = judgement.gap <= judgement.rounding(objective)
             if judgement.reaches(objective, control.target) and (exact or not unmoved):
                 break
-            stopped_by = asked or _limit(control, judgement, iteration, history)
+            stopped_by = asked or _limit(solver, control, judgement, history)
             if stopped_by:
                 break
     except KeyboardInterrupt:
         stopped_by = INTERRUPT
     return _conclude(solver, objective, control, best, start, stopped_by, history)
+
+
+def _label(solver: Solver) -> str:
+    """The solver's name; with its options where they are not the default ones."""
+    return solver.name if repr(solver).endswith("()") else repr(solver)
 
 
 def _finite_scale(objective: Objective) -> float:
@@ -149,18 +151,19 @@ def _finite_scale(objective: Objective) -> float:
     )
 
 
-def _limit(control: Control, judgement: Judgement, iteration: int, history: list[State]) -> str:
+def _limit(solver: Solver, control: Control, judgement: Judgement, history: History) -> str:
     """The limit that has been reached, in words; empty if none has."""
-    if control.max_iter is not None and iteration >= control.max_iter:
-        return f"max_iter={control.max_iter}"
+    most = solver.default_max_iter if control.max_iter is None else control.max_iter
+    if most is not None and len(history) > most:
+        return f"max_iter={most}"
     if control.expired:
         return f"max_seconds={control.max_seconds}"
     if judgement.infeasibility == UNATTAINED:
         return "a minimum that is not attained"
-    return "no further progress" if _stalled(history) else ""
+    return "no further progress" if _stalled(history, solver.patience) else ""
 
 
-def _stalled(history: list[State], patience: int = 30) -> bool:
+def _stalled(history: History, patience: int) -> bool:
     """Whether neither the gap nor the objective has moved for many iterations."""
     if len(history) <= patience:
         return False
@@ -174,7 +177,7 @@ def _observe(
     objective: Objective,
     judgement: Judgement,
     iteration: int,
-    history: list[State],
+    history: History,
 ) -> str:
     """Record the state, tell the callbacks, and say whether one of them wants to stop."""
     state = State(
@@ -185,9 +188,9 @@ def _observe(
         judgement.primal - judgement.gap,
         judgement.gap,
         control.target,
+        judgement.point,
     )
     history.append(state)
-    state = replace(state, point=judgement.point)  # the history must not hold every model
     answers = [callback(state) for callback in control.callbacks]
     return CALLBACK if any(answer is STOP for answer in answers) else ""
 
@@ -199,7 +202,7 @@ def _conclude(
     best: Judgement | None,
     start: Point | None,
     stopped_by: str,
-    history: list[State],
+    history: History,
 ) -> Solution:
     """Judge the model that is handed over once more, from its coefficients alone."""
     point = best.point if best is not None else start or objective.null
@@ -220,5 +223,5 @@ def _conclude(
         solver=solver.name,
         converged=converged,
         stopped_by=stopped_by or ("" if converged else "no further progress"),
-        history=tuple(history),
+        history=history,
     )

@@ -30,12 +30,13 @@ class ClosedForm(Solver):
     name = "closed_form"
     null_may_do = False
 
-    def __init__(self, step: Step | None = None) -> None:
-        self._step = step
+    _step: Step | None = None
 
     def prepared(self, objective: Objective) -> ClosedForm:
         """With the factorisation done, for other targets on the same data."""
-        return ClosedForm(_factorised(objective))
+        twin = ClosedForm()
+        twin._step = _factorised(objective)
+        return twin
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """The squared loss with a quadratic penalty or none, of moderate size."""
@@ -153,9 +154,7 @@ def _singular_value_step(objective: Objective, form: Separable) -> Step:
     return step
 
 
-def _stacked_step(
-    objective: Objective, form: Separable, x: Array, root: Array
-) -> Step:
+def _stacked_step(objective: Objective, form: Separable, x: Array, root: Array) -> Step:
     """Some columns penalised and some not: least squares on the stacked matrix [X; √l2]."""
     penalised = np.flatnonzero(form.l2 > 0)
     rows = np.zeros((penalised.size, x.shape[1]))

@@ -1,0 +1,139 @@
+"""What a fit did, iteration by iteration: objective and gap against passes and seconds."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+import numpy as np
+
+from ._typing import Array
+from .objective import Point
+
+_COLUMNS = ("passes", "seconds", "primal", "dual", "gap")
+
+
+@dataclass(frozen=True)
+class State:
+    """What a callback sees after every iteration."""
+
+    iteration: int
+    passes: float
+    seconds: float
+    primal: float
+    dual: float
+    gap: float
+    target: float
+    point: Point | None = field(default=None, repr=False)
+
+
+class History(Sequence[State]):
+    """One record per iteration, the starting point first; five numbers each.
+
+    Attributes
+    ----------
+    passes, seconds : ndarray
+        Passes over the data and seconds since the start, the referee's work included.
+    primal, dual, gap : ndarray
+        The objective, the lower bound that was proved there, and their distance.
+    solver : str
+        The solver, with its options if it has any that are not the default.
+    objective : str
+        The formula that was minimised, in words.
+    target : float
+        The gap that was asked for.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> history = mm.Regressor("squared", "l1", alpha=0.5, solver="fista").fit(X, y).history_
+    >>> history.solver, len(history) == len(history.gap)
+    ('fista', True)
+    >>> bool(history.gap[-1] <= history.target)
+    True
+    >>> history[0].passes <= history[-1].passes
+    True
+    """
+
+    def __init__(self, solver: str = "", objective: str = "", target: float = 0.0) -> None:
+        self.solver, self.objective, self.target = solver, objective, target
+        self._columns = {name: array("d") for name in _COLUMNS}
+
+    def append(self, state: State) -> None:
+        """Record a state; its model is not kept."""
+        for name, column in self._columns.items():
+            column.append(getattr(state, name))
+
+    @property
+    def passes(self) -> Array:
+        """Passes over the data."""
+        return np.array(self._columns["passes"])
+
+    @property
+    def seconds(self) -> Array:
+        """Seconds since the start."""
+        return np.array(self._columns["seconds"])
+
+    @property
+    def primal(self) -> Array:
+        """The objective."""
+        return np.array(self._columns["primal"])
+
+    @property
+    def dual(self) -> Array:
+        """The lower bounds that were proved."""
+        return np.array(self._columns["dual"])
+
+    @property
+    def gap(self) -> Array:
+        """The certified gaps, primal − dual."""
+        return np.array(self._columns["gap"])
+
+    def __len__(self) -> int:
+        return len(self._columns["gap"])
+
+    @overload
+    def __getitem__(self, index: int) -> State: ...
+    @overload
+    def __getitem__(self, index: slice) -> History: ...
+    def __getitem__(self, index: int | slice) -> State | History:
+        if isinstance(index, slice):
+            part = History(self.solver, self.objective, self.target)
+            part._columns = {name: column[index] for name, column in self._columns.items()}
+            return part
+        place = range(len(self))[index]
+        passes, seconds, primal, dual, gap = (c[place] for c in self._columns.values())
+        return State(place, passes, seconds, primal, dual, gap, self.target)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"History(solver={self.solver!r}, empty)"
+        last = self[-1]
+        return (
+            f"History(solver={self.solver!r}, iterations={last.iteration}, "
+            f"passes={last.passes:g}, seconds={last.seconds:.3g}, gap={last.gap:.3g})"
+        )
+
+
+def combined(histories: Sequence[History]) -> History:
+    """One history for problems solved side by side: iteration by iteration, everything adds up.
+
+    A problem that was solved in fewer iterations stays where it ended.
+    """
+    first = histories[0]
+    if len(histories) == 1:
+        return first
+    total = History(first.solver, first.objective, sum(h.target for h in histories))
+    length = max(len(h) for h in histories)
+    for name in _COLUMNS:
+        column = np.zeros(length)
+        for history in histories:
+            values = np.array(history._columns[name])
+            if values.size:
+                column += np.append(values, np.full(length - values.size, values[-1]))
+        total._columns[name] = array("d", column)
+    return total

@@ -1,0 +1,142 @@
+"""Runs of solvers side by side: how the gap falls with the passes or the seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from ..history import History
+
+_X = {"passes": "passes over the data", "seconds": "seconds"}
+_Y = {
+    "gap": "certified gap",
+    "suboptimality": "objective − best lower bound",
+    "primal": "objective",
+}
+
+
+def plot_history(
+    *models_or_histories: Any,
+    labels: Sequence[str] | None = None,
+    x: str = "passes",
+    y: str = "gap",
+    ax: Any = None,
+) -> Any:
+    """Draw the course of one or more fits, the y axis logarithmic.
+
+    Parameters
+    ----------
+    *models_or_histories : fitted estimators, or their ``history_``
+    labels : sequence of str, optional
+        One per run; by default the names of the solvers.
+    x : {"passes", "seconds"}, default="passes"
+        What the work is counted in.
+    y : {"gap", "suboptimality", "primal"}, default="gap"
+        "gap" is what each run proved by itself. "suboptimality" is the objective minus the best
+        lower bound that any of the runs proved: never less than the true distance from the
+        optimum. Both it and "primal" compare runs of the same problem only.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> fits = [mm.Regressor("squared", "l2", alpha=1e-3, solver=s).fit(X, y)
+    ...         for s in ("proximal_gradient", "fista")]
+    >>> ax = mm.plot_history(*fits)
+    >>> [line.get_label() for line in ax.get_lines()]
+    ['proximal_gradient', 'fista']
+    """
+    histories = [_history(item) for item in models_or_histories]
+    _check(histories, labels, x, y)
+    names = [history.solver for history in histories] if labels is None else list(labels)
+    ax = _axes() if ax is None else ax
+    floor = max((_bound(history) for history in histories), default=-np.inf)
+    for history, name, style in zip(histories, names, _styles(len(histories))):
+        across, values = getattr(history, x), _values(history, y, floor)
+        shown = np.isfinite(values) & (values > 0)
+        every = max(1, int(shown.sum()) // 8)  # a marker for each iteration would hide the line
+        ax.plot(across[shown], values[shown], label=name, markevery=every, **style)
+    ax.set_yscale("log")
+    ax.set_xlabel(_X[x])
+    ax.set_ylabel(_Y[y])
+    ax.grid(True, which="major", color="0.88", linewidth=0.8)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(histories) > 5 else {}
+    ax.legend(edgecolor="none", framealpha=0.85, **beside)
+    return ax
+
+
+def _history(item: Any) -> History:
+    history = item if isinstance(item, History) else getattr(item, "history_", None)
+    if not isinstance(history, History):
+        raise TypeError(
+            f"plot_history takes fitted minimand estimators or their history_, not {item!r}."
+        )
+    return history
+
+
+def _check(histories: list[History], labels: Sequence[str] | None, x: str, y: str) -> None:
+    """One sentence for every bad argument, before anything is drawn."""
+    if not histories:
+        raise ValueError("plot_history needs at least one fitted model or history.")
+    if x not in _X:
+        raise ValueError(f"x must be one of {sorted(_X)}, not {x!r}.")
+    if y not in _Y:
+        raise ValueError(f"y must be one of {sorted(_Y)}, not {y!r}.")
+    if labels is not None and (isinstance(labels, str) or len(labels) != len(histories)):
+        raise ValueError(f"labels must hold one text per run: {len(histories)} are needed.")
+    problems = {history.objective for history in histories}
+    if y != "gap" and len(problems) > 1:
+        raise ValueError(
+            f"y={y!r} compares runs of one problem, but these minimise {sorted(problems)}: "
+            "plot y='gap'."
+        )
+
+
+def _bound(history: History) -> float:
+    """The best lower bound that a run proved."""
+    dual = history.dual
+    return float(np.max(dual[np.isfinite(dual)], initial=-np.inf))
+
+
+def _values(history: History, y: str, floor: float) -> Array:
+    return history.primal - floor if y == "suboptimality" else np.asarray(getattr(history, y))
+
+
+def _styles(count: int) -> list[dict[str, Any]]:
+    """Colours that the colour-blind can tell apart, and a marker for each besides."""
+    colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+    markers = "os^Dv<>P"
+    return [
+        {
+            "color": colours[i % len(colours)],
+            "marker": markers[i % len(markers)],
+            "linestyle": ("-", "--", ":")[i // len(colours) % 3],
+            "linewidth": 1.8,
+            "markersize": 5,
+        }
+        for i in range(count)
+    ]
+
+
+def _axes() -> Any:
+    """A new figure; pyplot only where it is needed."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "plot_history needs matplotlib: install it with pip install 'minimand[plot]'."
+        ) from error
+    return pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")[1]

@@ -1,0 +1,90 @@
+"""A solver is named or handed over; its options are parameters like those of losses."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+import minimand as mm
+from minimand.solvers import REGISTRY, SOLVERS
+
+S = mm.solvers
+X = np.random.default_rng(0).standard_normal((30, 4))
+Y = X @ [1.0, -1.0, 0.0, 2.0] + 0.1
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_names_and_objects_are_the_same(name):
+    assert REGISTRY.get(name).name == name
+    assert REGISTRY.get(name) == SOLVERS[name]
+    assert pickle.loads(pickle.dumps(SOLVERS[name])) == SOLVERS[name]
+    by_name = mm.Regressor(solver=name, tol=1e-3, random_state=0).fit(X, Y)
+    by_object = mm.Regressor(solver=SOLVERS[name], tol=1e-3, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(by_name.coef_, by_object.coef_)
+    assert by_name.solver_ == by_object.solver_ == name
+
+
+def test_options_are_parameters():
+    model = mm.Regressor(solver=S.Fista(restart=True, subsample=10))
+    assert model.get_params()["solver__restart"] is True
+    copy = clone(model)
+    assert copy.solver == model.solver
+    assert copy.solver is not model.solver
+    copy.set_params(solver__restart=False)
+    assert model.solver.restart is True
+    assert copy.solver == S.Fista(subsample=10)
+    named = mm.Regressor(solver="fista").set_params(solver__restart=True)
+    assert named.solver == S.Fista(restart=True)
+    with pytest.raises(ValueError, match="solver='auto' of Regressor has no parameter 'restart'"):
+        mm.Regressor().set_params(solver__restart=True)
+    search = GridSearchCV(model, {"solver__restart": [True, False]}, cv=2).fit(X, Y)
+    assert "solver__restart" in search.best_params_
+
+
+@pytest.mark.parametrize(
+    ("solver", "words"),
+    [
+        (S.Fista(restart="yes"), "restart of Fista must be True or False, not 'yes'"),
+        (S.Fista(backtracking=1), "backtracking of Fista must be True or False"),
+        (S.ProximalGradient(subsample=0), "subsample of ProximalGradient must be None or a number"),
+        (S.ProximalGradient(subsample=2.5), "subsample of ProximalGradient must be None or a num"),
+        (S.Subgradient(step=0), "step of Subgradient must be None or a positive number, not 0"),
+        (S.Subgradient(step=np.nan), "step of Subgradient must be None or a positive number"),
+        (S.Fista, r"solver=.* is not known: pass 'auto' or one of .*did you mean Fista\(\)\?"),
+        ("fsta", "solver='fsta' is not known: .*did you mean 'fista'"),
+        (mm.L1(), r"solver=L1\(\) is not known: pass 'auto' or one of"),
+    ],
+    ids=str,
+)
+def test_bad_solvers_are_refused_in_words(solver, words):
+    with pytest.raises(ValueError, match=words):
+        mm.Regressor(solver=solver).fit(X, Y)
+
+
+def test_verdicts_in_words():
+    counts = np.arange(30.0)
+    found = mm.explain(mm.Regressor("poisson", "l1", solver=S.Subgradient(step=0.1)), X, counts)
+    assert found.chosen == "subgradient"
+    refused = mm.explain(mm.Regressor("poisson", "l1", solver="subgradient"), X, counts)
+    assert refused.chosen == ""
+    assert "no bound on its curvature" in refused.verdicts["subgradient"].reason
+    assert "by backtracking" in refused.verdicts["fista"].reason
+    plain = mm.explain(mm.Regressor("squared", "l1"), X, Y)
+    assert plain.chosen == "working_set"
+    assert "from the top eigenvalue" in plain.verdicts["fista"].reason
+    assert max(map(len, str(plain).splitlines())) < 120
+
+
+def test_the_object_speaks_for_itself():
+    class Mine(S.Newton):
+        name = "mine"
+
+        def __init__(self, patient=False):
+            self.patient = patient
+
+    model = mm.Regressor(solver=Mine(patient=True)).fit(X, Y)
+    assert model.solver_ == "mine"
+    assert model.history_.solver == "Mine(patient=True)"
+    assert mm.explain(model, X, Y).chosen == "mine"

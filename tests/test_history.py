@@ -1,0 +1,177 @@
+"""history_: what every fit leaves behind, and plot_history, which draws it."""
+
+import builtins
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+import minimand as mm
+from minimand.history import combined
+from minimand.solvers import SOLVERS, State
+
+X = np.random.default_rng(0).standard_normal((40, 5))
+Y = X @ np.arange(5.0) + np.random.default_rng(1).standard_normal(40)
+
+
+def fit(solver="auto", **kwargs):
+    settings = {"penalty": "l2", "alpha": 0.1, "max_iter": 30, "random_state": 0} | kwargs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return mm.Regressor("squared", solver=solver, **settings).fit(X, Y)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_leaves_one(solver):
+    seen = []
+    model = fit(solver, callbacks=[seen.append])
+    history = model.history_
+    assert history.solver == model.solver_ == solver
+    assert history.objective == model.certificate_.objective
+    assert len(history) == len(seen) == model.certificate_.iterations + 1
+    for name in ("passes", "seconds", "primal", "dual", "gap"):
+        column = getattr(history, name)
+        assert column.dtype == np.float64
+        np.testing.assert_array_equal(column, [getattr(state, name) for state in seen])
+    assert (np.diff(history.passes) >= 0).all()
+    assert (np.diff(history.seconds) >= 0).all()
+    assert (history.gap >= 0).all()
+    assert (history.dual <= model.certificate_.primal + 1e-12).all()  # bounds, every one
+    assert history.passes[-1] <= model.certificate_.passes
+    for i in (0, -1):
+        assert history[i].gap == seen[i].gap
+        assert history[i].iteration == seen[i].iteration
+        assert history[i].point is None
+
+
+def test_it_is_a_sequence():
+    history = fit("proximal_gradient", tol=0.0).history_
+    assert [state.iteration for state in history] == list(range(31))
+    np.testing.assert_array_equal(history[5:10].gap, history.gap[5:10])
+    assert isinstance(history[::2], mm.History)
+    with pytest.raises(IndexError):
+        history[31]
+    assert repr(history).startswith("History(solver='proximal_gradient', iterations=30, passes=")
+    assert "empty" in repr(mm.History("x"))
+    history.gap[0] = -1.0  # a copy
+    assert history[0].gap > 0
+
+
+def test_options_are_part_of_the_label():
+    assert fit(mm.solvers.Fista(restart=True)).history_.solver == "Fista(restart=True)"
+    assert fit(mm.solvers.Fista()).history_.solver == "fista"
+
+
+def test_pickle_and_clone():
+    model = fit("fista")
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.history_.gap, model.history_.gap)
+    assert again.history_.solver == "fista"
+    assert not hasattr(clone(model), "history_")
+    long = fit("proximal_gradient", tol=0.0, max_iter=1000).history_
+    assert len(pickle.dumps(long)) <= 60 * len(long)  # five numbers an iteration, no models
+
+
+def test_a_new_fit_has_a_new_one():
+    model = fit("proximal_gradient", warm_start=True, max_iter=1000, tol=1e-8)
+    first = model.history_
+    model.fit(X, Y)
+    assert model.history_ is not first
+    assert len(model.history_) <= 2 < len(first)
+
+
+def test_classes_add_up():
+    Z, labels = load_iris(return_X_y=True)
+    model = mm.Classifier("logistic", "l2", alpha=0.01).fit(Z, labels)
+    history = model.history_
+    assert history.passes[-1] <= model.certificate_.passes
+    assert history.gap[-1] <= history.target
+    parts = [
+        mm.Classifier("logistic", "l2", alpha=0.01).fit(Z, labels == c).history_ for c in range(3)
+    ]
+    total = combined(parts)
+    assert len(total) == max(map(len, parts))
+    np.testing.assert_allclose(total.primal, history.primal)
+    assert total.primal[-1] == pytest.approx(sum(h.primal[-1] for h in parts))
+    np.testing.assert_allclose(total.gap, history.gap, rtol=1e-6, atol=1e-12)
+
+
+# Figures -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pyplot():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+def test_what_is_drawn(pyplot):
+    plain, fast = fit("proximal_gradient"), fit(mm.solvers.Fista(restart=True))
+    ax = mm.plot_history(plain, fast.history_)
+    one, two = ax.get_lines()
+    assert [one.get_label(), two.get_label()] == ["proximal_gradient", "Fista(restart=True)"]
+    assert ax.get_yscale() == "log"
+    assert ax.get_xlabel() == "passes over the data"
+    assert one.get_color() != two.get_color()
+    np.testing.assert_array_equal(one.get_xdata(), plain.history_.passes)
+    np.testing.assert_array_equal(one.get_ydata(), plain.history_.gap)
+    _, mine = pyplot.subplots()
+    assert mm.plot_history(plain, labels=["a"], x="seconds", y="primal", ax=mine) is mine
+    assert mine.get_legend().get_texts()[0].get_text() == "a"
+    np.testing.assert_array_equal(mine.get_lines()[0].get_ydata(), plain.history_.primal)
+
+
+def test_suboptimality_is_never_less_than_the_truth(pyplot):
+    runs = [fit("proximal_gradient"), fit("fista"), fit("newton")]
+    best = fit(tol=1e-14, max_iter=None).certificate_.primal
+    for run, line in zip(runs, mm.plot_history(*runs, y="suboptimality").get_lines()):
+        shown = np.isin(run.history_.passes, line.get_xdata())
+        assert (line.get_ydata() >= run.history_.primal[shown] - best - 1e-12).all()
+
+
+def test_an_infinite_gap_is_left_out(pyplot):
+    history = mm.History("unsure")
+    for i, gap in enumerate([np.inf, 2.0, np.inf, 0.5, 0.0]):
+        history.append(State(i, i, i, 3.0, 3.0 - gap, gap, 0.0))
+    line = mm.plot_history(history).get_lines()[0]
+    np.testing.assert_array_equal(line.get_xdata(), [1.0, 3.0])
+    np.testing.assert_array_equal(line.get_ydata(), [2.0, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "error", "words"),
+    [
+        ((), {}, ValueError, "needs at least one"),
+        ((mm.Regressor(),), {}, TypeError, "takes fitted minimand estimators"),
+        ((3,), {}, TypeError, "takes fitted minimand estimators"),
+        ((fit(),), {"x": "time"}, ValueError, "x must be one of"),
+        ((fit(),), {"y": "dual"}, ValueError, "y must be one of"),
+        ((fit(), fit()), {"labels": ["a"]}, ValueError, "labels must hold one text per run"),
+        ((fit(),), {"labels": "a"}, ValueError, "labels must hold one text per run"),
+        ((fit(), fit(alpha=1.0)), {"y": "primal"}, ValueError, "runs of one problem"),
+    ],
+)
+def test_refusals_in_words(arguments, settings, error, words):
+    with pytest.raises(error, match=words):
+        mm.plot_history(*arguments, **settings)
+
+
+def test_without_matplotlib(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"plot_history needs matplotlib: .*minimand\[plot\]"):
+        mm.plot_history(fit())
