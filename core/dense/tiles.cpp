@@ -58,37 +58,46 @@ MINIMAND_INLINE void line_dots(const DenseMatrix<Scalar>& matrix, Tile tile,
   for (; l < tile.lines.end; ++l) to[l] += dot(base + l * stride, from, n);
 }
 
-/// Four lines at a time share each load and store of out.
+/// to += w0 line0 + w1 line1 + w2 line2 + w3 line3: four lines share each load and store of out.
+template <class Scalar>
+MINIMAND_INLINE void add_four(const Scalar* const* lines, const double* weights, std::size_t n,
+                              double* to) {
+  const Scalar *line0 = lines[0], *line1 = lines[1], *line2 = lines[2], *line3 = lines[3];
+  const double w0 = weights[0], w1 = weights[1], w2 = weights[2], w3 = weights[3];
+  std::size_t p = 0;
+  for (; p + kLanes <= n; p += kLanes) {
+    const Lanes left = w0 * load_lanes(line0 + p) + w1 * load_lanes(line1 + p);
+    const Lanes right = w2 * load_lanes(line2 + p) + w3 * load_lanes(line3 + p);
+    store_lanes(to + p, load_lanes(to + p) + (left + right));
+  }
+  for (; p < n; ++p) {
+    const double left = w0 * static_cast<double>(line0[p]) + w1 * static_cast<double>(line1[p]);
+    const double right = w2 * static_cast<double>(line2[p]) + w3 * static_cast<double>(line3[p]);
+    to[p] += left + right;
+  }
+}
+
+/// Lines of weight zero are not read: a sparse model has many.
 template <class Scalar>
 MINIMAND_INLINE void line_sums(const DenseMatrix<Scalar>& matrix, Tile tile,
                                std::span<const double> x, std::span<double> out) {
   const std::size_t n = tile.positions.end - tile.positions.begin;
-  const std::size_t stride = matrix.stride;
   const Scalar* base = matrix.values.data() + tile.positions.begin;
   const double* weight = x.data();
   double* to = out.data() + tile.positions.begin;
-  std::size_t l = tile.lines.begin;
-  for (; l + 4 <= tile.lines.end; l += 4) {
-    const Scalar* line0 = base + l * stride;
-    const Scalar* line1 = line0 + stride;
-    const Scalar* line2 = line1 + stride;
-    const Scalar* line3 = line2 + stride;
-    const double w0 = weight[l], w1 = weight[l + 1], w2 = weight[l + 2], w3 = weight[l + 3];
-    std::size_t p = 0;
-    for (; p + kLanes <= n; p += kLanes) {
-      const Lanes left = w0 * load_lanes(line0 + p) + w1 * load_lanes(line1 + p);
-      const Lanes right = w2 * load_lanes(line2 + p) + w3 * load_lanes(line3 + p);
-      store_lanes(to + p, load_lanes(to + p) + (left + right));
-    }
-    for (; p < n; ++p) {
-      const double left = w0 * static_cast<double>(line0[p]) + w1 * static_cast<double>(line1[p]);
-      const double right = w2 * static_cast<double>(line2[p]) + w3 * static_cast<double>(line3[p]);
-      to[p] += left + right;
-    }
+  const Scalar* lines[4];
+  double weights[4];
+  std::size_t count = 0;
+  for (std::size_t l = tile.lines.begin; l < tile.lines.end; ++l) {
+    if (weight[l] == 0.0) continue;
+    lines[count] = base + l * matrix.stride;
+    weights[count++] = weight[l];
+    if (count < 4) continue;
+    add_four(lines, weights, n, to);
+    count = 0;
   }
-  for (; l < tile.lines.end; ++l) {
-    const Scalar* line = base + l * stride;
-    for (std::size_t p = 0; p < n; ++p) to[p] += weight[l] * static_cast<double>(line[p]);
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t p = 0; p < n; ++p) to[p] += weights[k] * static_cast<double>(lines[k][p]);
   }
 }
 

@@ -35,6 +35,7 @@ _NAMES = {
         "SquaredHinge",
         "Tweedie",
     ),
+    "selection": ("Path", "Tuned", "alpha_max", "path"),
     "penalties": ("L1", "L2", "NoPenalty", "Penalty"),
     "report": ("plot_history",),
     "solvers": ("STOP",),

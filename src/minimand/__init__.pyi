@@ -27,6 +27,10 @@ from .penalties import L2 as L2
 from .penalties import NoPenalty as NoPenalty
 from .penalties import Penalty as Penalty
 from .report import plot_history as plot_history
+from .selection import Path as Path
+from .selection import Tuned as Tuned
+from .selection import alpha_max as alpha_max
+from .selection import path as path
 from .solvers import STOP as STOP
 
 __version__: str

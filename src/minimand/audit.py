@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from . import adapters
 from ._typing import Array, ArrayLike
 from .certificate import Certificate, Judgement, judge
-from .estimators import Classifier, Regressor, data
+from .estimators import data
 from .estimators.base import Estimator, combined
+from .estimators.prepare import prepare
 from .objective import Objective
 
 
@@ -57,7 +58,7 @@ def certify(
     """
     if isinstance(model, Estimator):
         check_is_fitted(model)
-        objectives = objectives_of(model, X, y, sample_weight, offset, fitted=True)
+        objectives = prepare(model, X, y, sample_weight, offset, fitted=True)
         coefs = np.atleast_2d(model.coef_)
         intercepts = np.atleast_1d(model.intercept_)
         expected = (len(objectives), objectives[0].n_features)
@@ -78,7 +79,7 @@ def certify(
             )
         point = objective.point(np.ascontiguousarray(coefs[i], dtype=float), float(intercepts[i]))
         parts.append(judge(objective, point, duals[i], thorough=True))
-    return _summary(objectives, parts, "classes" if isinstance(model, Classifier) else "outputs")
+    return _summary(objectives, parts, "classes" if isinstance(model, Estimator) else "outputs")
 
 
 def _summary(objectives: list[Objective], parts: list[Judgement], what: str) -> Certificate:
@@ -110,35 +111,6 @@ def _dual_points(against: Any, n_scores: int, n_samples: int) -> list[list[Array
             f"{points.shape}, but this problem has {(n_samples, n_scores)}."
         )
     return [[np.ascontiguousarray(points[:, i])] for i in range(n_scores)]
-
-
-def objectives_of(
-    estimator: Any,
-    X: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike = None,
-    offset: ArrayLike = None,
-    *,
-    fitted: bool = False,
-) -> list[Objective]:
-    """The objectives a minimand estimator minimises on these data, one per score."""
-    from sklearn.base import clone
-
-    if not isinstance(estimator, Regressor | Classifier):
-        raise TypeError(f"expected a minimand estimator, not {type(estimator).__name__}.")
-    probe = estimator if fitted else clone(estimator)
-    settings = probe._checked_settings()
-    X, y = data.check_xy(probe, X, y, fitted=fitted)
-    mapped = probe._map_features(X) if fitted else probe._fit_features(X, y)
-    if isinstance(probe, Regressor):
-        return [probe._objective(settings, mapped, y, sample_weight, offset)]
-    output, objectives = probe._objectives(settings, mapped, y, sample_weight, offset)
-    if fitted and not np.array_equal(output.classes, probe.classes_):
-        raise ValueError(
-            f"y holds the classes {output.classes.tolist()}, but the model was fitted on "
-            f"{probe.classes_.tolist()}: pass the data it was fitted on."
-        )
-    return objectives
 
 
 def _foreign(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _core
-from ._typing import Array, IntArray
+from ._typing import Array, BoolArray, IntArray
 from .design import Descent, Design
 from .linear_system import factorise
 from .penalties import Separable
@@ -56,62 +56,68 @@ class Quadratic:
         done, decrease = _core.cd_gram(self.gram, self.q, w, penalty.l1, penalty.l2, sweeps, tol)
         return Descent(0.0, done, decrease)
 
-    def value(self, penalty: Separable, w: Array) -> float:
-        """½ wᵀG w + qᵀw + penalty."""
-        return float(w @ (0.5 * (self.gram @ w) + self.q)) + penalty.value(w)
+    def slope(self, w: Array) -> Array:
+        """G w + q."""
+        return self.gram @ w + self.q
 
-    def polish(self, penalty: Separable, w: Array, rounds: int = 20) -> bool:
-        """Newton steps on the support, stopping at sign changes; True if w moved.
+    def polish(self, penalty: Separable, w: Array) -> bool:
+        """One Newton step on the support; True if w moved.
 
         On a fixed sign pattern the problem is a linear system. A full step that keeps the signs
-        solves it exactly; otherwise the step ends where the first coefficient reaches zero,
-        which leaves the support. The objective falls along the whole segment.
+        solves it exactly. Otherwise the coefficients that change sign are set to zero if the
+        objective falls all the same; failing that, the step ends where the first one reaches zero.
         """
-        moved = False
-        for _ in range(rounds):
-            support = np.flatnonzero((w != 0) | (penalty.l1 == 0))
-            if not support.size:
-                return moved
-            target = self._stationary(penalty, w, support)
-            if target is None:
-                return moved
-            step = target - w[support]
-            fraction, blocking = _first_zero(w[support], step, penalty.l1[support])
-            w[support] += fraction * step
-            moved = True
-            if blocking is None:
-                return moved
-            w[support[blocking]] = 0.0
-        return moved
+        support = np.flatnonzero((w != 0) | (penalty.l1 == 0))
+        if not support.size:
+            return False
+        slope = self.slope(w)
+        target = self._stationary(penalty, w, slope, support)
+        if target is None:
+            return False
+        start, l1 = w[support], penalty.l1[support]
+        crosses = (l1 > 0) & (start * target < 0)
+        if crosses.any():
+            clipped = np.where(crosses, 0.0, target)
+            falls = self._falls(penalty, w, slope, support, clipped)
+            target = clipped if falls else _up_to_first_zero(start, target, crosses)
+        w[support] = target
+        return True
 
-    def _stationary(self, penalty: Separable, w: Array, support: IntArray) -> Array | None:
+    def _falls(
+        self, penalty: Separable, w: Array, slope: Array, support: IntArray, target: Array
+    ) -> bool:
+        """Whether ½ wᵀG w + qᵀw + penalty is lower with the target on the support."""
+        step = np.zeros_like(w)
+        step[support] = target - w[support]
+        change = float(step @ (slope + 0.5 * (self.gram @ step)))
+        return change + penalty.value(w + step) - penalty.value(w) <= 0
+
+    def _stationary(
+        self, penalty: Separable, w: Array, slope: Array, support: IntArray
+    ) -> Array | None:
         """The minimiser with the support and signs of w, or a cautious step towards it.
 
         Where the system is near singular a small multiple of its diagonal is added; the step is
         then shorter than the full one, so the objective still falls all along it.
         """
-        block = self.gram[np.ix_(support, support)].copy()
-        block.flat[:: support.size + 1] += penalty.l2[support]
-        size = np.sqrt(np.maximum(np.diag(block), 0.0))
-        if not size.all():
+        block = self.gram[np.ix_(support, support)]
+        diagonal = block.ravel()[:: support.size + 1]
+        diagonal += penalty.l2[support]
+        if not (diagonal > 0).all():
             return None  # a constant column: descent has set it to zero or will
-        block /= np.outer(size, size)
-        slope = self.q[support] + penalty.l1[support] * np.sign(w[support])
-        slope += self.gram[support] @ w + penalty.l2[support] * w[support]
+        slope = slope[support] + penalty.l2[support] * w[support]
+        slope += penalty.l1[support] * np.sign(w[support])
         for jitter in (0.0, 1e-11, 1e-8):
-            block.flat[:: support.size + 1] += jitter
+            diagonal *= 1.0 + jitter
             solve = factorise(block)
             if solve is not None:
-                return w[support] - solve(slope / size) / size
+                return w[support] - solve(slope)
         return None
 
 
-def _first_zero(w: Array, step: Array, l1: Array) -> tuple[float, IntArray | None]:
-    """How far to go before a penalised coefficient changes sign, and which ones stop us."""
-    crosses = (l1 > 0) & (w * (w + step) < 0)
-    if not crosses.any():
-        return 1.0, None
-    fraction = np.full(w.shape, np.inf)
-    fraction[crosses] = -w[crosses] / step[crosses]
+def _up_to_first_zero(start: Array, target: Array, crosses: BoolArray) -> Array:
+    """As far towards the target as no marked coefficient changes its sign."""
+    fraction = np.ones_like(start)
+    fraction[crosses] = start[crosses] / (start - target)[crosses]
     least = float(fraction.min())
-    return least, np.flatnonzero(fraction <= least)
+    return np.where(crosses & (fraction <= least), 0.0, start + least * (target - start))

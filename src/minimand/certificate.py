@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ._typing import Array
+from ._typing import Array, BoolArray
 from .losses import Terms
 from .objective import EPS, Objective, Point, best_shift
 from .repair import balance, clear_free_columns
@@ -35,6 +35,11 @@ class Dual(NamedTuple):
     theta: Array
     slope: Array
     value: float = np.inf  # an upper bound of the dual objective; inf: not known yet
+    exact: BoolArray | None = None  # columns whose slope is more than a stand-in; None: all
+
+    def serves(self, w: Array) -> bool:
+        """Whether the slopes that a model w needs are exact."""
+        return self.exact is None or not (w != 0)[~self.exact].any()
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +185,8 @@ def judge(
     duals : multipliers θ proposed by a solver; they are moved into the dual's domain first.
     known : dual points that were judged before, whose slope needs no pass over the data.
     raw : whether the gradient of the loss at the point is a candidate too; it is the first
-        column of the pass, and a solver needs its slope to go on.
+        column of the pass, and a solver needs its slope to go on. Without it, and without
+        ``duals``, there is no pass at all.
     thorough : repair dual points for unpenalised columns even if the gap is large anyway.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -195,7 +201,7 @@ def _judge(
     raw: bool,
     thorough: bool,
 ) -> Judgement:
-    y, mass = objective.y, objective.mass
+    y = objective.y
     terms = objective.loss.terms(point.z, y)
     gradient = terms.gradient
     stationary = True
@@ -204,19 +210,19 @@ def _judge(
         gradient = objective.loss.gradient(point.z + shift, y) if shift else gradient
         gradient, stationary = balance(objective, gradient), False
     proposed = [_admissible(objective, theta) for theta in duals]
-    thetas = [gradient, *proposed] if raw or not proposed else proposed
-    stationary = stationary and thetas[0] is gradient
-    slopes = objective.backward(_stack([mass * theta for theta in thetas]))
-    slopes = slopes[:, None] if slopes.ndim == 1 else slopes
-    raw_slope = np.ascontiguousarray(slopes[:, 0])
-    fresh = [Dual(theta, np.ascontiguousarray(slopes[:, i])) for i, theta in enumerate(thetas)]
+    known = [old for old in known if old.serves(point.w)]
+    thetas = [gradient, *proposed] if raw or not (proposed or known) else proposed
+    stationary = stationary and bool(thetas) and thetas[0] is gradient
+    slopes = objective.slopes(point.w, thetas) if thetas else []
+    fresh = [Dual(theta, slope, exact=exact) for theta, (slope, exact) in zip(thetas, slopes)]
     primal = objective.mean(terms.value) + objective.penalty.value(point.w)
     found = [
         _measure(objective, point, dual, raw=stationary and i == 0) for i, dual in enumerate(fresh)
     ]
-    best = min(found, key=lambda f: f.gap)
+    least = min((f.gap for f in found), default=np.inf)
     # An older dual point is measured only if the bound it proved could still win.
-    found += [_measure(objective, point, old) for old in known if primal - old.value < best.gap]
+    promising = [old for old in known if not (found and primal - old.value >= least)]
+    found += [_measure(objective, point, old) for old in promising]
     # θ = 0 is always feasible: nothing is further from the optimum than P − mean infimum.
     if not min(f.gap for f in found) <= objective.scale:
         found.append(_nothing(objective, point, terms))
@@ -230,15 +236,11 @@ def _judge(
         gap=gap,
         dual=best.dual._replace(value=primal - gap + _slack(primal)),
         terms=terms,
-        slope=raw_slope,
+        slope=(fresh or known)[0].slope,
         by_sample=best.by_sample,
         by_feature=best.by_feature,
         infeasibility="" if np.isfinite(gap) else best.infeasibility or "the objective is infinite",
     )
-
-
-def _stack(columns: list[Array]) -> Array:
-    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
 def _unbalanced(objective: Objective, gradient: Array) -> bool:
@@ -284,7 +286,7 @@ def _nothing(objective: Objective, point: Point, terms: Terms) -> _Terms:
 def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool) -> _Terms:
     """The gap of s·θ. With ``raw``, θ is the gradient at z and the samples' terms vanish."""
     if s != 1.0:
-        dual = Dual(s * dual.theta, s * dual.slope)
+        dual = dual._replace(theta=s * dual.theta, slope=s * dual.slope)
     slope = dual.slope
     if objective.has_free_columns:
         slope = np.where(objective.penalty.free, 0.0, slope)

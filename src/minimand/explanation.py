@@ -49,9 +49,9 @@ def explain(
     >>> mm.explain(mm.Regressor("squared", "l1", alpha=0.5), X, y).chosen
     'working_set'
     """
-    from .audit import objectives_of
+    from .estimators.prepare import copy_of, prepare
 
-    objective = objectives_of(estimator, X, y, sample_weight, offset)[0]
+    objective = prepare(copy_of(estimator), X, y, sample_weight, offset)[0]
     control = estimator._control([])
     asked = estimator.solver
     found = verdicts(objective, control, asked)

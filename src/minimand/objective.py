@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _core
-from ._typing import Array, IntArray
+from ._typing import Array, BoolArray, IntArray
 from .design import Covariance, Design, Moments
 from .losses import Loss
+from .memory import Memory
 from .penalties import BoundPenalty
 
 EPS = float(np.finfo(float).eps)
@@ -53,6 +54,7 @@ class Objective:
     intercept: bool = True
     words: str = ""
     meter: Meter = field(default_factory=Meter)
+    memory: Memory | None = None  # what the problems of a path share
 
     @property
     def n_samples(self) -> int:
@@ -67,6 +69,14 @@ class Objective:
     def with_target(self, y: Array) -> Objective:
         """The same problem for another y; the data are shared, the passes counted anew."""
         return replace(self, y=y, meter=Meter())
+
+    def with_penalty(self, penalty: BoundPenalty, words: str) -> Objective:
+        """The same problem under another penalty; what does not depend on it is kept."""
+        other = replace(self, penalty=penalty, words=words, meter=Meter())
+        for name in ("spread", "root_spread", "column_norms", "constant_target", "null"):
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
+        return other
 
     # Products with the data, counted ---------------------------------------------------------
 
@@ -91,6 +101,23 @@ class Objective:
         """Xᵀ u, for one or several columns in one pass."""
         self.meter.passes += 1
         return self.design.rmatvec(u)
+
+    def backward_on(self, columns: IntArray, u: Array) -> Array:
+        """X_cᵀ u."""
+        self.meter.passes += columns.size / self.n_features
+        return self.design.rmatvec_on(columns, u)
+
+    def slopes(self, w: Array, thetas: list[Array]) -> list[tuple[Array, BoolArray | None]]:
+        """Xᵀ(mass∘θ) for several θ, as the certificate of a model w needs them.
+
+        With each comes a mask of the columns where it is exact, None where it is exact everywhere.
+        """
+        if self.memory is not None:
+            return [self.memory.slopes.of(self, w, theta) for theta in thetas]
+        if len(thetas) == 1:
+            return [(self.backward(self.mass * thetas[0]), None)]
+        slopes = self.backward(np.stack([self.mass * theta for theta in thetas], axis=1))
+        return [(slope, None) for slope in np.ascontiguousarray(slopes.T)]
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """Xᵀ(h∘t) and t = X v + shift."""
@@ -178,6 +205,15 @@ class Objective:
     def root_spread(self) -> Array:
         """Root mean square of every column."""
         return np.sqrt(self.spread)
+
+    @cached_property
+    def column_norms(self) -> Array:
+        """√(Σ mass·x²) of every column, centred where an intercept centres it; never too small."""
+        if not self.intercept:
+            return self.root_spread
+        mean = self.moments(self.mass).first
+        rounding = 4 * EPS * np.sqrt(self.n_samples + 16.0)
+        return np.sqrt(np.maximum(self.spread - mean * mean, 0.0) + rounding * self.spread)
 
     @cached_property
     def null(self) -> Point:

@@ -8,12 +8,16 @@ looks only at libraries that are loaded when a limit is set; neither needs NumPy
 from __future__ import annotations
 
 import ctypes
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-from threadpoolctl import LibController, register
+from threadpoolctl import LibController, ThreadpoolController, register
 
 from . import _core
 
-__all__ = ["CoreController", "get_num_threads"]
+__all__ = ["CoreController", "get_num_threads", "one_blas_thread"]
 
 get_num_threads = _core.get_num_threads
 
@@ -40,3 +44,46 @@ class CoreController(LibController):
 
 
 register(CoreController)
+
+
+class _BlasLimit:
+    """A limit of one BLAS thread, shared by everybody who asks for it at the same time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._blas: Any = None
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        """The first one in sets the limit."""
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                if self._blas is None:
+                    self._blas = ThreadpoolController().select(user_api="blas")
+                self._limit = self._blas.limit(limits=1)
+
+    def leave(self) -> None:
+        """The last one out lifts it."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limit.restore_original_limits()
+
+
+_BLAS_LIMIT = _BlasLimit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run LAPACK on one thread: its threads wait for each other at every panel.
+
+    For matrices of a few thousand columns two threads gain little when the machine is idle, and
+    lose a factor of ten when it is not.
+    """
+    _BLAS_LIMIT.enter()
+    try:
+        yield
+    finally:
+        _BLAS_LIMIT.leave()

@@ -76,6 +76,15 @@ class Design:
         """Xᵀ u; u is (n,) or (n, k)."""
         return self.reduce(lambda x, part: np.asarray(x.T @ part), u)
 
+    def rmatvec_on(self, columns: IntArray, u: Array) -> Array:
+        """X_cᵀ u for some columns."""
+        return self.columns(columns).rmatvec(u)
+
+    @property
+    def picks_columns(self) -> bool:
+        """Whether a few columns can be reached without a pass over the others."""
+        return False
+
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """(Xᵀ(h∘t), t) with t = X v + shift: a Hessian times a vector, and its scores."""
         scores = np.empty(self.shape[0])

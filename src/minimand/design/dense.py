@@ -41,6 +41,11 @@ class DenseDesign(Design):
         """Xᵀ u."""
         return _core.dense_rmatvec(self.x, np.ascontiguousarray(u))
 
+    @property
+    def picks_columns(self) -> bool:
+        """In Fortran order."""
+        return bool(self.x.strides[0] == self.x.itemsize)
+
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """Fused: each row is read once."""
         return _core.dense_curvature_product(self.x, v, shift, h)

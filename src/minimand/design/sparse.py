@@ -87,6 +87,11 @@ class SparseDesign(Design):
         x = np.ascontiguousarray(x)
         return _core.gather(*parts, x) if gather else _core.scatter(*parts, x, size)
 
+    @property
+    def picks_columns(self) -> bool:
+        """As CSC."""
+        return bool(self.x.format == "csc")
+
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """Fused over rows for CSR; two products for CSC."""
         if self.x.format == "csr":

@@ -222,9 +222,10 @@ def moved(objective: Objective, solution: Solution, w: Array, b: float) -> Solut
     """A solution at another point, judged there with the same dual point."""
     old = solution.certificate
     duals = [] if old.dual_point is None else [old.dual_point]
-    found = judge(objective, objective.point(w, b), duals, thorough=True)
+    point = objective.point(w, b)
+    found = judge(objective, point, duals, thorough=True)
     certificate = stamp(found.certificate(objective), old.iterations, old.seconds)
-    return replace(solution, w=w, b=b, certificate=certificate)
+    return replace(solution, point=point, slope=found.slope, certificate=certificate)
 
 
 def _in_single(objective: Objective, solution: Solution) -> Solution:

@@ -98,13 +98,23 @@ class Solver(Parameterized):
 class Solution:
     """A fitted model, its certificate, and why the solver stopped."""
 
-    w: Array
-    b: float
+    point: Point
+    slope: Array  # of the mean loss at the point, or near it
     certificate: Certificate
     solver: str
     converged: bool
     stopped_by: str = ""
     history: History = field(default_factory=History)
+
+    @property
+    def w(self) -> Array:
+        """Coefficients."""
+        return self.point.w
+
+    @property
+    def b(self) -> float:
+        """The intercept."""
+        return self.point.b
 
 
 def run(
@@ -209,16 +219,17 @@ def _conclude(
     fresh = objective.point(point.w, point.b)
     if objective.primal(fresh) > objective.null_primal:
         fresh = objective.null  # nothing worse than the null model is ever handed over
-    duals = [best.dual.theta] if best is not None else []
+    duals = [best.dual] if best is not None else []
     target = control.tol * objective.scale
-    final = judge(objective, fresh, duals, raw=False)
+    # The slopes of a dual point do not depend on the model: they need not be computed again.
+    final = judge(objective, fresh, known=duals, raw=False)
     if not final.gap <= target:
-        final = judge(objective, fresh, duals, thorough=True)
+        final = judge(objective, fresh, known=duals, thorough=True)
     certificate = stamp(final.certificate(objective), max(len(history) - 1, 0), control.seconds)
     converged = final.reaches(objective, target)
     return Solution(
-        w=fresh.w,
-        b=fresh.b,
+        point=fresh,
+        slope=final.slope if best is None else best.slope,
         certificate=certificate,
         solver=solver.name,
         converged=converged,

@@ -13,11 +13,13 @@ from ..certificate import Judgement, judge
 from ..design import Design
 from ..objective import Objective, Point, dot
 from ..penalties import Separable
+from . import remembered
 from .base import Control, Solver, Verdict
 from .search import Caution, line_search, recentred
 from .support import polish
 
 _GRAM_COLUMNS = 1500  # working sets up to this size may be solved on their Gram
+_REMEMBERED = 5000  # most columns of a Gram that a path remembers
 _SHORT_ROWS = 25  # stored numbers per row up to which a sparse Gram is cheaper than descent
 _ROUNDS = 1000
 _NEWTON_STEPS = 8
@@ -58,6 +60,9 @@ class WorkingSet(Solver):
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
+        if remembered.applies(objective, _REMEMBERED):
+            yield from remembered.rounds(objective, form, judgement, control)
+            return
         columns = _first_columns(objective, judgement, form)
         caution = Caution()
         for _ in range(_ROUNDS):

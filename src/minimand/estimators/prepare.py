@@ -1,0 +1,63 @@
+"""An estimator on data, up to the point where it would be solved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._typing import AnyArray, Array, ArrayLike
+from ..objective import Objective
+from ..outputs import ClassOutput, ScalarOutput
+from . import data
+from .classifier import Classifier
+from .regressor import Regressor
+
+
+def copy_of(estimator: Any) -> Any:
+    """An unfitted copy of one of our estimators; refuses others in words."""
+    if not isinstance(estimator, Regressor | Classifier):
+        raise TypeError(f"expected a minimand estimator, not {type(estimator).__name__}.")
+    return clone(estimator)
+
+
+def prepare(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    offset: ArrayLike = None,
+    *,
+    fitted: bool = False,
+) -> list[Objective]:
+    """The objectives an estimator minimises on these data, one per score.
+
+    Unless it is fitted already, the estimator learns the names of the features, the features
+    themselves and the classes, as in `fit`.
+    """
+    settings = estimator._checked_settings()
+    X, y = data.check_xy(estimator, X, y, fitted=fitted)
+    mapped = estimator._map_features(X) if fitted else estimator._fit_features(X, y)
+    if isinstance(estimator, Regressor):
+        return [estimator._objective(settings, mapped, y, sample_weight, offset)]
+    data.check_labels(y)
+    output, objectives = estimator._objectives(settings, mapped, y, sample_weight, offset)
+    if not fitted:
+        estimator.classes_ = output.classes
+    elif not np.array_equal(output.classes, estimator.classes_):
+        raise ValueError(
+            f"y holds the classes {output.classes.tolist()}, but the model was fitted on "
+            f"{estimator.classes_.tolist()}: pass the data it was fitted on."
+        )
+    return objectives
+
+
+def targets_of(estimator: Any, y: AnyArray) -> list[Array]:
+    """Y as the losses of a prepared estimator see it, one target per score."""
+    loss = estimator._checked_settings().loss
+    if isinstance(estimator, Regressor):
+        return [ScalarOutput(loss).encode(data.check_numbers(y))]
+    output = ClassOutput(estimator.classes_, loss)
+    index = np.searchsorted(output.classes, y)
+    return [output.encode(index, score) for score in range(output.n_scores)]

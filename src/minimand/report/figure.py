@@ -1,0 +1,72 @@
+"""What all figures share: new axes, colours, and a count along the top."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+
+# Colours that the colour-blind can tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+
+def new_axes(what: str, size: tuple[float, float] = (7.2, 4.6)) -> Any:
+    """A new figure; pyplot only where it is needed."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            f"{what} needs matplotlib: install it with pip install 'minimand[plot]'."
+        ) from error
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def count_along_top(ax: Any, x: Array, counts: Array, label: str = "nonzeros") -> None:
+    """Some of the counts above the figure, at the places where they hold; none if all are equal."""
+    low, high = sorted(ax.get_xlim())
+    inside = np.flatnonzero((x >= low) & (x <= high))
+    if not inside.size or np.ptp(counts) == 0:
+        return
+    position = _position(ax, x[inside])
+    wanted = np.linspace(position.min(), position.max(), 8)
+    picked = inside[np.unique([int(np.argmin(np.abs(position - p))) for p in wanted])]
+    top = ax.secondary_xaxis("top")
+    top.set_xticks(x[picked], [f"{counts[i]:.0f}" for i in picked])
+    top.minorticks_off()
+    top.tick_params(length=3, labelsize=8, colors="0.35")
+    top.set_xlabel(label, fontsize=8, color="0.35")
+    top.spines["top"].set_visible(False)
+
+
+def mark(ax: Any, places: dict[str, float]) -> None:
+    """Dashed vertical lines with their names, at the bottom of the figure."""
+    for i, (name, x) in enumerate(places.items()):
+        ax.axvline(x, color="0.25", linewidth=1.0, linestyle=("--", ":", "-.")[i % 3], zorder=3)
+        if name:
+            ax.annotate(
+                name,
+                (x, 0.015 + 0.06 * (i % 3)),
+                xycoords=("data", "axes fraction"),
+                xytext=(3, 0),
+                textcoords="offset points",
+                fontsize=8,
+                color="0.25",
+                bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75},
+                zorder=4,
+            )
+
+
+def tidy(ax: Any) -> None:
+    """A light grid, and no box."""
+    ax.grid(True, which="major", color="0.92", linewidth=0.8)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def _position(ax: Any, x: Array) -> Array:
+    """Where values lie from left to right, as drawn."""
+    pairs = np.column_stack([x, np.zeros(len(x))])
+    return np.asarray(ax.transData.transform(pairs)[:, 0])

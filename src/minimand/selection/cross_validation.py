@@ -1,0 +1,45 @@
+"""Scores of every fold at every alpha: by formula where there is one, else by fitting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..estimators import Regressor
+from ..objective import Objective
+from . import leave_one_out
+from .fold_sums import FoldSums
+from .folds import CrossValidation, Outcome
+from .path import penalties_of
+from .results import Scores
+
+
+def cross_validate(
+    task: CrossValidation, objectives: list[Objective], jobs: int
+) -> tuple[Scores, list[Outcome]]:
+    """The scores, and what the folds tell besides; nothing where no fold was fitted.
+
+    ``objectives`` are those of all data.
+    """
+    first = objectives[0]
+    if task.alone and task.scorer is None:
+        unit = penalties_of(task.settings, first)(first, 1.0)
+        if leave_one_out.applies(task.estimator, unit, task.alphas):
+            left = leave_one_out.residuals(unit, task.alphas)
+            return Scores(task.alphas, -0.5 * left.T**2, unit.mass), []
+    if _share_sums(task, first):
+        task = replace(task, sums=FoldSums(task.settings, first, task.samples, task.folds))
+    outcomes = task.run(jobs)
+    weights = [task.samples.weight_of(f.test) if task.alone else 1.0 for f in task.folds]
+    by_fold = np.stack([outcome.scores for outcome in outcomes])
+    reached = np.array([outcome.reached for outcome in outcomes])
+    return Scores(task.alphas, by_fold, np.array(weights), reached), outcomes
+
+
+def _share_sums(task: CrossValidation, objective: Objective) -> bool:
+    """Whether folds are the same problem on other rows, and few enough to keep a Gram of each."""
+    estimator = task.estimator
+    if task.alone or not isinstance(estimator, Regressor) or estimator.features is not None:
+        return False
+    return FoldSums.serve(objective, estimator.solver, task.folds)

@@ -1,0 +1,169 @@
+"""A path on every fold, scored on what was left out; folds share sums and run side by side."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from .._typing import Array
+from ..estimators import Classifier
+from ..estimators.prepare import prepare
+from ..estimators.settings import Settings
+from ..solvers import STOP, Control, Solution, State
+from ..solvers.base import CALLBACK, INTERRUPT
+from ..threads import get_num_threads
+from .fold_sums import FoldSums
+from .path import Path, along, gathered
+from .samples import Fold, Samples
+from .scores import Scorer, path_scores
+
+
+class Outcome(NamedTuple):
+    """What one fold tells, per alpha; NaN for alphas that it did not reach."""
+
+    scores: Array
+    n_nonzero: Array
+    relative_gaps: Array
+    reached: int  # alphas
+    short: int  # fits that missed the tolerance
+
+
+@dataclass(eq=False)
+class Halt:
+    """Whether somebody has said stop, and who: it holds for all folds."""
+
+    REASONS: ClassVar = frozenset({CALLBACK, INTERRUPT})
+
+    reason: str = ""
+    event: threading.Event = field(default_factory=threading.Event)
+
+    def say(self, reason: str) -> None:
+        """The first reason counts."""
+        self.reason = self.reason or reason
+        self.event.set()
+
+    def listen(self, state: State) -> Any:
+        """A callback of the solvers."""
+        return STOP if self.event.is_set() else None
+
+    def watch(self, solutions: Iterable[Solution]) -> Iterator[Solution]:
+        """Solutions up to the one that somebody, or the end of the time, has stopped."""
+        for solution in solutions:
+            yield solution
+            if solution.stopped_by in self.REASONS:
+                self.say(solution.stopped_by)
+            if self.event.is_set() or solution.stopped_by.startswith("max_seconds"):
+                self.reason = self.reason or solution.stopped_by
+                return
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """One estimator, one grid, many folds."""
+
+    estimator: Any
+    settings: Settings
+    samples: Samples
+    alphas: Array
+    folds: list[Fold]
+    scorer: Scorer | None
+    control: Control
+    halt: Halt
+    sums: FoldSums | None = None
+    alone: bool = False  # every fold tests on one sample
+    verbose: bool = False
+
+    def run(self, jobs: int) -> list[Outcome]:
+        """Every fold; in so many threads, the kernels of each on its share of the cores."""
+        jobs = min(jobs, len(self.folds))
+        if jobs == 1:
+            return [self.outcome(i) for i in range(len(self.folds))]
+        share = max(1, get_num_threads() // jobs)
+        with threadpool_limits(share), ThreadPoolExecutor(jobs) as pool:
+            futures = [pool.submit(self.outcome, i) for i in range(len(self.folds))]
+            self._await(futures)
+            return [future.result() for future in futures]
+
+    def _await(self, futures: list[Future[Outcome]]) -> None:
+        """Ctrl-C reaches this thread only: tell the others, then let them finish."""
+        try:
+            wait(futures)
+        except KeyboardInterrupt:
+            self.halt.say(INTERRUPT)
+
+    def outcome(self, i: int) -> Outcome:
+        """The path of a fold on what it trains on, scored on what it tests on."""
+        started = time.perf_counter()
+        fold = self.folds[i]
+        path, model, short = self._path(i)
+        test = self.samples.take(self._weighted(fold.test))
+        room = np.full(len(self.alphas) - len(path), np.nan)
+        if self.verbose:
+            print(
+                f"Tuned: fold {i + 1} of {len(self.folds)}, {len(path)} alphas, "
+                f"{time.perf_counter() - started:.2f} s",
+                file=sys.stderr,
+            )
+        return Outcome(
+            np.append(path_scores(path, model, test, self.scorer), room),
+            np.append(path.n_nonzero, room),
+            np.append([c.relative for c in path.certificates], room),
+            len(path),
+            short,
+        )
+
+    def _weighted(self, rows: Any) -> Any:
+        """Rows of positive weight: the others are as good as absent."""
+        return rows if self.samples.weight is None else rows[self.samples.weight[rows] > 0]
+
+    def _path(self, i: int) -> tuple[Path, Any, int]:
+        """From the sums that folds share where they serve, else from the rows."""
+        model = clone(self.estimator)
+        if self.sums is not None:
+            found = self.sums.solutions(i, self.alphas, self._control(), self.halt.watch)
+            if found is not None:
+                objective, solutions = found
+                model.n_features_in_ = self.samples.X.shape[1]
+                return _gathered(model, [objective], self.alphas, [solutions])
+        train = self.samples.take(self.folds[i].train)
+        objectives = prepare(model, train.X, train.y, train.weight, train.offset)
+        if isinstance(model, Classifier):
+            self._check_classes(i, model)
+        columns = [
+            list(
+                self.halt.watch(along(self.settings, o, self.alphas, self._control(), model.solver))
+            )
+            for o in objectives
+        ]
+        return _gathered(model, objectives, self.alphas, columns)
+
+    def _check_classes(self, i: int, model: Any) -> None:
+        missing = np.setdiff1d(self.estimator.classes_, model.classes_)
+        if missing.size:
+            raise ValueError(
+                f"cv leaves fold {i} without a sample of class {missing[0]!r} to train on: use "
+                "fewer folds, a stratified splitter, or leave such a class out."
+            )
+
+    def _control(self) -> Control:
+        """Limits are common to all folds; a callback that stops one stops all."""
+        return replace(self.control, callbacks=[*self.control.callbacks, self.halt.listen])
+
+
+def _gathered(
+    model: Any, objectives: list[Any], alphas: Array, columns: list[list[Solution]]
+) -> tuple[Path, Any, int]:
+    """A path as far as every score has come."""
+    length = min(map(len, columns))
+    columns = [column[:length] for column in columns]
+    short = sum(not s.converged for column in columns for s in column)
+    return gathered(model, objectives, alphas[:length], columns), model, short

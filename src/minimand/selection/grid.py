@@ -1,0 +1,133 @@
+"""The strengths at which a path is computed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array, ArrayLike, BoolArray
+from ..certificate import judge
+from ..estimators.prepare import copy_of, prepare
+from ..estimators.settings import Settings, check_settings
+from ..objective import Objective
+from ..penalties import Separable
+from ..solvers import Control, solve
+
+_RIDGE_TOP = 1e3  # of max |slope|: where an L2 penalty has all but emptied the model
+
+
+def alpha_max(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    offset: ArrayLike = None,
+) -> float:
+    r"""The smallest alpha at which every penalised coefficient is zero.
+
+    .. math:: \alpha_{\max} = \max_j |\partial_j L| / c_j
+
+    at the best model without them, L the mean loss and :math:`c_j` the weight of the L1 part.
+
+    Parameters
+    ----------
+    estimator : Regressor or Classifier
+        Its loss, penalty and intercept matter; its alpha does not.
+    X, y, sample_weight, offset
+        The data.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> lasso = mm.Regressor("squared", "l1")
+    >>> top = mm.alpha_max(lasso, X, y)
+    >>> int((lasso.set_params(alpha=top).fit(X, y).coef_ != 0).sum())
+    0
+    >>> int((lasso.set_params(alpha=0.95 * top).fit(X, y).coef_ != 0).sum())
+    1
+    """
+    probe = copy_of(estimator)
+    settings = check_settings(probe)
+    objectives = prepare(probe, X, y, sample_weight, offset)
+    tops = [top_of(settings, objective, estimator.tol) for objective in objectives]
+    if any(top is None for top in tops):
+        raise ValueError(
+            f"alpha_max does not exist: penalty {settings.penalty!r} never makes coefficients "
+            "exactly zero; pass alphas of your own."
+        )
+    return float(max(top for top in tops if top is not None))
+
+
+def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float | None:
+    """alpha_max of one objective; None where no alpha makes the coefficients vanish."""
+    form = _unit_form(settings, objective.n_features)
+    kinked = form.l1 > 0
+    curved_only = (form.l2 > 0) & ~kinked
+    if not kinked.any() or curved_only.any():
+        return None
+    slope = np.abs(slope_without(objective, kinked, tol))[kinked] / form.l1[kinked]
+    return float(slope.max())
+
+
+def grid_of(
+    settings: Settings, objectives: list[Objective], alphas: Any, eps: float | None, tol: float
+) -> Array:
+    """Decreasing alphas: those given, or so many, evenly spaced on a log scale from alpha_max."""
+    if not isinstance(alphas, int | np.integer) or isinstance(alphas, bool):
+        return check_alphas(alphas)
+    if alphas < 1:
+        raise ValueError(f"alphas must be a number of them ≥ 1, or a list, not {alphas!r}.")
+    n, d = objectives[0].design.shape
+    ratio = (1e-2 if n < d else 1e-3) if eps is None else float(eps)
+    if not 0 < ratio < 1:
+        raise ValueError(f"eps must be a number between 0 and 1, not {eps!r}.")
+    tops = [top_of(settings, objective, tol) for objective in objectives]
+    known = [top for top in tops if top is not None]
+    if len(known) < len(tops):
+        known = [_ridge_top(settings, objective) for objective in objectives]
+        ratio *= 1e-3 if eps is None else 1.0
+    top = max(known) or 1.0  # a target that nothing explains
+    return np.geomspace(top, ratio * top, int(alphas)) if alphas > 1 else np.array([top])
+
+
+def check_alphas(alphas: Any) -> Array:
+    """Positive finite numbers, in decreasing order."""
+    try:
+        values = np.unique(np.asarray(alphas, dtype=float).ravel())[::-1]
+    except (TypeError, ValueError) as error:
+        raise ValueError("alphas must be how many there are, or a list of numbers.") from error
+    if not values.size or not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError("alphas must be finite numbers that are not negative, at least one.")
+    return np.ascontiguousarray(values)
+
+
+def slope_without(objective: Objective, left_out: BoolArray, tol: float) -> Array:
+    """Xᵀ gradient of the mean loss at the best model on the other columns and the intercept."""
+    if left_out.all():
+        return judge(objective, objective.null).slope
+    kept = np.flatnonzero(~left_out)
+    form = objective.penalty.separable
+    assert form is not None
+    bare = objective.with_penalty(form.take(kept), "")
+    bare = replace(bare, design=objective.design.columns(kept))
+    found = solve(bare, "auto", Control(tol=1e-3 * tol))
+    w = np.zeros(objective.n_features)
+    w[kept] = found.w
+    return judge(objective, objective.point(w, found.b)).slope
+
+
+def _ridge_top(settings: Settings, objective: Objective) -> float:
+    """Where |wⱼ| ≈ |∂ⱼL|/alpha is a thousandth of what it would be at alpha = 1, all columns."""
+    slope = judge(objective, objective.null).slope
+    return _RIDGE_TOP * float(np.abs(slope).max(initial=0.0))
+
+
+def _unit_form(settings: Settings, n_features: int) -> Separable:
+    form = settings.penalty.bind(n_features, 1.0).separable
+    if form is None:
+        raise ValueError(f"penalty {settings.penalty!r} has no alpha_max: pass alphas of your own.")
+    return form

@@ -1,0 +1,261 @@
+"""A model at every strength of its penalty."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from .._typing import Array, ArrayLike
+from ..certificate import Certificate
+from ..condensed import is_worthwhile
+from ..estimators import Classifier
+from ..estimators.base import combined
+from ..estimators.prepare import copy_of, prepare
+from ..estimators.settings import Settings, check_settings
+from ..objective import Objective
+from ..solvers import Control, Solution
+from ..solvers.base import CALLBACK, INTERRUPT
+from ..solvers.path import solve_path
+from .condensed_path import At, condensed_path
+from .grid import grid_of
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Solutions along a grid of alphas, each with its certificate.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        Decreasing.
+    coefs : ndarray of shape (n_alphas, *coef_.shape)
+    intercepts : ndarray of shape (n_alphas, ...)
+    certificates : list of Certificate
+        One per alpha.
+    n_nonzero : ndarray of int
+        Coefficients that are not zero (features, where there are several scores).
+    score : ndarray
+        Share of the null model's loss that is explained: R² for the squared loss, else D², the
+        share of the deviance.
+    """
+
+    alphas: Array
+    coefs: Array
+    intercepts: Array
+    certificates: list[Certificate] = field(repr=False)
+    score: Array = field(repr=False)
+    estimator: Any = field(repr=False, default=None)
+    attributes: dict[str, Any] = field(repr=False, default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.alphas)
+
+    def __repr__(self) -> str:
+        ends = f"{self.alphas[0]:.3g} … {self.alphas[-1]:.3g}"
+        worst = max(c.relative for c in self.certificates)
+        return (
+            f"Path({len(self)} alphas {ends}, {self.n_nonzero[0]} … {self.n_nonzero[-1]} nonzeros, "
+            f"relative gaps ≤ {worst:.1e})"
+        )
+
+    @property
+    def n_nonzero(self) -> Array:
+        """Features with a coefficient that is not zero, per alpha."""
+        used = self.coefs != 0
+        return (used.any(axis=1) if used.ndim == 3 else used).sum(axis=1)
+
+    @property
+    def shrinkage(self) -> Array:
+        """‖w(alpha)‖₁ relative to the largest on the path: the shrinkage factor, 0 to 1."""
+        size = np.abs(self.coefs.reshape(len(self), -1)).sum(axis=1)
+        return size / (size.max() or 1.0)
+
+    def model(self, index: int) -> Any:
+        """The estimator fitted at ``alphas[index]``, ready to predict."""
+        model = clone(self.estimator).set_params(alpha=float(self.alphas[index]))
+        for name, value in self.attributes.items():
+            setattr(model, name, value)
+        model.coef_ = self.coefs[index].copy()
+        intercept = self.intercepts[index]
+        model.intercept_ = float(intercept) if np.ndim(intercept) == 0 else intercept.copy()
+        model.certificate_ = self.certificates[index]
+        model.n_iter_ = max(self.certificates[index].iterations, 1)
+        return model
+
+    def plot(self, x: str = "alpha", ax: Any = None, chosen: Any = None) -> Any:
+        """Draw every coefficient along the path, the largest with their names.
+
+        Parameters
+        ----------
+        x : {"alpha", "shrinkage"}, default="alpha"
+            Against log alpha, or against the shrinkage factor ‖w(alpha)‖₁ / largest.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        chosen : float, sequence or dict, optional
+            Alphas to mark, by name in a dict: ``{"best": tuned.alpha_}``.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> import minimand as mm
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> ax = mm.path(mm.Regressor("squared", "l1"), X, y).plot(chosen={"mine": 0.5})
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('alpha', 'coefficient')
+        """
+        from ..report.path import plot_path
+
+        coefs = self.coefs.reshape(len(self), -1)
+        names = self._names()
+        return plot_path(
+            self.alphas, coefs, self.shrinkage, self.n_nonzero, names, x=x, ax=ax, chosen=chosen
+        )
+
+    def _names(self) -> list[str]:
+        """Names of the coefficients: of the features, and of the class where there are several."""
+        count = self.coefs.shape[-1]
+        features = self.attributes.get("feature_names_in_")
+        if "features_" in self.attributes or features is None or len(features) != count:
+            features = [f"w{j}" for j in range(count)]
+        if self.coefs.ndim == 2 or self.coefs.shape[1] == 1:
+            return [str(name) for name in features]
+        return [f"{c}: {name}" for c in self.attributes["classes_"] for name in features]
+
+
+def path(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    alphas: Any = 100,
+    *,
+    eps: float | None = None,
+    sample_weight: ArrayLike = None,
+    offset: ArrayLike = None,
+) -> Path:
+    r"""Fit an estimator at many alphas, from large to small, each starting from the last.
+
+    .. math:: w(\alpha) = \arg\min_w\; \tfrac{\sum_i s_i\,\ell(z_i, y_i)}{\sum_i s_i}
+              + \alpha\,\Omega(w)
+
+    Parameters
+    ----------
+    estimator : Regressor or Classifier
+        Its alpha is not used; its tol is met at every alpha.
+    X, y, sample_weight, offset
+        The data.
+    alphas : int or array-like, default=100
+        How many, evenly spaced on a log scale below `alpha_max`, or the values themselves, in any
+        order; the path has them in decreasing order.
+    eps : float, optional
+        The smallest alpha relative to the largest: 1e-2 by default where features outnumber
+        samples, else 1e-3 (and 1e-3 times that without an L1 part, where the grid begins where the
+        model is all but empty).
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> path = mm.path(mm.Regressor("squared", "l1"), X, y, alphas=50)
+    >>> path.coefs.shape, int(path.n_nonzero[0]), int(path.n_nonzero[-1])
+    ((50, 10), 0, 10)
+    >>> max(c.relative for c in path.certificates) <= 1e-6
+    True
+    """
+    probe = copy_of(estimator)
+    settings = check_settings(probe)
+    objectives = prepare(probe, X, y, sample_weight, offset)
+    grid = grid_of(settings, objectives, alphas, eps, float(estimator.tol))
+    control = probe._control([])
+    columns = [list(along(settings, o, grid, control, estimator.solver)) for o in objectives]
+    found = gathered(probe, objectives, grid, columns)
+    _warn_if_short(estimator, columns)
+    return found
+
+
+def along(
+    settings: Settings, objective: Objective, alphas: Array, control: Control, solver: str = "auto"
+) -> Iterator[Solution]:
+    """Solutions of one objective at these alphas.
+
+    Once somebody has said stop, the alphas that are left are only judged where they start.
+    """
+    at, values = penalties_of(settings, objective), [float(a) for a in alphas]
+
+    def solved(problem: Objective) -> Iterator[Solution]:
+        for solution in solve_path(problem, at, values, control, solver):
+            if solution.stopped_by in (CALLBACK, INTERRUPT):
+                control.callbacks, control.max_iter = (), 1
+            yield solution
+
+    # Without kinks all solutions come from one set of eigenvalues anyway.
+    form = settings.penalty.bind(objective.n_features, 1.0).separable
+    kinked = form is not None and bool(form.l1.any())
+    if solver == "auto" and kinked and len(values) > 1 and is_worthwhile(objective):
+        return condensed_path(objective, at, values, control, solved)
+    return solved(objective)
+
+
+def penalties_of(settings: Settings, objective: Objective) -> At:
+    """A function that puts a problem under the penalty of an alpha."""
+    d = objective.n_features
+    rest = objective.words.removeprefix(settings.words)
+
+    def at(base: Objective, alpha: float) -> Objective:
+        words = replace(settings, alpha=alpha).words + rest
+        return base.with_penalty(settings.penalty.bind(d, alpha), words)
+
+    return at
+
+
+def gathered(
+    probe: Any, objectives: list[Objective], alphas: Array, columns: list[list[Solution]]
+) -> Path:
+    """One Path of the solutions of every score."""
+    scales = [objective.scale for objective in objectives]
+    certificates = [combined([s.certificate for s in row], scales) for row in zip(*columns)]
+    coefs = np.stack([[s.w for s in column] for column in columns], axis=1)
+    intercepts = np.stack([[s.b for s in column] for column in columns], axis=1)
+    explained = [
+        1.0 - sum(above_infimum(o, s) for o, s in zip(objectives, row)) / (sum(scales) or 1.0)
+        for row in zip(*columns)
+    ]
+    names = ("n_features_in_", "feature_names_in_", "features_", "classes_")
+    kept = {name: getattr(probe, name) for name in names if hasattr(probe, name)}
+    kept["solver_"] = columns[0][0].solver
+    if not isinstance(probe, Classifier):
+        coefs, intercepts = coefs[:, 0], intercepts[:, 0]
+    return Path(alphas, coefs, intercepts, certificates, np.array(explained), probe, kept)
+
+
+def above_infimum(objective: Objective, solution: Solution) -> float:
+    """The mean loss of a solution above the least conceivable."""
+    loss, y = objective.loss, objective.y
+    return objective.mean(loss.value(solution.point.z, y) - loss.infimum(y))
+
+
+def _warn_if_short(estimator: Any, columns: list[list[Solution]]) -> None:
+    short = [s for column in columns for s in column if not s.converged]
+    if short:
+        worst = max(s.certificate.relative for s in short)
+        warnings.warn(
+            f"path: {len(short)} of {sum(map(len, columns))} fits were stopped by "
+            f"{short[0].stopped_by} above tol={estimator.tol:g} (relative gaps up to {worst:.1e}); "
+            "they are valid models: raise the limit or tol.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,85 @@
+"""What cross-validation found: scores by alpha, and the rules that choose one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from .._typing import Array, BoolArray, IntArray
+from .folds import Outcome
+
+RULES = ("min", "1se")
+
+
+class Scores:
+    """Scores of folds at every alpha, greater is better, averaged over the folds that count.
+
+    Parameters
+    ----------
+    alphas : decreasing.
+    by_fold : (n_folds, n_alphas).
+    weights : of the folds in the average.
+    reached : how many alphas each fold got to; all of them by default.
+    """
+
+    def __init__(
+        self, alphas: Array, by_fold: Array, weights: Array, reached: IntArray | None = None
+    ) -> None:
+        self.alphas = alphas
+        whole = np.full(len(by_fold), len(alphas))
+        self.folds, self.known = _known(whole if reached is None else reached, len(alphas))
+        part = weights[self.folds] / weights[self.folds].sum()
+        inside = by_fold[self.folds]
+        with np.errstate(invalid="ignore", over="ignore"):
+            self.mean = part @ inside
+            self.std = np.sqrt(part @ (inside - self.mean) ** 2)
+            # glmnet's: the folds are a sample of what folds there could have been.
+            self.error = self.std / np.sqrt(max(len(inside) - 1, 1))
+
+    def best(self, rule: str) -> int:
+        """The index that a rule chooses; of equal scores, that of the largest alpha.
+
+        "1se": the largest alpha whose score is within one standard error of the best.
+        """
+        usable = np.where(np.isfinite(self.mean) & self.known, self.mean, -np.inf)
+        if not np.isfinite(usable).any():
+            raise ValueError(
+                "no alpha has a finite score: choose another scoring, or larger folds and alphas."
+            )
+        top = int(np.argmax(usable))
+        if rule == "min" or not np.isfinite(self.error[top]):
+            return top
+        return int(np.argmax(usable >= usable[top] - self.error[top]))
+
+    def table(self, outcomes: list[Outcome]) -> dict[str, Any]:
+        """Columns as in GridSearchCV, one entry per alpha."""
+        order = np.where(np.isfinite(self.mean) & self.known, -self.mean, np.inf)
+        found: dict[str, Any] = {
+            "param_alpha": self.alphas,
+            "params": [{"alpha": float(alpha)} for alpha in self.alphas],
+            "mean_test_score": self.mean,
+            "std_test_score": self.std,
+            "sem_test_score": self.error,
+            "rank_test_score": rankdata(order, method="min").astype(np.int32),
+        }
+        for i, outcome in enumerate(outcomes):
+            found[f"split{i}_test_score"] = outcome.scores
+        if outcomes:
+            counts = np.stack([outcome.n_nonzero for outcome in outcomes])
+            gaps = np.stack([outcome.relative_gaps for outcome in outcomes])
+            found["mean_n_nonzero"] = counts[self.folds].mean(axis=0)
+            found["max_relative_gap"] = gaps[self.folds].max(axis=0)
+        return found
+
+
+def _known(reached: IntArray, length: int) -> tuple[BoolArray, BoolArray]:
+    """Folds that count, and the alphas that all of them reached.
+
+    A fold that was stopped reached the first alphas only. Those that got to the end are
+    comparable at every alpha; if there are none, all folds are at the alphas that they share.
+    """
+    complete = reached == length
+    folds = complete if complete.any() else np.ones(reached.size, dtype=bool)
+    return folds, np.arange(length) < reached[folds].min()

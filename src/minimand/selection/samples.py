@@ -1,0 +1,106 @@
+"""The rows of a data set with all that belongs to them, and how cross-validation divides them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import LeaveOneOut, check_cv
+
+from .._typing import AnyArray, Array, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """X, y, weights and offsets, checked, so that rows can be taken of all of them at once."""
+
+    X: Any
+    y: AnyArray
+    weight: Array | None = None
+    offset: Array | None = None
+
+    def __len__(self) -> int:
+        return int(self.y.shape[0])
+
+    def take(self, rows: IntArray) -> Samples:
+        """Those rows."""
+        return Samples(
+            self.X[rows],
+            self.y[rows],
+            None if self.weight is None else self.weight[rows],
+            None if self.offset is None else self.offset[rows],
+        )
+
+    def weight_of(self, rows: IntArray) -> float:
+        """Σ s over some rows."""
+        return float(rows.size if self.weight is None else self.weight[rows].sum())
+
+
+class Fold(NamedTuple):
+    """Rows to train on and rows to test on."""
+
+    train: IntArray
+    test: IntArray
+
+
+def leaves_one_out(cv: Any) -> bool:
+    """Whether every sample is to be left out once."""
+    return isinstance(cv, LeaveOneOut) or (isinstance(cv, str) and cv == "loo")
+
+
+def folds_of(cv: Any, estimator: Any, samples: Samples, groups: Any) -> list[Fold]:
+    """The folds of a splitter, a number, or a list of pairs; stratified for a classifier.
+
+    A fold that tests on nothing but samples of weight 0 tests nothing, and is left out.
+    """
+    splitter = _splitter(cv, estimator, samples)
+    folds = [
+        Fold(_rows(train, len(samples)), _rows(test, len(samples)))
+        for train, test in splitter.split(samples.X, samples.y, groups)
+    ]
+    for i, fold in enumerate(folds):
+        if not fold.train.size or not fold.test.size or samples.weight_of(fold.train) == 0:
+            raise ValueError(
+                f"cv gives a fold (number {i}) with no sample of positive weight to train on, or "
+                "none to test on: use fewer folds."
+            )
+    tested = [fold for fold in folds if samples.weight_of(fold.test) > 0]
+    if not tested:
+        raise ValueError("cv gives no fold that tests on a sample of positive weight.")
+    return tested
+
+
+def _splitter(cv: Any, estimator: Any, samples: Samples) -> Any:
+    if leaves_one_out(cv):
+        return LeaveOneOut()
+    cv = 5 if cv is None else cv
+    number = isinstance(cv, numbers.Integral) and not isinstance(cv, bool)
+    if number and not 2 <= cv <= len(samples):
+        raise ValueError(
+            f"cv must be at least 2 and at most the number of samples, n_samples={len(samples)}, "
+            f"not {cv!r}."
+        )
+    if isinstance(cv, str | bool) or not (
+        number or hasattr(cv, "split") or isinstance(cv, Iterable)
+    ):
+        raise ValueError(
+            f"cv must be a number of folds, a scikit-learn splitter, a list of (train, test) "
+            f"pairs or 'loo', not {cv!r}."
+        )
+    return check_cv(cv, samples.y, classifier=is_classifier(estimator))
+
+
+def _rows(rows: Any, n_samples: int) -> IntArray:
+    """Row numbers, from numbers or from a mask."""
+    found = np.asarray(rows)
+    if found.dtype == bool and found.shape == (n_samples,):
+        return np.flatnonzero(found)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise ValueError("cv must give row numbers or masks: pairs of arrays (train, test).")
+    if found.size and not (-n_samples <= found.min() and found.max() < n_samples):
+        raise ValueError(f"cv gives row numbers beyond the {n_samples} samples.")
+    return (found % n_samples).astype(np.int64) if found.size else np.zeros(0, dtype=np.int64)

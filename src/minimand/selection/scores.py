@@ -1,0 +1,114 @@
+"""How good the models of a path are on data that they were not fitted on: greater is better."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import get_scorer
+from sklearn.metrics._scorer import _BaseScorer
+
+from .._typing import Array
+from ..design import Design, as_design
+from ..estimators.prepare import targets_of
+from .path import Path
+from .samples import Samples
+
+Scorer = Callable[..., float]
+_BATCH = 1 << 23  # scores held at a time
+
+
+def check_scoring(scoring: Any) -> Scorer | None:
+    """A scorer by its name, a callable (model, X, y), or None: the loss of the model itself."""
+    if scoring is None:
+        return None
+    if isinstance(scoring, str):
+        try:
+            return get_scorer(scoring)
+        except ValueError as error:
+            raise ValueError(
+                f"scoring={scoring!r} is not known: pass a name from "
+                "sklearn.metrics.get_scorer_names(), a callable (model, X, y), or None."
+            ) from error
+    if not callable(scoring) or isinstance(scoring, type):
+        raise ValueError(
+            f"scoring must be one scorer, by its name or as a callable (model, X, y), "
+            f"not {scoring!r}."
+        )
+    return scoring
+
+
+def check_weights_are_heard(scorer: Scorer | None, weighted: bool) -> None:
+    """A scorer that cannot take weights would ignore them without a word."""
+    if not weighted or scorer is None or isinstance(scorer, _BaseScorer):
+        return
+    names = inspect.signature(scorer).parameters.values()
+    if not any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in names):
+        raise ValueError(
+            "scoring takes no sample_weight, so the weights would be ignored: give it an argument "
+            "of that name."
+        )
+
+
+def path_scores(path: Path, model: Any, test: Samples, scorer: Scorer | None) -> Array:
+    """One score per alpha: minus the mean loss, or what the scorer says."""
+    if scorer is None:
+        return -held_out_losses(path, model, test)
+    found = []
+    for i in range(len(path)):
+        fitted = with_offset(path.model(i), test.offset)
+        weights = {} if test.weight is None else {"sample_weight": test.weight}
+        found.append(_number(scorer(fitted, test.X, test.y, **weights)))
+    return np.array(found)
+
+
+def held_out_losses(path: Path, model: Any, test: Samples) -> Array:
+    """The mean loss of every model of a path, summed over scores; one product for all alphas."""
+    design = as_design(model._map_features(test.X))
+    loss = model._checked_settings().loss
+    weight = np.ones(len(test)) if test.weight is None else test.weight
+    coefs = path.coefs.reshape(len(path), -1, design.shape[1])
+    intercepts = path.intercepts.reshape(len(path), -1)
+    total = np.zeros(len(path))
+    size = max(1, _BATCH // len(test))
+    for score, target in enumerate(targets_of(model, test.y)):
+        for start in range(0, len(path), size):
+            part = slice(start, start + size)
+            z = _products(design, coefs[part, score]) + intercepts[part, score, None]
+            if test.offset is not None:
+                z += test.offset
+            with np.errstate(over="ignore", invalid="ignore"):
+                total[part] += [weight @ loss.value(row, target) for row in z]
+    return total / weight.sum()
+
+
+def _products(design: Design, coefs: Array) -> Array:
+    """Coefs Xᵀ, one contiguous row per model, from the columns that some model uses."""
+    used = np.flatnonzero(coefs.any(axis=0))
+    if 2 * used.size < design.shape[1]:
+        if not used.size:
+            return np.zeros((len(coefs), design.shape[0]))
+        design, coefs = design.columns(used), coefs[:, used]
+    return np.ascontiguousarray(design.matvec(np.ascontiguousarray(coefs.T)).T)
+
+
+def with_offset(model: Any, offset: Array | None) -> Any:
+    """A model whose predictions contain this offset: a scorer calls them with X alone."""
+    if offset is None:
+        return model
+    for name in ("decision_function", "predict", "predict_proba", "predict_log_proba"):
+        if hasattr(model, name):
+            setattr(model, name, _shifted(getattr(model, name), offset))
+    return model
+
+
+def _shifted(method: Callable[..., Any], shift: Array) -> Callable[..., Any]:
+    return lambda X, offset=None: method(X, shift if offset is None else offset)
+
+
+def _number(score: Any) -> float:
+    if not isinstance(score, int | float | np.number):
+        raise ValueError(f"scoring must give one number, not {score!r}.")
+    return float(score)

@@ -1,0 +1,106 @@
+"""One problem at many strengths of its penalty: each starts where the last one ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..certificate import Dual, judge, stamp
+from ..memory import Forecast, Memory
+from ..objective import Objective, Point
+from . import solve
+from .base import Control, Solution
+from .closed_form import ridge_path
+
+At = Callable[[Objective, float], Objective]
+
+
+def solve_path(
+    base: Objective, at: At, alphas: Sequence[float], control: Control, solver: str = "auto"
+) -> Iterator[Solution]:
+    """Certified solutions, one per alpha, in the given order.
+
+    Parameters
+    ----------
+    base : the problem without regard to its penalty: the data, the loss and the masses.
+    at : ``at(objective, alpha)`` is the same problem under the penalty of that alpha.
+    alphas : best in decreasing order, so that solutions grow slowly.
+    """
+    base = replace(base, memory=Memory())
+    by_eigenvalues = _ridge_solutions(base, at, alphas, control) if solver == "auto" else None
+    if by_eigenvalues is not None:
+        yield from by_eigenvalues
+        return
+    trail: list[tuple[float, Solution]] = []
+    for alpha in alphas:
+        objective = at(base, alpha)
+        assert base.memory is not None
+        base.memory.forecast = _forecast(trail, alpha)
+        start = trail[-1][1].point if trail else None
+        solution = solve(objective, solver, replace(control), start)
+        base = objective  # it has computed what no penalty changes
+        trail = [*trail[-1:], (alpha, solution)]
+        yield solution
+
+
+def _forecast(trail: list[tuple[float, Solution]], alpha: float) -> Forecast | None:
+    """Coefficients and slopes drawn on in a line; paths of the squared loss are made of lines."""
+    if len(trail) < 2:
+        return None
+    (older, before), (old, last) = trail
+    if old == older:
+        return None
+    ahead = (alpha - old) / (old - older)
+    if not 0 < ahead <= 2:
+        return None
+    w = last.w + ahead * (last.w - before.w)
+    w[last.w * w <= 0] = 0.0  # what has left the model, or would change its sign, is at zero
+    return Forecast(w, last.slope + ahead * (last.slope - before.slope))
+
+
+def _ridge_solutions(
+    base: Objective, at: At, alphas: Sequence[float], control: Control
+) -> list[Solution] | None:
+    """Squared loss and L2 on every column: all solutions from one set of eigenvalues.
+
+    They are certified together, in two passes; one that misses the tolerance is solved by itself.
+    """
+    n, d = base.design.shape
+    if not base.loss.quadratic or min(n, d) > 3000 or len(alphas) < 2 or min(alphas) <= 0:
+        return None
+    problems = [at(base, alpha) for alpha in alphas]
+    unit = at(base, 1.0)
+    form = unit.penalty.separable
+    if form is None or form.l1.any() or not (form.l2 > 0).all():
+        return None
+    unit = replace(unit, memory=None)
+    coefs, intercepts = ridge_path(unit, np.asarray(alphas, dtype=float))
+    shift = 0.0 if base.offset is None else base.offset[:, None]
+    scores = unit.forward(np.ascontiguousarray(coefs.T)) + (shift + intercepts)
+    thetas = scores - base.y[:, None]
+    if base.intercept:
+        balance = unit.mass @ thetas
+        thetas, scores = thetas - balance, scores - balance
+        intercepts = intercepts - balance
+    slopes = unit.backward(unit.mass[:, None] * thetas)
+    found = []
+    for i, problem in enumerate(problems):
+        point = Point(coefs[i], float(intercepts[i]), np.ascontiguousarray(scores[:, i]))
+        dual = Dual(np.ascontiguousarray(thetas[:, i]), np.ascontiguousarray(slopes[:, i]))
+        found.append(_certified(problem, point, dual, control, 2.0 / len(alphas)))
+    return found
+
+
+def _certified(
+    problem: Objective, point: Point, dual: Dual, control: Control, passes: float
+) -> Solution:
+    problem = replace(problem, memory=None)
+    judgement = judge(problem, point, known=[dual], raw=False)
+    target = control.tol * problem.scale
+    if not judgement.reaches(problem, target):
+        return solve(problem, "auto", replace(control), point)
+    problem.meter.passes += passes
+    certificate = stamp(judgement.certificate(problem), 1, control.seconds)
+    return Solution(point, dual.slope, certificate, "closed_form", True)
