@@ -176,6 +176,21 @@ def _elastic_net(model: Any, total: Total) -> Reading:
     return Reading(Squared(), _mix(model.l1_ratio), float(model.alpha), model.fit_intercept)
 
 
+def net_penalty(model: Any, l1_ratio: float) -> Penalty:
+    """The penalty of an elastic net at one of the ratios that it chooses from."""
+    _refuse_positive(model)
+    return _mix(l1_ratio)
+
+
+def _lasso_cv(model: Any, total: Total) -> Reading:
+    return Reading(Squared(), net_penalty(model, 1.0), float(model.alpha_), model.fit_intercept)
+
+
+def _elastic_net_cv(model: Any, total: Total) -> Reading:
+    penalty = net_penalty(model, model.l1_ratio_)
+    return Reading(Squared(), penalty, float(model.alpha_), model.fit_intercept)
+
+
 def _mix(l1_ratio: float) -> Penalty:
     """l1_ratio·‖w‖₁ + (1 − l1_ratio)·½‖w‖²."""
     return float(l1_ratio) * L1() + (1.0 - float(l1_ratio)) * L2()
@@ -233,6 +248,8 @@ _ADAPTERS: dict[str, Callable[[Any, Total], Reading]] = {
     "RidgeClassifier": _ridge_classifier,
     "Lasso": _lasso,
     "ElasticNet": _elastic_net,
+    "LassoCV": _lasso_cv,
+    "ElasticNetCV": _elastic_net_cv,
     "LogisticRegression": _logistic_regression,
     "PoissonRegressor": _poisson,
     "GammaRegressor": _gamma,

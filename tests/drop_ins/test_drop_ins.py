@@ -305,3 +305,31 @@ def test_what_single_precision_hands_over_is_what_is_certified():
     residual = data.astype(float) @ model.coef_.astype(float) + float(model.intercept_) - Y[:, 0]
     value = 0.5 * np.mean(residual**2) + 0.1 * np.abs(model.coef_.astype(float)).sum()
     assert model.certificate_.primal == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize("weights", [None, S], ids=["equal", "weighted"])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("LassoCV", {"alphas": 12, "cv": 3}),
+        ("LassoCV", {"alphas": [0.1, 1.0, 0.01], "fit_intercept": False}),
+        ("ElasticNetCV", {"alphas": 8, "l1_ratio": [0.3, 0.9]}),
+        ("ElasticNetCV", {"alphas": [0.1, 1.0], "l1_ratio": [0.3, 0.9], "eps": 0.01}),
+    ],
+)
+def test_cross_validation_chooses_what_scikit_learn_chooses(name, parameters, weights):
+    peer, model = pair(name, parameters, **TIGHT)
+    peer.fit(X, Y[:, 0], sample_weight=weights)
+    model.fit(X, Y[:, 0], sample_weight=weights)
+    np.testing.assert_allclose(model.alphas_, peer.alphas_)
+    np.testing.assert_allclose(model.mse_path_, peer.mse_path_, rtol=1e-3)
+    assert model.alpha_ == pytest.approx(peer.alpha_)
+    assert getattr(model, "l1_ratio_", 1.0) == getattr(peer, "l1_ratio_", 1.0)
+    np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-3)
+    audit = mm.certify(peer, X, Y[:, 0], sample_weight=weights, against=model)
+    assert audit.relative < 1e-6
+
+
+def test_several_columns_are_not_for_cross_validation():
+    with pytest.raises(ValueError, match="MultiTaskLassoCV"):
+        ours.LassoCV().fit(X, Y)

@@ -7,6 +7,7 @@ new is ``certificate_`` and the meaning of ``tol``: the certified relative gap, 
 
 from __future__ import annotations
 
+from .cross_validated import ElasticNetCV, LassoCV
 from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
@@ -14,8 +15,10 @@ from .logistic import LogisticRegression
 
 __all__ = [
     "ElasticNet",
+    "ElasticNetCV",
     "GammaRegressor",
     "Lasso",
+    "LassoCV",
     "LinearRegression",
     "LogisticRegression",
     "PoissonRegressor",
