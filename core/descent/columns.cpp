@@ -143,8 +143,9 @@ struct ColumnDescent {
   MINIMAND_INLINE double step(std::size_t j) {
     const Column<Scalar, Index>& column = columns[j];
     const double gradient = rows.dot(column) - column.weighted_sum * centring.offset();
-    const double moved =
-        coordinate_minimiser(w[j], gradient, column.curvature, penalties.l1[j], penalties.l2[j]);
+    const double moved = penalties.clipped(
+        j,
+        coordinate_minimiser(w[j], gradient, column.curvature, penalties.l1[j], penalties.l2[j]));
     const double delta = moved - w[j];
     if (delta == 0.0) return 0.0;
     w[j] = moved;

@@ -63,8 +63,8 @@ struct DenseDescent {
                             column.weighted_sum * centring.offset();
     double& value = w.data()[j];
     const double l2 = penalties.l2.data()[j];
-    const double moved =
-        coordinate_minimiser(value, gradient, column.curvature, penalties.l1.data()[j], l2);
+    const double moved = penalties.clipped(
+        j, coordinate_minimiser(value, gradient, column.curvature, penalties.l1.data()[j], l2));
     const double delta = moved - value;
     if (delta == 0.0) return 0.0;
     value = moved;

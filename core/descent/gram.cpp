@@ -32,8 +32,8 @@ struct GramDescent {
     const double curvature = diagonal > 0.0 ? diagonal : 0.0;
     const double l2 = penalties.l2.data()[j];
     double& value = w.data()[j];
-    const double moved =
-        coordinate_minimiser(value, gradient.data()[j], curvature, penalties.l1.data()[j], l2);
+    const double moved = penalties.clipped(
+        j, coordinate_minimiser(value, gradient.data()[j], curvature, penalties.l1.data()[j], l2));
     const double delta = moved - value;
     if (delta == 0.0) return 0.0;
     value = moved;

@@ -14,10 +14,20 @@ struct SweepReport {
   double decrease;
 };
 
-/// The l1 and l2 weights of each coordinate.
+/// The l1 and l2 weights of each coordinate, and the bounds it must keep: empty where there are
+/// none.
 struct Penalties {
   std::span<const double> l1;
   std::span<const double> l2;
+  std::span<const double> lo = {};
+  std::span<const double> hi = {};
+
+  /// The nearest point within the bounds of coordinate j.
+  MINIMAND_INLINE double clipped(std::size_t j, double value) const {
+    if (lo.empty()) return value;
+    if (value < lo.data()[j]) return lo.data()[j];
+    return value > hi.data()[j] ? hi.data()[j] : value;
+  }
 };
 
 struct StopRule {
@@ -26,6 +36,7 @@ struct StopRule {
 };
 
 /// The exact minimiser over t of gradient (t - w) + curvature/2 (t - w)^2 + l1 |t| + l2/2 t^2.
+/// Within bounds it is this one, clipped: the function is convex.
 MINIMAND_INLINE double coordinate_minimiser(double w, double gradient, double curvature, double l1,
                                             double l2) {
   const double total = curvature + l2;

@@ -1,3 +1,7 @@
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
 #include "descent/columns.hpp"
 #include "descent/dense_columns.hpp"
 #include "descent/gram.hpp"
@@ -7,20 +11,28 @@
 namespace minimand::python {
 namespace {
 
-Penalties penalties(const Array& l1, const Array& l2, std::size_t size) {
-  return {vector<double>(l1, "l1", size), vector<double>(l2, "l2", size)};
+/// The bounds of the coefficients, lo and hi; absent where there are none.
+using Bounds = std::optional<std::pair<Array, Array>>;
+
+Penalties penalties(const Array& l1, const Array& l2, const Bounds& bounds, std::size_t size) {
+  Penalties result{vector<double>(l1, "l1", size), vector<double>(l2, "l2", size)};
+  if (bounds) {
+    result.lo = vector<double>(bounds->first, "lo", size);
+    result.hi = vector<double>(bounds->second, "hi", size);
+  }
+  return result;
 }
 
 std::pair<std::int64_t, double> cd_gram(const Array& G, const Array& q, const MutableArray& w,
                                         const Array& l1, const Array& l2, std::int64_t max_epochs,
-                                        double tol) {
+                                        double tol, const Bounds& bounds) {
   check_elements<double>(G, "G");
   if (G.ndim() != 2 || G.shape(0) != G.shape(1)) value_problem("G must be a square matrix");
   const std::size_t size = G.shape(0);
   const std::span gram(static_cast<const double*>(G.data()), G.size());
   const auto linear = vector<double>(q, "q", size);
   const auto values = mutable_vector(w, "w", size);
-  const Penalties weights = penalties(l1, l2, size);
+  const Penalties weights = penalties(l1, l2, bounds, size);
   const SweepReport report =
       without_gil([&] { return descend_gram(gram, linear, values, weights, {max_epochs, tol}); });
   return {report.epochs, report.decrease};
@@ -31,13 +43,13 @@ using ColumnsResult = std::tuple<double, std::int64_t, double>;
 ColumnsResult cd_columns(const Array& indptr, const Array& indices, const Array& data,
                          const Array& cols, const Array& h, const MutableArray& q,
                          const MutableArray& w, const Array& l1, const Array& l2, bool centre,
-                         std::int64_t max_epochs, double tol) {
+                         std::int64_t max_epochs, double tol, const Bounds& bounds) {
   return with_compressed(indptr, indices, data, [&](const auto& matrix) {
     const auto chosen = vector<std::int64_t>(cols, "cols");
     const auto weights = vector<double>(h, "h");
     const auto linear = mutable_vector(q, "q", weights.size());
     const auto values = mutable_vector(w, "w", chosen.size());
-    const Penalties penalty = penalties(l1, l2, chosen.size());
+    const Penalties penalty = penalties(l1, l2, bounds, chosen.size());
     const ColumnsReport report = without_gil([&] {
       return descend_columns(matrix, chosen, weights, linear, values, penalty, centre,
                              {max_epochs, tol});
@@ -48,14 +60,15 @@ ColumnsResult cd_columns(const Array& indptr, const Array& indices, const Array&
 
 ColumnsResult cd_columns_dense(const Array& X, const Array& cols, const Array& h,
                                const MutableArray& q, const MutableArray& w, const Array& l1,
-                               const Array& l2, bool centre, std::int64_t max_epochs, double tol) {
+                               const Array& l2, bool centre, std::int64_t max_epochs, double tol,
+                               const Bounds& bounds) {
   return with_dense(X, [&](const auto& given) {
     const auto matrix = by_columns(given);
     const auto chosen = vector<std::int64_t>(cols, "cols");
     const auto weights = vector<double>(h, "h", matrix.rows());
     const auto linear = mutable_vector(q, "q", matrix.rows());
     const auto values = mutable_vector(w, "w", chosen.size());
-    const Penalties penalty = penalties(l1, l2, chosen.size());
+    const Penalties penalty = penalties(l1, l2, bounds, chosen.size());
     const ColumnsReport report = without_gil([&] {
       return descend_dense_columns(matrix, chosen, weights, linear, values, penalty, centre,
                                    {max_epochs, tol});
@@ -69,15 +82,15 @@ ColumnsResult cd_columns_dense(const Array& X, const Array& cols, const Array& h
 void bind_descent(nb::module_& m) {
   using nb::arg;
   m.def("cd_gram", &cd_gram, arg("G"), arg("q"), arg("w").noconvert(), arg("l1"), arg("l2"),
-        arg("max_epochs"), arg("tol"),
+        arg("max_epochs"), arg("tol"), arg("bounds") = nb::none(),
         "Minimise w'Gw/2 + q'w + sum l1|w| + sum l2 w^2/2 over w, in place: (epochs, decrease).");
   m.def("cd_columns", &cd_columns, arg("indptr"), arg("indices"), arg("data"), arg("cols"),
         arg("h"), arg("q").noconvert(), arg("w").noconvert(), arg("l1"), arg("l2"), arg("centre"),
-        arg("max_epochs"), arg("tol"),
+        arg("max_epochs"), arg("tol"), arg("bounds") = nb::none(),
         "Coordinate descent on columns of a CSC, q and w in place: (shift, epochs, decrease).");
   m.def("cd_columns_dense", &cd_columns_dense, arg("X"), arg("cols"), arg("h"),
         arg("q").noconvert(), arg("w").noconvert(), arg("l1"), arg("l2"), arg("centre"),
-        arg("max_epochs"), arg("tol"),
+        arg("max_epochs"), arg("tol"), arg("bounds") = nb::none(),
         "Coordinate descent on columns of a dense matrix, q and w in place: (shift, epochs, "
         "decrease).");
 }

@@ -36,7 +36,16 @@ _NAMES = {
         "Tweedie",
     ),
     "selection": ("Path", "Tuned", "alpha_max", "path"),
-    "penalties": ("L1", "L2", "NoPenalty", "Penalty"),
+    "penalties": (
+        "Box",
+        "L1",
+        "L1Ball",
+        "L2",
+        "L2Ball",
+        "NoPenalty",
+        "NonNegative",
+        "Penalty",
+    ),
     "report": ("plot_history",),
     "solvers": ("STOP",),
 }

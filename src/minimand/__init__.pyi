@@ -24,6 +24,10 @@ from .losses import SquaredHinge as SquaredHinge
 from .losses import Tweedie as Tweedie
 from .penalties import L1 as L1
 from .penalties import L2 as L2
+from .penalties import Box as Box
+from .penalties import L1Ball as L1Ball
+from .penalties import L2Ball as L2Ball
+from .penalties import NonNegative as NonNegative
 from .penalties import NoPenalty as NoPenalty
 from .penalties import Penalty as Penalty
 from .report import plot_history as plot_history

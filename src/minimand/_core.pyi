@@ -68,6 +68,7 @@ def cd_gram(
     l2: _Vector,
     max_epochs: int,
     tol: float,
+    bounds: tuple[_Vector, _Vector] | None = None,
 ) -> tuple[int, float]: ...
 def cd_columns(
     indptr: _Index,
@@ -82,6 +83,7 @@ def cd_columns(
     centre: bool,
     max_epochs: int,
     tol: float,
+    bounds: tuple[_Vector, _Vector] | None = None,
 ) -> tuple[float, int, float]: ...
 def cd_columns_dense(
     X: _Matrix,
@@ -94,6 +96,7 @@ def cd_columns_dense(
     centre: bool,
     max_epochs: int,
     tol: float,
+    bounds: tuple[_Vector, _Vector] | None = None,
 ) -> tuple[float, int, float]: ...
 
 # Scalars.

@@ -22,7 +22,7 @@ from .estimators.problem import build
 from .estimators.settings import Settings
 from .losses import Gamma, Logistic, Loss, Poisson, Squared, Tweedie
 from .objective import Objective
-from .penalties import L1, L2, NoPenalty, Penalty
+from .penalties import L1, L2, NonNegative, NoPenalty, Penalty
 
 Total = Callable[[], float]
 
@@ -146,20 +146,18 @@ def check_known(model: Any) -> str:
     )
 
 
-def _refuse_positive(model: Any) -> None:
-    if getattr(model, "positive", False):
-        raise ValueError(f"cannot certify {type(model).__name__} with positive=True yet.")
+def _signed(model: Any, penalty: Penalty) -> Penalty:
+    """The penalty, with w ≥ 0 if the model was asked for positive coefficients."""
+    return penalty + NonNegative() if model.positive else penalty
 
 
 def _linear_regression(model: Any, total: Total) -> Reading:
-    _refuse_positive(model)
-    return Reading(Squared(), NoPenalty(), 0.0, model.fit_intercept)
+    return Reading(Squared(), _signed(model, NoPenalty()), 0.0, model.fit_intercept)
 
 
 def _ridge(model: Any, total: Total) -> Reading:
-    _refuse_positive(model)
     alpha = np.asarray(model.alpha, dtype=float) / total()
-    return Reading(Squared(), L2(), alpha, model.fit_intercept)
+    return Reading(Squared(), _signed(model, L2()), alpha, model.fit_intercept)
 
 
 def _ridge_classifier(model: Any, total: Total) -> Reading:
@@ -167,19 +165,17 @@ def _ridge_classifier(model: Any, total: Total) -> Reading:
 
 
 def _lasso(model: Any, total: Total) -> Reading:
-    _refuse_positive(model)
-    return Reading(Squared(), L1(), float(model.alpha), model.fit_intercept)
+    return Reading(Squared(), _signed(model, L1()), float(model.alpha), model.fit_intercept)
 
 
 def _elastic_net(model: Any, total: Total) -> Reading:
-    _refuse_positive(model)
-    return Reading(Squared(), _mix(model.l1_ratio), float(model.alpha), model.fit_intercept)
+    penalty = net_penalty(model, model.l1_ratio)
+    return Reading(Squared(), penalty, float(model.alpha), model.fit_intercept)
 
 
 def net_penalty(model: Any, l1_ratio: float) -> Penalty:
     """The penalty of an elastic net at one of the ratios that it chooses from."""
-    _refuse_positive(model)
-    return _mix(l1_ratio)
+    return _signed(model, _mix(l1_ratio))
 
 
 def _lasso_cv(model: Any, total: Total) -> Reading:

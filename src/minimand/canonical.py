@@ -41,6 +41,7 @@ class Weighted:
             centre=self.centre,
             sweeps=sweeps,
             tol=tol,
+            bounds=penalty.bounds,
         )
 
 
@@ -53,7 +54,9 @@ class Quadratic:
 
     def descend(self, penalty: Separable, w: Array, sweeps: int, tol: float) -> Descent:
         """Coordinate descent in place over w."""
-        done, decrease = _core.cd_gram(self.gram, self.q, w, penalty.l1, penalty.l2, sweeps, tol)
+        done, decrease = _core.cd_gram(
+            self.gram, self.q, w, penalty.l1, penalty.l2, sweeps, tol, penalty.bounds
+        )
         return Descent(0.0, done, decrease)
 
     def slope(self, w: Array) -> Array:
@@ -64,22 +67,24 @@ class Quadratic:
         """One Newton step on the support; True if w moved.
 
         On a fixed sign pattern the problem is a linear system. A full step that keeps the signs
-        solves it exactly. Otherwise the coefficients that change sign are set to zero if the
-        objective falls all the same; failing that, the step ends where the first one reaches zero.
+        and the bounds solves it exactly. Otherwise the coefficients that go beyond zero or their
+        bound are set to it if the objective falls all the same; failing that, the step ends where
+        the first one gets there.
         """
-        support = np.flatnonzero((w != 0) | (penalty.l1 == 0))
+        support = np.flatnonzero(movable(penalty, w))
         if not support.size:
             return False
         slope = self.slope(w)
         target = self._stationary(penalty, w, slope, support)
         if target is None:
             return False
-        start, l1 = w[support], penalty.l1[support]
-        crosses = (l1 > 0) & (start * target < 0)
+        start = w[support]
+        ends = _ends(penalty.take(support), start, target - start)
+        crosses = ((target > start) & (target > ends)) | ((target < start) & (target < ends))
         if crosses.any():
-            clipped = np.where(crosses, 0.0, target)
+            clipped = np.where(crosses, ends, target)
             falls = self._falls(penalty, w, slope, support, clipped)
-            target = clipped if falls else _up_to_first_zero(start, target, crosses)
+            target = clipped if falls else _up_to_first_end(start, target, ends, crosses)
         w[support] = target
         return True
 
@@ -115,9 +120,25 @@ class Quadratic:
         return None
 
 
-def _up_to_first_zero(start: Array, target: Array, crosses: BoolArray) -> Array:
-    """As far towards the target as no marked coefficient changes its sign."""
+def movable(penalty: Separable, w: Array) -> BoolArray:
+    """Coefficients in whose neighbourhood the penalty is quadratic: not at zero, not at a bound."""
+    inner = (w != 0) | (penalty.l1 == 0)
+    return inner if penalty.bounds is None else inner & ~penalty.at_bound(w)
+
+
+def _ends(penalty: Separable, w: Array, step: Array) -> Array:
+    """Where the penalty stops being the same quadratic along the step: at zero, or at a bound."""
+    ends = np.where((penalty.l1 > 0) & (w * step < 0), 0.0, np.copysign(np.inf, step))
+    if penalty.bounds is None:
+        return ends
+    return np.where(
+        step < 0, np.maximum(ends, penalty.bounds[0]), np.minimum(ends, penalty.bounds[1])
+    )
+
+
+def _up_to_first_end(start: Array, target: Array, ends: Array, crosses: BoolArray) -> Array:
+    """As far towards the target as no marked coefficient goes beyond its end."""
     fraction = np.ones_like(start)
-    fraction[crosses] = start[crosses] / (start - target)[crosses]
+    fraction[crosses] = (ends - start)[crosses] / (target - start)[crosses]
     least = float(fraction.min())
-    return np.where(crosses & (fraction <= least), 0.0, start + least * (target - start))
+    return np.where(crosses & (fraction <= least), ends, start + least * (target - start))

@@ -5,8 +5,8 @@ For dual multipliers θ (with uᵢ = massᵢ·θᵢ) that satisfy the constraint
     P(w, b) − P* ≤ Σ massᵢ·[ℓ(zᵢ) + ℓ*(θᵢ) − θᵢzᵢ] + [Ω(w) + Ω*(−Xᵀu) + w·Xᵀu] + b·Σu.
 
 Every bracket is a Fenchel-Young term, never negative, by sample and by feature; Σu = 0 when the
-intercept is free and (Xᵀu)ⱼ = 0 for a free column. The gap is that sum and never P − D, which
-loses all digits. A solver never certifies itself: it asks `judge`.
+intercept is free, (Xᵀu)ⱼ = 0 for a free column, ≥ 0 for one that may only grow. The gap is that
+sum and never P − D, which loses all digits. A solver never certifies itself: it asks `judge`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from ._typing import Array, BoolArray
 from .losses import Terms
 from .objective import EPS, Objective, Point, best_shift
-from .repair import balance, clear_free_columns
+from .repair import balance, clear_rays
 
 UNATTAINED = (
     "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "
@@ -103,6 +103,7 @@ class Judgement:
     slope: Array  # Xᵀ(mass∘gradient) at point.z with the best intercept
     by_sample: Array
     by_feature: Array
+    promise: float  # the gap, or what it may become once unpenalised columns have been repaired
     infeasibility: str = ""
 
     def reaches(self, objective: Objective, target: float) -> bool:
@@ -167,6 +168,7 @@ class _Terms(NamedTuple):
     by_feature: Array
     dual: Dual
     infeasibility: str
+    promise: float = np.inf  # of a gap that is infinite
 
 
 def judge(
@@ -187,7 +189,8 @@ def judge(
     raw : whether the gradient of the loss at the point is a candidate too; it is the first
         column of the pass, and a solver needs its slope to go on. Without it, and without
         ``duals``, there is no pass at all.
-    thorough : repair dual points for unpenalised columns even if the gap is large anyway.
+    thorough : repair dual points for unpenalised columns even if the gap is large anyway, and
+        try leaving out constraints that do not matter at the point.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return _judge(objective, point, duals, known, raw, thorough)
@@ -227,8 +230,10 @@ def _judge(
     if not min(f.gap for f in found) <= objective.scale:
         found.append(_nothing(objective, point, terms))
     best = min(found, key=lambda f: f.gap)
-    if objective.has_free_columns and np.isfinite(primal):
-        best = _with_free_columns(objective, point, terms, found, thorough)
+    if objective.has_rays and np.isfinite(primal):
+        best = _with_rays(objective, point, terms, found, thorough)
+    if thorough and np.isfinite(primal):
+        best = min([best, *_without_constraints(objective, point, terms, found)], key=_gap)
     gap = best.gap if np.isfinite(primal) else np.inf
     return Judgement(
         point=point,
@@ -239,6 +244,7 @@ def _judge(
         slope=(fresh or known)[0].slope,
         by_sample=best.by_sample,
         by_feature=best.by_feature,
+        promise=min(gap, best.promise),
         infeasibility="" if np.isfinite(gap) else best.infeasibility or "the objective is infinite",
     )
 
@@ -267,10 +273,10 @@ def _measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = Fals
     scaled into the box can be much better, so both are measured.
     """
     penalty = objective.penalty
-    scales = {penalty.shrink(dual.slope)}
+    scales = {penalty.shrink(-dual.slope)}
     form = penalty.separable
     if form is not None and form.mixed:
-        scales.add(form.shrink_into_box(dual.slope))
+        scales.add(form.shrink_into_box(-dual.slope))
     options = [_scaled(objective, point, dual, s, raw and s == 1.0) for s in scales]
     return min(options, key=lambda option: option.gap)
 
@@ -288,8 +294,8 @@ def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool)
     if s != 1.0:
         dual = dual._replace(theta=s * dual.theta, slope=s * dual.slope)
     slope = dual.slope
-    if objective.has_free_columns:
-        slope = np.where(objective.penalty.free, 0.0, slope)
+    if objective.has_rays:
+        slope = np.where(objective.penalty.unscalable(-slope), 0.0, slope)
     by_feature = objective.penalty.by_feature(point.w, -slope)
     if raw:
         by_sample = np.zeros_like(dual.theta)
@@ -300,15 +306,50 @@ def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool)
     return _Terms(np.inf if np.isnan(gap) else gap, by_sample, by_feature, dual, "")
 
 
-def _with_free_columns(
+def _gap(terms: _Terms) -> float:
+    return terms.gap
+
+
+def _without_constraints(
+    objective: Objective, point: Point, terms: Terms, found: list[_Terms]
+) -> list[_Terms]:
+    """The gaps of the problem without constraints that do not matter at the point.
+
+    It has the same primal value and a lower optimum, so its bound holds here as well; far bounds
+    and large balls multiply every rounding of the slope by their size, and here they are gone.
+    """
+    relaxed = objective.penalty.relaxed(point.w)
+    if relaxed is None:
+        return []
+    other = objective.with_penalty(relaxed)
+    again = [_measure(other, point, candidate.dual) for candidate in found]
+    return [_with_rays(other, point, terms, again, True)] if other.has_rays else again
+
+
+def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
+    """About what one step along the worst column with a wrong sign would gain: slope²/2h.
+
+    At w = 0 the other terms of the gap of a cone all vanish, however far the optimum is.
+    """
+    penalty = objective.penalty
+    wrong = penalty.unscalable(-slope) & ~penalty.free
+    if not wrong.any():
+        return 0.0
+    bend = objective.spread[wrong] * float(terms.curvature.max(initial=0.0))
+    return float(np.max(0.5 * slope[wrong] ** 2 / np.maximum(bend, 1e-300)))
+
+
+def _with_rays(
     objective: Objective, point: Point, terms: Terms, found: list[_Terms], thorough: bool
 ) -> _Terms:
-    """Make Xᵀu vanish on free columns, for the dual point that promises the smallest gap.
+    """Repair Xᵀu on unpenalised columns, for the dual point that promises the smallest gap.
 
     Repairing costs passes, so unless asked to be thorough it waits until the rest of the gap is
     small enough for it to matter.
     """
-    order = sorted(found, key=lambda f: f.gap)
+    if not objective.penalty.free.all():
+        found = [f._replace(gap=f.gap + _pull(objective, terms, f.dual.slope)) for f in found]
+    order = sorted(found, key=_gap)
     above = objective.mean(terms.value - objective.loss.infimum(objective.y))
     near = 1e-3 if thorough else 1e-5
     if not objective.loss.attained(objective.y) and above <= near * objective.scale:
@@ -319,21 +360,23 @@ def _with_free_columns(
             return perfect
     promising = thorough or order[0].gap <= 1e-3 * objective.scale
     if not promising:
-        return order[0]._replace(gap=np.inf, infeasibility="not near a stationary point yet")
+        words = "not near a stationary point yet"
+        return order[0]._replace(gap=np.inf, infeasibility=words, promise=order[0].gap)
     reason = ""
     for candidate in order:
-        cleared = clear_free_columns(
-            objective, candidate.dual.theta, candidate.dual.slope, terms.curvature
+        cleared = clear_rays(
+            objective, point.w, candidate.dual.theta, candidate.dual.slope, terms.curvature
         )
         reason = cleared.reason
         if reason:
             continue
         fixed = _measure(objective, point, Dual(cleared.theta, cleared.slope))
-        left = np.abs(point.w * fixed.dual.slope)[objective.penalty.free].sum()
+        open_columns = objective.penalty.unscalable(-fixed.dual.slope)
+        left = np.abs(point.w * fixed.dual.slope)[open_columns].sum()
         if np.isfinite(fixed.gap):
             return fixed._replace(gap=fixed.gap + float(left) + cleared.charge)
         reason = "no dual point satisfies the constraint of the unpenalised columns"
-    return order[0]._replace(gap=np.inf, infeasibility=reason)
+    return order[0]._replace(gap=np.inf, infeasibility=reason, promise=order[0].gap)
 
 
 def stamp(certificate: Certificate, iterations: int, seconds: float) -> Certificate:

@@ -26,14 +26,31 @@ def _scaled(matrix: Array) -> tuple[Array, Array]:
     return scaled, size
 
 
+def _cholesky(scaled: Array) -> tuple[Array, bool]:
+    """The factor, and whether there is none.
+
+    LAPACK itself: scipy.linalg's wrappers cost more than a small factorisation. The transpose of a
+    symmetric C-ordered matrix is the same matrix in LAPACK's order.
+    """
+    factor, failed = lapack.dpotrf(scaled.T, lower=1, overwrite_a=1, clean=0)
+    return factor, bool(failed)
+
+
+def least_pivot(matrix: Array) -> float:
+    """The least pivot of the matrix scaled to unit diagonal; 0 where it is singular."""
+    scaled, size = _scaled(matrix)
+    if not size.size:
+        return 1.0
+    factor, failed = _cholesky(scaled)
+    return 0.0 if failed else float(np.diag(factor).min() ** 2)
+
+
 def factorise(matrix: Array) -> Solve | None:
     """A Cholesky solver, or None where the matrix is singular to working precision."""
     scaled, size = _scaled(matrix)
     if not size.size:
         return lambda right: right
-    # LAPACK itself: scipy.linalg's wrappers cost more than a small factorisation. The transpose of
-    # a symmetric C-ordered matrix is the same matrix in LAPACK's order.
-    factor, failed = lapack.dpotrf(scaled.T, lower=1, overwrite_a=1, clean=0)
+    factor, failed = _cholesky(scaled)
     if failed or np.diag(factor).min() ** 2 <= 1e4 * EPS * size.size:
         return None
     return lambda right: np.asarray(lapack.dpotrs(factor, right / size, lower=1)[0]) / size

@@ -14,6 +14,7 @@ import numpy as np
 from . import _core
 from ._typing import Array, BoolArray, IntArray
 from .design import Covariance, Design, Moments
+from .linear_system import least_pivot
 from .losses import Loss
 from .memory import Memory
 from .penalties import BoundPenalty
@@ -70,12 +71,20 @@ class Objective:
         """The same problem for another y; the data are shared, the passes counted anew."""
         return replace(self, y=y, meter=Meter())
 
-    def with_penalty(self, penalty: BoundPenalty, words: str) -> Objective:
-        """The same problem under another penalty; what does not depend on it is kept."""
-        other = replace(self, penalty=penalty, words=words, meter=Meter())
-        for name in ("spread", "root_spread", "column_norms", "constant_target", "null"):
+    def with_penalty(self, penalty: BoundPenalty, words: str | None = None) -> Objective:
+        """The same problem under another penalty; what does not depend on it is kept.
+
+        With ``words`` of its own it is a problem of its own, whose passes are counted anew.
+        """
+        other = replace(self, penalty=penalty)
+        if words is not None:
+            other = replace(other, words=words, meter=Meter())
+        for name in ("spread", "root_spread", "column_norms", "constant_target"):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
+        null = self.__dict__.get("null")
+        if null is not None and not null.w.any() and not penalty.project(null.w).any():
+            other.__dict__["null"] = null  # zero is allowed by both
         return other
 
     # Products with the data, counted ---------------------------------------------------------
@@ -178,17 +187,29 @@ class Objective:
         return bool(self.penalty.free.any())
 
     @cached_property
+    def has_rays(self) -> bool:
+        """Whether some column may grow for ever, on one side at least, at no cost."""
+        ones = np.ones(self.n_features)
+        return bool((self.penalty.unscalable(ones) | self.penalty.unscalable(-ones)).any())
+
+    @cached_property
     def free_columns_are_regular(self) -> bool:
         """Whether the unpenalised columns (and the intercept) are far from collinear."""
-        free = np.flatnonzero(self.penalty.free)
-        if free.size + self.intercept > self.n_samples:
+        return self.are_regular(np.flatnonzero(self.penalty.free))
+
+    def are_regular(self, columns: IntArray) -> bool:
+        """Whether some columns (and the intercept) are far from collinear."""
+        if not columns.size:
+            return True
+        if columns.size + self.intercept > self.n_samples:
             return False
-        matrix = self.hessian(self.mass, free).matrix
+        matrix = self.hessian(self.mass, columns).matrix
         size = np.sqrt(np.diag(matrix))
         # A column that hardly varies about its mean is nearly collinear with the intercept.
-        if not size.all() or (size**2 < 1e-10 * self.spread[free]).any():
+        if not size.all() or (size**2 < 1e-10 * self.spread[columns]).any():
             return False
-        return bool(np.linalg.eigvalsh(matrix / np.outer(size, size))[0] > 1e-10)
+        # The least distance, squared, of a column of length 1 from the span of those before it.
+        return least_pivot(matrix) > 1e-10
 
     @cached_property
     def constant_target(self) -> bool:
@@ -217,8 +238,8 @@ class Objective:
 
     @cached_property
     def null(self) -> Point:
-        """w = 0 with the best intercept."""
-        w = np.zeros(self.n_features)
+        """w = 0, or the feasible point nearest to it, with the best intercept."""
+        w = self.penalty.project(np.zeros(self.n_features))
         z = self.scores(w, 0.0)
         b = best_shift(self, z) if self.intercept else 0.0
         return Point(w, b, z + b)

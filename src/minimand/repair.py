@@ -8,15 +8,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from ._typing import Array, IntArray
-from .linear_system import pseudo_inverse
+from ._typing import Array, BoolArray, IntArray
+from .linear_system import solver_for
 from .objective import EPS, Objective, dot
 
 _MOST_FREE = 4000
+_ROUNDS = 8
 _LARGEST_BASIS = 20_000_000  # numbers in a basis of the free columns that may be orthonormalised
 _NO_BOUND = (
     "no bound: the slope along the unpenalised columns does not vanish; they may separate the "
     "data, so that no minimiser exists"
+)
+_NO_SIGNS = (
+    "no bound: no dual point was found that keeps the signs which unpenalised columns with a "
+    "bound on one side ask for; they may separate the data, so that no minimiser exists"
 )
 
 Projection = Callable[[Array, Array], Array]
@@ -39,7 +44,8 @@ def balance(objective: Objective, theta: Array) -> Array:
 
 
 class Cleared(NamedTuple):
-    """A dual point whose slope vanishes on the free columns, up to rounding.
+    """A dual point that no unpenalised column can exploit: its slope vanishes, up to rounding,
+    on the free ones and has the right sign on those that are bounded on one side.
 
     ``charge`` is what the rounding of nearly collinear columns may hide of the gap; ``reason``
     says in words why there is no such point, where there is none.
@@ -51,37 +57,73 @@ class Cleared(NamedTuple):
     reason: str = ""
 
 
-def clear_free_columns(
-    objective: Objective, theta: Array, slope: Array, curvature: Array
+def clear_rays(
+    objective: Objective, w: Array, theta: Array, slope: Array, curvature: Array
 ) -> Cleared:
-    """Make Xᵀ(mass∘θ) vanish on unpenalised columns.
+    """Make Xᵀ(mass∘θ) vanish on unpenalised columns, or point to their bound if they have one.
 
-    θ moves along h∘(X_free c + c₀), h the curvature of the loss: samples at the edge of their
-    dual domain have little curvature, so they move little and stay inside. Two or three rounds
-    bring the slope down to rounding.
+    θ moves along h∘(X_c a + a₀), h the curvature of the loss: samples at the edge of their dual
+    domain have little curvature, so they move little and stay inside. The columns c are the free
+    ones and, of those with one bound, the ones that have left it in w and the ones whose slope is
+    wrong; a few rounds find them, and bring the slope down to rounding.
     """
-    free = np.flatnonzero(objective.penalty.free)
-    limit = _rounding_of_slopes(objective, theta)[free]
-    if not np.isfinite(limit).all():
+    limit = _rounding_of_slopes(objective, theta)
+    chosen = objective.penalty.free | _departed(objective, w)
+    if not np.isfinite(limit[chosen]).all():
         return Cleared(theta, slope, reason="numbers overflow: rescale the data or the offset")
-    regular = objective.free_columns_are_regular
-    if regular and (np.abs(slope[free]) <= limit).all():
+    wrong = _wrong(objective, slope, limit)
+    if not wrong.any() and _regular(objective, chosen):
         return Cleared(theta, slope)
-    if free.size > _MOST_FREE or (not regular and objective.n_samples * free.size > _LARGEST_BASIS):
-        reason = f"{free.size} unpenalised columns are too many to project off"
-        return Cleared(theta, slope, reason=reason)
     metric = curvature if curvature.any() else np.ones_like(curvature)
-    make = _projection_by_gram if regular else _projection_by_basis
-    project, blur = make(objective, free, metric)
-    charge = 0.5 * blur * objective.mean(theta * theta)
-    for _ in range(4):
+    project: Projection | None = None
+    charge = 0.0
+    for _ in range(_ROUNDS):
+        if project is None or (wrong & ~chosen).any():
+            chosen = chosen | wrong
+            reason = _too_many(objective, chosen)
+            if reason:
+                return Cleared(theta, slope, reason=reason)
+            make = _projection_by_gram if _regular(objective, chosen) else _projection_by_basis
+            project, blur = make(objective, np.flatnonzero(chosen), metric)
+            charge = max(charge, 0.5 * blur * objective.mean(theta * theta))
         theta = objective.loss.into_domain(project(theta, slope), objective.y)
         if objective.intercept:
             theta = balance(objective, theta)
         slope = objective.backward(objective.mass * theta)
-        if (np.abs(slope[free]) <= limit).all():
+        wrong = _wrong(objective, slope, limit)
+        if not wrong.any():
             return Cleared(theta, slope, charge)
-    return Cleared(theta, slope, reason=_NO_BOUND)
+    return Cleared(theta, slope, reason=_NO_BOUND if objective.has_free_columns else _NO_SIGNS)
+
+
+def _wrong(objective: Objective, slope: Array, limit: Array) -> BoolArray:
+    """Columns along which the dual is unbounded, by more than rounding."""
+    return objective.penalty.unscalable(-slope) & (np.abs(slope) > limit)
+
+
+def _departed(objective: Objective, w: Array) -> BoolArray:
+    """Columns with one bound that are not at it: their slope vanishes at the optimum."""
+    form = objective.penalty.separable
+    if form is None or form.bounds is None:
+        return np.zeros(w.shape, dtype=bool)
+    ones = np.ones_like(w)
+    return (form.unscalable(ones) | form.unscalable(-ones)) & ~form.at_bound(w)
+
+
+def _too_many(objective: Objective, chosen: BoolArray) -> str:
+    """Why these columns cannot be projected off, in words; empty if they can."""
+    count = int(chosen.sum())
+    basis = objective.n_samples * count
+    if count > _MOST_FREE or (basis > _LARGEST_BASIS and not _regular(objective, chosen)):
+        return f"{count} unpenalised columns are too many to project off"
+    return ""
+
+
+def _regular(objective: Objective, chosen: BoolArray) -> bool:
+    """Whether the chosen columns are far from collinear; found once for the free ones."""
+    if np.array_equal(chosen, objective.penalty.free):
+        return objective.free_columns_are_regular
+    return int(chosen.sum()) <= _MOST_FREE and objective.are_regular(np.flatnonzero(chosen))
 
 
 def _rounding_of_slopes(objective: Objective, theta: Array) -> Array:
@@ -97,7 +139,7 @@ def _projection_by_gram(
     """Solve with [X_free 1]ᵀ diag(mass·metric) [X_free 1]: cheap, for columns of full rank."""
     h = objective.mass * metric
     matrix, mean = objective.hessian(h, free)
-    solve, total = pseudo_inverse(matrix), float(h.sum())
+    solve, total = solver_for(matrix), float(h.sum())
 
     def project(theta: Array, slope: Array) -> Array:
         constant = objective.mean(theta) if objective.intercept else 0.0

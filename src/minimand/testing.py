@@ -32,7 +32,7 @@ from .losses import (
     Tweedie,
 )
 from .objective import EPS, Objective
-from .penalties import L1, L2, NoPenalty, Penalty
+from .penalties import L1, L2, Ball, L2Ball, NonNegative, NoPenalty, Penalty
 from .solvers import Control, Solver
 from .solvers.base import run
 
@@ -332,9 +332,9 @@ def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
             _check_scaling(penalty, alpha, w)
             _check_free(penalty, bound, w, free)
             for v in points:
-                _check_fenchel(penalty, bound, w, np.where(free, 0.0, v))
+                _check_fenchel(penalty, bound, w, np.where(bound.unscalable(v), 0.0, v))
         for v in points:
-            _check_shrink(penalty, bound, v, free)
+            _check_shrink(penalty, bound, v)
         _check_penalty_prox(penalty, alpha, points)
 
 
@@ -348,27 +348,34 @@ def _vectors(rng: np.random.Generator, d: int) -> Iterator[Array]:
 
 
 def _conjugate(bound: Any, v: Array) -> float:
-    """Ω*(v), read off the terms at w = 0."""
-    zero = np.zeros_like(v)
-    return float(bound.by_feature(zero, v).sum()) - float(bound.value(zero))
+    """Ω*(v), read off the terms at the point of the domain that is nearest to zero."""
+    w = bound.project(np.zeros_like(v))
+    return float(bound.by_feature(w, v).sum() + v @ w) - float(bound.value(w))
 
 
 def _check_scaling(penalty: Penalty, alpha: float, w: Array) -> None:
     one, two = penalty.bind(w.size, alpha).value(w), penalty.scaled(alpha).value(w)
-    same = abs(one - two) <= 1e-12 * (abs(one) + abs(two))
+    same = one == two or abs(one - two) <= 1e-12 * (abs(one) + abs(two))
     _require(same, f"{penalty!r}: scaled({alpha:g}) and bind(…, {alpha:g}) differ: {one}, {two}.")
     _require(np.isfinite(one) or one == np.inf, f"{penalty!r}: the value is {one}.")
 
 
 def _check_free(penalty: Penalty, bound: Any, w: Array, free: BoolArray) -> None:
+    w = bound.project(w)
+    _require(np.isfinite(bound.value(w)), f"{penalty!r}: project leads to an infinite value.")
     moved = np.where(free, w + 17.0, w)
     same = abs(bound.value(moved) - bound.value(w)) <= 1e-12 * abs(bound.value(w))
     _require(same, f"{penalty!r}: the value depends on a column that is said to be free.")
+    base = bound.project(np.zeros_like(w))
     for j in np.flatnonzero(~free):
-        far = np.zeros_like(w)
-        far[j] = 1e3
-        sentence = f"{penalty!r}: column {j} is not said to be free, but costs nothing."
-        _require(bound.value(far) > bound.value(np.zeros_like(w)), sentence)
+        for way in (1e150, -1e150):
+            far, pull = base.copy(), np.zeros_like(w)
+            far[j] += way
+            pull[j] = np.sign(way)
+            if bound.unscalable(pull)[j]:
+                continue
+            sentence = f"{penalty!r}: column {j} is not said to be free, but costs nothing."
+            _require(bound.value(far) > bound.value(base), sentence)
 
 
 def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
@@ -377,6 +384,10 @@ def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
     _require((terms >= 0).all(), f"{penalty!r}: a term by feature is negative or NaN.")
     conjugate, value = _conjugate(bound, v), bound.value(w)
     size = abs(value) + abs(float(np.abs(v) @ np.abs(w)))
+    if value == np.inf:
+        sentence = f"{penalty!r}: by_feature is finite where the value is not."
+        _require(np.isinf(terms.sum()), sentence)
+        return
     if np.isfinite(conjugate):
         size += abs(conjugate)
         total = value + conjugate - float(v @ w)
@@ -389,8 +400,8 @@ def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
     _require(conjugate >= lower - 1e-12 * size, sentence)
 
 
-def _check_shrink(penalty: Penalty, bound: Any, v: Array, free: BoolArray) -> None:
-    kept = np.where(free, 0.0, v)
+def _check_shrink(penalty: Penalty, bound: Any, v: Array) -> None:
+    kept = np.where(bound.unscalable(v), 0.0, v)
     s = bound.shrink(v)
     _require(0.0 <= s <= 1.0, f"{penalty!r}: shrink gave {s}, which is not in [0, 1].")
     finite = np.isfinite(_conjugate(bound, s * kept))
@@ -413,7 +424,8 @@ def _check_penalty_prox(penalty: Penalty, alpha: float, points: list[Array]) -> 
                 right = at + float(((x - p) ** 2).sum()) / (2 * step)
                 sentence = f"{penalty!r}: prox is not the minimiser for step={step:g}."
                 _require(left >= right - 1e-12 * (left + right), sentence)
-            v = np.where(bound.free, 0.0, (w - p) / step)
+            v = (w - p) / step
+            v = np.where(bound.unscalable(v), 0.0, v)
             v = bound.shrink(v) * v  # rounding may have left the domain of Ω*
             touch = float(bound.by_feature(p, v).sum())
             size = 1e-9 * (scaled.value(p) + float(np.abs(w) @ np.abs(p)) / step + 1e-12)
@@ -661,7 +673,8 @@ def _battery() -> Iterator[Objective]:
         Tweedie(),
     ]  # fmt: skip
     penalties: list[tuple[Penalty, float]] = [
-        (L2(), 0.1), (L1(), 0.05), (L1() + 0.5 * L2(), 0.05), (NoPenalty(), 0.0)
+        (L2(), 0.1), (L1(), 0.05), (L1() + 0.5 * L2(), 0.05), (NoPenalty(), 0.0),
+        (L2() + NonNegative(), 0.1), (L2Ball(0.3), 0.0)
     ]  # fmt: skip
     rng = np.random.default_rng(0)
     for i, loss in enumerate(losses):
@@ -699,16 +712,23 @@ def _target(loss: Loss, z: Array, rng: np.random.Generator) -> Array:
 
 
 def _generic_optimum(objective: Objective) -> float:
-    """The objective after L-BFGS-B on w = p − q with p, q ≥ 0: an upper bound of the optimum."""
+    """The objective after L-BFGS-B (SLSQP in a ball) on w = p − q with p, q ≥ 0.
+
+    It is an upper bound of the optimum, whatever SciPy made of it.
+    """
     from scipy import optimize
 
-    d, form = objective.n_features, objective.penalty.separable
+    d, ball = objective.n_features, objective.penalty
+    form = ball.rest if isinstance(ball, Ball) else objective.penalty.separable
     assert form is not None
     scale = np.sqrt(np.maximum(objective.moments(objective.mass).second, 1e-300))
     l1, l2 = form.l1, form.l2
 
+    def split(x: Array) -> Array:
+        return np.asarray((x[:d] - x[d : 2 * d]) / scale)
+
     def value(x: Array) -> tuple[float, Array]:
-        w = (x[:d] - x[d : 2 * d]) / scale
+        w = split(x)
         z = objective.scores(w, float(x[-1]))
         terms = objective.loss.terms(z, objective.y)
         u = objective.mass * terms.gradient
@@ -718,14 +738,21 @@ def _generic_optimum(objective: Objective) -> float:
         grad = np.concatenate([slope + l1 / scale, -slope + l1 / scale, [u.sum()]])
         return total, grad
 
-    free = [(None, None) if objective.intercept else (0.0, 0.0)]
-    found = optimize.minimize(
-        value,
-        np.zeros(2 * d + 1),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0.0, None)] * (2 * d) + free,
-        options={"maxiter": 1500, "maxfun": 3000, "ftol": 1e-14, "gtol": 1e-10, "maxcor": 30},
-    )
-    w, b = (found.x[:d] - found.x[d : 2 * d]) / scale, float(found.x[-1])
-    return objective.primal(objective.point(w, b))
+    lo, hi = form.bounds or (np.full(d, -np.inf), np.full(d, np.inf))
+    edge = np.inf if objective.intercept else 0.0
+    least = np.concatenate([np.maximum(lo, 0.0), np.maximum(-hi, 0.0)]) * np.tile(scale, 2)
+    most = np.concatenate([np.maximum(hi, 0.0), np.maximum(-lo, 0.0)]) * np.tile(scale, 2)
+    bounds = optimize.Bounds(np.append(least, -edge), np.append(most, edge))
+    start = np.append(least, 0.0)
+    if isinstance(ball, Ball):
+        within = {"type": "ineq", "fun": lambda x: ball.radius - ball.size.radius(split(x))}
+        found = optimize.minimize(
+            value, start, jac=True, method="SLSQP", bounds=bounds, constraints=[within]
+        )
+    else:
+        options = {"maxiter": 1500, "maxfun": 3000, "ftol": 1e-14, "gtol": 1e-10, "maxcor": 30}
+        found = optimize.minimize(
+            value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
+    w = objective.penalty.project(split(found.x))
+    return objective.primal(objective.point(w, float(found.x[-1])))

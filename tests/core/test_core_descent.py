@@ -225,3 +225,35 @@ def test_rejects_wrong_arrays():
         _core.cd_columns_dense(
             np.ones((3, 2), order="F"), cols, v, np.ones(4), np.zeros(2), v[:2], v[:2], True, 1, 0.0
         )
+
+
+@pytest.mark.parametrize("kind", ["gram", "dense", "int32", "int64"])
+@pytest.mark.parametrize("scalar", [np.float32, np.float64])
+def test_bounds_are_kept(kind, scalar):
+    """At a bound the slope points outwards; between them it vanishes."""
+    rng = np.random.default_rng(5)
+    n, m = 60, 12
+    X = design(rng, n, m, 0.8, 0.5, scalar)
+    x = X.astype(np.float64)
+    lo, hi = -rng.uniform(0.0, 0.2, m), rng.uniform(0.0, 0.2, m)
+    lo[0], hi[1], lo[2] = -np.inf, np.inf, hi[2]
+    l1, l2, q0, h = np.full(m, 0.3), np.full(m, 0.1), rng.normal(size=n), np.full(n, 0.7)
+    w, q = np.clip(np.zeros(m), lo, hi), q0.copy()
+    start = w.copy()
+    if kind == "gram":
+        G = 0.7 * x.T @ x
+        _core.cd_gram(G, x.T @ q0 - G @ w, w, l1, l2, 10_000, 1e-24, (lo, hi))
+        slope = x.T @ q0 + G @ (w - start)
+    else:
+        rest = (h, q, w, l1, l2, False, 10_000, 1e-24, (lo, hi))
+        sparse_or_dense(kind, X, np.arange(m), *rest)
+        np.testing.assert_allclose(q, q0 + h * (x @ (w - start)), atol=1e-9)
+        slope = x.T @ q
+    assert (lo <= w).all()
+    assert (w <= hi).all()
+    slope = slope + l2 * w
+    up, down = slope + np.where(w >= 0, l1, -l1), slope + np.where(w > 0, l1, -l1)
+    assert (up[w < hi] >= -1e-6).all()
+    assert (down[w > lo] <= 1e-6).all()
+    with pytest.raises(ValueError, match="lo must have length"):
+        _core.cd_gram(np.eye(m), l1, w, l1, l2, 1, 0.0, (lo[1:], hi))

@@ -123,6 +123,9 @@ class Problem:
     intercept: bool = True
     weight: np.ndarray | None = None
     offset: np.ndarray | None = None
+    lo: float = -np.inf  # bounds of every coefficient
+    hi: float = np.inf
+    ball: tuple[int, float] | None = None  # the norm, 1 or 2, and its largest value
 
     @property
     def formula(self) -> Formula:
@@ -220,6 +223,11 @@ class Problem:
         scale = np.sqrt((self.X**2).mean(axis=0))
         scale[scale == 0] = 1.0
         w, b = conic(self, scale)
+        if self.ball or self.lo > -np.inf or self.hi < np.inf:
+            w = np.clip(w, self.lo, self.hi)
+            if self.ball:
+                w = w * min(1.0, self.ball[1] / max(np.linalg.norm(w, self.ball[0]), 1e-300))
+            return w, b, self.primal(w, b), LD(np.nan)  # feasible: P bounds the optimum from above
         w, b = polish(self, w, b, scale)
         theta = self.formula.slope(self.scores(w, b), _ld(self.y))
         return w, b, self.primal(w, b), self.gap(w, b, theta)
@@ -349,6 +357,18 @@ def conic(problem, scale):
     blank = np.zeros((d, n_aux))
     add(pick, blank, np.zeros(d), clarabel.NonnegativeConeT(d), -np.eye(d))
     add(-pick, blank, np.zeros(d), clarabel.NonnegativeConeT(d), -np.eye(d))
+    for bound, sign in ((problem.lo, -1), (problem.hi, 1)):
+        if np.isfinite(bound):
+            add(sign * pick, blank, sign * bound * scale, clarabel.NonnegativeConeT(d))
+    if problem.ball and problem.ball[0] == 1:  # Σ of what |w| was replaced by ≤ r
+        none = np.zeros((1, nv)), np.zeros((1, n_aux))
+        right = np.array([problem.ball[1]])
+        add(*none, right, clarabel.NonnegativeConeT(1), (1 / scale)[None, :])
+    elif problem.ball:
+        top = np.zeros((1, nv)), np.zeros((1, n_aux)), np.zeros((1, d))
+        rows.append(np.hstack(top)), rhs.append(np.array([problem.ball[1]]))
+        rows.append(np.hstack([-pick / scale[:, None], blank, np.zeros((d, d))]))
+        rhs.append(np.zeros(d)), cones.append(clarabel.SecondOrderConeT(d + 1))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10

@@ -207,8 +207,6 @@ def test_refusals_in_words():
     for peer in (HuberRegressor(max_iter=1000), DecisionTreeRegressor()):
         with pytest.raises(TypeError, match="cannot certify"):
             mm.certify(peer.fit(X, Y), X, Y)
-    with pytest.raises(ValueError, match="positive=True"):
-        mm.certify(Lasso(positive=True).fit(X, Y), X, Y)
     three = np.digitize(Y, np.quantile(Y, [0.3, 0.6]))
     with pytest.raises(ValueError, match="3 classes"):
         mm.certify(LogisticRegression(max_iter=5000).fit(X, three), X, three)

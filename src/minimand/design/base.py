@@ -163,11 +163,17 @@ class Design:
         centre: bool,
         sweeps: int,
         tol: float,
+        bounds: tuple[Array, Array] | None = None,
     ) -> Descent:
-        """Coordinate descent over some columns; see `canonical.Weighted`. Changes w and q."""
+        """Coordinate descent over some columns; see `canonical.Weighted`. Changes w and q.
+
+        ``bounds`` are the lowest and highest coefficients, which w keeps if it starts in them.
+        """
         gathered = self.columns(columns)
         everything = np.arange(columns.size)
-        return gathered.descend(everything, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol)
+        return gathered.descend(
+            everything, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol, bounds=bounds
+        )
 
     @property
     def nnz(self) -> int:

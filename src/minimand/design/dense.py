@@ -103,9 +103,15 @@ class DenseDesign(Design):
         centre: bool,
         sweeps: int,
         tol: float,
+        bounds: tuple[Array, Array] | None = None,
     ) -> Descent:
         """Descent on contiguous columns; gathers them first when X is in C order."""
         if self.x.strides[0] == self.x.itemsize:
-            result = _core.cd_columns_dense(self.x, columns, h, q, w, l1, l2, centre, sweeps, tol)
-            return Descent(*result)
-        return super().descend(columns, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol)
+            return Descent(
+                *_core.cd_columns_dense(
+                    self.x, columns, h, q, w, l1, l2, centre, sweeps, tol, bounds
+                )
+            )
+        return super().descend(
+            columns, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol, bounds=bounds
+        )

@@ -144,10 +144,11 @@ class SparseDesign(Design):
         centre: bool,
         sweeps: int,
         tol: float,
+        bounds: tuple[Array, Array] | None = None,
     ) -> Descent:
         """Descent on the CSC columns."""
         result = _core.cd_columns(
-            *_parts(self.by_column), columns, h, q, w, l1, l2, centre, sweeps, tol
+            *_parts(self.by_column), columns, h, q, w, l1, l2, centre, sweeps, tol, bounds
         )
         return Descent(*result)
 

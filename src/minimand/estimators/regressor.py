@@ -28,17 +28,19 @@ class Regressor(RegressorMixin, Estimator):
         What a score costs: ``"squared"``, ``"huber"``, ``"poisson"``, ``"gamma"``, ``"tweedie"``,
         ``"cross_entropy"``, an object, or your own subclass of `minimand.Distance`.
     penalty : str or Penalty, default="l2"
-        ``"l1"``, ``"l2"``, ``"no_penalty"`` or an expression such as ``L1() + 0.5 * L2()``.
+        ``"l1"``, ``"l2"``, ``"no_penalty"``, a constraint such as ``"non_negative"`` or
+        ``L1Ball(2.0)``, or an expression such as ``L1() + 0.5 * L2() + NonNegative()``.
     alpha : float, default=1.0
-        Factor of the penalty; 0 means none.
+        Factor of the penalty; 0 means none. Constraints ignore it.
     features : transformer, optional
         A scikit-learn transformer applied to X first, fitted along with the model.
     intercept : bool, default=True
         Whether to add an unpenalised b.
     solver : str or Solver, default="auto"
-        ``"closed_form"``, ``"newton"``, ``"working_set"``, or let the verdicts decide. To study
-        them, and by name only: ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``,
-        ``"cyclic"``, ``"random"``, or an object such as `minimand.solvers.Fista(restart=True)`.
+        ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"multiplier"``, or let the verdicts
+        decide. To study them, and by name only: ``"proximal_gradient"``, ``"fista"``,
+        ``"subgradient"``, ``"cyclic"``, ``"random"``, or an object such as
+        `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6
         The fit stops when its certified gap is below tol × (objective of the null model − mean
         infimum of the loss).

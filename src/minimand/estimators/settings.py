@@ -29,7 +29,7 @@ class Settings:
     @property
     def words(self) -> str:
         """The objective as a formula."""
-        formula = self.penalty.formula(self.alpha) if self.alpha else "0"
+        formula = self.penalty.words(self.alpha)
         penalty = "" if formula == "0" else f" + {formula}"
         return f"mean {self.loss.name}{penalty}"
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from .base import BoundPenalty, Penalty
-from .separable import Separable
 
 
 class Scaled(Penalty):
@@ -37,8 +36,11 @@ class Scaled(Penalty):
 
     def formula(self, factor: float = 1.0) -> str:
         """(factor·self.factor)·Ω; 0 for a zero factor."""
-        total = factor * self.factor
-        return self.penalty.formula(total) if total else "0"
+        return self.penalty.words(factor * self.factor)
+
+    def words(self, factor: float = 1.0) -> str:
+        """The formula: a constraint holds whatever the factor."""
+        return self.formula(factor)
 
 
 class Sum(Penalty):
@@ -56,13 +58,15 @@ class Sum(Penalty):
         self.right = right
 
     def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
-        """Coefficients of separable penalties add up."""
-        bound = self.left.bind(n_features, alpha), self.right.bind(n_features, alpha)
-        forms = [part.separable for part in bound]
-        if any(form is None for form in forms):
-            raise ValueError(f"{self!r} cannot be added: both must be sums over features.")
-        total: Any = forms[0] + forms[1]  # type: ignore[operator]
-        assert isinstance(total, Separable)
+        """Coefficients of separable penalties add up; bounds intersect; a ball joins either."""
+        left: Any = self.left.bind(n_features, alpha)
+        right: Any = self.right.bind(n_features, alpha)
+        try:
+            total: BoundPenalty = left + right
+        except TypeError as error:
+            raise ValueError(
+                f"{self!r} cannot be added: sums over features can, and one ball with them."
+            ) from error
         return total
 
     def __repr__(self) -> str:
@@ -70,9 +74,13 @@ class Sum(Penalty):
 
     def formula(self, factor: float = 1.0) -> str:
         """Both formulas with a plus; nothing for a part that is zero."""
-        parts = [part.formula(factor) for part in (self.left, self.right)]
+        parts = [part.words(factor) for part in (self.left, self.right)]
         shown = [part for part in parts if part != "0"]
         return " + ".join(shown) or "0"
+
+    def words(self, factor: float = 1.0) -> str:
+        """The formula: a constraint holds whatever the factor."""
+        return self.formula(factor)
 
 
 def _check_factor(factor: Any) -> None:

@@ -24,10 +24,23 @@ class BoundPenalty(Protocol):
         """Fenchel-Young terms Ω(w) + Ω*(v) − v·w ≥ 0, one per feature; inf outside dom Ω*."""
 
     def shrink(self, v: Array) -> float:
-        """The largest s ≤ 1 with Ω*(s·v) finite, free columns left out."""
+        """The largest s ≤ 1 with Ω*(s·v) finite, unscalable columns left out."""
+
+    def unscalable(self, v: Array) -> BoolArray:
+        """Columns where Ω*(s·v) is infinite for every s > 0: v must be moved, not scaled.
+
+        On a free column that is every v ≠ 0; on one that is bounded on one side only, every v
+        that pulls to the other.
+        """
 
     def prox(self, w: Array, step: float) -> Array:
         """argmin_x Ω(x) + ‖x − w‖²/(2·step)."""
+
+    def project(self, w: Array) -> Array:
+        """The nearest point where Ω is finite: w itself, unless there are constraints."""
+
+    def relaxed(self, w: Array) -> BoundPenalty | None:
+        """A penalty ≤ Ω, equal at w, with constraints left out that do not matter there."""
 
     @property
     def free(self) -> BoolArray:
@@ -35,7 +48,7 @@ class BoundPenalty(Protocol):
 
     @property
     def separable(self) -> Separable | None:
-        """The form Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ², if it is one."""
+        """The form Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ² within bounds, if it is one."""
 
 
 class Penalty(Parameterized):
@@ -54,6 +67,10 @@ class Penalty(Parameterized):
         """factor·Ω(w) as it is printed in a certificate."""
         raise NotImplementedError(f"{type(self).__name__} must define formula(factor)")
 
+    def words(self, factor: float = 1.0) -> str:
+        """The formula, or ``"0"`` where a factor of 0 leaves nothing of it."""
+        return self.formula(factor) if factor else "0"
+
     def value(self, w: Array) -> float:
         """Ω(w)."""
         w = np.asarray(w, float)
@@ -62,15 +79,14 @@ class Penalty(Parameterized):
     def conjugate(self, v: Array) -> float:
         """Ω*(v) = sup_w v·w − Ω(w)."""
         v = np.asarray(v, float)
-        return float(self.bind(v.shape[0]).by_feature(np.zeros_like(v), v).sum())
+        bound = self.bind(v.shape[0])
+        w = bound.project(np.zeros_like(v))  # any point where Ω is finite
+        return float(bound.by_feature(w, v).sum() + v @ w) - bound.value(w)
 
     def prox(self, w: Array, step: float) -> Array:
         """argmin_x Ω(x) + ‖x − w‖²/(2·step)."""
         w = np.asarray(w, float)
-        form = self.bind(w.shape[0]).separable
-        if form is None:
-            raise NotImplementedError(f"{type(self).__name__} must define prox(w, step)")
-        return form.prox(w, step)
+        return self.bind(w.shape[0]).prox(w, step)
 
     def scaled(self, alpha: float) -> Penalty:
         """What enters the objective: α·Ω; constraints ignore alpha."""

@@ -1,29 +1,63 @@
-"""Penalties that are a sum over features: Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ²."""
+"""Penalties that are a sum over features: Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ², within bounds or not."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from .._typing import Array, ArrayLike, BoolArray, IntArray
 from .base import Penalty, number
+from .bounds import young_within
 
 
 @dataclass(frozen=True, eq=False)
 class Separable:
-    """Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ², the canonical form that compiled kernels see."""
+    """Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ² where loⱼ ≤ wⱼ ≤ hiⱼ: the canonical form that compiled kernels see.
+
+    ``bounds`` holds lo and hi, infinite where a side is open; None where no feature is bounded.
+    """
 
     l1: Array
     l2: Array
+    bounds: tuple[Array, Array] | None = None
 
     def __add__(self, other: Separable) -> Separable:
-        return Separable(self.l1 + other.l1, self.l2 + other.l2)
+        if not isinstance(other, Separable):
+            return NotImplemented
+        bounds = _intersection(self.bounds, other.bounds)
+        return Separable(self.l1 + other.l1, self.l2 + other.l2, bounds)
 
     def value(self, w: Array) -> float:
-        """Σ l1|w| + ½ l2 w²."""
+        """Σ l1|w| + ½ l2 w²; inf outside the bounds."""
+        if self.bounds is not None and ((w < self.bounds[0]) | (w > self.bounds[1])).any():
+            return np.inf
         return float((self.l1 * np.abs(w) + 0.5 * self.l2 * (w * w)).sum())
+
+    def project(self, w: Array) -> Array:
+        """The nearest point within the bounds."""
+        return w if self.bounds is None else np.clip(w, *self.bounds)
+
+    def at_bound(self, w: Array) -> BoolArray:
+        """Features that lie on a bound."""
+        if self.bounds is None:
+            return np.zeros(w.shape, dtype=bool)
+        return (w <= self.bounds[0]) | (w >= self.bounds[1])
+
+    def relaxed(self, w: Array) -> Separable | None:
+        """The same without the bounds that w does not touch: smaller, and equal at w.
+
+        So its lower bound is one of Ω too; None where there is nothing to drop.
+        """
+        if self.bounds is None:
+            return None
+        lo, hi = self.bounds
+        open_below, open_above = (w > lo) & np.isfinite(lo), (w < hi) & np.isfinite(hi)
+        if not (open_below | open_above).any():
+            return None
+        lo, hi = np.where(open_below, -np.inf, lo), np.where(open_above, np.inf, hi)
+        return replace(self, bounds=(lo, hi))
 
     def by_feature(self, w: Array, v: Array) -> Array:
         """l1|w| + ½ l2 w² + (|v| − l1)₊²/(2 l2) − v·w, written so that nothing cancels.
@@ -31,6 +65,8 @@ class Separable:
         With c = soft(v, l1), the slope that is left for the quadratic part, it is
         (c − l2·w)²/(2 l2) + (l1|w| − (v − c)·w): two terms that are never negative.
         """
+        if self.bounds is not None:
+            return young_within(self.l1, self.l2, *self.bounds, w, v)
         excess = np.maximum(np.abs(v) - self.l1, 0.0)
         c = np.copysign(excess, v)
         linear = self.l1 * np.abs(w) - (v - c) * w
@@ -43,12 +79,24 @@ class Separable:
         return quadratic + np.maximum(linear, 0.0)
 
     def shrink(self, v: Array) -> float:
-        """min over features with l1 only of l1ⱼ/|vⱼ|, at most 1."""
-        return _shrink(v, self.l1, self.l1_only)
+        """min over features with l1 only of l1ⱼ/|vⱼ|, at most 1; a bounded side limits nothing."""
+        return _shrink(v, self.l1, self.l1_only & self._runs_away(v))
 
     def shrink_into_box(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·vⱼ| ≤ l1ⱼ wherever l1ⱼ > 0."""
-        return _shrink(v, self.l1, self.l1 > 0)
+        return _shrink(v, self.l1, (self.l1 > 0) & self._runs_away(v))
+
+    def unscalable(self, v: Array) -> BoolArray:
+        """Unpenalised features that v pulls to where nothing stops them."""
+        if self.bounds is None:
+            return self.free & (v != 0)
+        return (self.l1 == 0) & (self.l2 == 0) & (v != 0) & self._runs_away(v)
+
+    def _runs_away(self, v: Array) -> BoolArray | bool:
+        """Whether no bound stops a feature on the side to which v pulls it."""
+        if self.bounds is None:
+            return True
+        return np.isinf(np.where(v > 0, self.bounds[1], self.bounds[0]))
 
     @cached_property
     def mixed(self) -> bool:
@@ -66,8 +114,11 @@ class Separable:
 
     @cached_property
     def free(self) -> BoolArray:
-        """Unpenalised features."""
-        return (self.l1 == 0) & (self.l2 == 0)
+        """Unpenalised features without a bound on either side."""
+        free = (self.l1 == 0) & (self.l2 == 0)
+        if self.bounds is None:
+            return free
+        return free & np.isinf(self.bounds[0]) & np.isinf(self.bounds[1])
 
     @property
     def separable(self) -> Separable:
@@ -75,13 +126,32 @@ class Separable:
         return self
 
     def prox(self, w: Array, step: float | Array) -> Array:
-        """soft(w, step·l1)/(1 + step·l2)."""
+        """soft(w, step·l1)/(1 + step·l2), clipped to the bounds."""
         kept = np.maximum(np.abs(w) - step * self.l1, 0.0)
-        return np.copysign(kept, w) / (1.0 + step * self.l2)
+        return self.project(np.copysign(kept, w) / (1.0 + step * self.l2))
 
     def take(self, features: IntArray) -> Separable:
         """The same penalty on some features only."""
-        return Separable(self.l1[features], self.l2[features])
+        bounds = None
+        if self.bounds is not None:
+            bounds = self.bounds[0][features], self.bounds[1][features]
+        return Separable(self.l1[features], self.l2[features], bounds)
+
+
+def _intersection(
+    one: tuple[Array, Array] | None, two: tuple[Array, Array] | None
+) -> tuple[Array, Array] | None:
+    """The bounds that keep both; refused where no point does."""
+    if one is None or two is None:
+        return one or two
+    lo, hi = np.maximum(one[0], two[0]), np.minimum(one[1], two[1])
+    if (lo > hi).any():
+        j = int(np.argmax(lo > hi))
+        raise ValueError(
+            f"the bounds contradict each other: feature {j} would have to be at least {lo[j]:g} "
+            f"and at most {hi[j]:g}; widen one of them."
+        )
+    return lo, hi
 
 
 def _shrink(v: Array, limit: Array, where: BoolArray) -> float:

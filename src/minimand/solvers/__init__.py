@@ -9,12 +9,15 @@ from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
 from .coordinates import Cyclic, Random
+from .multiplier import Multiplier
 from .newton import Newton
 from .proximal import Fista, ProximalGradient
 from .subgradient import Subgradient
 from .working_set import WorkingSet
 
-SOLVERS: dict[str, Solver] = {s.name: s for s in (ClosedForm(), Newton(), WorkingSet())}
+SOLVERS: dict[str, Solver] = {
+    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Multiplier())
+}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only

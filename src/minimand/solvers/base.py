@@ -124,6 +124,7 @@ def run(
     best: Judgement | None = None
     history = History(_label(solver), objective.words)
     stopped_by = ""
+    start = _feasible(objective, start)
     try:
         control.target = history.target = control.tol * _finite_scale(objective)
         begin = objective.null if start is None else start
@@ -146,6 +147,14 @@ def run(
 def _label(solver: Solver) -> str:
     """The solver's name; with its options where they are not the default ones."""
     return solver.name if repr(solver).endswith("()") else repr(solver)
+
+
+def _feasible(objective: Objective, start: Point | None) -> Point | None:
+    """The start, moved to the nearest point that keeps the constraints."""
+    if start is None:
+        return None
+    w = objective.penalty.project(start.w)
+    return start if np.array_equal(w, start.w) else objective.point(w, start.b)
 
 
 def _finite_scale(objective: Objective) -> float:

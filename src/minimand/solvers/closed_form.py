@@ -45,6 +45,8 @@ class ClosedForm(Solver):
             return Verdict(False, f"{objective.loss!r} is not the squared loss")
         if form is None or form.l1.any():
             return Verdict(False, "only L2 or no penalty has a closed form")
+        if form.bounds is not None:
+            return Verdict(False, "bounds on the coefficients have no closed form")
         n, d = objective.design.shape
         by_rows = _dual_form(objective, form) or _wide_and_free(objective)
         size = min(n, d) if by_rows else d

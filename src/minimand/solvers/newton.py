@@ -39,6 +39,8 @@ class Newton(Solver):
             return Verdict(False, f"{objective.loss!r} has kinks; Newton needs a smooth loss")
         if form is None or form.l1.any():
             return Verdict(False, "the penalty has kinks; Newton takes L2 or no penalty")
+        if form.bounds is not None:
+            return Verdict(False, "the coefficients are bounded; Newton's steps know no bounds")
         n, d = objective.design.shape
         if self._factorises(objective, control):
             cost = 8.0 * (

@@ -27,7 +27,9 @@ def applies(objective: Objective, most: int) -> bool:
     """Whether there is a Gram to remember, and room for the columns this problem may need."""
     if objective.memory is None or not objective.loss.quadratic or objective.design.sparse:
         return False
-    return min(objective.design.shape) <= most
+    form = objective.penalty.separable
+    # The working set itself minds bounds.
+    return form is not None and form.bounds is None and min(objective.design.shape) <= most
 
 
 def rounds(

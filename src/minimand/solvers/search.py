@@ -104,7 +104,8 @@ def line_search(
         t = secant if lo + 0.05 * (hi - lo) < secant < hi - 0.05 * (hi - lo) else middle
     if t <= EPS or not slope <= 0.1 * abs(first):
         return 0.0, point
-    return t, Point(point.w + t * dw, point.b + t * db, point.z + t * dz)
+    w = form.project(point.w + t * dw)
+    return t, Point(w, point.b + t * db, point.z + t * dz)
 
 
 def _falls(
@@ -114,7 +115,8 @@ def _falls(
     with np.errstate(over="ignore", invalid="ignore"):
         before = objective.mean(objective.loss.value(point.z, objective.y))
         after = objective.mean(objective.loss.value(point.z + t * dz, objective.y))
-        change = form.value(point.w + t * dw) - form.value(point.w) + (after - before)
+        moved = form.project(point.w + t * dw)  # rounding may have crossed a bound
+        change = form.value(moved) - form.value(point.w) + (after - before)
     return bool(change <= 1e-12 * abs(before))
 
 

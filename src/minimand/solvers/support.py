@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Array, IntArray
-from ..canonical import Weighted
+from ..canonical import Weighted, movable
 from ..objective import EPS, dot
 from ..penalties import Separable
 from .krylov import conjugate_gradients
@@ -21,10 +21,10 @@ _HALVINGS = 6
 def polish(model: Weighted, penalty: Separable, w: Array, spread: Array, tol: float) -> float:
     """One step over the coefficients that are not zero; w and the model's q move in place.
 
-    Coefficients that would change sign stop at zero. ``spread`` holds the mean square of every
-    column, for the preconditioner. Returns the move of the intercept.
+    Coefficients that would change sign stop at zero, others at their bounds. ``spread`` holds the
+    mean square of every column, for the preconditioner. Returns the move of the intercept.
     """
-    support = np.flatnonzero((w != 0) | (penalty.l1 == 0))
+    support = np.flatnonzero(movable(penalty, w))
     if not support.size:
         return 0.0
     places, form = model.columns[support], penalty.take(support)
@@ -35,6 +35,7 @@ def polish(model: Weighted, penalty: Separable, w: Array, spread: Array, tol: fl
     for _ in range(_HALVINGS):
         target = start + step
         target[(start * target < 0) & (form.l1 > 0)] = 0.0
+        target = form.project(target)
         move = _expand(model, places, target - start)
         scores = model.design.matvec(move)
         shift = _shift(model, scores)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array, IntArray
-from ..canonical import Quadratic, Weighted
+from ..canonical import Quadratic, Weighted, movable
 from ..certificate import Judgement, judge
 from ..design import Design
 from ..objective import Objective, Point, dot
@@ -49,6 +49,8 @@ class WorkingSet(Solver):
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
         cost = 40.0 * objective.design.nnz
+        if form.bounds is not None:
+            return Verdict(True, "smooth loss and separable penalty with bounds", cost)
         if not form.l1.any():
             words = "separable penalty; without an l1 part Newton is faster"
             return Verdict(True, words, 50 * cost)
@@ -71,22 +73,49 @@ class WorkingSet(Solver):
             duals = [] if dual is None else [dual]
             judgement = judge(objective, point, duals, known=[judgement.dual])
             yield judgement
-            early = judgement.gap > _LATE * objective.scale
+            early = judgement.promise > _LATE * objective.scale
             columns = _columns(
-                judgement, form, (4 if early else 2) * int(np.count_nonzero(point.w))
+                objective, judgement, form, (4 if early else 2) * _support_size(form, point.w)
             )
 
 
-def _scores(judgement: Judgement, form: Separable) -> Array:
+def _support_size(form: Separable, w: Array) -> int:
+    """How many coefficients are neither zero nor at a bound."""
+    return int(np.count_nonzero((w != 0) & ~form.at_bound(w)))
+
+
+def _scores(objective: Objective, judgement: Judgement, form: Separable) -> Array:
     """|∂ⱼL|/l1ⱼ: what limits the dual point; infinite for columns that must be there."""
     score = np.abs(judgement.slope) / np.where(form.l1 > 0, form.l1, 1.0)
-    score[(judgement.point.w != 0) | (form.l1 == 0)] = np.inf
+    score[movable(form, judgement.point.w)] = np.inf
+    if form.bounds is not None:
+        _score_at_bounds(score, objective, judgement, form)
     return score
 
 
-def _columns(judgement: Judgement, form: Separable, size: int) -> IntArray:
+def _score_at_bounds(
+    score: Array, objective: Objective, judgement: Judgement, form: Separable
+) -> None:
+    """A column at its bound counts only if it wants to leave it, in place.
+
+    Where the bound is zero and l1 > 0, the score is the ratio as before, for the one sign that is
+    left. Elsewhere it is 1 plus the correlation of the column with the gradient.
+    """
+    assert form.bounds is not None
+    w, slope, (lo, hi) = judgement.point.w, judgement.slope, form.bounds
+    at_lo, at_hi = w <= lo, w >= hi
+    full = slope + form.l2 * w + form.l1 * np.sign(w)
+    inward = np.where(at_lo, -full, full) * ~(at_lo & at_hi)
+    size = np.sqrt(objective.mean(judgement.terms.gradient**2)) * objective.root_spread
+    graded = np.where(inward > 0, 1.0 + inward / np.where(size > 0, size, 1.0), 0.0)
+    ratio = np.maximum(inward, 0.0) / np.where(form.l1 > 0, form.l1, 1.0)
+    at = at_lo | at_hi
+    score[at] = np.where((form.l1 > 0) & (w == 0), ratio, graded)[at]
+
+
+def _columns(objective: Objective, judgement: Judgement, form: Separable, size: int) -> IntArray:
     """The support, free columns, and the best-scored others, at least ``size`` in all."""
-    score = _scores(judgement, form)
+    score = _scores(objective, judgement, form)
     size = max(size, _FEWEST, int(np.isinf(score).sum()))
     if size >= score.size:
         return np.arange(score.size)
@@ -100,8 +129,8 @@ def _first_columns(objective: Objective, judgement: Judgement, form: Separable) 
     Gram. A quadratic loss is solved to the end on the first columns already, so it takes fewer.
     """
     if objective.n_features <= _FEWEST or not objective.design.sparse:
-        return _columns(judgement, form, _FEWEST)
-    score = _scores(judgement, form)
+        return _columns(objective, judgement, form, _FEWEST)
+    score = _scores(objective, judgement, form)
     best_first = np.argsort(-score, kind="stable")
     stored = np.cumsum(objective.design.column_sizes[best_first])
     least = max(_FEWEST, int(np.isinf(score).sum()))
@@ -113,7 +142,7 @@ def _first_columns(objective: Objective, judgement: Judgement, form: Separable) 
 
 @dataclass(frozen=True, eq=False)
 class _Restricted:
-    """The problem on some columns only, the other coefficients being zero."""
+    """The problem on some columns only, the other coefficients being held: zero, or at a bound."""
 
     objective: Objective
     form: Separable  # of these columns
@@ -156,9 +185,10 @@ class _Restricted:
         objective = self.objective
         point, dual = judgement.point, None
         # Early on the columns are not the right ones yet; later, accuracy saves whole rounds.
-        early = judgement.gap > _LATE * objective.scale and self.columns.size < objective.n_features
+        gap = judgement.promise
+        early = gap > _LATE * objective.scale and self.columns.size < objective.n_features
         share = 0.2 if early else 5e-4
-        goal = max(0.5 * control.target, share * min(judgement.gap, objective.scale))
+        goal = max(0.5 * control.target, share * min(gap, objective.scale))
         for _ in range(_NEWTON_STEPS):
             point, dual, decrease = self._newton(point, goal, control)
             if decrease <= goal or objective.loss.quadratic or control.expired:
@@ -182,6 +212,12 @@ class _Restricted:
         if bounded.any():
             room = float(np.min(self.form.l1[bounded] ** 2 / bend[bounded]))
             tol = min(tol, 50.0 * room * (goal / max(self.form.value(w), goal)) ** 2)
+        if self.form.bounds is not None:
+            # A slope that is off costs the whole width of the box.
+            width = self.form.bounds[1] - self.form.bounds[0]
+            boxed = np.isfinite(width) & (self.form.l2 == 0)
+            reach = width[boxed] ** 2 * bend[boxed]
+            tol = min(tol, 50.0 * goal**2 / max(float(reach.max(initial=0.0)), 1e-300))
         return max(tol, 1e-30 * goal)
 
     def _newton(
@@ -203,9 +239,11 @@ class _Restricted:
             t, moved = 1.0, Point(new, point.b + shift, point.z + dz)
         else:
             t, moved = line_search(objective, self.form, here, dw, dz, shift)
+            if not dw.any():
+                t = 0.0  # flat stretches of the loss can hide every slope from the model
             if not self.caution.learn(t):
                 return point, None, np.inf
-        full = np.zeros_like(point.w)
+        full = point.w.copy()
         # The model's own zeros are kept exactly: w + 1·(new − w) need not be new in floating point.
         full[self.columns] = new if t == 1.0 else moved.w
         # The model's dual point; for a quadratic loss it is the gradient at the new scores anyway.

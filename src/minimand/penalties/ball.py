@@ -1,0 +1,178 @@
+"""A sum over features inside a ball: what a multiplier makes of it.
+
+Ω(w) = S(w) where size(w) ≤ room, with S separable and size(w) either ‖w‖₁ or ½‖w‖². For every
+multiplier λ ≥ 0
+
+    Ω*(v) ≤ λ·room + (S + λ·size)*(v),
+
+with equality for the best λ, so that a ball needs no other formulas than those of `Separable`: its
+Fenchel-Young term is that of S + λ·size plus the slack λ·(room − size(w)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy import optimize
+
+from .._typing import Array, BoolArray
+from .bounds import pulled
+from .separable import Separable
+
+Norm = Literal["l1", "l2"]
+_MARGIN = 1.0 - 4e-15  # of the radius, so that another order of summation stays inside as well
+
+
+@dataclass(frozen=True)
+class Size:
+    """How a ball measures w: by its norm, and as a penalty with a multiplier."""
+
+    norm: Norm
+
+    def radius(self, w: Array) -> float:
+        """‖w‖₁ or ‖w‖₂."""
+        if self.norm == "l1":
+            return float(np.abs(w).sum())
+        most = float(np.abs(w).max(initial=0.0))
+        if most == 0 or np.isinf(most):
+            return most
+        return most * float(np.sqrt(((w / most) ** 2).sum()))
+
+    def times(self, multiplier: float, n_features: int) -> Separable:
+        """multiplier·‖w‖₁ or multiplier·½‖w‖²."""
+        factor, none = np.full(n_features, multiplier), np.zeros(n_features)
+        return Separable(factor, none) if self.norm == "l1" else Separable(none, factor)
+
+    def slack(self, multiplier: float, radius: float, w: Array) -> float:
+        """multiplier·(room − size(w)) ≥ 0, room the size of the sphere."""
+        left = radius - self.radius(w)
+        return multiplier * left * (1.0 if self.norm == "l1" else 0.5 * (radius + self.radius(w)))
+
+
+absolute, square = Size("l1"), Size("l2")
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """S(w) where ‖w‖ ≤ radius, S a sum over features whose bounds, if any, contain zero."""
+
+    rest: Separable
+    radius: float
+    size: Size
+
+    def __add__(self, other: Separable) -> Ball:
+        if not isinstance(other, Separable):
+            return NotImplemented
+        rest = self.rest + other
+        if rest.bounds is not None and ((rest.bounds[0] > 0) | (rest.bounds[1] < 0)).any():
+            raise ValueError("a ball can be combined with bounds only if these contain zero.")
+        return replace(self, rest=rest)
+
+    __radd__ = __add__
+
+    def with_multiplier(self, multiplier: float) -> Separable:
+        """S + multiplier·size: the penalised problem that has the constrained one's solution."""
+        return self.rest + self.size.times(multiplier, self.rest.l1.size)
+
+    def value(self, w: Array) -> float:
+        """S(w); inf outside the ball."""
+        return self.rest.value(w) if self.size.radius(w) <= self.radius else np.inf
+
+    def by_feature(self, w: Array, v: Array) -> Array:
+        """The terms of S + λ·size, and an equal share of the slack for every feature."""
+        if self.size.radius(w) > self.radius:
+            return np.full(w.shape, np.inf)
+        if self.radius == 0:
+            return np.zeros_like(w)
+        multiplier = min(self.multiplier(v), 1e300)
+        slack = self.size.slack(multiplier, self.radius, w)
+        return self.with_multiplier(multiplier).by_feature(w, v) + slack / max(w.size, 1)
+
+    def multiplier(self, v: Array) -> float:
+        """The λ ≥ 0 that makes λ·room + (S + λ·size)*(v) least: the point v pulls to has norm r."""
+        rest = self.rest
+        excess = np.maximum(np.abs(v) - rest.l1, 0.0)
+        if rest.bounds is not None:  # a feature that lies on its bound is not pulled
+            lo, hi = rest.bounds
+            excess = np.where(np.where(v > 0, hi, lo) == 0, 0.0, excess)
+        if self.size.norm == "l1":
+            endless = rest.l2 == 0
+            if rest.bounds is not None:
+                endless &= np.isinf(np.where(v > 0, *rest.bounds[::-1]))
+            least, most = float(np.max(excess[endless], initial=0.0)), float(excess.max(initial=0))
+        else:
+            least, most = 0.0, square.radius(excess) / self.radius
+        return self._root(least, most, lambda penalty: _pull(penalty, v))
+
+    def _root(self, least: float, most: float, at: Callable[[Separable], Array]) -> float:
+        """The smallest multiplier in [least, most] whose point ``at(penalty)`` is inside."""
+
+        def outside(multiplier: float) -> float:
+            radius = self.size.radius(at(self.with_multiplier(multiplier)))
+            return min(radius, 1e300) / self.radius - 1.0
+
+        if not least < most or outside(least) <= 0:
+            return least
+        if outside(most) >= 0:  # equal up to rounding
+            return most
+        return float(optimize.brentq(outside, least, most, xtol=1e-300, rtol=1e-15, maxiter=200))
+
+    def shrink(self, v: Array) -> float:
+        """1: the conjugate of a bounded set is finite everywhere."""
+        return 1.0
+
+    def unscalable(self, v: Array) -> BoolArray:
+        """None."""
+        return np.zeros(v.shape, dtype=bool)
+
+    @property
+    def free(self) -> BoolArray:
+        """None: a ball bounds every feature."""
+        return np.zeros(self.rest.l1.shape, dtype=bool)
+
+    @property
+    def separable(self) -> None:
+        """A ball is no sum over features."""
+        return None
+
+    def relaxed(self, w: Array) -> Separable | None:
+        """S alone, strictly inside the ball."""
+        return self.rest if self.size.radius(w) < self.radius * (1 - 1e-9) else None
+
+    def prox(self, w: Array, step: float) -> Array:
+        """prox of S + λ·size with the λ that brings it into the ball."""
+        if self.radius == 0:
+            return np.zeros_like(w)
+        if self.size.norm == "l1":
+            most = float(np.abs(w).max(initial=0.0)) / step
+        else:
+            most = square.radius(w) / (step * self.radius)
+        multiplier = self._root(0.0, most, lambda penalty: penalty.prox(w, step))
+        found = self.with_multiplier(multiplier).prox(w, step)
+        radius = self.size.radius(found)
+        if multiplier > 0 and radius > 0:  # on the sphere, also where w − λ has lost its digits
+            found = self.rest.project(found * (self.radius / radius))
+        return self.inside(found)
+
+    def project(self, w: Array) -> Array:
+        """The nearest point of the ball, within the bounds of S."""
+        if self.value(w) < np.inf:
+            return w
+        none = np.zeros_like(w)
+        return replace(self, rest=Separable(none, none, self.rest.bounds)).prox(w, 1.0)
+
+    def inside(self, w: Array) -> Array:
+        """w shrunk towards zero until it lies in the ball exactly."""
+        radius = self.size.radius(w)
+        if radius <= self.radius * _MARGIN:
+            return w
+        return w * (self.radius / radius * _MARGIN)
+
+
+def _pull(penalty: Separable, v: Array) -> Array:
+    """argmax of v·t − penalty(t), features that run away at infinity."""
+    lo, hi = penalty.bounds or (np.full(v.shape, -np.inf), np.full(v.shape, np.inf))
+    return pulled(penalty.l1, penalty.l2, lo, hi, v)
