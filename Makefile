@@ -15,7 +15,7 @@ help:  ## list the targets
 
 setup: $(VENV)/.dev  ## create .venv with the package (editable) and the development tools
 
-demo: $(VENV)/.demo  ## fit classic problems, audit scikit-learn beside them, print one table
+demo: $(VENV)/.demo  ## fit classic problems, audit scikit-learn beside them, tune, draw a path
 	@$(VENV)/bin/minimand demo
 
 test: $(VENV)/.dev  ## run the tests and the examples in docstrings, on two processes

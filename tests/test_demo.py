@@ -87,3 +87,33 @@ def test_show_without_rich(rows, monkeypatch):
 def test_a_perfect_gap_is_not_printed_as_zero(rows):
     ridge = next(row for row in rows if row.problem == "ridge" and row.library == "minimand")
     assert cells(ridge)[4].strip() == "< 1e-15"
+
+
+def test_both_libraries_choose_the_same_alpha_and_the_path_is_drawn(tmp_path, capsys):
+    found = demo.choices()
+    for ours, theirs, tuned in found:
+        assert (ours.library, theirs.library) == ("minimand", "scikit-learn")
+        assert ours.problem == theirs.problem
+        assert abs(ours.test_score - theirs.test_score) < 0.1
+        assert tuned.certificate_.relative <= 1e-6
+    assert found[0][0].alpha == pytest.approx(found[0][1].alpha)  # squared loss: the same scores
+    demo.show_choices([(ours, theirs) for ours, theirs, _ in found])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + 2 * len(demo.TASKS)
+    assert lines[2].startswith("lasso, 5 folds")
+    file = tmp_path / demo.FIGURE
+    assert str(file) in demo.draw(found[0][2], file)
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_the_demo_says_so(tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.split(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    assert "needs matplotlib" in demo.draw(None, tmp_path / demo.FIGURE)
+    assert not (tmp_path / demo.FIGURE).exists()

@@ -14,7 +14,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"outputs", "remembered_gram"},
     {"memory"},
     {"objective"},
-    {"canonical", "repair", "history"},
+    {"canonical", "repair", "condensed", "history"},
     {"certificate"},
     {"solvers"},
     {"progress", "report"},

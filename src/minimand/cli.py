@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from . import __version__
 
@@ -20,9 +21,10 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="command")
     demo = commands.add_parser(
         "demo",
-        help="fit classic problems, audit scikit-learn beside them, print one table",
-        description="Fits seven problems on data that ship with scikit-learn and certifies "
-        "scikit-learn's own models beside them. Takes a few seconds.",
+        help="fit classic problems, audit scikit-learn beside them, tune, draw a path",
+        description="Fits seven problems on data that ship with scikit-learn, certifies "
+        "scikit-learn's own models beside them, chooses alpha by cross-validation with both, and "
+        "draws the path in the current directory. Takes a few seconds.",
     )
     demo.add_argument("--json", action="store_true", help="print the rows as JSON")
     return top
@@ -55,4 +57,8 @@ def _demo(*, as_json: bool) -> int:
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     demo.show(found)
+    tuned = demo.choices()
+    print()
+    demo.show_choices([(ours, theirs) for ours, theirs, _ in tuned])
+    print(demo.draw(tuned[0][2], Path(demo.FIGURE)))
     return 0

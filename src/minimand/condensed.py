@@ -29,28 +29,32 @@ _PIVOT = 1e-5  # of a unit-diagonal Gram, below which Cholesky has lost too much
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Σ s, Σ s·v and Σ s·v vᵀ over some rows, v = (x, t) less a fixed centre."""
+    """Σ s, Σ s·v and Σ s·v vᵀ over some rows, v = (x, t) − centre.
 
+    Without an intercept the centre is zero, and so is Σ s·v, of which nobody asks.
+    """
+
+    centre: Array
     weight: float
     first: Array
     second: Array
 
     def __add__(self, other: Sums) -> Sums:
-        """Of both sets of rows."""
-        return Sums(
-            self.weight + other.weight, self.first + other.first, self.second + other.second
-        )
+        """Of both sets of rows, about the same centre."""
+        first, second = self.first + other.first, self.second + other.second
+        return Sums(self.centre, self.weight + other.weight, first, second)
 
     def __sub__(self, other: Sums) -> Sums:
         """Of the rows that are not among the others."""
-        return Sums(
-            self.weight - other.weight, self.first - other.first, self.second - other.second
-        )
+        first, second = self.first - other.first, self.second - other.second
+        return Sums(self.centre, self.weight - other.weight, first, second)
 
     def keeps_digits_of(self, whole: Sums) -> bool:
         """Whether what a subtraction from ``whole`` has left is more than its rounding."""
-        left, before = np.diag(self.second), np.diag(whole.second)
-        return bool((left >= _DIGITS * before).all()) and self.weight >= _DIGITS * whole.weight
+        if self.weight < _DIGITS * whole.weight:
+            return False
+        left = np.diag(self.second) - self.first**2 / self.weight
+        return bool((left >= _DIGITS * np.diag(whole.second)).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,40 +80,43 @@ def is_worthwhile(objective: Objective, rows: int | None = None) -> bool:
     return short and (n if rows is None else rows) >= _FEWEST_ROWS * d + 20
 
 
-def centre_of(objective: Objective) -> Array:
-    """Means of (x, t) where there is an intercept, else zero: what `sums` refer to."""
+def middle(objective: Objective) -> Array:
+    """Means of (x, t) where there is an intercept, else zero: a centre for sums of parts."""
     if not objective.intercept:
         return np.zeros(objective.n_features + 1)
     return np.append(objective.moments(objective.mass).first, objective.mean(_target(objective)))
 
 
-def sums(objective: Objective, centre: Array, rows: IntArray | None = None) -> Sums:
-    """The sums over some rows (all by default), by the masses of the objective."""
+def sums(objective: Objective, centre: Array | None = None, rows: IntArray | None = None) -> Sums:
+    """The sums over some rows (all by default), by the masses of the objective.
+
+    They are about the rows' own means unless another centre is given, to which other sums refer.
+    """
     design: Design = objective.design if rows is None else objective.design.rows(rows)
     mass, target = objective.mass, _target(objective)
     if rows is not None:
         mass, target = mass[rows], target[rows]
     weight = float(mass.sum())
-    if objective.intercept:  # centred about its own mean first, then moved: no digits are lost
-        matrix, mean = design.covariance(mass)
-        middle = float(mass @ target) / weight
-        away = np.append(mean, middle) - centre
-    else:
-        matrix, mean, middle = design.gram(mass), np.zeros(design.shape[1]), 0.0
-        away = np.append(design.moments(mass).first / weight, float(mass @ target) / weight)
-    weighted = mass * (target - middle)
-    cross = design.rmatvec(weighted) - mean * float(weighted.sum())
-    square = float(weighted @ (target - middle))
-    second = np.block([[matrix, cross[:, None]], [cross[None, :], np.array([[square]])]])
     if objective.intercept:
-        second += weight * np.outer(away, away)
-    return Sums(weight, weight * away, second)
+        matrix, mean = design.covariance(mass)
+        level = float(mass @ target) / weight
+    else:
+        matrix, mean, level = design.gram(mass), np.zeros(design.shape[1]), 0.0
+    weighted = mass * (target - level)
+    cross = design.rmatvec(weighted) - mean * float(weighted.sum())
+    square = float(weighted @ (target - level))
+    second = np.block([[matrix, cross[:, None]], [cross[None, :], np.array([[square]])]])
+    own = np.append(mean, level)
+    if centre is None:
+        return Sums(own, weight, np.zeros_like(own), second)
+    away = own - centre  # zero without an intercept
+    return Sums(centre, weight, weight * away, second + weight * np.outer(away, away))
 
 
-def condense(objective: Objective, found: Sums, centre: Array) -> Condensed:
+def condense(objective: Objective, found: Sums) -> Condensed:
     """The problem of the rows that were summed, under the penalty of ``objective``."""
     d = objective.n_features
-    mean = found.first / found.weight if objective.intercept else np.zeros(d + 1)
+    mean = found.first / found.weight
     moments = found.second / found.weight - np.outer(mean, mean)
     with one_blas_thread():
         rows, target = _square_root(moments[:d, :d], moments[:d, d])
@@ -127,8 +134,8 @@ def condense(objective: Objective, found: Sums, centre: Array) -> Condensed:
         words=objective.words,
         meter=Meter(),
     )
-    middle = centre + mean if objective.intercept else np.zeros(d + 1)
-    return Condensed(problem, middle[:d], float(middle[d]))
+    means = found.centre + mean
+    return Condensed(problem, means[:d], float(means[d]))
 
 
 def _target(objective: Objective) -> Array:

@@ -35,6 +35,10 @@ MODELS = [
     ("Lasso", {"alpha": 0.1}, Y[:, 0], TIGHT),
     ("ElasticNet", {"alpha": 0.1, "l1_ratio": 0.3}, Y[:, 0], TIGHT),
     ("ElasticNet", {"alpha": 0.1, "l1_ratio": 0.0}, Y[:, 0], TIGHT),
+    ("LinearRegression", {"positive": True}, Y[:, 0], {}),
+    ("Ridge", {"alpha": 2.0, "positive": True}, Y[:, 0], TIGHT),
+    ("Lasso", {"alpha": 0.1, "positive": True}, Y[:, 0], TIGHT),
+    ("ElasticNet", {"alpha": 0.1, "positive": True, "fit_intercept": False}, Y[:, 0], TIGHT),
     ("LogisticRegression", {"C": 0.3}, LABELS, TIGHT),
     ("LogisticRegression", {"C": np.inf}, LABELS, TIGHT),
     ("LogisticRegression", {"class_weight": {"yes": 3.0, "no": 1.0}}, LABELS, TIGHT),
@@ -64,7 +68,8 @@ def test_the_optimum_is_that_of_scikit_learn(name, parameters, y, how, kind, wei
     data = kind(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the peer's, about iterations
-        peer.fit(data, y, sample_weight=weights)
+        # Its least squares with positive=True take no sparse matrix.
+        peer.fit(X if name == "LinearRegression" else data, y, sample_weight=weights)
     model.set_params(tol=1e-9).fit(data, y, sample_weight=weights)
     assert model.certificate_.relative <= 1e-9
     np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-3, atol=1e-4)
@@ -313,6 +318,7 @@ def test_what_single_precision_hands_over_is_what_is_certified():
     [
         ("LassoCV", {"alphas": 12, "cv": 3}),
         ("LassoCV", {"alphas": [0.1, 1.0, 0.01], "fit_intercept": False}),
+        ("LassoCV", {"alphas": 8, "positive": True}),
         ("ElasticNetCV", {"alphas": 8, "l1_ratio": [0.3, 0.9]}),
         ("ElasticNetCV", {"alphas": [0.1, 1.0], "l1_ratio": [0.3, 0.9], "eps": 0.01}),
     ],

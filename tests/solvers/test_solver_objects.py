@@ -20,8 +20,9 @@ def test_names_and_objects_are_the_same(name):
     assert REGISTRY.get(name).name == name
     assert REGISTRY.get(name) == SOLVERS[name]
     assert pickle.loads(pickle.dumps(SOLVERS[name])) == SOLVERS[name]
-    by_name = mm.Regressor(solver=name, tol=1e-3, random_state=0).fit(X, Y)
-    by_object = mm.Regressor(solver=SOLVERS[name], tol=1e-3, random_state=0).fit(X, Y)
+    given = {"penalty": mm.L2Ball(0.5) if name == "multiplier" else "l2", "tol": 1e-3}
+    by_name = mm.Regressor(solver=name, random_state=0, **given).fit(X, Y)
+    by_object = mm.Regressor(solver=SOLVERS[name], random_state=0, **given).fit(X, Y)
     np.testing.assert_array_equal(by_name.coef_, by_object.coef_)
     assert by_name.solver_ == by_object.solver_ == name
 

@@ -64,7 +64,7 @@ def objective(n=30, d=6, penalty=None, loss=None, seed=0, alpha=0.1, **kwargs):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_the_referee_recomputes(name):
     """A solver's own claims play no part: the certificate is that of (w, b) alone."""
-    penalty = mm.L2() if name != "working_set" else mm.L1()
+    penalty = {"working_set": mm.L1(), "multiplier": mm.L1Ball(0.5)}.get(name, mm.L2())
     problem = objective(penalty=penalty)
     solution = solve(problem, name, Control(tol=1e-8, max_iter=200))
     again = problem.primal(problem.point(solution.w, solution.b))

@@ -141,6 +141,15 @@ class Euclidean:
         size = float(np.linalg.norm(w))
         return w * max(1.0 - step * self.c / size, 0.0) if size else w
 
+    def project(self, w):
+        return w
+
+    def relaxed(self, w):
+        return None
+
+    def unscalable(self, v):
+        return np.zeros(self.d, dtype=bool)
+
 
 @pytest.mark.parametrize("c", [0.05, 0.3, 10.0])
 @pytest.mark.parametrize("solver", ["proximal_gradient", "fista"])

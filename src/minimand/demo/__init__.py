@@ -4,6 +4,22 @@ from __future__ import annotations
 
 from .compare import Row, compare, rows
 from .problems import PROBLEMS, LogCosh, Problem
-from .table import NOTES, plain, show
+from .table import NOTES, plain, show, show_choices
+from .tuning import FIGURE, TASKS, choices, draw
 
-__all__ = ["NOTES", "PROBLEMS", "LogCosh", "Problem", "Row", "compare", "plain", "rows", "show"]
+__all__ = [
+    "FIGURE",
+    "NOTES",
+    "PROBLEMS",
+    "TASKS",
+    "LogCosh",
+    "Problem",
+    "Row",
+    "choices",
+    "compare",
+    "draw",
+    "plain",
+    "rows",
+    "show",
+    "show_choices",
+]

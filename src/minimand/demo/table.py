@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from .compare import Row
+from .tuning import Choice
 
 _HEADINGS = (
     "problem",
@@ -62,9 +63,9 @@ def plain(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
+def _line(texts: Sequence[str], widths: Sequence[int], left: int = _LEFT) -> str:
     padded = [
-        text.ljust(width) if i < _LEFT else text.rjust(width)
+        text.ljust(width) if i < left else text.rjust(width)
         for i, (text, width) in enumerate(zip(texts, widths))
     ]
     return "  ".join(padded).rstrip()
@@ -102,3 +103,23 @@ def _show_rich(rows: Sequence[Row], out: TextIO, width: int) -> bool:
         table.add_row(Text(problem), *texts)
     Console(file=out, width=width).print(table)
     return True
+
+
+_CHOICES = ("tuned", "library", "alpha chosen", "time", "nonzeros", "test score")
+
+
+def show_choices(pairs: Sequence[tuple[Choice, Choice]], out: TextIO | None = None) -> None:
+    """Print the second table: alpha by cross-validation, on the same grid and folds."""
+    body = []
+    for pair in pairs:
+        for i, choice in enumerate(pair):
+            time = f"{1e3 * choice.seconds:.0f} ms"
+            count = f"{choice.nonzeros}/{choice.features}"
+            score = f"{choice.metric} {choice.test_score:.3f}"
+            name = "" if i else choice.problem
+            body.append((name, choice.library, f"{choice.alpha:.4g}", time, count, score))
+    widths = [max(map(len, column)) for column in zip(_CHOICES, *body)]
+    print(_line(_CHOICES, widths, left=2), file=out)
+    print("  ".join("─" * width for width in widths), file=out)
+    for texts in body:
+        print(_line(texts, widths, left=2), file=out)

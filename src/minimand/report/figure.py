@@ -42,14 +42,18 @@ def count_along_top(ax: Any, x: Array, counts: Array, label: str = "nonzeros") -
 
 def mark(ax: Any, places: dict[str, float]) -> None:
     """Dashed vertical lines with their names, at the bottom of the figure."""
+    left, right = ax.transAxes.transform([(0, 0), (1, 0)])[:, 0]
     for i, (name, x) in enumerate(places.items()):
+        share = (float(_position(ax, np.array([x]))[0]) - left) / (right - left)
+        near_the_end = share > 0.85
         ax.axvline(x, color="0.25", linewidth=1.0, linestyle=("--", ":", "-.")[i % 3], zorder=3)
         if name:
             ax.annotate(
                 name,
                 (x, 0.015 + 0.06 * (i % 3)),
                 xycoords=("data", "axes fraction"),
-                xytext=(3, 0),
+                xytext=(-3 if near_the_end else 3, 0),
+                ha="right" if near_the_end else "left",
                 textcoords="offset points",
                 fontsize=8,
                 color="0.25",

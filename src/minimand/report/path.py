@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from .._typing import AnyArray, Array
 from .figure import COLOURS, count_along_top, mark, new_axes, tidy
@@ -110,14 +111,12 @@ def _name_lines(ax: Any, x: Array, coefs: Array, order: AnyArray, names: Sequenc
 
 
 def _apart(values: Array, gap: float, low: float, high: float) -> Array:
-    """The values, moved as little as a sweep from below takes so that none is within gap."""
+    """The values, moved as little as possible (in squares) until none is nearer than gap."""
     order = np.argsort(values)
-    placed = values[order].astype(float)
-    for i in range(1, placed.size):
-        placed[i] = max(placed[i], placed[i - 1] + gap)
+    steps = gap * np.arange(values.size)
+    placed = isotonic_regression(values[order] - steps).x + steps
+    placed += max(0.0, low - placed[0])
     placed -= max(0.0, placed[-1] - high)
-    for i in range(placed.size - 1, 0, -1):
-        placed[i - 1] = min(placed[i - 1], placed[i] - gap)
     out = np.empty_like(placed)
     out[order] = placed
     return out

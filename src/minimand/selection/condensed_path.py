@@ -10,9 +10,10 @@ import numpy as np
 
 from .._typing import Array
 from ..certificate import Dual, judge, stamp
-from ..condensed import centre_of, condense, sums
+from ..condensed import condense, sums
 from ..objective import Objective, Point
 from ..solvers import Control, Solution, solve
+from ..solvers.base import CALLBACK, INTERRUPT
 
 _BATCH = 1 << 23  # scores held at a time
 
@@ -28,9 +29,7 @@ def condensed_path(
     ``solved`` gives the solutions of the twin. Every solution is judged on the data themselves;
     one that misses the tolerance there is solved there.
     """
-    _ = objective.root_spread, objective.null  # computed once: problems under other penalties share
-    centre = centre_of(objective)
-    small = condense(objective, sums(objective, centre), centre)
+    small = condense(objective, sums(objective))
     solutions, places = solved(small.objective), iter(alphas)
     size = max(1, _BATCH // max(objective.n_samples, 1))
     while batch := list(islice(solutions, size)):
@@ -42,6 +41,11 @@ def condensed_path(
         for problem, point, dual, solution in zip(problems, points, duals, batch):
             problem.meter.passes += 2.0 / len(batch)
             yield _certified(problem, point, dual, control, solution)
+
+
+def was_cut_short(solution: Solution) -> bool:
+    """Whether a limit or somebody stopped it, rather than its own arithmetic."""
+    return solution.stopped_by.startswith(("max_", CALLBACK, INTERRUPT))
 
 
 def _points(objective: Objective, coefs: Array, intercepts: Array) -> list[Point]:
@@ -69,7 +73,7 @@ def _certified(
     """A solution of the twin as one of the problem, with the gap that it has there."""
     judgement = judge(problem, point, known=[dual], raw=False)
     converged = judgement.reaches(problem, control.tol * problem.scale)
-    if solution.converged and not converged:
+    if not converged and not was_cut_short(solution):
         return solve(problem, "auto", replace(control), point)
     certificate = stamp(
         judgement.certificate(problem), solution.certificate.iterations, control.seconds

@@ -13,6 +13,7 @@ from .fold_sums import FoldSums
 from .folds import CrossValidation, Outcome
 from .path import penalties_of
 from .results import Scores
+from .samples import folds_of
 
 
 def cross_validate(
@@ -28,6 +29,8 @@ def cross_validate(
         if leave_one_out.applies(task.estimator, unit, task.alphas):
             left = leave_one_out.residuals(unit, task.alphas)
             return Scores(task.alphas, -0.5 * left.T**2, unit.mass), []
+    if task.alone:
+        task = replace(task, folds=folds_of("loo", task.estimator, task.samples, None))
     if _share_sums(task, first):
         task = replace(task, sums=FoldSums(task.settings, first, task.samples, task.folds))
     outcomes = task.run(jobs)

@@ -11,11 +11,12 @@ import numpy as np
 
 from .._typing import Array, IntArray
 from ..certificate import judge
-from ..condensed import Sums, centre_of, condense, is_worthwhile, sums
+from ..condensed import Sums, condense, is_worthwhile, middle, sums
 from ..estimators.settings import Settings
 from ..objective import Meter, Objective
 from ..solvers import Control, Solution
 from ..solvers.path import solve_path
+from .condensed_path import was_cut_short
 from .path import penalties_of
 from .samples import Fold, Samples
 
@@ -34,9 +35,8 @@ class FoldSums:
     ) -> None:
         self._objective = objective
         self._at = penalties_of(settings, objective)
-        self._centre = centre_of(objective)
         self._train = [_places(samples, fold.train) for fold in folds]
-        self._sums = training_sums(objective, self._centre, self._train)
+        self._sums = training_sums(objective, self._train)
 
     @staticmethod
     def serve(objective: Objective, solver: str, folds: list[Fold]) -> bool:
@@ -48,16 +48,18 @@ class FoldSums:
     def solutions(
         self, fold: int, alphas: Array, control: Control, watch: Watch
     ) -> tuple[Objective, list[Solution]] | None:
-        """A condensed problem and its path; None if the last one does not hold on the data.
+        """A condensed problem and its path; None if its last model is not as good on the data.
 
         The smallest alpha is where the rounding of the sums matters most.
         """
-        small = condense(self._objective, self._sums[fold], self._centre)
+        small = condense(self._objective, self._sums[fold])
         values = [float(alpha) for alpha in alphas]
         found = list(watch(solve_path(small.objective, self._at, values, control)))
         found = [replace(s, point=s.point._replace(b=small.intercept(s.w))) for s in found]
-        last = found[-1]
-        if last.converged and not self._holds(fold, values[len(found) - 1], last, control):
+        if any(not s.converged and not was_cut_short(s) for s in found):
+            return None
+        last, alpha = found[-1], values[len(found) - 1]
+        if last.converged and not self._holds(fold, alpha, last, control):
             return None
         return small.objective, found
 
@@ -71,10 +73,11 @@ class FoldSums:
         return judgement.reaches(problem, control.tol * problem.scale)
 
 
-def training_sums(objective: Objective, centre: Array, train: list[IntArray]) -> list[Sums]:
+def training_sums(objective: Objective, train: list[IntArray]) -> list[Sums]:
     """The sums over each of these sets of rows; directly, where a subtraction would not do."""
     everything = np.arange(objective.n_samples)
     left_out = [np.setdiff1d(everything, rows, assume_unique=True) for rows in train]
+    centre = middle(objective)
     parts = [
         sums(objective, centre, out) if 0 < out.size <= rows.size else None
         for out, rows in zip(left_out, train)
@@ -87,8 +90,8 @@ def training_sums(objective: Objective, centre: Array, train: list[IntArray]) ->
     found = []
     for rows, part in zip(train, parts):
         rest = None if part is None else whole - part
-        lost = rest is None or not rest.keeps_digits_of(whole)
-        found.append(sums(objective, centre, rows) if lost or rest is None else rest)
+        kept = rest is not None and rest.keeps_digits_of(whole)
+        found.append(rest if rest is not None and kept else sums(objective, rows=rows))
     return found
 
 
@@ -97,4 +100,4 @@ def _places(samples: Samples, rows: IntArray) -> IntArray:
     if samples.weight is None:
         return np.sort(rows)
     place = np.cumsum(samples.weight > 0) - 1
-    return np.sort(place[rows[samples.weight[rows] > 0]])
+    return np.sort(place[samples.weighted(rows)])

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,7 +15,6 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from .._typing import Array
-from ..estimators import Classifier
 from ..estimators.prepare import prepare
 from ..estimators.settings import Settings
 from ..solvers import STOP, Control, Solution, State
@@ -96,16 +95,19 @@ class CrossValidation:
     def _await(self, futures: list[Future[Outcome]]) -> None:
         """Ctrl-C reaches this thread only: tell the others, then let them finish."""
         try:
-            wait(futures)
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
         except KeyboardInterrupt:
             self.halt.say(INTERRUPT)
+        else:
+            if any(future.exception() for future in done):
+                self.halt.event.set()  # the error will be raised: nobody need go on
 
     def outcome(self, i: int) -> Outcome:
         """The path of a fold on what it trains on, scored on what it tests on."""
         started = time.perf_counter()
         fold = self.folds[i]
         path, model, short = self._path(i)
-        test = self.samples.take(self._weighted(fold.test))
+        test = self.samples.take(self.samples.weighted(fold.test))
         room = np.full(len(self.alphas) - len(path), np.nan)
         if self.verbose:
             print(
@@ -121,10 +123,6 @@ class CrossValidation:
             short,
         )
 
-    def _weighted(self, rows: Any) -> Any:
-        """Rows of positive weight: the others are as good as absent."""
-        return rows if self.samples.weight is None else rows[self.samples.weight[rows] > 0]
-
     def _path(self, i: int) -> tuple[Path, Any, int]:
         """From the sums that folds share where they serve, else from the rows."""
         model = clone(self.estimator)
@@ -136,8 +134,6 @@ class CrossValidation:
                 return _gathered(model, [objective], self.alphas, [solutions])
         train = self.samples.take(self.folds[i].train)
         objectives = prepare(model, train.X, train.y, train.weight, train.offset)
-        if isinstance(model, Classifier):
-            self._check_classes(i, model)
         columns = [
             list(
                 self.halt.watch(along(self.settings, o, self.alphas, self._control(), model.solver))
@@ -145,14 +141,6 @@ class CrossValidation:
             for o in objectives
         ]
         return _gathered(model, objectives, self.alphas, columns)
-
-    def _check_classes(self, i: int, model: Any) -> None:
-        missing = np.setdiff1d(self.estimator.classes_, model.classes_)
-        if missing.size:
-            raise ValueError(
-                f"cv leaves fold {i} without a sample of class {missing[0]!r} to train on: use "
-                "fewer folds, a stratified splitter, or leave such a class out."
-            )
 
     def _control(self) -> Control:
         """Limits are common to all folds; a callback that stops one stops all."""

@@ -35,6 +35,10 @@ class Samples:
             None if self.offset is None else self.offset[rows],
         )
 
+    def weighted(self, rows: IntArray) -> IntArray:
+        """Those rows that have a positive weight: the others are as good as absent."""
+        return rows if self.weight is None else rows[self.weight[rows] > 0]
+
     def weight_of(self, rows: IntArray) -> float:
         """Σ s over some rows."""
         return float(rows.size if self.weight is None else self.weight[rows].sum())
@@ -68,10 +72,24 @@ def folds_of(cv: Any, estimator: Any, samples: Samples, groups: Any) -> list[Fol
                 f"cv gives a fold (number {i}) with no sample of positive weight to train on, or "
                 "none to test on: use fewer folds."
             )
+    if is_classifier(estimator):
+        _check_classes(folds, samples)
     tested = [fold for fold in folds if samples.weight_of(fold.test) > 0]
     if not tested:
         raise ValueError("cv gives no fold that tests on a sample of positive weight.")
     return tested
+
+
+def _check_classes(folds: list[Fold], samples: Samples) -> None:
+    """Every fold must train on every class."""
+    classes = np.unique(samples.y[samples.weighted(np.arange(len(samples)))])
+    for i, fold in enumerate(folds):
+        missing = np.setdiff1d(classes, samples.y[samples.weighted(fold.train)])
+        if missing.size:
+            raise ValueError(
+                f"cv leaves fold {i} without a sample of class {missing.tolist()[0]!r} to train "
+                "on: use fewer folds, a stratified splitter, or leave such a class out."
+            )
 
 
 def _splitter(cv: Any, estimator: Any, samples: Samples) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,11 @@ def with_offset(model: Any, offset: Array | None) -> Any:
 
 
 def _shifted(method: Callable[..., Any], shift: Array) -> Callable[..., Any]:
-    return lambda X, offset=None: method(X, shift if offset is None else offset)
+    @wraps(method)  # scikit-learn asks for its name
+    def shifted(X: Any, offset: Any = None) -> Any:
+        return method(X, shift if offset is None else offset)
+
+    return shifted
 
 
 def _number(score: Any) -> float:

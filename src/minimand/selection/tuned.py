@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import AnyArray, Array, ArrayLike
 from ..certificate import Certificate
 from ..estimators import data
+from ..estimators.class_weights import weighted_by_class
 from ..estimators.prepare import copy_of, prepare
 from ..estimators.settings import Settings
 from ..objective import Objective
@@ -87,6 +88,8 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
     alphas_ : ndarray
         The grid, decreasing.
     best_index_ : int
+    chosen_ : dict of int
+        The index that each rule would choose, by its name.
     best_score_ : float
         Mean score at alpha_.
     cv_results_ : dict of ndarray
@@ -168,7 +171,9 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
         settings = probe._checked_settings()
         samples = self._samples(X, y, sample_weight, offset)
         check_weights_are_heard(scorer, samples.weight is not None)
-        folds = folds_of(self.cv, probe, samples, groups)
+        alone = leaves_one_out(self.cv)
+        # n folds of n − 1 rows each are made only if there is no formula for them.
+        folds = [] if alone else folds_of(self.cv, probe, samples, groups)
         objectives = prepare(probe, samples.X, samples.y, samples.weight, samples.offset)
         if hasattr(self, "feature_names_in_"):
             probe.feature_names_in_ = self.feature_names_in_
@@ -178,7 +183,7 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
         short = self._fit_path(probe, settings, objectives, control, halt) if self.refit else 0
         task = CrossValidation(
             probe, settings, samples, self.alphas_, folds, scorer, control, halt,
-            alone=leaves_one_out(self.cv), verbose=bool(self.verbose),
+            alone=alone, verbose=bool(self.verbose),
         )  # fmt: skip
         scores, outcomes = cross_validate(task, objectives, 1 if control.callbacks else jobs)
         self._choose(probe, scores, outcomes)
@@ -206,6 +211,11 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
     def _samples(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Samples:
         X, y = data.check_xy(self, X, y)
         weight = data.check_weights(sample_weight, len(y))
+        if is_classifier(self.estimator):
+            data.check_labels(y)
+            by_class = weighted_by_class(self.estimator.class_weight, y, weight)
+            if by_class is not None and not by_class.all():  # a class of weight 0 is absent
+                weight = np.where(by_class > 0, 1.0 if weight is None else weight, 0.0)
         return Samples(X, y, weight, data.check_offset(offset, len(y)))
 
     def _fit_path(
@@ -238,7 +248,7 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
         self.alpha_ = float(self.alphas_[self.best_index_])
         self.best_score_ = float(scores.mean[self.best_index_])
         self.cv_results_ = scores.table(outcomes)
-        self._indices = {rule: scores.best(rule) for rule in RULES}
+        self.chosen_ = {rule: scores.best(rule) for rule in RULES}
         if is_classifier(probe):
             self.classes_ = probe.classes_
         if self.refit:
@@ -318,7 +328,7 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
 
         check_is_fitted(self)
         label = "mean held-out loss" if self.scoring is None else f"mean {_name(self.scoring)}"
-        return plot_scores(self.cv_results_, self._indices, label, self.scoring is None, ax)
+        return plot_scores(self.cv_results_, self.chosen_, label, self.scoring is None, ax)
 
     def __sklearn_tags__(self) -> Any:
         """Those of the estimator."""

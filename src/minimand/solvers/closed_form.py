@@ -12,6 +12,7 @@ from ..certificate import Judgement, judge
 from ..linear_system import factorise, pseudo_inverse
 from ..objective import EPS, Objective, Point
 from ..penalties import Separable
+from ..threads import one_blas_thread
 from .base import Control, Solver, Verdict
 from .search import recentred
 
@@ -231,7 +232,8 @@ def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
         coefs = _path_by_rows(objective, root, alphas)
     else:
         gram = objective.hessian(objective.mass).matrix * np.outer(root, root)
-        values, vectors = linalg.eigh(gram, check_finite=False)
+        with one_blas_thread():
+            values, vectors = linalg.eigh(gram, check_finite=False)
         right = vectors.T @ (-root * null.slope)
         shrunk = right / (np.maximum(values, 0.0) + np.asarray(alphas, float)[:, None])
         coefs = (shrunk @ vectors.T) * root
@@ -247,7 +249,8 @@ def _path_by_rows(objective: Objective, root: Array, alphas: Array) -> Array:
     mass = objective.mass
     scale = np.sqrt(mass)
     kernel = _centred_kernel(objective, root * root) * np.outer(scale, scale)
-    values, vectors = linalg.eigh(kernel, check_finite=False)
+    with one_blas_thread():
+        values, vectors = linalg.eigh(kernel, check_finite=False)
     target = scale * -objective.loss.gradient(objective.null.z, objective.y)
     right = vectors.T @ target
     duals = (right / (np.maximum(values, 0.0) + np.asarray(alphas, float)[:, None])) @ vectors.T

@@ -1,0 +1,134 @@
+"""d + 1 rows stand for n: the same objective, the same optimum, and folds by subtraction."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import KFold, ShuffleSplit
+
+import minimand as mm
+from minimand.condensed import condense, is_worthwhile, middle, sums
+from minimand.estimators.prepare import prepare
+from minimand.selection.fold_sums import training_sums
+
+
+def problem(n=120, d=6, *, intercept=True, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    X = (rng.standard_normal((n, d)) + 3.0) * np.logspace(-scale, scale, d)
+    y = X @ rng.standard_normal(d) + rng.standard_normal(n)
+    estimator = mm.Regressor("squared", "l1", alpha=0.1, intercept=intercept)
+    weight, offset = rng.integers(0, 3, n), rng.standard_normal(n)
+    return prepare(estimator, X, y, weight, offset)[0]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.floats(0, 2))
+def test_the_objective_is_the_same(seed, intercept, scale):
+    full = problem(intercept=intercept, seed=seed, scale=scale)
+    small = condense(full, sums(full, middle(full)))
+    w = np.random.default_rng(seed).standard_normal(full.n_features)
+    b = small.intercept(w) if intercept else 0.0
+    expected = full.primal(full.point(w, b))
+    assert small.objective.primal(small.objective.point(w, 0.0)) == pytest.approx(expected, 1e-9)
+    assert small.objective.scale == pytest.approx(full.scale, rel=1e-9)
+    if intercept:  # and b is the best one
+        for move in (-1e-3, 1e-3):
+            assert full.primal(full.point(w, b + move)) > expected
+
+
+@pytest.mark.parametrize("columns", ["duplicated", "constant", "zero", "collinear"])
+def test_singular_columns(columns):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((100, 5))
+    X[:, 4] = {
+        "duplicated": X[:, 0],
+        "constant": 7.0,
+        "zero": 0.0,
+        "collinear": X[:, 0] - 2 * X[:, 1],
+    }[columns]
+    y = X[:, 0] + rng.standard_normal(100)
+    path = mm.path(mm.Regressor("squared", "l1", tol=1e-9), X, y, alphas=15)
+    for i in (3, 9, 14):
+        cold = mm.Regressor("squared", "l1", alpha=path.alphas[i], tol=1e-9).fit(X, y)
+        np.testing.assert_allclose(path.model(i).predict(X), cold.predict(X), atol=1e-3)
+        bound = 1e-9 * (cold.certificate_.primal + path.certificates[i].primal)
+        assert abs(path.certificates[i].primal - cold.certificate_.primal) <= bound
+        assert path.certificates[i].relative <= 1e-9
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    "cv",
+    [KFold(4), ShuffleSplit(3, test_size=0.3, random_state=0), ShuffleSplit(2, train_size=0.2)],
+)
+def test_sums_by_subtraction_are_sums(intercept, cv):
+    full = problem(intercept=intercept)
+    train = [np.sort(rows) for rows, _ in cv.split(full.y)]
+    for rows, found in zip(train, training_sums(full, train)):
+        direct = sums(full, found.centre, rows)
+        assert found.weight == pytest.approx(direct.weight)
+        size = np.sqrt(np.diag(direct.second))
+        error = np.abs(found.second - direct.second) / np.outer(size, size)
+        assert error.max() < 1e-12
+
+
+def test_a_fold_that_holds_nearly_all_of_a_column_is_summed_directly():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((100, 3))
+    X[:, 2] *= 1e-7
+    X[:25, 2] = 1e3 * rng.standard_normal(25)  # beside these the others are rounding
+    full = prepare(mm.Regressor("squared", "l1"), X, X[:, 0])[0]
+    train = [rows for rows, _ in KFold(4).split(X)]
+    found = training_sums(full, train)[0]
+    direct = sums(full, rows=train[0])
+    np.testing.assert_array_equal(found.second, direct.second)
+
+
+def test_folds_from_sums_equal_folds_from_rows():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((200, 8)) + 5.0
+    X[:, 7] = X[:, 6] + 1e-4 * rng.standard_normal(200)
+    y = X[:, 0] - X[:, 6] + rng.standard_normal(200)
+    weight = rng.integers(0, 3, 200)
+    for penalty in ("l1", "l2", mm.L1() + mm.L2()):
+        # A named solver works on the rows themselves.
+        shared = mm.Regressor("squared", penalty, tol=1e-10)
+        named = mm.Regressor(
+            "squared",
+            penalty,
+            tol=1e-10,
+            solver="closed_form" if penalty == "l2" else "working_set",
+        )
+        ours = mm.Tuned(shared, alphas=8).fit(X, y, weight)
+        theirs = mm.Tuned(named, alphas=ours.alphas_).fit(X, y, weight)
+        for column in ("mean_test_score", "std_test_score"):
+            np.testing.assert_allclose(
+                ours.cv_results_[column], theirs.cv_results_[column], rtol=1e-6
+            )
+        assert ours.cv_results_["max_relative_gap"].max() <= 1e-10
+
+
+def test_sums_that_do_not_hold_on_the_rows_are_dropped():
+    """Columns that agree to seven digits: a Gram has lost what tells them apart."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((200, 4))
+    X[:, 1] = X[:, 0] + 1e-7 * rng.standard_normal(200)
+    y = 1e7 * (X[:, 1] - X[:, 0]) + X[:, 2] + 0.1 * rng.standard_normal(200)
+    ridge = mm.Regressor("squared", "l2", tol=1e-8)
+    alphas = [1e-4, 1e-12]
+    tuned = mm.Tuned(ridge, alphas=alphas, cv=3).fit(X, y)
+    scores = np.empty((3, 2))
+    for k, (train, test) in enumerate(KFold(3).split(X)):
+        for a, alpha in enumerate(alphas):
+            model = mm.Regressor("squared", "l2", alpha=alpha, tol=1e-8).fit(X[train], y[train])
+            scores[k, a] = -0.5 * np.mean((model.predict(X[test]) - y[test]) ** 2)
+    np.testing.assert_allclose(tuned.cv_results_["mean_test_score"], scores.mean(axis=0), rtol=1e-3)
+    assert tuned.cv_results_["max_relative_gap"].max() <= 1e-8
+
+
+def test_it_is_for_many_rows_and_the_squared_loss():
+    full = problem()
+    assert is_worthwhile(full)
+    assert not is_worthwhile(full, rows=20)
+    huber = prepare(mm.Regressor("huber", "l1"), full.design.x, full.y)[0]
+    assert not is_worthwhile(huber)

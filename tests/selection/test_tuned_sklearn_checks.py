@@ -1,0 +1,30 @@
+"""scikit-learn's own conformance suite for Tuned."""
+
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import minimand as mm
+
+_FEW = {"alphas": [0.1, 0.01], "cv": 2}
+
+_ESTIMATORS = [
+    mm.Tuned(mm.Regressor("squared", "l2", tol=1e-12), alphas=3, cv="loo"),
+    mm.Tuned(mm.Regressor("squared", "l1", tol=1e-12), rule="1se", **_FEW),
+    mm.Tuned(mm.Classifier("logistic", "l2", tol=1e-12), **_FEW),
+]
+
+
+def _expected_failures(tuned):
+    if isinstance(tuned.estimator, mm.Classifier):
+        return {}
+    reason = "decision_function is the score z, which predict transforms to the scale of y"
+    return {"check_regressors_no_decision_function": reason}
+
+
+@parametrize_with_checks(_ESTIMATORS, expected_failed_checks=_expected_failures)
+def test_sklearn(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
