@@ -1,20 +1,30 @@
-"""What objective a fitted scikit-learn model minimised, on our scale: mean loss + penalty.
+"""What objective a scikit-learn model minimises, on our scale: mean loss + penalty.
 
 Each adapter reads a model's parameters and gives the loss, the penalty and its factor. Total
 weight S = Σs turns sums into means: Ridge's α‖w‖² beside Σ s·r² is (α/S)·½‖w‖² beside mean ½r².
+`certify` and the drop-ins of `minimand.sklearn` share these readings, so each scale stands here
+and nowhere else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from ._typing import Array
+from ._typing import AnyArray, Array
+from .estimators.class_weights import weighted_by_class
+from .estimators.data import check_numbers
+from .estimators.problem import build
+from .estimators.settings import Settings
 from .losses import Gamma, Logistic, Loss, Poisson, Squared, Tweedie
+from .objective import Objective
 from .penalties import L1, L2, NonNegative, NoPenalty, Penalty
+
+Total = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -23,13 +33,100 @@ class Reading:
 
     loss: Loss
     penalty: Penalty
-    alpha: float
+    alpha: Any  # a number, or one per output
     intercept: bool
     constant: float = 0.0
     labels: bool = False
 
 
-def read(model: Any, total: Callable[[], float]) -> Reading:
+@dataclass(frozen=True)
+class Problem:
+    """What a model minimises on given data: one objective per output, sharing the design."""
+
+    objectives: list[Objective]
+    constant: float = 0.0
+
+    def points(self, coef: Any, intercept: Any) -> tuple[Array, Array]:
+        """Coefficients (k, d) and intercepts (k,) as the objectives have them."""
+        coef = coef.toarray() if sparse.issparse(coef) else coef
+        w = np.atleast_2d(np.asarray(coef, dtype=float))
+        b = np.broadcast_to(np.ravel(np.asarray(intercept, dtype=float)), w.shape[:1])
+        if self.constant:
+            w, b = np.column_stack([w, b / self.constant]), np.zeros(w.shape[0])
+        return w, b
+
+    def attributes(self, w: Array, b: Array) -> tuple[Array, Array]:
+        """The way back: what the model calls coefficients and intercepts."""
+        return (w[:, :-1], w[:, -1] * self.constant) if self.constant else (w, b)
+
+
+def problem_of(
+    model: Any, X: Any, y: AnyArray, weights: Array | None, offset: Array | None = None
+) -> Problem:
+    """The problem of a scikit-learn model on data that have been checked."""
+    name = check_known(model)
+    weights = _WEIGHTS.get(name, _weighted)(model, y, weights)
+    reading = read(model, lambda: float(X.shape[0] if weights is None else weights.sum()))
+    if reading.constant:
+        X = with_constant_column(X, reading.constant)
+    targets = _targets(model, y, reading)
+    for target in targets:
+        reading.loss.check_target(target)
+    alphas = _per_output(reading.alpha, len(targets))
+    intercept = bool(reading.intercept) and not reading.constant
+    settings = [Settings(reading.loss, reading.penalty, alpha) for alpha in alphas]
+    first = build(settings[0], X, targets[0], weights, offset, intercept)
+    if reading.constant:
+        note = " (the intercept is a penalised column of X, as liblinear has it)"
+        first = replace(first, words=first.words + note)
+    kept = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
+    others = [
+        _for_output(first, settings[0], own, target[kept])
+        for own, target in zip(settings[1:], targets[1:])
+    ]
+    return Problem([first, *others], reading.constant)
+
+
+def _for_output(first: Objective, shared: Settings, own: Settings, target: Array) -> Objective:
+    """The first objective with another target, and another alpha if it has its own."""
+    objective = first.with_target(target)
+    if own.alpha == shared.alpha:
+        return objective
+    words = objective.words.replace(shared.words, own.words)
+    return replace(objective, penalty=own.penalty.bind(first.n_features, own.alpha), words=words)
+
+
+def _per_output(alpha: Any, n_outputs: int) -> list[float]:
+    alphas = np.ravel(np.asarray(alpha, dtype=float))
+    if alphas.size not in (1, n_outputs):
+        raise ValueError(
+            f"Number of targets and number of penalties do not correspond: {alphas.size} != "
+            f"{n_outputs}; pass one alpha, or one per column of y."
+        )
+    return [float(a) for a in np.broadcast_to(alphas, n_outputs)]
+
+
+def _weighted(model: Any, y: AnyArray, weights: Array | None) -> Array | None:
+    return weighted_by_class(getattr(model, "class_weight", None), y, weights)
+
+
+def _weighted_by_count(model: Any, y: AnyArray, weights: Array | None) -> Array | None:
+    """RidgeClassifier balances the numbers of samples, whatever these weigh."""
+    if y.ndim == 2 and model.class_weight is not None:
+        raise ValueError(
+            "class_weight needs one label per sample, but y has several columns: pass "
+            "sample_weight instead."
+        )
+    factors = weighted_by_class(model.class_weight, y, None)
+    if factors is None or weights is None:
+        return factors if weights is None else weights
+    return factors * weights
+
+
+_WEIGHTS = {"RidgeClassifier": _weighted_by_count}
+
+
+def read(model: Any, total: Total) -> Reading:
     """The objective of a scikit-learn model; ``total`` gives Σ sample weights when asked."""
     return _ADAPTERS[check_known(model)](model, total)
 
@@ -54,25 +151,40 @@ def _signed(model: Any, penalty: Penalty) -> Penalty:
     return penalty + NonNegative() if model.positive else penalty
 
 
-def _linear_regression(model: Any, total: Callable[[], float]) -> Reading:
+def _linear_regression(model: Any, total: Total) -> Reading:
     return Reading(Squared(), _signed(model, NoPenalty()), 0.0, model.fit_intercept)
 
 
-def _ridge(model: Any, total: Callable[[], float]) -> Reading:
-    alpha = np.unique(np.asarray(model.alpha, dtype=float))
-    if alpha.size != 1:
-        raise ValueError("cannot certify Ridge with one alpha per target yet.")
-    factor = float(alpha[0]) / total()
-    return Reading(Squared(), _signed(model, L2()), factor, model.fit_intercept)
+def _ridge(model: Any, total: Total) -> Reading:
+    alpha = np.asarray(model.alpha, dtype=float) / total()
+    return Reading(Squared(), _signed(model, L2()), alpha, model.fit_intercept)
 
 
-def _lasso(model: Any, total: Callable[[], float]) -> Reading:
+def _ridge_classifier(model: Any, total: Total) -> Reading:
+    return replace(_ridge(model, total), labels=True)
+
+
+def _lasso(model: Any, total: Total) -> Reading:
     return Reading(Squared(), _signed(model, L1()), float(model.alpha), model.fit_intercept)
 
 
-def _elastic_net(model: Any, total: Callable[[], float]) -> Reading:
-    penalty = _signed(model, _mix(model.l1_ratio))
+def _elastic_net(model: Any, total: Total) -> Reading:
+    penalty = net_penalty(model, model.l1_ratio)
     return Reading(Squared(), penalty, float(model.alpha), model.fit_intercept)
+
+
+def net_penalty(model: Any, l1_ratio: float) -> Penalty:
+    """The penalty of an elastic net at one of the ratios that it chooses from."""
+    return _signed(model, _mix(l1_ratio))
+
+
+def _lasso_cv(model: Any, total: Total) -> Reading:
+    return Reading(Squared(), net_penalty(model, 1.0), float(model.alpha_), model.fit_intercept)
+
+
+def _elastic_net_cv(model: Any, total: Total) -> Reading:
+    penalty = net_penalty(model, model.l1_ratio_)
+    return Reading(Squared(), penalty, float(model.alpha_), model.fit_intercept)
 
 
 def _mix(l1_ratio: float) -> Penalty:
@@ -80,11 +192,13 @@ def _mix(l1_ratio: float) -> Penalty:
     return float(l1_ratio) * L1() + (1.0 - float(l1_ratio)) * L2()
 
 
-def _logistic_regression(model: Any, total: Callable[[], float]) -> Reading:
+def _logistic_regression(model: Any, total: Total) -> Reading:
     if len(model.classes_) > 2:
         raise ValueError(
-            f"cannot certify {type(model).__name__} with {len(model.classes_)} classes yet: "
-            "it fits a multinomial model; audit two classes at a time."
+            "Only binary classification is supported. "
+            f"{type(model).__name__} with {len(model.classes_)} classes is a multinomial model, "
+            "which minimand cannot fit or certify yet: take two classes at a time, or "
+            "minimand.Classifier for one versus rest."
         )
     penalty = getattr(model, "penalty", "l2")
     ratio = getattr(model, "l1_ratio", None) or 0.0
@@ -99,15 +213,15 @@ def _logistic_regression(model: Any, total: Callable[[], float]) -> Reading:
     return Reading(Logistic(), form, alpha, model.fit_intercept, constant, labels=True)
 
 
-def _poisson(model: Any, total: Callable[[], float]) -> Reading:
+def _poisson(model: Any, total: Total) -> Reading:
     return Reading(Poisson(), L2(), float(model.alpha), model.fit_intercept)
 
 
-def _gamma(model: Any, total: Callable[[], float]) -> Reading:
+def _gamma(model: Any, total: Total) -> Reading:
     return Reading(Gamma(), L2(), float(model.alpha), model.fit_intercept)
 
 
-def _tweedie(model: Any, total: Callable[[], float]) -> Reading:
+def _tweedie(model: Any, total: Total) -> Reading:
     """The log link for powers from 1 to 2, the identity link for the normal law of power 0."""
     link = model.link if model.link != "auto" else "identity" if model.power <= 0 else "log"
     loss: Loss
@@ -124,11 +238,14 @@ def _tweedie(model: Any, total: Callable[[], float]) -> Reading:
     return Reading(loss, L2(), float(model.alpha), model.fit_intercept)
 
 
-_ADAPTERS: dict[str, Callable[[Any, Callable[[], float]], Reading]] = {
+_ADAPTERS: dict[str, Callable[[Any, Total], Reading]] = {
     "LinearRegression": _linear_regression,
     "Ridge": _ridge,
+    "RidgeClassifier": _ridge_classifier,
     "Lasso": _lasso,
     "ElasticNet": _elastic_net,
+    "LassoCV": _lasso_cv,
+    "ElasticNetCV": _elastic_net_cv,
     "LogisticRegression": _logistic_regression,
     "PoissonRegressor": _poisson,
     "GammaRegressor": _gamma,
@@ -138,21 +255,26 @@ _ADAPTERS: dict[str, Callable[[Any, Callable[[], float]], Reading]] = {
 
 def with_constant_column(X: Any, constant: float) -> Any:
     """[X constant·1], for solvers that penalise the intercept as one more coefficient."""
-    from scipy import sparse
-
     column = np.full((X.shape[0], 1), constant)
     if sparse.issparse(X):
         return sparse.hstack([X, sparse.csr_matrix(column)], format="csr")
     return np.hstack([np.asarray(X, dtype=float), column])
 
 
-def as_target(model: Any, y: Any, reading: Reading) -> Array:
-    """y as the loss wants it: ±1 by the model's own classes, else numbers."""
+def _targets(model: Any, y: AnyArray, reading: Reading) -> list[Array]:
+    """y as the loss wants it, one vector per output: ±1 by the model's own classes, or numbers."""
     if not reading.labels:
-        return np.ascontiguousarray(y, dtype=np.float64)
+        columns = check_numbers(y)
+        columns = columns[:, None] if columns.ndim == 1 else columns
+        return [np.ascontiguousarray(column) for column in columns.T]
+    if y.ndim == 2:  # several labels per sample, each of them yes or no
+        return [np.where(column > 0, 1.0, -1.0) for column in y.T]
     unknown = ~np.isin(y, model.classes_)
     if unknown.any():
         raise ValueError(
             f"y holds labels that the model has never seen: {np.unique(y[unknown])!r}."
         )
-    return np.where(y == model.classes_[1], 1.0, -1.0)
+    if len(model.classes_) == 1:
+        return [np.full(y.shape[0], -1.0)]
+    classes = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
+    return [np.where(y == label, 1.0, -1.0) for label in classes]

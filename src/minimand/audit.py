@@ -13,10 +13,7 @@ from ._typing import Array, ArrayLike
 from .certificate import Certificate, Judgement, judge
 from .estimators import data
 from .estimators.base import Estimator, combined
-from .estimators.class_weights import weighted_by_class
 from .estimators.prepare import prepare
-from .estimators.problem import build
-from .estimators.settings import Settings
 from .objective import Objective
 
 
@@ -33,8 +30,9 @@ def certify(
     Parameters
     ----------
     model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
-        Ridge, Lasso, ElasticNet, LogisticRegression (two classes), PoissonRegressor,
-        GammaRegressor or TweedieRegressor.
+        Ridge, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LogisticRegression (two
+        classes), PoissonRegressor, GammaRegressor or TweedieRegressor, or one of their drop-ins in
+        `minimand.sklearn`.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator or a Certificate, optional
@@ -70,8 +68,7 @@ def certify(
                 "intercept_ per row: the model was changed after its fit."
             )
     else:
-        objective, w, b = _foreign(model, X, y, sample_weight, offset)
-        objectives, coefs, intercepts = [objective], w[None, :], np.array([b])
+        objectives, coefs, intercepts = _foreign(model, X, y, sample_weight, offset)
     duals = _dual_points(against, len(objectives), objectives[0].n_samples)
     parts = []
     for i, objective in enumerate(objectives):
@@ -82,13 +79,14 @@ def certify(
             )
         point = objective.point(np.ascontiguousarray(coefs[i], dtype=float), float(intercepts[i]))
         parts.append(judge(objective, point, duals[i], thorough=True))
-    return _summary(objectives, parts)
+    return _summary(objectives, parts, "classes" if isinstance(model, Estimator) else "outputs")
 
 
-def _summary(objectives: list[Objective], parts: list[Judgement]) -> Certificate:
+def _summary(objectives: list[Objective], parts: list[Judgement], what: str) -> Certificate:
     whole = combined(
         [part.certificate(objective) for part, objective in zip(parts, objectives)],
         [objective.scale for objective in objectives],
+        what,
     )
     return replace(
         whole,
@@ -117,36 +115,19 @@ def _dual_points(against: Any, n_scores: int, n_samples: int) -> list[list[Array
 
 def _foreign(
     model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
-) -> tuple[Objective, Array, float]:
-    """The objective of a scikit-learn model, and its coefficients as a point of it."""
+) -> tuple[list[Objective], Array, Array]:
+    """The objectives of a scikit-learn model, one per output, and its point of each."""
     adapters.check_known(model)
     check_is_fitted(model)
-    X, y = data.check_xy(model, X, y, fitted=True)
+    X, y = data.check_xy(model, X, y, fitted=True, many=True)
     weights = data.check_weights(sample_weight, X.shape[0])
-    weights = weighted_by_class(getattr(model, "class_weight", None), y, weights)
-    reading = adapters.read(model, lambda: float(X.shape[0] if weights is None else weights.sum()))
-    w, b = _coefficients(model, X.shape[1])
-    intercept = reading.intercept
-    if reading.constant:
-        X = adapters.with_constant_column(X, reading.constant)
-        w, b, intercept = np.append(w, b / reading.constant), 0.0, False
-    target = adapters.as_target(model, y if reading.labels else data.check_numbers(y), reading)
-    reading.loss.check_target(target)
-    settings = Settings(reading.loss, reading.penalty, reading.alpha)
     shift = data.check_offset(offset, X.shape[0])
-    objective = build(settings, X, target, weights, shift, intercept)
-    if reading.constant:
-        note = " (the intercept is a penalised column of X, as liblinear has it)"
-        objective = replace(objective, words=objective.words + note)
-    return objective, w, b
-
-
-def _coefficients(model: Any, n_features: int) -> tuple[Array, float]:
-    coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
-    w = np.asarray(coef, dtype=float).ravel()
-    if w.shape != (n_features,):
+    problem = adapters.problem_of(model, X, y, weights, shift)
+    shape = (1, *np.shape(model.coef_))[-2:]
+    if shape != (len(problem.objectives), X.shape[1]):
         raise ValueError(
-            f"the model has coefficients of shape {np.shape(coef)}, but X has {n_features} "
-            "features: one output at a time."
+            f"the model has coefficients of shape {np.shape(model.coef_)}, but X has {X.shape[1]} "
+            f"features and y {len(problem.objectives)} output(s): pass the data it was fitted on."
         )
-    return w, float(np.ravel(model.intercept_)[0])
+    coefs, intercepts = problem.points(model.coef_, model.intercept_)
+    return problem.objectives, coefs, intercepts

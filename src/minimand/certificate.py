@@ -402,6 +402,10 @@ def _with_rays(
     near = 1e-3 if thorough else 1e-5
     if not objective.loss.attained(objective.y) and above <= near * objective.scale:
         return order[0]._replace(gap=np.inf, infeasibility=UNATTAINED)
+    if above <= EPS * objective.scale:
+        perfect = _nothing(objective, point, terms)  # θ = 0 needs no repair
+        if perfect.gap <= EPS * objective.scale:
+            return perfect
     promising = thorough or order[0].gap <= 1e-3 * objective.scale
     if not promising:
         words = "not near a stationary point yet"

@@ -223,7 +223,7 @@ class Objective:
         """Whether some columns (and the intercept) are far from collinear."""
         if not columns.size:
             return True
-        if columns.size > self.n_samples:
+        if columns.size + self.intercept > self.n_samples:
             return False
         matrix = self.hessian(self.mass, columns).matrix
         size = np.sqrt(np.diag(matrix))

@@ -137,8 +137,9 @@ class Euclidean:
         size = float(np.linalg.norm(v))
         return 1.0 if size <= self.c else self.c / size
 
-    def unscalable(self, v):
-        return np.zeros(v.shape, dtype=bool)
+    def prox(self, w, step):
+        size = float(np.linalg.norm(w))
+        return w * max(1.0 - step * self.c / size, 0.0) if size else w
 
     def project(self, w):
         return w
@@ -146,9 +147,8 @@ class Euclidean:
     def relaxed(self, w):
         return None
 
-    def prox(self, w, step):
-        size = float(np.linalg.norm(w))
-        return w * max(1.0 - step * self.c / size, 0.0) if size else w
+    def unscalable(self, v):
+        return np.zeros(self.d, dtype=bool)
 
 
 @pytest.mark.parametrize("c", [0.05, 0.3, 10.0])

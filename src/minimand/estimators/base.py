@@ -133,7 +133,9 @@ def _alternatives(objective: Objective, control: Control, solution: Solution) ->
     return [n for _, n in ranked if n != solution.solver and not known[n].by_name_only]
 
 
-def combined(certificates: list[Certificate], scales: list[float]) -> Certificate:
+def combined(
+    certificates: list[Certificate], scales: list[float], parts: str = "classes"
+) -> Certificate:
     """One certificate for several problems solved side by side: everything adds up."""
     if len(certificates) == 1:
         return certificates[0]
@@ -146,7 +148,7 @@ def combined(certificates: list[Certificate], scales: list[float]) -> Certificat
         dual=sum(c.dual for c in certificates),
         gap=gap,
         relative=0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf),
-        objective=f"Σ over {len(certificates)} classes of {certificates[0].objective}",
+        objective=f"Σ over {len(certificates)} {parts} of {certificates[0].objective}",
         rounding=sum(c.rounding for c in certificates),
         iterations=max(c.iterations for c in certificates),
         passes=sum(c.passes for c in certificates),

@@ -45,7 +45,9 @@ class Relay:
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._estimator, self._X, self._y = estimator, X, y
-        self._own = [c for c in estimator.callbacks or () if is_sklearn_callback(c)]
+        # The drop-ins have no such parameter: they get theirs from set_callbacks alone.
+        given = getattr(estimator, "callbacks", None) or ()
+        self._own = [c for c in given if is_sklearn_callback(c)]
         self._inherited = list(getattr(estimator, "_skl_callbacks", ()))
         self.active = bool(self._own or self._inherited) and hasattr(
             estimator, "_init_callback_context"

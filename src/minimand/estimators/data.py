@@ -22,18 +22,19 @@ _MATRIX = {
 
 
 def check_xy(
-    estimator: Any, X: ArrayLike, y: ArrayLike, *, fitted: bool = False
+    estimator: Any, X: ArrayLike, y: ArrayLike, *, fitted: bool = False, many: bool = False
 ) -> tuple[Any, AnyArray]:
     """X as a float matrix, y as a vector; finite, and of equal length.
 
-    With ``fitted``, X must have the features that the estimator was fitted on.
+    With ``fitted``, X must have the features that the estimator was fitted on; with ``many``, y
+    may have several columns.
     """
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
     X = _matrix(estimator, X, reset=not fitted)
-    y = _target(estimator, y)
+    y = _target(estimator, y, many)
     if y.shape[0] != X.shape[0]:
         raise ValueError(
             f"X and y must hold the same samples, but X has {X.shape[0]} rows and y has "
@@ -166,8 +167,8 @@ def _refuse_complex(x: Any, name: str) -> None:
         )
 
 
-def _target(estimator: Any, y: Any) -> AnyArray:
-    """Y as a vector of whatever type it has, finite if it holds floating-point numbers."""
+def _target(estimator: Any, y: Any, many: bool) -> AnyArray:
+    """Y as a vector, or ``many`` columns, of whatever type it has; finite if that is floating."""
     if sparse.issparse(y):
         raise ValueError("y is sparse, but must be a dense vector: pass y.toarray().ravel().")
     y = y if hasattr(y, "shape") else np.asarray(y)
@@ -175,7 +176,7 @@ def _target(estimator: Any, y: Any) -> AnyArray:
     if len(y.shape) not in (1, 2):
         raise ValueError(f"y must be 1D, one entry per sample, but it is {len(y.shape)}D.")
     y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
-    if y.ndim == 2:
+    if y.ndim == 2 and not many:
         y = _single_column(estimator, y)
     if y.dtype.kind == "f":
         check_finite(y, "y")

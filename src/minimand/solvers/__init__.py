@@ -89,7 +89,7 @@ def solve(
     control: Control | None = None,
     start: Point | None = None,
 ) -> Solution:
-    """Minimise an objective to a certified gap."""
+    """Minimise an objective to a certified gap, by a solver that is named or given."""
     control = control or Control()
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the gap tells of it
         return run(choose(objective, control, solver), objective, control, start)

@@ -71,6 +71,9 @@ class Solver(Parameterized):
     """
 
     name: ClassVar[str] = ""
+    null_may_do: ClassVar[bool] = True
+    """Whether a null model within the tolerance is a solution. Where no l1 term makes exact zeros,
+    it is never the optimum itself: strong penalties make coefficients small, not zero."""
     by_name_only: ClassVar[bool] = False  # "auto" never takes it, however many refuse
     takes_nonconvex: ClassVar[bool] = False  # others are not asked about such problems
     default_max_iter: ClassVar[int | None] = None  # most iterations where max_iter is None
@@ -88,6 +91,10 @@ class Solver(Parameterized):
         if not objective.convex and not self.takes_nonconvex:
             return Verdict(False, "the penalty is not convex; 'reweighted' minimises its tangents")
         return self.accepts(objective, control)
+
+    def prepared(self, objective: Objective) -> Solver:
+        """The same solver, with done what problems that differ in y alone can share."""
+        return self
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, each better than the last; the caller stops when it has enough."""
@@ -132,7 +139,9 @@ def run(
             if best is None or judgement.beats(best):
                 best = judgement
             asked = _observe(control, objective, judgement, iteration, history)
-            if judgement.reaches(objective, control.target):
+            unmoved = judgement.point is objective.null and not solver.null_may_do
+            exact = judgement.gap <= judgement.rounding(objective)
+            if judgement.reaches(objective, control.target) and (exact or not unmoved):
                 best = judgement
                 break
             stopped_by = asked or _limit(solver, control, judgement, history)

@@ -18,6 +18,7 @@ from .search import recentred
 
 _LARGEST = 6000
 _REFINEMENTS = 20
+Step = Callable[[Judgement], Array]
 
 
 class ClosedForm(Solver):
@@ -28,6 +29,15 @@ class ClosedForm(Solver):
     """
 
     name = "closed_form"
+    null_may_do = False
+
+    _step: Step | None = None
+
+    def prepared(self, objective: Objective) -> ClosedForm:
+        """With the factorisation done, for other targets on the same data."""
+        twin = ClosedForm()
+        twin._step = _factorised(objective)
+        return twin
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """The squared loss with a quadratic penalty or none, of moderate size."""
@@ -39,7 +49,8 @@ class ClosedForm(Solver):
         if form.bounds is not None:
             return Verdict(False, "bounds on the coefficients have no closed form")
         n, d = objective.design.shape
-        size = min(n, d) if _dual_form(objective, form) else d
+        by_rows = _dual_form(objective, form) or _wide_and_free(objective)
+        size = min(n, d) if by_rows else d
         if size > _LARGEST or 3 * 8.0 * size * size > control.memory:
             return Verdict(
                 False, f"a dense system of {size} unknowns is too large; Newton iterates"
@@ -59,13 +70,7 @@ class ClosedForm(Solver):
         """The solution, then rounds of iterative refinement while they help."""
         judgement = judge(objective, objective.null)
         yield judgement
-        form = objective.penalty.separable
-        assert form is not None
-        step = (
-            _dual_step(objective, form)
-            if _dual_form(objective, form)
-            else _primal_step(objective, form)
-        )
+        step = self._step or _factorised(objective)
         for _ in range(_REFINEMENTS):
             w, b, z = judgement.point
             dw = step(judgement)
@@ -85,14 +90,30 @@ class ClosedForm(Solver):
                 return
 
 
+def _factorised(objective: Objective) -> Step:
+    """Newton's step, through whichever system is smaller."""
+    form = objective.penalty.separable
+    assert form is not None
+    make = _dual_step if _dual_form(objective, form) else _primal_step
+    return make(objective, form)
+
+
 def _dual_form(objective: Objective, form: Separable) -> bool:
     """Whether n unknowns are fewer, and every column is penalised so that they suffice."""
     n, d = objective.design.shape
     return n < d and bool((form.l2 > 0).all())
 
 
-def _primal_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
+def _wide_and_free(objective: Objective) -> bool:
+    """Whether no column is penalised and rows are fewer: then a Gram of columns is singular."""
+    n, d = objective.design.shape
+    return n <= d and bool(objective.penalty.free.all()) and not objective.design.sparse
+
+
+def _primal_step(objective: Objective, form: Separable) -> Step:
     """Newton's step for a quadratic: one factorisation serves every refinement."""
+    if _wide_and_free(objective):
+        return _singular_value_step(objective, form)
     system = objective.hessian(objective.mass).matrix + np.diag(form.l2)
     solve = factorise(system)
     if solve is None and not objective.design.sparse:
@@ -101,7 +122,7 @@ def _primal_step(objective: Objective, form: Separable) -> Callable[[Judgement],
     return lambda judgement: -solve(judgement.slope + form.l2 * judgement.point.w)
 
 
-def _singular_value_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
+def _singular_value_step(objective: Objective, form: Separable) -> Step:
     """The step through the singular values of X itself, where a Gram would square them away.
 
     In units in which every penalised column has l2 = 1 and every free column length 1, the step
@@ -136,9 +157,7 @@ def _singular_value_step(objective: Objective, form: Separable) -> Callable[[Jud
     return step
 
 
-def _stacked_step(
-    objective: Objective, form: Separable, x: Array, root: Array
-) -> Callable[[Judgement], Array]:
+def _stacked_step(objective: Objective, form: Separable, x: Array, root: Array) -> Step:
     """Some columns penalised and some not: least squares on the stacked matrix [X; √l2]."""
     penalised = np.flatnonzero(form.l2 > 0)
     rows = np.zeros((penalised.size, x.shape[1]))
@@ -158,12 +177,13 @@ def _stacked_step(
     return step
 
 
-def _dual_step(objective: Objective, form: Separable) -> Callable[[Judgement], Array]:
+def _dual_step(objective: Objective, form: Separable) -> Step:
     """The same step through n unknowns, with L = diag(l2), M = diag(mass), K = X L⁻¹Xᵀ.
 
     Eliminating the step D from Newton's equations gives D = −L⁻¹(g + Xᵀv) with
     (K + M⁻¹)v = −X L⁻¹g, X centred by the masses when there is an intercept. Scaled by √M from
-    both sides the matrix is a kernel plus the identity.
+    both sides the matrix is a kernel plus the identity. From w = 0, where g = XᵀMθ, the sum
+    t = Mθ + v is had at once, (K + M⁻¹)t = θ: with a tiny L the terms of g + Xᵀv nearly cancel.
     """
     inverse, root = 1.0 / form.l2, np.sqrt(objective.mass)
     kernel = _centred_kernel(objective, inverse) * np.outer(root, root)
@@ -173,15 +193,18 @@ def _dual_step(objective: Objective, form: Separable) -> Callable[[Judgement], A
         return _singular_value_step(objective, form)
     solve = solve or pseudo_inverse(kernel)
 
+    def solve_rows(right: Array) -> Array:
+        v = root * solve(root * right)
+        return v - objective.mass * v.sum() if objective.intercept else v
+
     def step(judgement: Judgement) -> Array:
+        if not judgement.point.w.any():
+            return -inverse * objective.backward(solve_rows(judgement.terms.gradient))
         gradient = judgement.slope + form.l2 * judgement.point.w
         image = objective.forward(inverse * gradient)
         if objective.intercept:
             image = image - objective.mean(image)
-        v = root * solve(-root * image)
-        if objective.intercept:
-            v = v - objective.mass * v.sum()
-        return -inverse * (gradient + objective.backward(v))
+        return -inverse * (gradient + objective.backward(solve_rows(-image)))
 
     return step
 

@@ -30,6 +30,7 @@ class Newton(Solver):
     """
 
     name = "newton"
+    null_may_do = False
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; penalties without an l1 part."""

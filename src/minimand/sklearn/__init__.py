@@ -1,0 +1,28 @@
+"""Drop-ins for scikit-learn: change the import, keep the code, get a certificate.
+
+The classes have scikit-learn's names, parameters, scales, fitted attributes and shapes, and are
+subclasses of scikit-learn's own, so that code which asks ``isinstance`` keeps working. What is
+new is ``certificate_`` and the meaning of ``tol``: the certified relative gap, by default 1e-6.
+"""
+
+from __future__ import annotations
+
+from .cross_validated import ElasticNetCV, LassoCV
+from .elastic_net import ElasticNet, Lasso
+from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
+from .least_squares import LinearRegression, Ridge, RidgeClassifier
+from .logistic import LogisticRegression
+
+__all__ = [
+    "ElasticNet",
+    "ElasticNetCV",
+    "GammaRegressor",
+    "Lasso",
+    "LassoCV",
+    "LinearRegression",
+    "LogisticRegression",
+    "PoissonRegressor",
+    "Ridge",
+    "RidgeClassifier",
+    "TweedieRegressor",
+]

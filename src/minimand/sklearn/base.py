@@ -1,0 +1,234 @@
+"""What the drop-ins share: scikit-learn's parameters → Objective → scikit-learn's attributes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from types import FunctionType
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn import get_config
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
+
+from .._typing import AnyArray, Array, ArrayLike
+from ..adapters import Problem, problem_of
+from ..certificate import Certificate, judge, stamp
+from ..estimators.base import combined, shortfall
+from ..estimators.callbacks import CallbackSupportMixin, Relay
+from ..estimators.data import check_weights
+from ..objective import Objective, Point
+from ..progress import Bar
+from ..solvers import Control, Solution, Solver, State, choose, solve
+
+TOL = 1e-6
+
+
+def own_tolerance(parent: type) -> Callable[..., None]:
+    """The constructor of a scikit-learn class, with our default of ``tol``.
+
+    It is a copy of the function itself, so the signature is that of the installed version, with
+    whatever is new or deprecated in it.
+    """
+    original: Any = parent.__init__  # type: ignore[misc]
+    twin = FunctionType(
+        original.__code__,
+        original.__globals__,
+        original.__name__,
+        original.__defaults__,
+        original.__closure__,
+    )
+    twin.__kwdefaults__ = {**original.__kwdefaults__, "tol": TOL}
+    return twin
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A problem and its solutions, one per output; ``dtype`` is that of X."""
+
+    problem: Problem
+    solutions: list[Solution]
+    dtype: Any
+
+    @property
+    def coef(self) -> AnyArray:
+        """(k, d), in the precision of X."""
+        return self._attributes[0].astype(self.dtype, copy=False)
+
+    @property
+    def intercept(self) -> AnyArray:
+        """(k,), in the precision of X."""
+        return self._attributes[1].astype(self.dtype, copy=False)
+
+    @property
+    def _attributes(self) -> tuple[Array, Array]:
+        w, b = np.stack([s.w for s in self.solutions]), np.array([s.b for s in self.solutions])
+        return self.problem.attributes(w, b)
+
+    @property
+    def certificate(self) -> Certificate:
+        """Of all outputs together."""
+        return combined(
+            [s.certificate for s in self.solutions],
+            [o.scale for o in self.problem.objectives],
+            "outputs",
+        )
+
+    @property
+    def iterations(self) -> list[int]:
+        """Of every output; at least one, unless none was allowed."""
+        return [
+            max(s.certificate.iterations, 0 if s.stopped_by == "max_iter=0" else 1)
+            for s in self.solutions
+        ]
+
+
+class DropIn(CallbackSupportMixin):
+    """Mixin in front of a scikit-learn class: its parameters and attributes, our solvers.
+
+    Parameters that choose an algorithm are checked as scikit-learn checks them and have no effect
+    on the optimum; those that shape the model are read in `minimand.adapters`.
+    """
+
+    certificate_: Certificate
+    _NUMERIC: ClassVar[bool] = True  # whether y holds numbers
+    _MANY: ClassVar[bool] = False  # whether y may have several columns
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse X is welcome whatever ``solver`` says; arrays are NumPy's."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.array_api_support = False
+        return tags
+
+    # Checks ----------------------------------------------------------------------------------
+
+    def _check_parameters(self: Any) -> None:
+        """scikit-learn's own sentences for bad parameters."""
+        if not get_config()["skip_parameter_validation"]:
+            self._validate_params()
+
+    def _check_data(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike
+    ) -> tuple[Any, AnyArray, Array | None]:
+        """X, y and the weights, checked by scikit-learn's rules; float32 stays float32."""
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            multi_output=self._MANY,
+            y_numeric=self._NUMERIC,
+        )
+        return X, y, check_weights(sample_weight, X.shape[0])
+
+    # Solving ---------------------------------------------------------------------------------
+
+    def _fit_problem(self, X: Any, y: AnyArray, weights: Array | None) -> Fit:
+        """Minimise; every output to the same tolerance."""
+        problem = problem_of(self, X, y, weights)
+        objectives = problem.objectives
+        with Relay(self, X, y) as relay:
+            solutions: list[Solution] = []
+            solver = self._shared_solver(objectives)
+            for objective, start in zip(objectives, self._starts(problem)):
+                attributes = partial(self._attributes_at, problem, list(solutions))
+                control = self._control(relay.to(attributes))
+                shared = solver if objective.penalty is objectives[0].penalty else "auto"
+                solutions.append(self._solve(objective, shared, control, start))
+        dtype = self._precision(X)
+        if dtype == np.float32:
+            solutions = [_in_single(o, s) for o, s in zip(objectives, solutions)]
+        return Fit(problem, solutions, dtype)
+
+    def _precision(self, X: Any) -> Any:
+        """The type of the attributes: that of X."""
+        return X.dtype
+
+    def _shared_solver(self, objectives: list[Objective]) -> str | Solver:
+        """One factorisation for all outputs, where there is one."""
+        if len(objectives) == 1:
+            return "auto"
+        return choose(objectives[0], self._control([])).prepared(objectives[0])
+
+    def _solve(
+        self, objective: Objective, solver: str | Solver, control: Control, start: Point | None
+    ) -> Solution:
+        """Solve one output, with a bar if ``verbose``."""
+        bar = Bar(type(self).__name__) if getattr(self, "verbose", False) else None
+        if bar is None:
+            return solve(objective, solver, control, start)
+        control.callbacks = [*control.callbacks, bar]
+        try:
+            return solve(objective, solver, control, start)
+        finally:
+            bar.close()
+
+    def _control(self: Any, callbacks: list[Any]) -> Control:
+        return Control(
+            tol=float(self.tol),
+            max_iter=getattr(self, "max_iter", None),
+            callbacks=callbacks,
+            random_state=getattr(self, "random_state", None),
+        )
+
+    def _starts(self: Any, problem: Problem) -> list[Point | None]:
+        """The last fit's model, output by output, if it is wanted and still fits."""
+        objectives = problem.objectives
+        cold: list[Point | None] = [None] * len(objectives)
+        if not getattr(self, "warm_start", False) or not hasattr(self, "coef_"):
+            return cold
+        w, b = problem.points(self.coef_, getattr(self, "intercept_", 0.0))
+        if w.shape != (len(objectives), objectives[0].n_features):
+            return cold
+        # An intercept of the last fit must not stay in a model that has none.
+        return [
+            o.point(np.array(w[i]), float(b[i]) if o.intercept else 0.0)
+            for i, o in enumerate(objectives)
+        ]
+
+    def _attributes_at(
+        self, problem: Problem, solved: list[Solution], state: State
+    ) -> dict[str, Any]:
+        """Fitted attributes as if the fit had stopped at this state; outputs to come are 0."""
+        assert state.point is not None
+        w = np.zeros((len(problem.objectives), state.point.w.shape[0]))
+        b = np.zeros(w.shape[0])
+        for i, (wi, bi) in enumerate([*((s.w, s.b) for s in solved), state.point[:2]]):
+            w[i], b[i] = wi, bi
+        coef, intercept = problem.attributes(w, b)
+        return {"coef_": coef, "intercept_": intercept}
+
+    def _intercept(self: Any, fit: Fit, y: AnyArray) -> Any:
+        """One per column of y, or a number; scikit-learn's is 0.0 where there is none."""
+        if not self.fit_intercept:
+            return 0.0
+        return fit.intercept if y.ndim == 2 else fit.intercept[0]
+
+    def _warn_if_short(self: Any, fit: Fit) -> None:
+        """Warn, at the line that called fit, if a solution misses the tolerance."""
+        short = [s for s in fit.solutions if not s.converged]
+        if short:
+            worst = max(short, key=lambda s: s.certificate.gap)
+            text = f"{type(self).__name__}: {shortfall(worst, self.tol, [])}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+
+
+def moved(objective: Objective, solution: Solution, w: Array, b: float) -> Solution:
+    """A solution at another point, judged there with the same dual point."""
+    old = solution.certificate
+    duals = [] if old.dual_point is None else [old.dual_point]
+    point = objective.point(w, b)
+    found = judge(objective, point, duals, thorough=True)
+    certificate = stamp(found.certificate(objective), old.iterations, old.seconds)
+    return replace(solution, point=point, slope=found.slope, certificate=certificate)
+
+
+def _in_single(objective: Objective, solution: Solution) -> Solution:
+    """The model as float32 holds it: what is handed over is what is certified."""
+    w = solution.w.astype(np.float32).astype(np.float64)
+    return moved(objective, solution, w, float(np.float32(solution.b)))

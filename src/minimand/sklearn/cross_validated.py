@@ -1,0 +1,174 @@
+"""LassoCV and ElasticNetCV: alpha by cross-validation over certified paths."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+from sklearn import linear_model
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import process_routing
+
+from .._typing import AnyArray, Array, ArrayLike
+from ..adapters import net_penalty
+from ..estimators import Regressor
+from ..estimators.callbacks import with_callbacks
+from ..selection import Tuned
+from .base import DropIn, own_tolerance
+from .elastic_net import ElasticNet, Lasso
+
+_FOUND = ("coef_", "intercept_", "dual_gap_", "n_iter_", "certificate_")
+
+
+class ElasticNetCV(DropIn, linear_model.ElasticNetCV):
+    r"""The elastic net, as `sklearn.linear_model.ElasticNetCV`: alpha and l1_ratio chosen for you.
+
+    .. math:: \mathrm{MSE}(\alpha, \rho) = \tfrac1K \sum_k \frac{\sum_{i \in k} s_i
+              (x_i^T w^{(-k)} + b^{(-k)} - y_i)^2}{\sum_{i \in k} s_i}
+
+    Every model of every fold is certified to ``tol``.
+
+    Parameters
+    ----------
+    l1_ratio : float or array-like, default=0.5
+        One or several to choose from.
+    eps : float, default=1e-3
+        The smallest alpha relative to the largest.
+    alphas : int or array-like, default=100
+        How many, or which.
+    cv : int, splitter or iterable, optional
+    n_jobs : int, optional
+        Folds to work on at a time, in threads.
+    fit_intercept, precompute, max_iter, tol, copy_X, verbose, positive, random_state, selection
+        As in `ElasticNet`.
+
+    Attributes
+    ----------
+    alpha_, l1_ratio_ : float
+        What was chosen.
+    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
+    mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
+    coef_, intercept_, dual_gap_, n_iter_, certificate_
+        Of the model on all data.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import ElasticNetCV
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ElasticNetCV(l1_ratio=[0.5, 0.9], alphas=20).fit(X, y)
+    >>> model.mse_path_.shape, model.certificate_.relative < 1e-6
+    ((2, 20, 5), True)
+    """
+
+    __init__ = own_tolerance(linear_model.ElasticNetCV)
+
+    @with_callbacks
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, **params: Any
+    ) -> Self:
+        """Choose alpha and fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : float or array-like of shape (n_samples,), optional
+        **params : dict
+            For the splitter, such as ``groups``; needs scikit-learn's metadata routing.
+        """
+        self._check_parameters()
+        _refuse_columns(self, y)
+        X, y, weights = self._check_data(X, y, sample_weight)
+        folds = _folds(self, X, y, sample_weight, params)
+        ratios = np.atleast_1d(getattr(self, "l1_ratio", 1.0))
+        tuned = [self._tuned(float(ratio), folds).fit(X, y, weights) for ratio in ratios]
+        errors = np.stack([_mean_squared_errors(t, len(folds)) for t in tuned])
+        # The first of equals, in the order of l1_ratio and of falling alpha.
+        best, index = np.unravel_index(np.argmin(errors.mean(axis=2)), errors.shape[:2])
+        self.alpha_ = tuned[best].alphas_[index]
+        self.mse_path_ = np.squeeze(errors)
+        grids = np.stack([t.alphas_ for t in tuned])
+        shared = len(ratios) == 1 or not isinstance(self.alphas, numbers.Integral)
+        self.alphas_ = grids[0] if shared else grids
+        self._fit_chosen(X, y, weights, ratios[best])
+        return self
+
+    def _tuned(self, l1_ratio: float, folds: list[tuple[AnyArray, AnyArray]]) -> Tuned:
+        """The cross-validation of one l1_ratio."""
+        model = Regressor(
+            "squared",
+            net_penalty(self, l1_ratio),
+            intercept=bool(self.fit_intercept),
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        return Tuned(
+            model, self.alphas, folds, refit=False, eps=self.eps, n_jobs=self.n_jobs,
+            verbose=bool(self.verbose),
+        )  # fmt: skip
+
+    def _fit_chosen(self, X: Any, y: AnyArray, weights: Array | None, l1_ratio: float) -> None:
+        """The model on all data, by the drop-in without CV."""
+        model = self._get_estimator()
+        own = self.get_params()
+        shared = {name: own[name] for name in own if name in model.get_params()}
+        shared["precompute"] = False if shared["precompute"] == "auto" else shared["precompute"]
+        model.set_params(**shared, alpha=self.alpha_)
+        if "l1_ratio" in shared:
+            self.l1_ratio_ = l1_ratio
+            model.set_params(l1_ratio=l1_ratio)
+        model.fit(X, y, weights)
+        for name in _FOUND:
+            setattr(self, name, getattr(model, name))
+
+    def _get_estimator(self) -> Any:
+        return ElasticNet()
+
+
+class LassoCV(ElasticNetCV, linear_model.LassoCV):
+    r"""The lasso, as `sklearn.linear_model.LassoCV`: alpha chosen for you.
+
+    Parameters and attributes are those of `ElasticNetCV`, without ``l1_ratio``.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import LassoCV
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LassoCV(cv=5).fit(X, y)
+    >>> model.mse_path_.shape, model.certificate_.relative < 1e-6
+    ((100, 5), True)
+    """
+
+    __init__ = own_tolerance(linear_model.LassoCV)
+
+    def _get_estimator(self) -> Any:
+        return Lasso()
+
+
+def _refuse_columns(model: Any, y: Any) -> None:
+    if len(getattr(y, "shape", ())) == 2 and y.shape[1] > 1:
+        name = type(model).__name__
+        raise ValueError(
+            f"For multi-task outputs, use MultiTask{name} of scikit-learn, or {name} on one column "
+            "of y at a time."
+        )
+
+
+def _folds(
+    model: Any, X: Any, y: AnyArray, sample_weight: Any, params: dict[str, Any]
+) -> list[tuple[AnyArray, AnyArray]]:
+    """The same folds for all; ``params`` go to the splitter by scikit-learn's routing."""
+    extra: Any = {}
+    if params:
+        routed = process_routing(model, "fit", sample_weight=sample_weight, **params)
+        extra = routed.splitter.split
+    return list(check_cv(model.cv).split(X, y, **extra))
+
+
+def _mean_squared_errors(tuned: Tuned, n_folds: int) -> Array:
+    """(n_alphas, n_folds): scores are minus half of them."""
+    scores = [tuned.cv_results_[f"split{k}_test_score"] for k in range(n_folds)]
+    return -2.0 * np.stack(scores, axis=1)

@@ -1,0 +1,95 @@
+"""Least squares with several minimisers: the one of least norm, as scikit-learn returns it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, lsqr
+
+from .._typing import Array
+from ..objective import EPS, Objective
+from ..solvers import Solution
+from .base import Fit, moved
+
+
+class Spectrum(NamedTuple):
+    """Singular values of the centred √(n·mass)·X; right vectors where some values may vanish."""
+
+    values: Array
+    rows: Array | None
+    rank: int
+
+
+def spectrum_of(fit: Fit) -> Spectrum | None:
+    """The spectrum of the design that all outputs share; scikit-learn has none for sparse data."""
+    objective = fit.problem.objectives[0]
+    return None if objective.design.sparse else _spectrum(objective)
+
+
+def of_least_norm(fit: Fit, spectrum: Spectrum | None) -> Fit:
+    """The same fit, with the part of every unpenalised w that X cannot see left out."""
+    pairs = zip(fit.problem.objectives, fit.solutions)
+    return replace(fit, solutions=[_projected(o, s, spectrum) for o, s in pairs])
+
+
+def _projected(objective: Objective, solution: Solution, spectrum: Spectrum | None) -> Solution:
+    """The same predictions with the least ‖w‖, unless rounding would spoil them."""
+    if not objective.has_free_columns:
+        return solution
+    w = _visible_part(objective, solution.w, spectrum)
+    if w is None:
+        return solution
+    b = solution.b
+    if objective.intercept:
+        b += objective.mean(objective.forward(solution.w - w))
+    least = moved(objective, solution, w, b)
+    allowed = max(solution.certificate.gap, least.certificate.rounding, 1e-9 * objective.scale)
+    return least if least.certificate.gap <= allowed else solution
+
+
+def _visible_part(objective: Objective, w: Array, spectrum: Spectrum | None) -> Array | None:
+    """The projection of w on the rows of the centred X; None where X has full column rank."""
+    if spectrum is not None:
+        if spectrum.rows is None or spectrum.rank == w.size:
+            return None
+        rows = spectrum.rows[: spectrum.rank]
+        return np.asarray(rows.T @ (rows @ w))
+    if objective.n_samples > w.size:
+        return None  # the rank of a tall sparse matrix is not worth a factorisation
+    x = _centred(objective)
+    return np.asarray(lsqr(x, x.matvec(w), atol=1e-14, btol=1e-14)[0])
+
+
+def _centred(objective: Objective) -> LinearOperator:
+    """√mass·(X − 1·meanᵀ) as an operator."""
+    design, root = objective.design, np.sqrt(objective.mass)
+    mean = objective.moments(objective.mass).first if objective.intercept else 0.0
+
+    def forward(w: Array) -> Array:
+        return root * (design.matvec(np.ravel(w)) - np.sum(mean * np.ravel(w)))
+
+    def backward(u: Array) -> Array:
+        u = root * np.ravel(u)
+        return design.rmatvec(u) - mean * u.sum()
+
+    return LinearOperator(design.shape, matvec=forward, rmatvec=backward, dtype=float)
+
+
+def _spectrum(objective: Objective) -> Spectrum:
+    """The eigenvalues of the Gram where it is well conditioned, else the singular values of X."""
+    n, d = objective.design.shape
+    mass = n * objective.mass
+    if n >= d:
+        values = linalg.eigvalsh(objective.hessian(mass).matrix, check_finite=False)[::-1]
+        if values[-1] > 1e-6 * values[0]:
+            return Spectrum(np.sqrt(values), None, d)
+    x = np.concatenate([np.asarray(block.matrix, float) for block in objective.design.blocks()])
+    if objective.intercept:
+        x -= objective.mass @ x
+    x *= np.sqrt(mass)[:, None]
+    _, values, rows = linalg.svd(x, full_matrices=False, check_finite=False)
+    large = values > values.max(initial=0.0) * max(n, d) * EPS
+    return Spectrum(values, rows, int(large.sum()))

@@ -1,0 +1,211 @@
+"""LinearRegression, Ridge and RidgeClassifier."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn import linear_model
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.validation import column_or_1d
+
+from .._typing import AnyArray, ArrayLike
+from ..estimators.callbacks import with_callbacks
+from .base import DropIn, Fit, own_tolerance
+from .least_norm import of_least_norm, spectrum_of
+
+
+class LinearRegression(DropIn, linear_model.LinearRegression):
+    r"""Least squares, as `sklearn.linear_model.LinearRegression`, with a certificate.
+
+    .. math:: \min_{w,b} \tfrac{1}{2} \sum_i s_i (x_i^T w + b - y_i)^2 / \sum_i s_i
+
+    Among several minimisers (more features than samples, collinear columns) the one of least norm
+    is returned, as scikit-learn does.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+    copy_X : bool, default=True
+        No effect: X is never written to.
+    tol : float, default=1e-6
+        The certified relative gap to reach.
+    n_jobs : int, optional
+        No effect on the optimum.
+    positive : bool, default=False
+        Force coefficients to be non-negative.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or ndarray of shape (n_targets,)
+    rank_, singular_ : int, ndarray
+        Of the centred, weighted X; for dense X only.
+    certificate_ : Certificate
+
+    Examples
+    --------
+    >>> from minimand.sklearn import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model.coef_.round(6), round(float(model.intercept_), 6)
+    (array([2.]), 1.0)
+    """
+
+    _MANY = True
+    __init__ = own_tolerance(linear_model.LinearRegression)
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        self._check_parameters()
+        X, y, weights = self._check_data(X, y, sample_weight)
+        fit = self._fit_problem(X, y, weights)
+        spectrum = spectrum_of(fit)
+        if not self.positive:
+            fit = of_least_norm(fit, spectrum)
+        if spectrum is not None:
+            self.rank_ = spectrum.rank
+            self.singular_ = spectrum.values.astype(fit.dtype, copy=False)
+        self.coef_ = fit.coef if y.ndim == 2 else fit.coef[0]
+        self.intercept_ = self._intercept(fit, y)
+        self.certificate_ = fit.certificate
+        self._warn_if_short(fit)
+        return self
+
+
+class Ridge(DropIn, linear_model.Ridge):
+    r"""Ridge regression, as `sklearn.linear_model.Ridge`, with a certificate.
+
+    .. math:: \min_{w,b} \sum_i s_i (x_i^T w + b - y_i)^2 + \alpha \|w\|_2^2
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_targets,), default=1.0
+        One strength for all targets, or one for each.
+    fit_intercept : bool, default=True
+    copy_X, solver, random_state
+        No effect on the optimum: X is never written to, and the solver is chosen by the problem.
+    max_iter : int, optional
+        Most iterations.
+    tol : float, default=1e-6
+        The certified relative gap to reach.
+    positive : bool, default=False
+        Force coefficients to be non-negative.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or ndarray of shape (n_targets,)
+    certificate_ : Certificate
+    n_iter_ : ndarray of shape (n_targets,)
+    solver_ : str
+        The minimand solver that was chosen.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import Ridge
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> Ridge(alpha=0.5).fit(X, y).certificate_.relative < 1e-6
+    True
+    """
+
+    _MANY = True
+    __init__ = own_tolerance(linear_model.Ridge)
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : float or array-like of shape (n_samples,), optional
+        """
+        self._check_parameters()
+        X, y, weights = self._check_data(X, y, sample_weight)
+        fit = self._fit_problem(X, y, weights)
+        if not np.all(self.alpha) and not self.positive:
+            fit = of_least_norm(fit, spectrum_of(fit))
+        _store_ridge(self, fit, y)
+        self._warn_if_short(fit)
+        return self
+
+
+class RidgeClassifier(DropIn, linear_model.RidgeClassifier):
+    r"""Ridge regression of the labels ±1, as `sklearn.linear_model.RidgeClassifier`.
+
+    .. math:: \min_{w,b} \sum_i s_i (x_i^T w + b - y_i)^2 + \alpha \|w\|_2^2, \quad y_i = \pm 1
+
+    With k > 2 classes, or several labels per sample, there is one such problem for each.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+    fit_intercept : bool, default=True
+    copy_X, solver, random_state
+        No effect on the optimum.
+    max_iter : int, optional
+    tol : float, default=1e-6
+        The certified relative gap to reach.
+    class_weight : dict or "balanced", optional
+    positive : bool, default=False
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray of shape (n_classes,)
+    certificate_ : Certificate
+    n_iter_ : ndarray of shape (1,) or (n_classes,)
+    solver_ : str
+
+    Examples
+    --------
+    >>> from minimand.sklearn import RidgeClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(RidgeClassifier().fit(X, y).score(X, y), 2)
+    0.85
+    """
+
+    _NUMERIC, _MANY = False, True
+    __init__ = own_tolerance(linear_model.RidgeClassifier)
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), or (n_samples, n_labels) of zeros and ones
+        sample_weight : float or array-like of shape (n_samples,), optional
+        """
+        self._check_parameters()
+        X, y, weights = self._check_data(X, y, sample_weight)
+        # predict asks the binarizer whether samples have one label or several.
+        self._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(y)
+        self.classes_ = self._label_binarizer.classes_
+        if not self._label_binarizer.y_type_.startswith("multilabel"):
+            y = column_or_1d(y, warn=True)
+        fit = self._fit_problem(X, y, weights)
+        _store_ridge(self, fit, np.empty((0, 0)))
+        self._warn_if_short(fit)
+        return self
+
+
+def _store_ridge(model: Any, fit: Fit, y: AnyArray) -> None:
+    model.coef_ = fit.coef if len(fit.solutions) > 1 else fit.coef[0]
+    model.intercept_ = model._intercept(fit, y)
+    model.certificate_ = fit.certificate
+    model.n_iter_ = np.array(fit.iterations, dtype=np.int32)
+    model.solver_ = fit.solutions[0].solver

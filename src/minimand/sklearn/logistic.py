@@ -1,0 +1,182 @@
+"""LogisticRegression."""
+
+from __future__ import annotations
+
+import warnings
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+from sklearn import linear_model
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._typing import AnyArray, Array, ArrayLike
+from ..estimators.callbacks import with_callbacks
+from .base import DropIn, own_tolerance
+
+_DEFAULTS = {
+    name: parameter.default
+    for name, parameter in signature(linear_model.LogisticRegression).parameters.items()
+}
+
+
+class LogisticRegression(DropIn, linear_model.LogisticRegression):
+    r"""Logistic regression, as `sklearn.linear_model.LogisticRegression`, with a certificate.
+
+    .. math:: \min_{w,b} C \sum_i s_i \log(1 + e^{-y_i (x_i^T w + b)})
+        + \rho \|w\|_1 + \tfrac{1}{2}(1-\rho) \|w\|_2^2, \quad \rho = \text{l1\_ratio}
+
+    Two classes; more are refused until there is a multinomial loss.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2", "elasticnet"} or None
+        Deprecated by scikit-learn: use ``l1_ratio`` and ``C=np.inf``.
+    C : float, default=1.0
+        Inverse strength of the penalty; ``np.inf`` means none.
+    l1_ratio : float, default=0.0
+    dual, random_state, n_jobs
+        No effect on the optimum.
+    tol : float, default=1e-6
+        The certified relative gap to reach.
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1
+        With ``solver="liblinear"``, the value of the penalised constant column.
+    class_weight : dict or "balanced", optional
+    solver : str, default="lbfgs"
+        ``"liblinear"`` penalises the intercept, as scikit-learn documents. The others have no
+        effect on the optimum, and any of them takes any penalty.
+    max_iter : int, default=100
+        Most iterations.
+    verbose : int, default=0
+        Show a progress bar with the gap.
+    warm_start : bool, default=False
+        Start from the last fit's coefficients.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    coef_ : ndarray of shape (1, n_features)
+    intercept_ : ndarray of shape (1,)
+    certificate_ : Certificate
+    n_iter_ : ndarray of shape (1,)
+
+    Examples
+    --------
+    >>> from minimand.sklearn import LogisticRegression
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)     # unscaled columns are fine
+    >>> model = LogisticRegression(C=0.1, l1_ratio=1.0).fit(X, y)
+    >>> model.certificate_.relative < 1e-6
+    True
+    """
+
+    _NUMERIC = False
+    __init__ = own_tolerance(linear_model.LogisticRegression)
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        self._check_parameters()
+        _warn_of_old_parameters(self)
+        X, y, weights = self._check_data(X, y, sample_weight)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        _check_classes(self, y, weights)
+        fit = self._fit_problem(X, y, weights)
+        self.coef_, self.intercept_ = fit.coef, fit.intercept
+        self.n_iter_ = np.array(fit.iterations, dtype=np.int32)
+        self.certificate_ = fit.certificate
+        self._warn_if_short(fit)
+        return self
+
+    def _precision(self, X: Any) -> Any:
+        """Liblinear knows float64 only, and so do its users."""
+        return np.dtype(np.float64) if self.solver == "liblinear" else X.dtype
+
+    def __sklearn_tags__(self) -> Any:
+        """Two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def set_callbacks(self, *callbacks: Any) -> Self:
+        """Set scikit-learn callbacks; they work whatever ``solver`` says."""
+        return super(linear_model.LogisticRegression, self).set_callbacks(*callbacks)
+
+
+def _check_classes(model: Any, y: AnyArray, weights: Array | None) -> None:
+    """At least two classes must be there and weigh something."""
+    present = np.unique(y if weights is None else y[weights > 0]).tolist()
+    if isinstance(model.class_weight, dict):
+        present = [label for label in present if model.class_weight.get(label, 1) != 0]
+    if len(present) < 2:
+        raise ValueError(
+            "This solver needs samples of at least 2 classes in the data, but those with a weight "
+            f"contain only one class: {present}."
+        )
+
+
+def _warn_of_old_parameters(model: Any) -> None:
+    """What the installed scikit-learn says of parameters that are on their way out."""
+    if _DEFAULTS.get("penalty") == "deprecated":
+        _warn_of_penalty(model)
+    if model.n_jobs is not None and _DEFAULTS.get("penalty") == "deprecated":
+        warnings.warn(
+            "'n_jobs' has no effect since 1.8 and will be removed in 1.10. You provided "
+            f"'n_jobs={model.n_jobs}', please leave it unspecified.",
+            FutureWarning,
+            stacklevel=4,
+        )
+    if getattr(model, "multi_class", "deprecated") not in ("deprecated", "auto"):
+        warnings.warn(
+            f"multi_class={model.multi_class!r} has no effect on two classes.",
+            FutureWarning,
+            stacklevel=4,
+        )
+
+
+def _warn_of_penalty(model: Any) -> None:
+    penalty, ratio = model.penalty, model.l1_ratio
+    if penalty == "deprecated":
+        if ratio is None:
+            _future(
+                "'l1_ratio=None' was deprecated in version 1.8 and will trigger an error in 1.10. "
+                "Use 0<=l1_ratio<=1 instead."
+            )
+        return
+    _future(
+        "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this "
+        "warning, leave 'penalty' set to its default value and use 'l1_ratio' or 'C' instead. Use "
+        "l1_ratio=0 instead of penalty='l2', l1_ratio=1 instead of penalty='l1', l1_ratio set to a "
+        "float between 0 and 1 instead of penalty='elasticnet', and C=np.inf instead of "
+        "penalty=None."
+    )
+    if penalty != "elasticnet" and ratio is not None and 0 < ratio < 1:
+        _user(
+            f"l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})"
+        )
+    if (penalty == "l2" and ratio != 0) or (penalty == "l1" and ratio != 1):
+        _user(
+            f"Inconsistent values: penalty={penalty} with l1_ratio={ratio}. penalty is deprecated. "
+            "Please use l1_ratio only."
+        )
+    if penalty == "elasticnet" and ratio is None:
+        raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
+    if penalty is None and model.C != 1.0:
+        _user("Setting penalty=None will ignore the C and l1_ratio parameters")
+
+
+def _future(text: str) -> None:
+    warnings.warn(text, FutureWarning, stacklevel=6)
+
+
+def _user(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=6)

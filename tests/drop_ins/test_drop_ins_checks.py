@@ -1,0 +1,57 @@
+"""The drop-ins pass scikit-learn's conformance suite."""
+
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from minimand.sklearn import (
+    ElasticNet,
+    ElasticNetCV,
+    GammaRegressor,
+    Lasso,
+    LassoCV,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+    TweedieRegressor,
+)
+
+# Checks compare two fits to seven digits, so the fits must be that good.
+_ESTIMATORS = [
+    LinearRegression(),
+    Ridge(),
+    Ridge(solver="svd", fit_intercept=False),
+    RidgeClassifier(),
+    Lasso(alpha=0.05, tol=1e-12),
+    ElasticNet(alpha=0.05, tol=1e-12),
+    LassoCV(alphas=5, cv=3, tol=1e-12),
+    ElasticNetCV(alphas=5, cv=3, tol=1e-12),
+    LogisticRegression(tol=1e-12),
+    LogisticRegression(l1_ratio=1.0, tol=1e-12),
+    LogisticRegression(solver="liblinear", tol=1e-12),
+    PoissonRegressor(tol=1e-12),
+    GammaRegressor(tol=1e-12),
+    TweedieRegressor(power=1.5, tol=1e-12),
+    TweedieRegressor(),
+]
+
+
+def _expected_failures(estimator):
+    """Checks that cannot hold, each with the reason."""
+    if hasattr(estimator, "cv"):
+        reason = "rows that are repeated or left out are divided into other folds"
+        return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in _KINDS}
+    return {}
+
+
+_KINDS = ("dense", "sparse")
+
+
+@parametrize_with_checks(_ESTIMATORS, expected_failed_checks=_expected_failures)
+def test_sklearn(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
