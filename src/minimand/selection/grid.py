@@ -13,10 +13,9 @@ from ..estimators.settings import Settings, check_settings
 from ..objective import Objective
 from ..penalties import Majorised, NoPenalty, Separable
 from ..solvers import Control, solve
-from ..solvers.step_size import lipschitz
 
-_RIDGE_TOP = 1e2  # of the largest curvature: an L2 penalty leaves a hundredth of the model
-_RIDGE_RATIO = 1e-6
+_RIDGE_TOP = 1e3  # of the curvature: where an L2 penalty has all but emptied the model
+_RIDGE_RANGE = 1e-5  # more decades than with L1, as the grid begins so far above what matters
 
 
 def alpha_max(
@@ -90,7 +89,7 @@ def grid_of(
     known = [top for top in tops if top is not None]
     if len(known) < len(tops):
         known = [_ridge_top(settings, objective) for objective in objectives]
-        ratio = _RIDGE_RATIO if eps is None else ratio
+        ratio *= _RIDGE_RANGE if eps is None else 1.0
     top = max(known) or 1.0  # a target that nothing explains
     return np.geomspace(top, ratio * top, int(alphas)) if alphas > 1 else np.array([top])
 
@@ -120,15 +119,18 @@ def slope_without(objective: Objective, left_out: BoolArray, tol: float) -> Arra
 
 
 def _ridge_top(settings: Settings, objective: Objective) -> float:
-    """Where an L2 penalty outweighs the largest curvature of the mean loss a hundred times."""
-    loss, null = objective.loss, objective.null
-    curvature = loss.curvature(null.z, objective.y)
-    weight = _unit_form(settings, objective.n_features).l2
-    if not weight.any():
+    """A thousand times the largest curvature of the mean loss along a column, per unit of L2.
+
+    There w is a thousandth of what it would be without a penalty, whatever the units of y are.
+    """
+    l2 = _unit_form(settings, objective.n_features).l2
+    if not l2.any():
         raise ValueError(
             f"penalty {settings.penalty!r} has no scale for a grid: pass alphas of your own."
         )
-    return _RIDGE_TOP * lipschitz(objective, objective.mass * curvature) / weight[weight > 0].min()
+    curvature = objective.mean(objective.loss.curvature(objective.null.z, objective.y))
+    bends = curvature * objective.column_norms[l2 > 0] ** 2 / l2[l2 > 0]
+    return _RIDGE_TOP * float(bends.max(initial=0.0))
 
 
 def _unit_form(settings: Settings, n_features: int) -> Separable:
