@@ -6,15 +6,16 @@ import numbers
 from typing import Any, Self
 
 import numpy as np
-from sklearn import linear_model
+from sklearn import get_config, linear_model
 from sklearn.model_selection import check_cv
+from sklearn.utils import check_scalar
 from sklearn.utils.metadata_routing import process_routing
 
 from .._typing import AnyArray, Array, ArrayLike
 from ..adapters import net_penalty
 from ..estimators import Regressor
 from ..estimators.callbacks import with_callbacks
-from ..selection import Tuned
+from ..selection import Tuned, alpha_max
 from .base import DropIn, own_tolerance
 from .elastic_net import ElasticNet, Lasso
 
@@ -79,24 +80,26 @@ class ElasticNetCV(DropIn, linear_model.ElasticNetCV):
             For the splitter, such as ``groups``; needs scikit-learn's metadata routing.
         """
         self._check_parameters()
+        _check_alphas(self.alphas)
         _refuse_columns(self, y)
         X, y, weights = self._check_data(X, y, sample_weight)
         folds = _folds(self, X, y, sample_weight, params)
         ratios = np.atleast_1d(getattr(self, "l1_ratio", 1.0))
-        tuned = [self._tuned(float(ratio), folds).fit(X, y, weights) for ratio in ratios]
-        errors = np.stack([_mean_squared_errors(t, len(folds)) for t in tuned])
+        found = [self._errors(float(ratio), X, y, weights, folds) for ratio in ratios]
+        grids, errors = (np.stack(part) for part in zip(*found))
         # The first of equals, in the order of l1_ratio and of falling alpha.
         best, index = np.unravel_index(np.argmin(errors.mean(axis=2)), errors.shape[:2])
-        self.alpha_ = tuned[best].alphas_[index]
+        self.alpha_ = grids[best, index]
         self.mse_path_ = np.squeeze(errors)
-        grids = np.stack([t.alphas_ for t in tuned])
         shared = len(ratios) == 1 or not isinstance(self.alphas, numbers.Integral)
         self.alphas_ = grids[0] if shared else grids
         self._fit_chosen(X, y, weights, ratios[best])
         return self
 
-    def _tuned(self, l1_ratio: float, folds: list[tuple[AnyArray, AnyArray]]) -> Tuned:
-        """The cross-validation of one l1_ratio."""
+    def _errors(
+        self, l1_ratio: float, X: Any, y: AnyArray, weights: Array | None, folds: Any
+    ) -> tuple[Array, Array]:
+        """Decreasing alphas, and (n_alphas, n_folds) mean squared errors, of one l1_ratio."""
         model = Regressor(
             "squared",
             net_penalty(self, l1_ratio),
@@ -104,10 +107,21 @@ class ElasticNetCV(DropIn, linear_model.ElasticNetCV):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        return Tuned(
-            model, self.alphas, folds, refit=False, eps=self.eps, n_jobs=self.n_jobs,
-            verbose=bool(self.verbose),
-        )  # fmt: skip
+        alphas = self.alphas
+        if isinstance(alphas, numbers.Integral):
+            if l1_ratio == 0:
+                raise ValueError(
+                    "Automatic alpha grid generation is not supported for l1_ratio=0: no alpha "
+                    "empties the model; pass alphas."
+                )
+            alphas = _grid(alpha_max(model, X, y, sample_weight=weights), self.eps, int(alphas))
+        alphas = np.sort(np.asarray(alphas, dtype=float))[::-1]
+        tuned = Tuned(
+            model, alphas, folds, refit=False, n_jobs=self.n_jobs, verbose=bool(self.verbose)
+        ).fit(X, y, weights)
+        # An alpha that is given twice is solved once.
+        place = np.searchsorted(-tuned.alphas_, -alphas)
+        return alphas, _mean_squared_errors(tuned, len(folds))[place]
 
     def _fit_chosen(self, X: Any, y: AnyArray, weights: Array | None, l1_ratio: float) -> None:
         """The model on all data, by the drop-in without CV."""
@@ -157,11 +171,28 @@ def _refuse_columns(model: Any, y: Any) -> None:
         )
 
 
+def _grid(top: float, eps: float, count: int) -> Array:
+    """scikit-learn's alphas: evenly spaced on a log scale from the one that empties the model."""
+    least = np.finfo(float).resolution
+    return np.full(count, least) if top <= least else np.geomspace(top, top * eps, num=count)
+
+
+def _check_alphas(alphas: Any) -> None:
+    if not isinstance(alphas, numbers.Integral):
+        for i, alpha in enumerate(alphas):
+            check_scalar(alpha, f"alphas[{i}]", numbers.Real, min_val=0.0)
+
+
 def _folds(
     model: Any, X: Any, y: AnyArray, sample_weight: Any, params: dict[str, Any]
 ) -> list[tuple[AnyArray, AnyArray]]:
     """The same folds for all; ``params`` go to the splitter by scikit-learn's routing."""
     extra: Any = {}
+    if params and not get_config()["enable_metadata_routing"]:
+        raise ValueError(
+            f"Passing extra keyword arguments to {type(model).__name__}.fit is only supported if "
+            "enable_metadata_routing=True, which you can set using `sklearn.set_config`."
+        )
     if params:
         routed = process_routing(model, "fit", sample_weight=sample_weight, **params)
         extra = routed.splitter.split
