@@ -5,28 +5,38 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from . import compare, machine, memory, peers, problems, small
+from . import compare, machine, memory, paths, peers, problems, small, tuning
 from .problem import Problem
 from .report import Results, markdown
 
 HERE = Path(__file__).resolve().parent
 SMALL, MEMORY = "small", "memory"
-NAMES = [*problems.SYNTHETIC, *problems.REAL, SMALL, MEMORY]
-CAP, QUICK_CAP = 60.0, 10.0  # seconds a peer may take for one fit
+SYNTHETIC = problems.SYNTHETIC | paths.SYNTHETIC | tuning.SYNTHETIC
+REAL = [*problems.REAL, *paths.REAL]
+NAMES = [*SYNTHETIC, *REAL, SMALL, MEMORY]
+CAP, QUICK_CAP = 60.0, 10.0  # seconds a peer may take for one fit, or one path
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--only", nargs="+", metavar="NAME", choices=NAMES, default=NAMES)
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", default=["*"], help="names, or patterns: 'path_*'"
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--repeats", type=int, default=5, help="timed fits of every solver")
     parser.add_argument("--list", action="store_true", help="name the problems and stop")
     parser.add_argument("--data", type=Path, default=HERE.parent.parent / "shared" / "data")
     parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    for pattern in options.only:
+        if not any(fnmatchcase(name, pattern) for name in NAMES):
+            parser.error(f"--only: no problem is called {pattern!r}; --list names them")
+    options.only = [n for n in NAMES if any(fnmatchcase(n, pattern) for pattern in options.only)]
+    return options
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -70,12 +80,16 @@ def _chosen(
 ) -> Iterator[tuple[str, Callable[[], Problem]]]:
     """The problems asked for, in order; real data only where the folder exists."""
     for name in options.only:
-        if name in problems.SYNTHETIC:
-            yield name, partial(problems.SYNTHETIC[name], options.quick)
-        elif name in problems.REAL and options.data.is_dir():
-            yield name, partial(problems.REAL[name], options.data)
-        elif name in problems.REAL:
+        if name in tuning.SYNTHETIC and (reason := tuning.missing()):
+            results.notes.append(f"{name} was skipped: {reason}.")
+        elif name in SYNTHETIC:
+            yield name, partial(SYNTHETIC[name], options.quick)
+        elif name in REAL and not options.data.is_dir():
             results.notes.append(f"{name} was skipped: no folder with real data (--data).")
+        elif name in problems.REAL:
+            yield name, partial(problems.REAL[name], options.data)
+        elif name in paths.REAL:
+            yield name, partial(paths.REAL[name], options.quick, options.data)
 
 
 def _write(path: Path, results: Results) -> None:

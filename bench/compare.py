@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from .judge import TARGET, Judge, Model, judge_of
+from .judge import TARGET, Model, judge_of
 from .peers import minimand
 from .peers.base import Peer, single_threaded
 from .problem import Problem
-from .timing import Climb, Lap, best_of, climb, clock
+from .timing import Climb, Lap, OverCap, best_of, climb, clock
+from .tuning import tuning_judge_of
 
 OURS = "minimand"
 ALONE = " (1 thread)"
+_COMPILING = 60.0  # seconds that a first call may take
 NEVER = Lap(float("inf"), float("inf"))
 Say = Callable[[str], None]
 
@@ -27,11 +30,12 @@ class Row:
     solver: str
     lap: Lap
     gap: float
-    nonzeros: int
+    nonzeros: int | None
     tol: float
     met: bool
     remark: str = ""
     accuracy: tuple[float, float] | None = None  # train, test
+    stopped: bool = False  # at the cap, at every tolerance
 
     @property
     def seconds(self) -> float:
@@ -43,10 +47,10 @@ class Table:
     """Everything measured on one problem."""
 
     problem: Problem
-    judge: Judge
+    judge: Any
     rows: list[Row]
     notes: list[str]
-    lowest: float  # lowest primal value of any peer
+    lowest: float  # objective of any peer above the reference's, relative
 
     @property
     def ours(self) -> Row:
@@ -72,15 +76,19 @@ class Table:
 @dataclass
 class _Runner:
     peer: Peer
-    climb: Climb[Model]
+    climb: Climb[Any]
     cold: float
+
+
+def _judge_of(problem: Problem) -> Any:
+    return tuning_judge_of(problem) if problem.folds else judge_of(problem)
 
 
 def compare(problem: Problem, peers: dict[str, Peer], repeats: int, cap: float, say: Say) -> Table:
     """Time minimand and the problem's peers to the common gap."""
     notes: list[str] = []
-    judge = judge_of(problem)
-    say(f"  reference P = {judge.reference:.12g}, bound within {judge.slack:.1e}")
+    judge = _judge_of(problem)
+    say(f"  reference: {judge.words()}")
     runners: list[_Runner] = []
     for name in problem.peers:
         if name not in peers:
@@ -88,6 +96,10 @@ def compare(problem: Problem, peers: dict[str, Peer], repeats: int, cap: float, 
             continue
         try:
             runner = _run(problem, peers[name], judge, cap)
+        except OverCap:
+            notes.append(f"{name}: still not warm after {max(cap, _COMPILING):.0f} s.")
+            say(f"  {notes[-1]}")
+            continue
         except Exception as error:  # a peer that fails is reported, not hidden
             notes.append(f"{name}: failed with {type(error).__name__}: {error}")
             say(f"  {notes[-1]}")
@@ -103,15 +115,16 @@ def compare(problem: Problem, peers: dict[str, Peer], repeats: int, cap: float, 
         (_row(problem, runner, best, cap) for runner in runners),
         key=lambda row: (not row.met, row.seconds),
     )
-    closest = [judge.primal(r.climb.closest.result) for r in runners]
-    return Table(problem, judge, rows, notes, min(closest, default=float("inf")))
+    closest = [r.climb.closest.result for r in runners if r.climb.closest.result is not None]
+    lowest = min((judge.above(result) for result in closest), default=float("inf"))
+    return Table(problem, judge, rows, notes, lowest)
 
 
 def _repeat(
-    problem: Problem, judge: Judge, runners: list[_Runner], repeats: int, cap: float
+    problem: Problem, judge: Any, runners: list[_Runner], repeats: int, cap: float
 ) -> dict[str, Lap]:
     """Best times by name: ours, and those of the peers that met the target."""
-    calls: dict[str, Callable[[], Model]] = {OURS: lambda: minimand.fit(problem, TARGET).model}
+    calls: dict[str, Callable[[], Any]] = {OURS: lambda: minimand.fit(problem, TARGET).model}
     clock(calls[OURS])
     known: dict[str, Lap] = {}
     for runner in runners:
@@ -124,20 +137,31 @@ def _repeat(
     return best_of(calls, lambda m: judge.relative(m) <= TARGET, known, repeats, cap / 4)
 
 
-def _run(problem: Problem, peer: Peer, judge: Judge, cap: float) -> _Runner:
-    cold, _ = clock(lambda: peer.fit(problem, peer.ladder[0]))
-    found = climb(lambda tol: peer.fit(problem, tol), judge.relative, peer.ladder, TARGET, cap)
+def _run(problem: Problem, peer: Peer, judge: Any, cap: float) -> _Runner:
+    cold, _ = clock(lambda: peer.fit(problem.warm_up(), peer.ladder[0]), max(cap, _COMPILING))
+    # Paths are long; one that is over the cap at a loose tol is not tried at a tighter one.
+    forgiven = 1 if problem.alphas is None else 0
+    found = climb(
+        lambda tol: peer.fit(problem, tol), judge.relative, peer.ladder, TARGET, cap, forgiven
+    )
     return _Runner(peer, found, cold.wall)
 
 
-def _our_row(problem: Problem, judge: Judge, lap: Lap) -> Row:
-    model, own, solver = minimand.fit(problem, TARGET)
+def _our_row(problem: Problem, judge: Any, lap: Lap) -> Row:
+    model, own, how, _ = minimand.fit(problem, TARGET)
     gap = judge.relative(model)
-    remark = f"{solver}; own certificate {own:.1e}"
+    remark = f"{how}; own certificate {own:.1e}"
     if own < gap - judge.slack - 1e-12:
         remark += " BELOW the judge's"
     return Row(
-        OURS, lap, gap, model.nonzeros, TARGET, gap <= TARGET, remark, _accuracy(problem, model)
+        OURS,
+        lap,
+        gap,
+        model.nonzeros(problem),
+        TARGET,
+        gap <= TARGET,
+        remark,
+        _accuracy(problem, model),
     )
 
 
@@ -152,18 +176,19 @@ def _row(problem: Problem, runner: _Runner, best: dict[str, Lap], cap: float) ->
     if runner.peer.compiles:
         remarks.append(f"first call {runner.cold:.1f} s (compiles)")
     if met is None:
-        why = f"over {cap:.0f} s a fit" if runner.climb.capped else "no tighter tol helped"
+        why = f"over {cap:.0f} s" if runner.climb.capped else "no tighter tol helped"
         why = f"{why}; {runner.peer.limit}" if runner.peer.limit else why
         remarks.append(f"never reached the gap ({why})")
     return Row(
         runner.peer.name,
         lap,
         shown.gap,
-        shown.result.nonzeros,
+        None if shown.result is None else shown.result.nonzeros(problem),
         shown.tol,
         met is not None,
         "; ".join(remarks),
-        _accuracy(problem, shown.result),
+        None if shown.result is None else _accuracy(problem, shown.result),
+        stopped=shown.result is None,
     )
 
 

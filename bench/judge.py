@@ -5,6 +5,8 @@ both with plain NumPy and none of minimand's own formulas; D is a lower bound of
 whatever dual point it is given, because the point is made feasible first:
 
     D(θ) = −mean ℓ*(θᵢ, yᵢ) − Ω*(−Xᵀθ/n),   Σθ = 0 if there is an intercept
+
+A path is judged at every alpha, and its gap is the largest.
 """
 
 from __future__ import annotations
@@ -23,80 +25,103 @@ REFERENCE_TOL = 1e-10
 
 
 class Model(NamedTuple):
-    """Coefficients (n_scores, n_features) and intercepts (n_scores,)."""
+    """Coefficients (n, n_features) and intercepts (n,), n the scores, or the alphas of a path."""
 
     w: Array
     b: Array
 
-    @property
-    def nonzeros(self) -> int:
-        return int(np.count_nonzero(self.w))
+    def nonzeros(self, problem: Problem) -> int:
+        """Of the model; of a path, at its end."""
+        return int(np.count_nonzero(self.w if problem.alphas is None else self.w[-1]))
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Knows a lower bound of the optimum and the scale that makes gaps relative."""
+    """Knows lower bounds of the optimum, one per alpha, and the scale that makes gaps relative."""
 
     problem: Problem
-    dual: float
+    dual: Array
     scale: float
-    reference: float  # P of the reference fit
-
-    def primal(self, model: Model) -> float:
-        return primal(self.problem, model)
+    model: Model  # the reference fit
+    reference: Array  # its P
 
     def relative(self, model: Model) -> float:
-        value = (self.primal(model) - self.dual) / self.scale
+        """The largest gap."""
+        value = (primal(self.problem, model) - self.dual).max() / self.scale
+        return float(value) if np.isfinite(value) else np.inf
+
+    def above(self, model: Model) -> float:
+        """How far P is above that of the reference, relative, where it is least so."""
+        value = (primal(self.problem, model) - self.reference).min() / self.scale
         return float(value) if np.isfinite(value) else np.inf
 
     @property
     def slack(self) -> float:
         """How far the bound itself may be from the optimum, relative."""
-        return (self.reference - self.dual) / self.scale
+        return float((self.reference - self.dual).max() / self.scale)
+
+    def words(self) -> str:
+        """The reference in a line."""
+        slack = f"bound within {max(self.slack, 0.0):.1e} (relative)"
+        if len(self.reference) == 1:
+            return f"P = {self.reference[0]:.12g}, {slack}"
+        ends = f"P = {self.reference[0]:.10g} … {self.reference[-1]:.10g}"
+        return f"{ends}, {slack} at all {len(self.reference)} alphas"
 
 
 def judge_of(problem: Problem) -> Judge:
-    """Fit the reference and read the bound off its dual point."""
-    from .peers.minimand import estimator
+    """Fit the reference and read the bounds off its dual points."""
+    from .peers.minimand import fit
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = estimator(problem, REFERENCE_TOL).fit(problem.X, problem.y)
-    model = Model(np.atleast_2d(fitted.coef_), np.atleast_1d(fitted.intercept_))
-    theta = np.asarray(fitted.certificate_.dual_point).reshape(problem.n_samples, -1).T
-    bound = sum(dual(problem, y, t) for y, t in zip(problem.signs(), theta, strict=True))
-    return Judge(problem, float(bound), scale(problem), primal(problem, model))
+        fitted = fit(problem, REFERENCE_TOL)
+    bounds = dual(problem, np.broadcast_to(problem.signs(), fitted.theta.shape), fitted.theta)
+    value = primal(problem, fitted.model)
+    return Judge(problem, bounds, scale(problem), fitted.model, value)
 
 
-def primal(problem: Problem, model: Model) -> float:
-    """Σ over scores of mean loss + alpha·penalty."""
+def primal(problem: Problem, model: Model) -> Array:
+    """Mean loss + alpha·penalty at every alpha, summed over scores."""
     z = np.asarray(problem.X @ model.w.T).T + model.b[:, None]
     signs = problem.signs()
     if problem.loss == "squared":
-        loss = 0.5 * np.square(z - signs).mean(axis=1).sum()
+        loss = 0.5 * np.square(z - signs).mean(axis=1)
     else:
-        loss = np.logaddexp(0.0, -signs * z).mean(axis=1).sum()
-    penalty = np.abs(model.w).sum() if problem.penalty == "l1" else 0.5 * np.square(model.w).sum()
-    return float(loss + problem.alpha * penalty)
+        loss = np.logaddexp(0.0, -signs * z).mean(axis=1)
+    r = problem.l1_ratio
+    size = r * np.abs(model.w).sum(axis=1) + (1 - r) * 0.5 * np.square(model.w).sum(axis=1)
+    return _by_alpha(problem, loss + problem.strengths * size)
 
 
-def dual(problem: Problem, y: Array, theta: Array) -> float:
-    """D at a dual point that is first made feasible; a lower bound of min P."""
+def dual(problem: Problem, signs: Array, theta: Array) -> Array:
+    """D at dual points (rows) that are first made feasible; lower bounds of min P at every alpha.
+
+    Ω*(v) = Σ (|vⱼ| − r·alpha)₊² / (2(1 − r)·alpha); for r = 1, 0 where |v| ≤ alpha.
+    """
     if problem.loss == "logistic":
-        theta = -y * np.clip(-y * theta, 0.0, 1.0)
-    theta = _balanced(theta) if problem.intercept else theta
-    slope = np.abs(np.asarray(problem.X.T @ theta)) / problem.n_samples
+        theta = -signs * np.clip(-signs * theta, 0.0, 1.0)
+    theta = np.array([_balanced(row) for row in theta]) if problem.intercept else theta
+    slope = np.abs(np.asarray(problem.X.T @ theta.T)).T / problem.n_samples
+    l1, l2 = problem.strengths * problem.l1_ratio, problem.strengths * (1 - problem.l1_ratio)
     if problem.penalty == "l1":
-        theta = theta * min(1.0, problem.alpha / slope.max())
-        conjugate = 0.0
+        largest = np.maximum(slope.max(axis=1), np.finfo(float).tiny)
+        theta = theta * np.minimum(1.0, l1 / largest)[:, None]
+        conjugate = np.zeros(len(theta))
     else:
-        conjugate = float(np.square(slope).sum() / (2 * problem.alpha))
+        beyond = np.maximum(slope - np.reshape(l1, (-1, 1)), 0.0)
+        conjugate = np.square(beyond).sum(axis=1) / (2 * l2)
     if problem.loss == "squared":
-        loss = (0.5 * theta**2 + theta * y).mean()
+        loss = (0.5 * theta**2 + theta * signs).mean(axis=1)
     else:
-        p = -y * theta
-        loss = (xlogy(p, p) + xlogy(1 - p, 1 - p)).mean()
-    return float(-loss - conjugate)
+        p = np.clip(-signs * theta, 0.0, 1.0)
+        loss = (xlogy(p, p) + xlogy(1 - p, 1 - p)).mean(axis=1)
+    return _by_alpha(problem, -loss - conjugate)
+
+
+def _by_alpha(problem: Problem, values: Array) -> Array:
+    """Scores are summed, alphas are not."""
+    return values if problem.alphas is not None else values.sum(keepdims=True)
 
 
 def _balanced(theta: Array) -> Array:

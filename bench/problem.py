@@ -1,12 +1,14 @@
 """One benchmark problem: the data, the objective, and the data in every form a peer may prefer.
 
 P(w, b) = mean loss(X w + b, y) + alpha·penalty(w),   b not penalised
+
+A problem with `alphas` is a path: one model for each of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -14,6 +16,9 @@ from scipy import sparse
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Form = TypeVar("Form")
+_L1_RATIO = {"l1": 1.0, "l2": 0.0, "elastic_net": 0.5}
+_PENALTIES = {"l1": "L1", "l2": "L2", "elastic_net": "(½·L1 + ½·L2)"}
+_WARM_UP = 3  # alphas
 
 
 @dataclass(eq=False)
@@ -24,14 +29,34 @@ class Problem:
     X: Any
     y: Array  # real for squared, ±1 for logistic, 0 … k−1 for one-versus-rest logistic
     loss: Literal["squared", "logistic"]
-    penalty: Literal["l1", "l2"]
-    alpha: float
+    penalty: Literal["l1", "l2", "elastic_net"]
+    alpha: float  # of a path: the smallest
     intercept: bool
     peers: tuple[str, ...]
     target: float | None = None  # minimand ÷ fastest peer
     remark: str = ""
     test: tuple[Any, Array] | None = None
     forms: dict[str, Any] = field(default_factory=dict, repr=False)
+    alphas: Array | None = None  # decreasing
+    folds: list[tuple[Array, Array]] | None = None  # rows to train and to test on: choose alpha
+
+    @property
+    def strengths(self) -> Array:
+        """Every alpha at which there is a model."""
+        return np.array([self.alpha]) if self.alphas is None else self.alphas
+
+    @property
+    def l1_ratio(self) -> float:
+        """r in penalty(w) = r·‖w‖₁ + (1 − r)·½‖w‖²."""
+        return _L1_RATIO[self.penalty]
+
+    def at(self, alpha: float) -> Problem:
+        """The problem of one alpha; it shares the data in all their forms."""
+        return replace(self, alpha=float(alpha), alphas=None)
+
+    def warm_up(self) -> Problem:
+        """A part of it that has every kind of work: the first alphas of a path."""
+        return self if self.alphas is None else replace(self, alphas=self.alphas[:_WARM_UP])
 
     @property
     def n_samples(self) -> int:
@@ -80,10 +105,11 @@ class Problem:
             kind = "dense float64"
         intercept = "unpenalised intercept" if self.intercept else "no intercept (for all)"
         scores = f", {self.n_scores} one-versus-rest scores" if self.n_scores > 1 else ""
-        return (
-            f"{n}×{d}, {kind}; mean {self.loss} + {self.alpha:.6g}·{self.penalty.upper()}, "
-            f"{intercept}{scores}"
-        )
+        penalty = f"{_PENALTIES[self.penalty]}, {intercept}{scores}"
+        if self.alphas is None:
+            return f"{n}×{d}, {kind}; mean {self.loss} + {self.alpha:.6g}·{penalty}"
+        ends = f"{len(self.alphas)} alphas from {self.alphas[0]:.4g} to {self.alphas[-1]:.4g}"
+        return f"{n}×{d}, {kind}; mean {self.loss} + alpha·{penalty}; {ends}"
 
     # The data in other forms, made once and outside the timer -------------------------------
 

@@ -125,8 +125,10 @@ def _problem(table: Table) -> str:
 
 def _cells(row: Row, table: Table, tested: bool) -> list[str]:
     gap = f"{max(row.gap, 0.0):.1e}"
-    slower = f"{row.seconds / table.ours.seconds:.2f}×"
-    cells = [row.solver, _seconds(row.seconds), _seconds(row.lap.cpu), gap, str(row.nonzeros)]
+    over = "> " if row.stopped else ""
+    slower = f"{over}{row.seconds / table.ours.seconds:.2f}×"
+    cells = [row.solver, over + _seconds(row.seconds), over + _seconds(row.lap.cpu), gap]
+    cells += ["" if row.nonzeros is None else str(row.nonzeros)]
     cells += [f"{row.tol:.0e}", slower, _yes(row.met)]
     if tested:
         cells.append("" if row.accuracy is None else "{:.4f} / {:.4f}".format(*row.accuracy))
@@ -134,10 +136,8 @@ def _cells(row: Row, table: Table, tested: bool) -> list[str]:
 
 
 def _footer(table: Table) -> str:
-    judge = table.judge
-    above = (table.lowest - judge.reference) / judge.scale
-    slack = max(judge.slack, 0.0)
-    words = [f"Reference: P = {judge.reference:.12g}, bound within {slack:.1e} (relative)."]
+    above = table.lowest
+    words = [f"Reference: {table.judge.words()}."]
     if above < -1e-9:
         words.append(f"WARNING: a peer's objective is lower than the reference's, by {-above:.1e}.")
     elif above < float("inf"):

@@ -59,6 +59,14 @@ def correlated(n: int, d: int, rng: np.random.Generator) -> Array:
     return np.ascontiguousarray(0.6 * factors + 0.8 * rng.standard_normal((n, d)))
 
 
+def autoregressive(n: int, d: int, rho: float, rng: np.random.Generator) -> Array:
+    """Dense, Fortran order, standard normal columns, correlation ρ^|i−j|."""
+    X = np.asfortranarray(rng.standard_normal((n, d)))
+    for j in range(1, d):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+    return X
+
+
 def sparse_truth(d: int, k: int, rng: np.random.Generator) -> Array:
     w = np.zeros(d)
     w[rng.choice(d, size=k, replace=False)] = rng.standard_normal(k)

@@ -1,16 +1,20 @@
-"""Clocks: one call, the climb of a tolerance ladder, and interleaved repeats."""
+"""Clocks: one call with a cap, the climb of a tolerance ladder, and interleaved repeats."""
 
 from __future__ import annotations
 
 import gc
+import signal
+import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 _NEAR = 1e-2  # a gap below this is progress
+_AGAIN = 0.2  # seconds
 
 
 class Lap(NamedTuple):
@@ -20,10 +24,40 @@ class Lap(NamedTuple):
     cpu: float
 
 
-def clock(call: Callable[[], T]) -> tuple[Lap, T]:
+class OverCap(BaseException):
+    """A call took too long; no Exception, so that no library swallows it."""
+
+
+@contextmanager
+def limit(seconds: float | None) -> Iterator[None]:
+    """Raise `OverCap` after so many seconds, as soon as the call is back in Python code.
+
+    Peers written in C are interrupted between their calls only, so they have their own limits of
+    iterations besides. Where the system has no such signal, there is no cap.
+    """
+    if seconds is None or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise OverCap
+
+    before, hook = signal.signal(signal.SIGALRM, stop), sys.unraisablehook
+    sys.unraisablehook = lambda event: None if event.exc_type is OverCap else hook(event)
+    # Again and again: a callback out of C code may be the one that is interrupted, to no effect.
+    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = hook
+
+
+def clock(call: Callable[[], T], cap: float | None = None) -> tuple[Lap, T]:
     """Time one call; garbage is collected before, warnings are muted."""
     gc.collect()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), limit(cap):
         warnings.simplefilter("ignore")
         cpu, wall = time.process_time(), time.perf_counter()
         result = call()
@@ -36,7 +70,7 @@ class Try(Generic[T]):
 
     tol: float
     lap: Lap
-    result: T
+    result: T | None  # None if it was stopped at the cap
     gap: float
 
 
@@ -47,7 +81,7 @@ class Climb(Generic[T]):
     met: Try[T] | None
     closest: Try[T]
     tries: int
-    capped: bool  # ended because a fit took too long
+    capped: bool  # ended because fits took too long
 
 
 def climb(
@@ -56,36 +90,43 @@ def climb(
     ladder: Sequence[float],
     target: float,
     cap: float,
+    forgiven: int = 1,
 ) -> Climb[T]:
     """Tighten tol until the gap meets the target, then keep the fastest rung near by that does.
 
-    Time need not grow as tol shrinks (a loose tol can make a solver stall), so one rung longer
-    than ``cap`` seconds is forgiven, two in a row are not, and after the first success half a
-    decade back and a decade further are tried too. The climb also ends when the gap, already
-    small, has not improved on three rungs in a row.
+    A fit is stopped after ``cap`` seconds. Time need not grow as tol shrinks (a loose tol can make
+    a solver stall), so ``forgiven`` such rungs are; the climb ends at the next one, or after twice
+    the cap in all. After the first success half a decade back and a decade further are tried too, unless ``cap``
+    seconds are spent already. It also ends when the gap, already small, has not improved on three
+    rungs in a row.
     """
 
     def attempt(tol: float) -> Try[T]:
-        lap, result = clock(lambda: fit(tol))
+        try:
+            lap, result = clock(lambda: fit(tol), cap)
+        except OverCap:
+            return Try(tol, Lap(cap, cap), None, float("inf"))
         return Try(tol, lap, result, judge(result))
 
     tries: list[Try[T]] = []
-    stale = slow = 0
+    stale, stopped, spent = 0, 0, 0.0
     for tol in ladder:
         new = attempt(tol)
         closest = min((t.gap for t in tries), default=_NEAR)
         # A loose tol may return the start unchanged, rung after rung: that is not a standstill.
         stale = stale + 1 if 0.9 * closest <= new.gap < _NEAR else 0
-        slow = slow + 1 if new.lap.wall > cap else 0
+        spent += new.lap.wall
+        stopped += new.result is None
         tries.append(new)
-        if new.gap <= target or slow == 2 or stale == 3:
+        capped = stopped > forgiven or spent >= 2 * cap
+        if new.gap <= target or capped or stale == 3:
             break
     last = tries[-1]
-    if last.gap <= target and last.lap.wall <= cap:
+    if last.gap <= target and spent < cap:
         looser = [(last.tol * tries[-2].tol) ** 0.5] if len(tries) > 1 else []
         tries += [attempt(tol) for tol in (*looser, last.tol / 10)]
     met = min((t for t in tries if t.gap <= target), key=lambda t: t.lap.wall, default=None)
-    return Climb(met, min(tries, key=lambda t: t.gap), len(tries), met is None and slow == 2)
+    return Climb(met, min(tries, key=lambda t: t.gap), len(tries), met is None and capped)
 
 
 def best_of(
@@ -98,15 +139,17 @@ def best_of(
     """The best time of every call over interleaved rounds, counting only results that meet the gap.
 
     Rounds are interleaved so that a slow minute of the machine hits everybody. Results are judged
-    every time, because a peer with racing threads may meet the gap only now and then. A call known
-    to take longer than ``cap`` keeps its known time.
+    every time, because a peer with racing threads may meet the gap only now and then. Nobody is
+    called again after ``cap`` seconds in all, counting the known time.
     """
     best = dict(known)
+    spent = {name: known[name].wall if name in known else 0.0 for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
-            if name in known and known[name].wall > cap:
+            if spent[name] > cap:
                 continue
             lap, result = clock(call)
+            spent[name] += lap.wall
             if meets(result):
                 best[name] = _smaller(best.get(name, lap), lap)
     return best

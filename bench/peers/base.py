@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ..judge import Model
 from ..problem import Problem
 
-Fit = Callable[[Problem, float], Model]
+Fit = Callable[[Problem, float], Any]  # a Model; for cross-validation, a Tuning
 
 
 def decades(first: int, last: int) -> tuple[float, ...]:
     """10^first, 10^(first−1), …, 10^last."""
     return tuple(10.0**power for power in range(first, last - 1, -1))
+
+
+PATH_TOLS = decades(-3, -10)  # a loose tol makes whole paths useless, and climbing takes time
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,10 @@ class Peer:
 def single_threaded(fit: Fit) -> Fit:
     """The same on one thread."""
 
-    def fit_alone(problem: Problem, tol: float) -> Model:
-        with threadpool_limits(1):
+    pools = ThreadpoolController()  # made once: looking for the pools takes longer than a small fit
+
+    def fit_alone(problem: Problem, tol: float) -> Any:
+        with pools.limit(limits=1):
             return fit(problem, tol)
 
     return fit_alone
@@ -52,6 +59,30 @@ def as_model(coef: object, intercept: object, problem: Problem) -> Model:
     w = np.asarray(coef, dtype=float).reshape(k, problem.n_features)
     b = np.broadcast_to(np.asarray(intercept, dtype=float).ravel(), (k,))
     return Model(w, b)
+
+
+def as_path(coefs: object, intercepts: object, problem: Problem) -> Model:
+    """The same for a path: a row for every alpha."""
+    k = len(problem.strengths)
+    w = np.asarray(coefs, dtype=float).reshape(k, problem.n_features)
+    return Model(w, np.broadcast_to(np.asarray(intercepts, dtype=float).ravel(), (k,)))
+
+
+def each_alpha(peer: Peer) -> Peer:
+    """A peer that knows no paths, fitted at one alpha after the other."""
+
+    def fit_all(problem: Problem, tol: float) -> Model:
+        models = [peer.fit(problem.at(alpha), tol) for alpha in problem.strengths]
+        return Model(np.vstack([m.w for m in models]), np.concatenate([m.b for m in models]))
+
+    return replace(peer, name=f"{peer.name}, each alpha", fit=fit_all)
+
+
+def affordable_epochs(run: Callable[[int], object], trial: int, seconds: float) -> int:
+    """How many epochs fit into so many seconds: for solvers that nothing else would stop."""
+    start = perf_counter()
+    run(trial)
+    return max(int(seconds / (perf_counter() - start) * trial), trial)
 
 
 def one_versus_rest(fit: Fit) -> Fit:

@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-import numpy as np
-from celer import Lasso, celer_path
+from celer import Lasso, LassoCV, celer_path
 
 from ..judge import Model
 from ..problem import Problem
-from .base import Peer, as_model
+from .base import PATH_TOLS, Peer, as_model, as_path
+from .sklearn import lasso_cv
+
+# Its defaults; a thousand rounds of fifty thousand epochs could go on for hours.
+_LIMITS = {"max_iter": 100, "max_epochs": 50000}
 
 
 def _fit(problem: Problem, tol: float) -> Model:
     if problem.loss == "squared":
-        model = Lasso(problem.alpha, fit_intercept=problem.intercept, tol=tol, max_iter=1000)
+        model = Lasso(problem.alpha, fit_intercept=problem.intercept, tol=tol, **_LIMITS)
         model.fit(problem.columns(), problem.y)
         return as_model(model.coef_, model.intercept_, problem)
     # The estimator would convert CSC to CSR and back at every fit; its solver takes CSC.
-    alphas = np.array([1.0 / problem.C])
+    return _path(problem, tol)
+
+
+def _path(problem: Problem, tol: float) -> Model:
+    """Its logistic loss is a sum."""
+    squared = problem.loss == "squared"
+    size = 1.0 if squared else float(problem.n_samples)
     _, coefs, _ = celer_path(
-        problem.columns(), problem.y, "logreg", alphas=alphas, tol=tol, max_iter=1000, use_PN=True
+        problem.columns(),
+        problem.y,
+        "lasso" if squared else "logreg",
+        alphas=problem.strengths * size,
+        l1_ratio=problem.l1_ratio,
+        tol=tol,
+        prune=True,
+        use_PN=not squared,
+        **_LIMITS,
     )
-    return as_model(coefs[:, 0], 0.0, problem)
+    return as_path(coefs.T, 0.0, problem)
 
 
-PEERS = [Peer("celer", "celer", _fit)]
+PEERS = [
+    Peer("celer", "celer", _fit),
+    Peer("celer path", "celer", _path, PATH_TOLS),
+    Peer("celer LassoCV", "celer", lasso_cv(LassoCV, _LIMITS["max_iter"]), PATH_TOLS, pooled=True),
+]

@@ -8,17 +8,27 @@ from cyanure.estimators import Classifier
 
 from ..judge import Model
 from ..problem import Problem
-from .base import Peer, as_model, one_versus_rest
+from .base import Peer, affordable_epochs, as_model, one_versus_rest
+
+_SECONDS, _TRIAL = 30.0, 20  # nothing but a number of epochs stops it
 
 
 def _fit(problem: Problem, tol: float) -> Model:
+    epochs = problem.form(
+        "cyanure epochs",
+        lambda: affordable_epochs(lambda n: _fit_for(problem, 0.0, n), _TRIAL, _SECONDS),
+    )
+    return _fit_for(problem, tol, epochs)
+
+
+def _fit_for(problem: Problem, tol: float, epochs: int) -> Model:
     model = Classifier(
         loss="logistic",
         penalty=problem.penalty,
         lambda_1=problem.alpha,
         fit_intercept=problem.intercept,
         tol=tol,
-        max_iter=50000,
+        max_iter=epochs,
         verbose=False,
         n_threads=os.cpu_count() or 1,
     )
@@ -26,4 +36,4 @@ def _fit(problem: Problem, tol: float) -> Model:
     return as_model(model.coef_, model.intercept_ if problem.intercept else 0.0, problem)
 
 
-PEERS = [Peer("cyanure", "cyanure", one_versus_rest(_fit), limit="50000 epochs at most")]
+PEERS = [Peer("cyanure", "cyanure", one_versus_rest(_fit), limit="30 s of epochs at most")]

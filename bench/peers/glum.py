@@ -6,13 +6,16 @@ from glum import GeneralizedLinearRegressor
 
 from ..judge import Model
 from ..problem import Problem
-from .base import Peer, as_model
+from .base import PATH_TOLS, Peer, as_model, as_path
 
 
-def _fit(problem: Problem, tol: float) -> Model:
+def _fitted(problem: Problem, tol: float) -> GeneralizedLinearRegressor:
+    path = problem.alphas is not None
     model = GeneralizedLinearRegressor(
-        alpha=problem.alpha,
-        l1_ratio=1.0 if problem.penalty == "l1" else 0.0,
+        alpha=None if path else problem.alpha,
+        alphas=problem.alphas,
+        alpha_search=path,
+        l1_ratio=problem.l1_ratio,
         family="binomial",
         fit_intercept=problem.intercept,
         gradient_tol=tol,
@@ -20,8 +23,20 @@ def _fit(problem: Problem, tol: float) -> Model:
         copy_X=False,
     )
     target = problem.form("0/1", lambda: (problem.y > 0).astype(float))
-    model.fit(problem.columns(), target)
+    return model.fit(problem.columns(), target)
+
+
+def _fit(problem: Problem, tol: float) -> Model:
+    model = _fitted(problem, tol)
     return as_model(model.coef_, model.intercept_, problem)
 
 
-PEERS = [Peer("glum irls", "glum", _fit, pooled=True)]
+def _path(problem: Problem, tol: float) -> Model:
+    model = _fitted(problem, tol)
+    return as_path(model.coef_path_, model.intercept_path_, problem)
+
+
+PEERS = [
+    Peer("glum irls", "glum", _fit, pooled=True),
+    Peer("glum path", "glum", _path, PATH_TOLS, pooled=True),
+]

@@ -9,7 +9,7 @@ from liblinear import liblinear as binding
 
 from ..judge import Model
 from ..problem import Problem
-from .base import Fit, Peer, as_model, decades
+from .base import Fit, Peer, as_model, decades, each_alpha
 
 
 def _nodes(problem: Problem) -> Any:
@@ -37,8 +37,11 @@ def _read(model: Any, problem: Problem) -> Model:
     return as_model(w, 0.0, problem)
 
 
+L1_PRIMAL = Peer("liblinear -s 6", "liblinear-official", _solver(6), decades(0, -10))
+
 PEERS = [
+    L1_PRIMAL,
+    each_alpha(L1_PRIMAL),
     Peer("liblinear -s 0", "liblinear-official", _solver(0), decades(0, -10)),
     Peer("liblinear -s 7", "liblinear-official", _solver(7), decades(2, -10)),
-    Peer("liblinear -s 6", "liblinear-official", _solver(6), decades(0, -10)),
 ]

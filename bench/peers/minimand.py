@@ -4,29 +4,64 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import minimand as mm
 
-from ..judge import Model
-from ..problem import Problem
-from .base import as_model
+from ..problem import Array, Problem
+from ..tuning import Tuning, best_index
+from .base import as_model, as_path
 
 
 def estimator(problem: Problem, tol: float) -> Any:
     """The estimator for a problem."""
     kind = mm.Regressor if problem.loss == "squared" else mm.Classifier
-    return kind(problem.loss, problem.penalty, problem.alpha, intercept=problem.intercept, tol=tol)
+    r = problem.l1_ratio
+    penalty = r * mm.L1() + (1 - r) * mm.L2() if 0 < r < 1 else problem.penalty
+    return kind(problem.loss, penalty, problem.alpha, intercept=problem.intercept, tol=tol)
 
 
 class Fitted(NamedTuple):
-    """The model, the relative gap on its own certificate, and the solver that was chosen."""
+    """The result, the relative gap on its own certificate, and how it was found."""
 
-    model: Model
+    model: Any  # Model, or Tuning
     relative: float
-    solver: str
+    how: str
+    theta: Array  # dual points as rows, one per score or alpha
 
 
 def fit(problem: Problem, tol: float) -> Fitted:
     """Fit as a user would."""
+    if problem.folds is not None:
+        return _tuned(problem, tol)
+    if problem.alphas is not None:
+        return _path(problem, tol)
     fitted = estimator(problem, tol).fit(problem.X, problem.y)
     model = as_model(fitted.coef_, fitted.intercept_, problem)
-    return Fitted(model, fitted.certificate_.relative, fitted.solver_)
+    theta = np.asarray(fitted.certificate_.dual_point).reshape(problem.n_samples, -1).T
+    return Fitted(model, fitted.certificate_.relative, fitted.solver_, theta)
+
+
+def _path(problem: Problem, tol: float) -> Fitted:
+    """All alphas of a path; its certificate is the worst of theirs."""
+    found = mm.path(estimator(problem, tol), problem.X, problem.y, problem.alphas)
+    model = as_path(found.coefs, found.intercepts, problem)
+    theta = np.array([np.ravel(c.dual_point) for c in found.certificates])
+    return Fitted(model, max(c.relative for c in found.certificates), "path", theta)
+
+
+def _tuned(problem: Problem, tol: float) -> Fitted:
+    """Alpha by cross-validation; its certificate is the worst of all folds' and of the path's."""
+    kind: Any = mm.Tuned  # type: ignore[attr-defined, unused-ignore]
+    base = estimator(problem, tol)
+    found = kind(base, problem.alphas, cv=problem.folds).fit(problem.X, problem.y)
+    results, whole, best = found.cv_results_, found.path_, found.best_estimator_
+    splits = [results[f"split{k}_test_score"] for k in range(len(problem.folds or []))]
+    own = max(*results["max_relative_gap"], *(c.relative for c in whole.certificates))
+    tuning = Tuning(
+        errors=-2.0 * np.array(splits).T,  # scores are minus the mean of ½r²
+        chosen=best_index(problem, found.alpha_),
+        model=as_model(best.coef_, best.intercept_, problem),
+        path=as_path(whole.coefs, whole.intercepts, problem),
+    )
+    return Fitted(tuning, float(own), "Tuned", np.empty((0, problem.n_samples)))

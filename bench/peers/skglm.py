@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from skglm import Lasso, SparseLogisticRegression
+import numpy as np
+from skglm import ElasticNet, Lasso, SparseLogisticRegression
+from skglm.datafits import Logistic
+from skglm.penalties import L1
+from skglm.solvers import ProxNewton
 
 from ..judge import Model
 from ..problem import Problem
-from .base import Peer, as_model
+from .base import PATH_TOLS, Peer, as_model, as_path
 
 
 def _fit(problem: Problem, tol: float) -> Model:
@@ -23,4 +28,28 @@ def _fit(problem: Problem, tol: float) -> Model:
     return as_model(model.coef_, model.intercept_, problem)
 
 
-PEERS = [Peer("skglm", "skglm", _fit, compiles=True)]
+def _path(problem: Problem, tol: float) -> Model:
+    if problem.loss == "logistic":
+        return _logistic_path(problem, tol)
+    options = {"fit_intercept": problem.intercept, "tol": tol, "max_iter": 1000}
+    kind = Lasso if problem.penalty == "l1" else partial(ElasticNet, l1_ratio=problem.l1_ratio)
+    coefs = kind(**options).path(problem.columns(), problem.y, problem.alphas)[1]
+    return as_path(coefs.T, 0.0, problem)
+
+
+def _logistic_path(problem: Problem, tol: float) -> Model:
+    """What its `path` does for the lasso, with the solver that its logistic regression uses."""
+    X = problem.columns()
+    solver = ProxNewton(tol=tol, max_iter=1000, fit_intercept=False, warm_start=True)
+    w, z = np.zeros(problem.n_features), np.zeros(problem.n_samples)
+    coefs = []
+    for alpha in problem.strengths:
+        w = solver.solve(X, problem.y, Logistic(), L1(alpha), w, z)[0]  # writes to w and z
+        coefs.append(w.copy())
+    return as_path(coefs, 0.0, problem)
+
+
+PEERS = [
+    Peer("skglm", "skglm", _fit, compiles=True),
+    Peer("skglm path", "skglm", _path, PATH_TOLS, compiles=True),
+]

@@ -9,7 +9,7 @@ from snapml import LogisticRegression
 
 from ..judge import Model
 from ..problem import Problem
-from .base import Fit, Peer, as_model, decades
+from .base import Fit, Peer, as_model, decades, each_alpha
 
 
 def _solver(dual: bool) -> Fit:
@@ -30,7 +30,10 @@ def _solver(dual: bool) -> Fit:
     return fit
 
 
+PRIMAL = Peer("snapml primal", "snapml", _solver(False), decades(0, -8))
+
 PEERS = [
     Peer("snapml dual", "snapml", _solver(True), decades(0, -8)),
-    Peer("snapml primal", "snapml", _solver(False), decades(0, -8)),
+    PRIMAL,
+    each_alpha(PRIMAL),
 ]
