@@ -17,7 +17,7 @@ from .design import Covariance, Design, Moments
 from .linear_system import least_pivot
 from .losses import Loss
 from .memory import Memory
-from .penalties import BoundPenalty, Majorised
+from .penalties import BoundPenalty
 
 EPS = float(np.finfo(float).eps)
 
@@ -198,10 +198,10 @@ class Objective:
         """P(w, b)."""
         return self.mean(self.loss.value(point.z, self.y)) + self.penalty.value(point.w)
 
-    @property
+    @cached_property
     def convex(self) -> bool:
         """Whether local minima are global ones."""
-        return not isinstance(self.penalty, Majorised)
+        return not hasattr(self.penalty, "majoriser")  # Majorised, but asking a protocol is slow
 
     @cached_property
     def has_free_columns(self) -> bool:

@@ -25,6 +25,12 @@ def _class_of(value: object) -> Any:
     return type(value)
 
 
+@lru_cache(maxsize=256)
+def _defaults(cls: Any) -> dict[str, Any]:
+    """Constructor arguments and their defaults; looking them up is slow."""
+    return {name: p.default for name, p in inspect.signature(cls).parameters.items()}
+
+
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))
@@ -61,9 +67,9 @@ class Parameterized:
 
     def __repr__(self) -> str:
         shown = []
-        for name, parameter in inspect.signature(type(self)).parameters.items():
+        for name, default in _defaults(_class_of(self)).items():
             value = getattr(self, name, None)
-            if parameter.default is inspect.Parameter.empty or not _same(value, parameter.default):
+            if default is inspect.Parameter.empty or not _same(value, default):
                 shown.append(f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
 

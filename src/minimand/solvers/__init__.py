@@ -70,14 +70,16 @@ def choose(objective: Objective, control: Control, solver: str | Solver = "auto"
 
 def _cheapest(objective: Objective, control: Control) -> Solver:
     """The cheapest that accepts, of those that are not for teaching only."""
-    found = verdicts(objective, control)
-    accepting = [name for name, verdict in found.items() if verdict.ok]
-    ranked = sorted((found[n].cost, n) for n in accepting if not SOLVERS[n].by_name_only)
-    if ranked:
-        return SOLVERS[ranked[0][1]]
+    asked = [solver for solver in SOLVERS.values() if not solver.by_name_only]
+    answers = [(solver.verdict(objective, control), solver) for solver in asked]
+    accepting = [(verdict.cost, solver.name) for verdict, solver in answers if verdict.ok]
     if accepting:
+        return SOLVERS[min(accepting)[1]]
+    found = verdicts(objective, control)
+    by_name = [name for name, verdict in found.items() if verdict.ok]
+    if by_name:
         raise ValueError(
-            f"no solver takes this problem by itself: name one of {accepting}, which accept it."
+            f"no solver takes this problem by itself: name one of {by_name}, which accept it."
         )
     reasons = "; ".join(f"{name}: {verdict.reason}" for name, verdict in found.items())
     raise ValueError(f"no solver accepts this problem ({reasons}).")

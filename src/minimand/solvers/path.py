@@ -10,7 +10,7 @@ import numpy as np
 from ..certificate import Dual, judge, stamp
 from ..memory import Forecast, Memory
 from ..objective import Objective, Point
-from . import solve
+from . import choose, solve
 from .base import Control, Solution, Solver
 from .closed_form import ridge_path
 
@@ -49,7 +49,9 @@ def solve_path(
         if base.memory is not None:
             base.memory.forecast = _forecast(trail, alpha)
         start = trail[-1][1].point if trail else None
-        solution = solve(objective, solver, replace(control), start)
+        if not trail or alpha == 0:  # a choice holds for all alphas but zero
+            chosen = choose(objective, control, solver)
+        solution = solve(objective, chosen, replace(control), start)
         base = objective  # it has computed what no penalty changes
         trail = [*trail[-1:], (alpha, solution)]
         yield solution
