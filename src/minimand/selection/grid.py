@@ -69,8 +69,16 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
     curved_only = (form.l2 > 0) & ~kinked
     if not kinked.any() or curved_only.any():
         return None
-    slope = np.abs(slope_without(objective, kinked, tol))[kinked] / form.l1[kinked]
-    return float(slope.max())
+    pull = _pull(form, slope_without(objective, kinked, tol))[kinked] / form.l1[kinked]
+    return float(pull.max())
+
+
+def _pull(form: Separable, slope: Array) -> Array:
+    """How strongly each coefficient is drawn away from zero, to where its bounds let it go."""
+    if form.bounds is None:
+        return np.abs(slope)
+    low, high = form.bounds
+    return np.where(slope < 0, np.where(high > 0, -slope, 0.0), np.where(low < 0, slope, 0.0))
 
 
 def grid_of(

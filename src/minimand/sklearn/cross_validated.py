@@ -111,8 +111,9 @@ class ElasticNetCV(DropIn, linear_model.ElasticNetCV):
         if isinstance(alphas, numbers.Integral):
             if l1_ratio == 0:
                 raise ValueError(
-                    "Automatic alpha grid generation is not supported for l1_ratio=0: no alpha "
-                    "empties the model; pass alphas."
+                    "Automatic alpha grid generation is not supported for l1_ratio=0. Please "
+                    "supply a grid by providing your estimator with the appropriate `alphas=` "
+                    "argument."
                 )
             alphas = _grid(alpha_max(model, X, y, sample_weight=weights), self.eps, int(alphas))
         alphas = np.sort(np.asarray(alphas, dtype=float))[::-1]
