@@ -96,9 +96,9 @@ def climb(
 
     A fit is stopped after ``cap`` seconds. Time need not grow as tol shrinks (a loose tol can make
     a solver stall), so ``forgiven`` such rungs are; the climb ends at the next one, or after twice
-    the cap in all. After the first success half a decade back and a decade further are tried too, unless ``cap``
-    seconds are spent already. It also ends when the gap, already small, has not improved on three
-    rungs in a row.
+    the cap in all. After the first success half a decade back and a decade further are tried too,
+    unless ``cap`` seconds are spent already. It also ends when the gap, already small, has not
+    improved on three rungs in a row.
     """
 
     def attempt(tol: float) -> Try[T]:
