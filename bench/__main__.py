@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
         _write(options.out, results)
     if SMALL in options.only:
         say(SMALL)
-        results.small = small.checks(50 if options.quick else 500, say)
+        results.small = small.checks(*((50, 2) if options.quick else (500, 5)), say)
     if MEMORY in options.only:
         say(MEMORY)
         results.memory = memory.checks(list(memory.NAMES), options.quick, say)

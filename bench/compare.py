@@ -150,7 +150,7 @@ def _run(problem: Problem, peer: Peer, judge: Any, cap: float) -> _Runner:
 def _our_row(problem: Problem, judge: Any, lap: Lap) -> Row:
     model, own, how, _ = minimand.fit(problem, TARGET)
     gap = judge.relative(model)
-    remark = f"{how}; own certificate {own:.1e}"
+    remark = f"{how}; own certificate {own:.1e}{judge.remark(model)}"
     if own < gap - judge.slack - 1e-12:
         remark += " BELOW the judge's"
     return Row(

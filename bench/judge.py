@@ -60,6 +60,10 @@ class Judge:
         """How far the bound itself may be from the optimum, relative."""
         return float((self.reference - self.dual).max() / self.scale)
 
+    def remark(self, model: Model) -> str:
+        """What there is to say of a result besides its gap: nothing."""
+        return ""
+
     def words(self) -> str:
         """The reference in a line."""
         slack = f"bound within {max(self.slack, 0.0):.1e} (relative)"

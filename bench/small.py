@@ -20,17 +20,16 @@ from .report import Check
 from .timing import clock
 
 _RATIO, _FIRST, _IMPORT = 2.0, 0.1, 0.2
-_FRESH = 5
 Say = Callable[[str], None]
 
 
-def checks(repeats: int, say: Say) -> list[Check]:
-    """All of them; ``repeats`` is how many warm fits the median is taken of."""
+def checks(repeats: int, rounds: int, say: Say) -> list[Check]:
+    """All of them; medians of ``repeats`` warm fits, ``rounds`` fresh processes of every kind."""
     # The clock collects garbage before every fit: that must not look through all of the peers.
     gc.collect()
     gc.freeze()
     found = [_warm(_lasso(), Lasso, repeats), _warm(_logistic(), LogisticRegression, repeats)]
-    found += [_first("lasso"), _first("logistic"), _import()]
+    found += _processes(rounds)
     for check in found:
         say(f"  {check.what}: {check.ours} against {check.theirs}, {check.value:.2f} {check.unit}")
     return found
@@ -102,43 +101,50 @@ def _gap(peer: Any, problem: Problem, judge: Judge) -> float:
 
 # Fresh processes --------------------------------------------------------------------------------
 
-_MAKE = """
-import time, numpy as np
+_CHILD = """
+import json, time
+clock, start = time.perf_counter, time.perf_counter()
+import {package}
+bare = clock() - start
+from {module} import {names}
+ready = clock() - start
+import numpy as np
 rng = np.random.default_rng(0)
 X = rng.standard_normal((100, 50)); y = X[:, :5].sum(axis=1) + rng.standard_normal(100)
 {label}
-start = time.perf_counter(); {fit}; print(time.perf_counter() - start)
+start = clock(); {fit}.fit(X, y); print(json.dumps([bare, ready, clock() - start]))
 """
-_FITS = {  # label, then import and fit of minimand, then of scikit-learn
-    "lasso": (
-        "",
-        "from minimand import Regressor",
-        "Regressor('squared', 'l1', alpha=.05).fit(X, y)",
-        "from sklearn.linear_model import Lasso",
-        "Lasso(alpha=.05, tol=1e-6).fit(X, y)",
-    ),
+_OURS = {"package": "minimand", "module": "minimand", "names": "Classifier, Regressor"}
+_THEIRS = {
+    "package": "sklearn",
+    "module": "sklearn.linear_model",
+    "names": "Lasso, LogisticRegression",
+}
+_FITS = {  # label, then the estimators of minimand and of scikit-learn
+    "lasso": ("", "Regressor('squared', 'l1', alpha=.05)", "Lasso(alpha=.05, tol=1e-6)"),
     "logistic": (
         "y = np.sign(y)",
-        "from minimand import Classifier",
-        "Classifier('logistic', 'l2', alpha=.01).fit(X, y)",
-        "from sklearn.linear_model import LogisticRegression",
-        "LogisticRegression(C=1.0, tol=1e-6).fit(X, y)",
+        "Classifier('logistic', 'l2', alpha=.01)",
+        "LogisticRegression(C=1.0, tol=1e-6)",
     ),
 }
 
 
-def _best(*codes: str) -> list[float]:
-    """The smallest number each piece of code prints, over processes taken in turn."""
-    rounds = [[float(fresh(["-c", code])) for code in codes] for _ in range(_FRESH)]
-    return [min(column) for column in zip(*rounds, strict=True)]
+def _processes(rounds: int) -> list[Check]:
+    """First fits and the import, the best of some processes taken in turn."""
+    codes = [
+        _CHILD.format(label=label, fit=fit, **library)
+        for label, ours, theirs in _FITS.values()
+        for fit, library in ((ours, _OURS), (theirs, _THEIRS))
+    ]
+    times = np.array([[fresh(["-c", code]) for code in codes] for _ in range(rounds)])
+    # rounds, kinds of fit, libraries, (bare import, import of the estimators, first fit)
+    times = times.reshape(rounds, len(_FITS), 2, 3)
+    firsts = [_first(kind, *times[:, k, :, 2].min(axis=0), rounds) for k, kind in enumerate(_FITS)]
+    return [*firsts, _import(*times[..., 1].min(axis=(0, 1)), times[:, :, 0, 0].min(), rounds)]
 
 
-def _first(kind: str) -> Check:
-    label, import_ours, fit_ours, import_theirs, fit_theirs = _FITS[kind]
-    ours, theirs = _best(
-        f"{import_ours}\n" + _MAKE.format(label=label, fit=fit_ours),
-        f"{import_theirs}\n" + _MAKE.format(label=label, fit=fit_theirs),
-    )
+def _first(kind: str, ours: float, theirs: float, rounds: int) -> Check:
     return Check(
         f"first 100×50 {kind} fit of a process",
         f"{ours:.3f} s",
@@ -146,18 +152,12 @@ def _first(kind: str) -> Check:
         ours - theirs,
         _FIRST,
         "s more",
-        f"after the imports, best of {_FRESH} processes",
+        f"after the imports, best of {rounds} processes",
     )
 
 
-def _import() -> Check:
+def _import(ours: float, theirs: float, bare: float, rounds: int) -> Check:
     """To an estimator in hand: minimand loads its parts at first use, so `import` alone is free."""
-    line = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
-    ours, theirs, bare = _best(
-        line.format("from minimand import Classifier, Regressor"),
-        line.format("from sklearn.linear_model import Lasso, LogisticRegression"),
-        line.format("import minimand"),
-    )
     return Check(
         "import of the estimators",
         f"{ours:.3f} s",
@@ -165,5 +165,6 @@ def _import() -> Check:
         ours - theirs,
         _IMPORT,
         "s more",
-        f"best of {_FRESH} processes; `import minimand` alone, which is lazy: {bare:.3f} s",
+        f"best of {len(_FITS) * rounds} processes; `import minimand` alone, which is lazy: "
+        f"{bare:.3f} s",
     )

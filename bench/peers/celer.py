@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from celer import Lasso, LassoCV, celer_path
 
 from ..judge import Model
@@ -40,8 +42,29 @@ def _path(problem: Problem, tol: float) -> Model:
     return as_path(coefs.T, 0.0, problem)
 
 
+class _LassoCV(LassoCV):
+    """celer's own, with a constructor that newer versions of scikit-learn accept."""
+
+    def __init__(
+        self,
+        alphas: Any = 100,
+        cv: Any = None,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        n_jobs: int | None = None,
+        fit_intercept: bool = True,
+        precompute: str = "auto",
+        positive: bool = False,
+    ) -> None:
+        self.alphas, self.cv, self.tol, self.max_iter = alphas, cv, tol, max_iter
+        self.n_jobs, self.fit_intercept, self.precompute = n_jobs, fit_intercept, precompute
+        self.positive, self.eps, self.copy_X, self.selection = positive, 1e-3, True, "cyclic"
+        self.random_state, self.verbose, self.p0, self.prune = None, 0, 10, True
+        self.max_epochs = _LIMITS["max_epochs"]
+
+
 PEERS = [
     Peer("celer", "celer", _fit),
     Peer("celer path", "celer", _path, PATH_TOLS),
-    Peer("celer LassoCV", "celer", lasso_cv(LassoCV, _LIMITS["max_iter"]), PATH_TOLS, pooled=True),
+    Peer("celer LassoCV", "celer", lasso_cv(_LassoCV, _LIMITS["max_iter"]), PATH_TOLS, pooled=True),
 ]
