@@ -16,7 +16,7 @@ from ..estimators.settings import Settings
 from ..objective import Meter, Objective
 from ..solvers import Control, Solution
 from ..solvers.path import solve_path
-from .condensed_path import was_cut_short
+from ..solvers.together import was_cut_short
 from .path import penalties_of
 from .samples import Fold, Samples
 
@@ -56,7 +56,7 @@ class FoldSums:
         values = [float(alpha) for alpha in alphas]
         found = list(watch(solve_path(small.objective, self._at, values, control)))
         found = [replace(s, point=s.point._replace(b=small.intercept(s.w))) for s in found]
-        if any(not s.converged and not was_cut_short(s) for s in found):
+        if any(not s.converged and not was_cut_short(s.stopped_by) for s in found):
             return None
         last, alpha = found[-1], values[len(found) - 1]
         if last.converged and not self._holds(fold, alpha, last, control):

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..certificate import Dual, judge, stamp
 from ..memory import Forecast, Memory
-from ..objective import Objective, Point
+from ..objective import Objective
 from . import choose, solve
 from .base import Control, Solution, Solver
 from .closed_form import ridge_path
+from .together import certify_together
 
 At = Callable[[Objective, float], Objective]
 
@@ -88,31 +88,7 @@ def _ridge_solutions(
     if form is None or form.l1.any() or not (form.l2 > 0).all():
         return None
     unit = replace(unit, memory=None)
+    problems = [replace(problem, memory=None) for problem in problems]
     coefs, intercepts = ridge_path(unit, np.asarray(alphas, dtype=float))
-    shift = 0.0 if base.offset is None else base.offset[:, None]
-    scores = unit.forward(np.ascontiguousarray(coefs.T)) + (shift + intercepts)
-    thetas = scores - base.y[:, None]
-    if base.intercept:
-        balance = unit.mass @ thetas
-        thetas, scores = thetas - balance, scores - balance
-        intercepts = intercepts - balance
-    slopes = unit.backward(unit.mass[:, None] * thetas)
-    found = []
-    for i, problem in enumerate(problems):
-        point = Point(coefs[i], float(intercepts[i]), np.ascontiguousarray(scores[:, i]))
-        dual = Dual(np.ascontiguousarray(thetas[:, i]), np.ascontiguousarray(slopes[:, i]))
-        found.append(_certified(problem, point, dual, control, 2.0 / len(alphas)))
-    return found
-
-
-def _certified(
-    problem: Objective, point: Point, dual: Dual, control: Control, passes: float
-) -> Solution:
-    problem = replace(problem, memory=None)
-    judgement = judge(problem, point, known=[dual], raw=False)
-    target = control.tol * problem.scale
-    if not judgement.reaches(problem, target):
-        return solve(problem, "auto", replace(control), point)
-    problem.meter.passes += passes
-    certificate = stamp(judgement.certificate(problem), 1, control.seconds)
-    return Solution(point, dual.slope, certificate, "closed_form", True)
+    origin = [("closed_form", 1, "")] * len(problems)
+    return list(certify_together(unit, problems, coefs, intercepts, control, origin))
