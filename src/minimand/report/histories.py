@@ -9,6 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from ..history import History
+from .figure import new_axes, tidy
 
 _X = {"passes": "passes over the data", "seconds": "seconds"}
 _Y = {
@@ -59,7 +60,7 @@ def plot_history(
     histories = [_history(item) for item in models_or_histories]
     _check(histories, labels, x, y)
     names = [history.solver for history in histories] if labels is None else list(labels)
-    ax = _axes() if ax is None else ax
+    ax = new_axes("plot_history", (6.4, 4.2)) if ax is None else ax
     floor = max((_bound(history) for history in histories), default=-np.inf)
     for history, name, style in zip(histories, names, _styles(len(histories))):
         across, values = getattr(history, x), _values(history, y, floor)
@@ -69,10 +70,7 @@ def plot_history(
     ax.set_yscale("log")
     ax.set_xlabel(_X[x])
     ax.set_ylabel(_Y[y])
-    ax.grid(True, which="major", color="0.88", linewidth=0.8)
-    ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    tidy(ax)
     beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(histories) > 5 else {}
     ax.legend(edgecolor="none", framealpha=0.85, **beside)
     return ax
@@ -129,14 +127,3 @@ def _styles(count: int) -> list[dict[str, Any]]:
         }
         for i in range(count)
     ]
-
-
-def _axes() -> Any:
-    """A new figure; pyplot only where it is needed."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plot_history needs matplotlib: install it with pip install 'minimand[plot]'."
-        ) from error
-    return pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")[1]
