@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from ..history import History
-from .figure import new_axes, tidy
+from .figure import COLOURS, new_axes, tidy
 
 _X = {"passes": "passes over the data", "seconds": "seconds"}
 _Y = {
@@ -115,13 +115,12 @@ def _values(history: History, y: str, floor: float) -> Array:
 
 def _styles(count: int) -> list[dict[str, Any]]:
     """Colours that the colour-blind can tell apart, and a marker for each besides."""
-    colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
     markers = "os^Dv<>P"
     return [
         {
-            "color": colours[i % len(colours)],
+            "color": COLOURS[i % len(COLOURS)],
             "marker": markers[i % len(markers)],
-            "linestyle": ("-", "--", ":")[i // len(colours) % 3],
+            "linestyle": ("-", "--", ":")[i // len(COLOURS) % 3],
             "linewidth": 1.8,
             "markersize": 5,
         }
