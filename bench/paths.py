@@ -151,7 +151,7 @@ def newsgroups(name: str, quick: bool, folder: Path) -> Problem:
     first = np.where(y == 0, 1.0, -1.0)
     remark = f"The first class against the rest. {_NO_INTERCEPT}"
     count, eps = (5, 0.3) if quick else (50, 3e-2)
-    return _path(name, X, first, "logistic", "l1", SPARSE_LOGISTIC, 0.5, remark, count, eps)
+    return _path(name, X, first, "logistic", "l1", REAL_LOGISTIC, 0.5, remark, count, eps)
 
 
 _SYNTHETIC: dict[str, Callable[..., Problem]] = {
