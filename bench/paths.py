@@ -69,8 +69,8 @@ def _autoregressive_data(n: int, d: int, k: int, seed: int) -> tuple[Array, Arra
     return X, X @ w, rng.standard_normal(n)
 
 
-def squared_dense(name: str, quick: bool, *, penalty: str, target: float) -> Problem:
-    n, d, k, count = (200, 1000, 20, 30) if quick else (1000, 10000, 100, 100)
+def squared_dense(name: str, quick: bool, *, penalty: str, d: int, target: float) -> Problem:
+    n, d, k, count = (200, d // 10, 20, 30) if quick else (1000, d, 100, 100)
     X, signal, noise = _autoregressive_data(n, d, k, SEED + 10)
     y = signal / signal.std() + noise / np.sqrt(5.0)  # five times as much signal as noise
     X -= X.mean(axis=0)
@@ -151,12 +151,12 @@ def newsgroups(name: str, quick: bool, folder: Path) -> Problem:
     first = np.where(y == 0, 1.0, -1.0)
     remark = f"The first class against the rest. {_NO_INTERCEPT}"
     count, eps = (5, 0.3) if quick else (50, 3e-2)
-    return _path(name, X, first, "logistic", "l1", SPARSE_LOGISTIC, 0.5, remark, count, eps)
+    return _path(name, X, first, "logistic", "l1", REAL_LOGISTIC, 0.5, remark, count, eps)
 
 
 _SYNTHETIC: dict[str, Callable[..., Problem]] = {
-    "path_lasso_dense": partial(squared_dense, penalty="l1", target=0.4),
-    "path_enet_dense": partial(squared_dense, penalty="elastic_net", target=0.5),
+    "path_lasso_dense": partial(squared_dense, penalty="l1", d=10000, target=0.4),
+    "path_enet_dense": partial(squared_dense, penalty="elastic_net", d=5000, target=0.5),
     "path_logistic_l1_dense": logistic_dense,
     "path_lasso_sparse": squared_sparse,
     "path_logistic_l1_sparse": logistic_sparse,

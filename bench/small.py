@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 from .fresh import fresh
 from .judge import TARGET, Judge, Model, judge_of
 from .peers.minimand import estimator
-from .problem import Problem
+from .problem import Array, Problem
 from .problems import alpha_max
 from .report import Check
 from .timing import clock
@@ -140,8 +140,16 @@ def _processes(rounds: int) -> list[Check]:
     times = np.array([[fresh(["-c", code]) for code in codes] for _ in range(rounds)])
     # rounds, kinds of fit, libraries, (bare import, import of the estimators, first fit)
     times = times.reshape(rounds, len(_FITS), 2, 3)
-    firsts = [_first(kind, *times[:, k, :, 2].min(axis=0), rounds) for k, kind in enumerate(_FITS)]
-    return [*firsts, _import(*times[..., 1].min(axis=(0, 1)), times[:, :, 0, 0].min(), rounds)]
+    firsts = [
+        _first(kind, *_pair(times[:, k, :, 2].min(axis=0)), rounds) for k, kind in enumerate(_FITS)
+    ]
+    imports = _pair(times[..., 1].min(axis=(0, 1)))
+    return [*firsts, _import(*imports, float(times[:, :, 0, 0].min()), rounds)]
+
+
+def _pair(values: Array) -> tuple[float, float]:
+    ours, theirs = values
+    return float(ours), float(theirs)
 
 
 def _first(kind: str, ours: float, theirs: float, rounds: int) -> Check:

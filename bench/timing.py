@@ -96,9 +96,9 @@ def climb(
 
     A fit is stopped after ``cap`` seconds. Time need not grow as tol shrinks (a loose tol can make
     a solver stall), so ``forgiven`` such rungs are; the climb ends at the next one, or after twice
-    the cap in all. After the first success half a decade back and a decade further are tried too,
-    unless ``cap`` seconds are spent already. It also ends when the gap, already small, has not
-    improved on three rungs in a row.
+    the cap in all. After the first success half a decade back is tried too, unless ``cap`` seconds
+    are spent already, and a decade further, unless an eighth of them. It also ends when the gap,
+    already small, has not improved on three rungs in a row.
     """
 
     def attempt(tol: float) -> Try[T]:
@@ -124,7 +124,8 @@ def climb(
     last = tries[-1]
     if last.gap <= target and spent < cap:
         looser = [(last.tol * tries[-2].tol) ** 0.5] if len(tries) > 1 else []
-        tries += [attempt(tol) for tol in (*looser, last.tol / 10)]
+        tighter = [last.tol / 10] if spent < cap / 8 else []
+        tries += [attempt(tol) for tol in (*looser, *tighter)]
     met = min((t for t in tries if t.gap <= target), key=lambda t: t.lap.wall, default=None)
     return Climb(met, min(tries, key=lambda t: t.gap), len(tries), met is None and capped)
 

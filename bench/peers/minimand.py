@@ -46,7 +46,7 @@ def _path(problem: Problem, tol: float) -> Fitted:
     """All alphas of a path; its certificate is the worst of theirs."""
     found = mm.path(estimator(problem, tol), problem.X, problem.y, problem.alphas)
     model = as_path(found.coefs, found.intercepts, problem)
-    theta = np.array([np.ravel(c.dual_point) for c in found.certificates])
+    theta = np.array([c.dual_point for c in found.certificates]).reshape(len(found), -1)
     return Fitted(model, max(c.relative for c in found.certificates), "path", theta)
 
 
