@@ -123,3 +123,8 @@ def show_choices(pairs: Sequence[tuple[Choice, Choice]], out: TextIO | None = No
     print("  ".join("─" * width for width in widths), file=out)
     for texts in body:
         print(_line(texts, widths, left=2), file=out)
+    print(
+        "The same folds and grid for both; by held-out squared error and by log loss. Each library "
+        "at its own default tolerance.",
+        file=out,
+    )

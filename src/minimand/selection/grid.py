@@ -15,7 +15,8 @@ from ..objective import Objective
 from ..penalties import Separable
 from ..solvers import Control, solve
 
-_RIDGE_TOP = 1e3  # of max |slope|: where an L2 penalty has all but emptied the model
+_RIDGE_TOP = 1e3  # of the curvature: where an L2 penalty has all but emptied the model
+_RIDGE_RANGE = 1e-5  # more decades than with L1, as the grid begins so far above what matters
 
 
 def alpha_max(
@@ -97,7 +98,7 @@ def grid_of(
     known = [top for top in tops if top is not None]
     if len(known) < len(tops):
         known = [_ridge_top(settings, objective) for objective in objectives]
-        ratio *= 1e-3 if eps is None else 1.0
+        ratio *= _RIDGE_RANGE if eps is None else 1.0
     top = max(known) or 1.0  # a target that nothing explains
     return np.geomspace(top, ratio * top, int(alphas)) if alphas > 1 else np.array([top])
 
@@ -129,9 +130,14 @@ def slope_without(objective: Objective, left_out: BoolArray, tol: float) -> Arra
 
 
 def _ridge_top(settings: Settings, objective: Objective) -> float:
-    """Where |wⱼ| ≈ |∂ⱼL|/alpha is a thousandth of what it would be at alpha = 1, all columns."""
-    slope = judge(objective, objective.null).slope
-    return _RIDGE_TOP * float(np.abs(slope).max(initial=0.0))
+    """A thousand times the largest curvature of the mean loss along a column, per unit of L2.
+
+    There w is a thousandth of what it would be without a penalty, whatever the units of y are.
+    """
+    l2 = _unit_form(settings, objective.n_features).l2
+    curvature = objective.mean(objective.loss.curvature(objective.null.z, objective.y))
+    bends = curvature * objective.column_norms[l2 > 0] ** 2 / l2[l2 > 0]
+    return _RIDGE_TOP * float(bends.max(initial=0.0))
 
 
 def _unit_form(settings: Settings, n_features: int) -> Separable:

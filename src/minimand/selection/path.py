@@ -158,7 +158,7 @@ def path(
         order; the path has them in decreasing order.
     eps : float, optional
         The smallest alpha relative to the largest: 1e-2 by default where features outnumber
-        samples, else 1e-3 (and 1e-3 times that without an L1 part, where the grid begins where the
+        samples, else 1e-3 (and 1e-5 times that without an L1 part, where the grid begins where the
         model is all but empty).
 
     Returns

@@ -120,10 +120,10 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> lasso = mm.Tuned(mm.Regressor("squared", "l1"), cv=5, rule="1se").fit(X, y)
     >>> int((lasso.best_estimator_.coef_ != 0).sum()), lasso.certificate_.relative <= 1e-6
-    (4, True)
+    (6, True)
     >>> ridge = mm.Tuned(mm.Regressor("squared", "l2"), cv="loo").fit(X, y)
-    >>> f"{ridge.alpha_:.1e}", f"{2 * -ridge.best_score_:.0f}"   # and the mean squared error
-    ('…', '…')
+    >>> f"{ridge.alpha_:.0e}", f"{-2 * ridge.best_score_:.0f}"   # and the mean squared error
+    ('9e-06', '3000')
     """
 
     def __init__(
