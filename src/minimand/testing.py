@@ -376,6 +376,10 @@ def _check_scaling(penalty: Penalty, alpha: float, w: Array) -> None:
     same = one == two or abs(one - two) <= 1e-12 * (abs(one) + abs(two))
     _require(same, f"{penalty!r}: scaled({alpha:g}) and bind(…, {alpha:g}) differ: {one}, {two}.")
     _require(np.isfinite(one) or one == np.inf, f"{penalty!r}: the value is {one}.")
+    if 0 < one < 1e100:  # constraints are 0 or inf whatever alpha is
+        more = penalty.bind(w.size, 2 * alpha).value(w)
+        sentence = f"{penalty!r}: bind(…, alpha) ignores alpha: twice of it costs no more."
+        _require(more > one or alpha == 0, sentence)
 
 
 def _check_free(penalty: Penalty, bound: Any, w: Array, free: BoolArray) -> None:

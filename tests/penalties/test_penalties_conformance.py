@@ -199,3 +199,18 @@ def test_the_conjugate_of_a_ball_is_the_dual_norm(w, v, r, norm):
 def test_bad_constraints_are_refused(penalty, words):
     with pytest.raises(ValueError, match=words):
         penalty.bind(2)
+
+
+def test_a_penalty_that_ignores_alpha_is_found_out():
+    class Stubborn(mm.Penalty):
+        def bind(self, n_features, alpha=1.0):
+            return Separable(np.ones(n_features), np.zeros(n_features))
+
+        def formula(self, factor=1.0):
+            return "Σ|wⱼ|"
+
+        def scaled(self, alpha):
+            return self
+
+    with pytest.raises(AssertionError, match="ignores alpha"):
+        mm.testing.check_penalty(Stubborn())

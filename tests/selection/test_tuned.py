@@ -385,3 +385,12 @@ def test_before_fit():
         mm.Tuned(LASSO).predict(X)
     with pytest.raises(NotFittedError):
         mm.Tuned(LASSO).plot()
+
+
+def test_the_edge_of_the_grid_is_told():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.warns(UserWarning, match="the best alpha is the smallest of the grid"):
+        mm.Tuned(mm.Regressor("squared", "l1"), alphas=[2.0, 1.0]).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mm.Tuned(mm.Regressor("squared", "l1")).fit(X, y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -56,9 +56,8 @@ class Task:
 
 @lru_cache
 def scaled_diabetes() -> Data:
-    """The diabetes data with columns of one size, and their names."""
-    frame = load_diabetes(return_X_y=True, as_frame=True)
-    return Data(*train_test_split(*frame, random_state=0))
+    """The diabetes data with columns of one size."""
+    return Data(*train_test_split(*load_diabetes(return_X_y=True), random_state=0))
 
 
 def _logistic(alphas: Array, n_samples: int) -> Any:
@@ -84,7 +83,7 @@ TASKS: tuple[Task, ...] = (
     Task(
         "L1 logistic, 5 folds",
         breast_cancer,
-        Tuned(Classifier("logistic", "l1"), alphas=20),
+        Tuned(Classifier("logistic", "l1"), alphas=20, eps=1e-5),
         _logistic,
         lambda model, n: 1.0 / (n * float(np.ravel(model.C_)[0])),
         "accuracy",
@@ -141,6 +140,8 @@ def draw(tuned: Tuned, file: Path) -> str:
     above, below = figure.subplots(2, 1)
     tuned.plot(ax=above)
     best, simple = (tuned.alphas_[tuned.chosen_[rule]] for rule in ("min", "1se"))
-    tuned.path_.plot(ax=below, chosen={"best": best, "1-SE rule": simple})
+    names = np.array(load_diabetes().feature_names)  # a data frame would bring its own
+    path = replace(tuned.path_, attributes={**tuned.path_.attributes, "feature_names_in_": names})
+    path.plot(ax=below, chosen={"best": best, "1-SE rule": simple})
     figure.savefig(file, dpi=120)
     return f"The lasso's cross-validation and its path are drawn in {file.resolve()}."

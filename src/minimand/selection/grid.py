@@ -146,5 +146,8 @@ def _unit_form(settings: Settings, n_features: int) -> Separable:
     bound = settings.penalty.bind(n_features, 1.0)
     form = (bound.first_majoriser().penalty if isinstance(bound, Majorised) else bound).separable
     if form is None:
-        raise ValueError(f"penalty {settings.penalty!r} has no alpha_max: pass alphas of your own.")
+        raise ValueError(
+            f"penalty {settings.penalty!r} has no alpha_max, as alpha does not touch a ball: fit "
+            "it at radii of your own, or pass alphas for what else there is."
+        )
     return form

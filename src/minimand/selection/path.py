@@ -108,7 +108,7 @@ class Path:
         --------
         >>> import minimand as mm
         >>> from sklearn.datasets import load_diabetes
-        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> X, y = load_diabetes(return_X_y=True)
         >>> ax = mm.path(mm.Regressor("squared", "l1"), X, y).plot(chosen={"mine": 0.5})
         >>> ax.get_xlabel(), ax.get_ylabel()
         ('alpha', 'coefficient')

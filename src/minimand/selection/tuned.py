@@ -188,6 +188,7 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
         scores, outcomes = cross_validate(task, objectives, 1 if control.callbacks else jobs)
         self._choose(probe, scores, outcomes)
         self._warn_if_short(scores, halt, short + sum(o.short for o in outcomes))
+        self._warn_at_the_edge()
         return self
 
     # What fit is made of -------------------------------------------------------------------
@@ -264,6 +265,18 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
             f"alphas on {scores.folds.sum()} of {scores.folds.size} folds, and {short} fits miss "
             f"tol={self.estimator.tol:g}; the model is valid: raise the limit or tol.",
             ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    def _warn_at_the_edge(self) -> None:
+        """Say so where the best alpha is the last of the grid, and a better one may lie below."""
+        last = len(self.alphas_) - 1
+        if last == 0 or self.chosen_["min"] < last or self.alphas_[last] == 0:
+            return
+        warnings.warn(
+            f"Tuned: the best alpha is the smallest of the grid ({self.alphas_[last]:.3g}), so a "
+            "better one may lie below it: pass a smaller eps or smaller alphas.",
+            UserWarning,
             stacklevel=3,
         )
 
