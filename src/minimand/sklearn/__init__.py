@@ -12,6 +12,7 @@ from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .logistic import LogisticRegression
+from .ridge_cv import RidgeCV
 
 __all__ = [
     "ElasticNet",
@@ -23,6 +24,7 @@ __all__ = [
     "LogisticRegression",
     "PoissonRegressor",
     "Ridge",
+    "RidgeCV",
     "RidgeClassifier",
     "TweedieRegressor",
 ]
