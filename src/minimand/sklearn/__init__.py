@@ -12,6 +12,7 @@ from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .logistic import LogisticRegression
+from .logistic_cv import LogisticRegressionCV
 from .ridge_cv import RidgeCV
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "LassoCV",
     "LinearRegression",
     "LogisticRegression",
+    "LogisticRegressionCV",
     "PoissonRegressor",
     "Ridge",
     "RidgeCV",
