@@ -10,6 +10,7 @@ from __future__ import annotations
 from .cross_validated import ElasticNetCV, LassoCV
 from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
+from .information import LassoLarsIC
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
@@ -21,6 +22,7 @@ __all__ = [
     "GammaRegressor",
     "Lasso",
     "LassoCV",
+    "LassoLarsIC",
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",
