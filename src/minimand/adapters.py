@@ -44,6 +44,7 @@ class Problem:
     """What a model minimises on given data: one objective per output, sharing the design."""
 
     objectives: list[Objective]
+    settings: Settings  # of the first
     constant: float = 0.0
 
     def points(self, coef: Any, intercept: Any) -> tuple[Array, Array]:
@@ -84,7 +85,7 @@ def problem_of(
         _for_output(first, settings[0], own, target[kept])
         for own, target in zip(settings[1:], targets[1:])
     ]
-    return Problem([first, *others], reading.constant)
+    return Problem([first, *others], settings[0], reading.constant)
 
 
 def _for_output(first: Objective, shared: Settings, own: Settings, target: Array) -> Objective:
@@ -164,6 +165,10 @@ def _ridge_classifier(model: Any, total: Total) -> Reading:
     return replace(_ridge(model, total), labels=True)
 
 
+def _ridge_cv(model: Any, total: Total) -> Reading:
+    return Reading(Squared(), L2(), np.asarray(model.alpha_) / total(), model.fit_intercept)
+
+
 def _lasso(model: Any, total: Total) -> Reading:
     return Reading(Squared(), _signed(model, L1()), float(model.alpha), model.fit_intercept)
 
@@ -193,6 +198,19 @@ def _mix(l1_ratio: float) -> Penalty:
 
 
 def _logistic_regression(model: Any, total: Total) -> Reading:
+    penalty = getattr(model, "penalty", "l2")
+    ratio = getattr(model, "l1_ratio", None) or 0.0
+    return _logistic(model, total, penalty, ratio, float(model.C))
+
+
+def _logistic_regression_cv(model: Any, total: Total) -> Reading:
+    """Without a choice of ratios, l1_ratio_ need not be one of them."""
+    ratios = np.unique([0.0 if ratio is None else ratio for ratio in model.l1_ratios_])
+    ratio = float(ratios[0] if ratios.size == 1 else np.ravel(model.l1_ratio_)[0])
+    return _logistic(model, total, model.penalty, ratio, float(np.ravel(model.C_)[0]))
+
+
+def _logistic(model: Any, total: Total, penalty: Any, ratio: float, C: float) -> Reading:
     if len(model.classes_) > 2:
         raise ValueError(
             "Only binary classification is supported. "
@@ -200,13 +218,11 @@ def _logistic_regression(model: Any, total: Total) -> Reading:
             "which minimand cannot fit or certify yet: take two classes at a time, or "
             "minimand.Classifier for one versus rest."
         )
-    penalty = getattr(model, "penalty", "l2")
-    ratio = getattr(model, "l1_ratio", None) or 0.0
     by_name: dict[Any, Penalty] = {None: NoPenalty(), "l1": L1(), "l2": L2()}
     # scikit-learn ≥ 1.8 deprecates `penalty` in favour of l1_ratio alone.
     form = by_name.get(penalty, _mix(ratio))
-    unpenalised = penalty is None or not np.isfinite(model.C)
-    alpha = 0.0 if unpenalised else 1.0 / (float(model.C) * total())
+    unpenalised = penalty is None or not np.isfinite(C)
+    alpha = 0.0 if unpenalised else 1.0 / (C * total())
     constant = 0.0
     if model.solver == "liblinear" and model.fit_intercept:
         constant = float(model.intercept_scaling)
@@ -242,11 +258,14 @@ _ADAPTERS: dict[str, Callable[[Any, Total], Reading]] = {
     "LinearRegression": _linear_regression,
     "Ridge": _ridge,
     "RidgeClassifier": _ridge_classifier,
+    "RidgeCV": _ridge_cv,
     "Lasso": _lasso,
     "ElasticNet": _elastic_net,
     "LassoCV": _lasso_cv,
     "ElasticNetCV": _elastic_net_cv,
+    "LassoLarsIC": _lasso_cv,
     "LogisticRegression": _logistic_regression,
+    "LogisticRegressionCV": _logistic_regression_cv,
     "PoissonRegressor": _poisson,
     "GammaRegressor": _gamma,
     "TweedieRegressor": _tweedie,

@@ -16,6 +16,7 @@ from minimand.sklearn import (
     PoissonRegressor,
     Ridge,
     RidgeClassifier,
+    RidgeCV,
     TweedieRegressor,
 )
 
@@ -25,6 +26,8 @@ _ESTIMATORS = [
     Ridge(),
     Ridge(solver="svd", fit_intercept=False),
     RidgeClassifier(),
+    RidgeCV(),
+    RidgeCV(cv=3),
     Lasso(alpha=0.05, tol=1e-12),
     ElasticNet(alpha=0.05, tol=1e-12),
     LassoCV(alphas=5, cv=3, tol=1e-12),
@@ -41,7 +44,7 @@ _ESTIMATORS = [
 
 def _expected_failures(estimator):
     """Checks that cannot hold, each with the reason."""
-    if hasattr(estimator, "cv"):
+    if getattr(estimator, "cv", None) is not None or isinstance(estimator, RidgeCV):
         reason = "rows that are repeated or left out are divided into other folds"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in _KINDS}
     return {}

@@ -5,7 +5,8 @@ With masses m, M = diag(m) and penalty a·½Σ lⱼwⱼ², the residual of sampl
     rᵢ / (1 − hᵢ),   h = diag of  M^½ 1 1ᵀ M^½ + A (AᵀA + a I)⁻¹ Aᵀ,   A = M^½ (X − mean) L^−½,
 
 the first term of h being the intercept. The loss is a mean, so leaving out a sample of mass mᵢ also
-multiplies the weight of the penalty beside what is left: a = alpha·(1 − mᵢ).
+multiplies the weight of the penalty beside what is left: a = alpha·(1 − mᵢ). For whoever thinks of
+the loss as a sum, the penalty stays what it was: a = alpha.
 """
 
 from __future__ import annotations
@@ -48,17 +49,30 @@ def applies(estimator: Any, unit: Objective, alphas: Array) -> bool:
 
 def residuals(unit: Objective, alphas: Array) -> Array:
     """y − prediction of every sample by the model that was fitted without it: (n_alphas, n)."""
-    n, d = unit.design.shape
+    return _residuals([unit], alphas, of_sum=False)[0]
+
+
+def residuals_of_sum(units: list[Objective], alphas: Array) -> Array:
+    """The same where the loss is a sum, for targets that share a design: (n_targets, n_alphas, n).
+
+    alpha·(penalty of a unit) stands beside the sum of masses·losses, whoever is left out.
+    """
+    return _residuals(units, alphas, of_sum=True)
+
+
+def _residuals(units: list[Objective], alphas: Array, of_sum: bool) -> Array:
+    n, d = units[0].design.shape
     with one_blas_thread():
-        return _by_rows(unit, alphas) if n <= d else _by_columns(unit, alphas)
+        return (_by_rows if n <= d else _by_columns)(units, alphas, of_sum)
 
 
-def _by_rows(unit: Objective, alphas: Array) -> Array:
+def _by_rows(units: list[Objective], alphas: Array, of_sum: bool) -> Array:
     """Through the eigenvectors u of AAᵀ: Σ uᵢₖpₖ/(λₖ + a) over Σ uᵢₖ²/(λₖ + a), p = Uᵀt.
 
     Numerator and denominator are those of I − H up to the factor a, so nothing cancels however
     small alpha is. With an intercept, the basis is one of the complement of √m.
     """
+    unit = units[0]
     form = unit.penalty.separable
     assert form is not None
     root = np.sqrt(unit.mass)
@@ -70,18 +84,20 @@ def _by_rows(unit: Objective, alphas: Array) -> Array:
     else:
         values, vectors = linalg.eigh(kernel)
     values = np.maximum(values, 0.0)
-    along = vectors.T @ (root * _centred_target(unit))
-    out = np.empty((len(alphas), unit.n_samples))
-    for rows in _equal_masses(unit):
-        shrunk = 1.0 / (values + alphas[:, None] * (1.0 - unit.mass[rows[0]]))
+    alongs = [vectors.T @ (root * _centred_target(u)) for u in units]
+    out = np.empty((len(units), len(alphas), unit.n_samples))
+    for rows in _equal_strengths(unit.mass, of_sum):
+        shrunk = 1.0 / (values + _strengths(alphas, unit.mass[rows], of_sum))
         part = vectors[rows]
-        leverage = shrunk @ (part * part).T
-        out[:, rows] = (shrunk * along) @ part.T / leverage / root[rows]
+        leverage = shrunk @ (part * part).T * root[rows]
+        for k, along in enumerate(alongs):
+            out[k][:, rows] = (shrunk * along) @ part.T / leverage
     return out
 
 
-def _by_columns(unit: Objective, alphas: Array) -> Array:
+def _by_columns(units: list[Objective], alphas: Array, of_sum: bool) -> Array:
     """Through the eigenvectors of AᵀA, block by block of the rows."""
+    unit = units[0]
     form = unit.penalty.separable
     assert form is not None
     scale = 1.0 / np.sqrt(form.l2)
@@ -89,28 +105,34 @@ def _by_columns(unit: Objective, alphas: Array) -> Array:
     values, vectors = linalg.eigh(matrix * np.outer(scale, scale))
     values = np.maximum(values, 0.0)
     basis = scale[:, None] * vectors
-    target = _centred_target(unit)
-    slope = unit.backward(unit.mass * target)
-    if unit.intercept:
-        slope = slope - mean * float(unit.mass @ target)
-    along = basis.T @ slope
-    out = np.empty((len(alphas), unit.n_samples))
+    targets = [_centred_target(u) for u in units]
+    alongs = [basis.T @ _slope(unit, target, mean) for target in targets]
+    out = np.empty((len(units), len(alphas), unit.n_samples))
     hidden = np.zeros(unit.n_samples, dtype=bool)
     for block in unit.design.blocks():
         images = np.asarray(block.matrix @ basis) - mean @ basis
-        for inside in _equal_masses(unit, block.rows):
-            rows, mass = inside + block.rows.start, unit.mass[inside[0] + block.rows.start]
-            shrunk = 1.0 / (values + alphas[:, None] * (1.0 - mass))
-            part = images[inside]
+        for inside in _equal_strengths(unit.mass[block.rows], of_sum):
+            rows = inside + block.rows.start
+            mass, part = unit.mass[rows], images[inside]
+            shrunk = 1.0 / (values + _strengths(alphas, mass, of_sum))
             left = 1.0 - mass * (shrunk @ (part * part).T) - (mass if unit.intercept else 0.0)
             hidden[rows] |= (left < _NEAR_ONE).any(axis=0)
-            out[:, rows] = (target[rows] - (shrunk * along) @ part.T) / np.maximum(left, 1e-300)
+            left = np.maximum(left, 1e-300)
+            for k, (along, target) in enumerate(zip(alongs, targets)):
+                out[k][:, rows] = (target[rows] - (shrunk * along) @ part.T) / left
     for row in np.flatnonzero(hidden):
-        out[:, row] = _refitted(unit, alphas, int(row))
+        for k, own in enumerate(units):
+            out[k][:, row] = _refitted(own, alphas, int(row), of_sum)
     return out
 
 
-def _refitted(unit: Objective, alphas: Array, row: int) -> Array:
+def _slope(unit: Objective, target: Array, mean: Array) -> Array:
+    """Centred Xᵀ diag(mass) target."""
+    slope = unit.backward(unit.mass * target)
+    return slope - mean * float(unit.mass @ target) if unit.intercept else slope
+
+
+def _refitted(unit: Objective, alphas: Array, row: int, of_sum: bool) -> Array:
     """The residuals of one sample by refitting: for one that rules its own prediction."""
     others = np.delete(np.arange(unit.n_samples), row)
     mass = unit.mass[others]
@@ -122,7 +144,7 @@ def _refitted(unit: Objective, alphas: Array, row: int) -> Array:
         offset=None if unit.offset is None else unit.offset[others],
         meter=Meter(),
     )
-    coefs, intercepts = ridge_path(without, alphas)
+    coefs, intercepts = ridge_path(without, alphas / mass.sum() if of_sum else alphas)
     x = unit.design.rows(np.array([row])).matvec(np.ascontiguousarray(coefs.T))[0]
     shift = 0.0 if unit.offset is None else unit.offset[row]
     return np.asarray(unit.y[row] - shift - x - intercepts)
@@ -140,8 +162,15 @@ def _centred_target(unit: Objective) -> Array:
     return target - unit.mean(target) if unit.intercept else target
 
 
-def _equal_masses(unit: Objective, rows: slice = slice(None)) -> list[IntArray]:
-    """Row numbers within ``rows``, one array for every mass: each has a strength of its own."""
-    _, index = np.unique(unit.mass[rows], return_inverse=True)
+def _strengths(alphas: Array, mass: Array, of_sum: bool) -> Array:
+    """A column of a: what is added to the eigenvalues for rows of these, equal, masses."""
+    return alphas[:, None] * (1.0 if of_sum else 1.0 - mass[0])
+
+
+def _equal_strengths(mass: Array, of_sum: bool) -> list[IntArray]:
+    """Row numbers, one array for every strength: of a mean, each mass has its own."""
+    if of_sum:
+        return [np.arange(mass.size)]
+    _, index = np.unique(mass, return_inverse=True)
     order = np.argsort(index, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(index[order])) + 1)

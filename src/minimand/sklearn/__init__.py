@@ -10,8 +10,11 @@ from __future__ import annotations
 from .cross_validated import ElasticNetCV, LassoCV
 from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
+from .information import LassoLarsIC
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .logistic import LogisticRegression
+from .logistic_cv import LogisticRegressionCV
+from .ridge_cv import RidgeCV
 
 __all__ = [
     "ElasticNet",
@@ -19,10 +22,13 @@ __all__ = [
     "GammaRegressor",
     "Lasso",
     "LassoCV",
+    "LassoLarsIC",
     "LinearRegression",
     "LogisticRegression",
+    "LogisticRegressionCV",
     "PoissonRegressor",
     "Ridge",
+    "RidgeCV",
     "RidgeClassifier",
     "TweedieRegressor",
 ]

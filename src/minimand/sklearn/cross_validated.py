@@ -80,7 +80,8 @@ class ElasticNetCV(DropIn, linear_model.ElasticNetCV):
             For the splitter, such as ``groups``; needs scikit-learn's metadata routing.
         """
         self._check_parameters()
-        _check_alphas(self.alphas)
+        if not isinstance(self.alphas, numbers.Integral):
+            check_alphas(self.alphas)
         _refuse_columns(self, y)
         X, y, weights = self._check_data(X, y, sample_weight)
         folds = _folds(self, X, y, sample_weight, params)
@@ -178,26 +179,34 @@ def _grid(top: float, eps: float, count: int) -> Array:
     return np.full(count, least) if top <= least else np.geomspace(top, top * eps, num=count)
 
 
-def _check_alphas(alphas: Any) -> None:
-    if not isinstance(alphas, numbers.Integral):
-        for i, alpha in enumerate(alphas):
-            check_scalar(alpha, f"alphas[{i}]", numbers.Real, min_val=0.0)
+def check_alphas(alphas: Any, boundaries: str = "left") -> Array:
+    """The strengths to choose from, in their order, refused in scikit-learn's words."""
+    values = np.atleast_1d(np.asarray(alphas))
+    for i, alpha in enumerate(values.tolist()):
+        name = "alphas" if values.size == 1 else f"alphas[{i}]"
+        check_scalar(alpha, name, numbers.Real, min_val=0.0, include_boundaries=boundaries)
+    return values.astype(float)
+
+
+def routed(model: Any, sample_weight: Any, params: dict[str, Any]) -> Any:
+    """What goes to the splitter and the scorer by scikit-learn's routing; None if it is off."""
+    if get_config()["enable_metadata_routing"]:
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return process_routing(model, "fit", **given, **params)
+    if params:
+        raise ValueError(
+            f"Passing extra keyword arguments to {type(model).__name__}.fit is only supported if "
+            "enable_metadata_routing=True, which you can set using `sklearn.set_config`."
+        )
+    return None
 
 
 def _folds(
     model: Any, X: Any, y: AnyArray, sample_weight: Any, params: dict[str, Any]
 ) -> list[tuple[AnyArray, AnyArray]]:
-    """The same folds for all; ``params`` go to the splitter by scikit-learn's routing."""
-    extra: Any = {}
-    if params and not get_config()["enable_metadata_routing"]:
-        raise ValueError(
-            f"Passing extra keyword arguments to {type(model).__name__}.fit is only supported if "
-            "enable_metadata_routing=True, which you can set using `sklearn.set_config`."
-        )
-    if params:
-        routed = process_routing(model, "fit", sample_weight=sample_weight, **params)
-        extra = routed.splitter.split
-    return list(check_cv(model.cv).split(X, y, **extra))
+    """The same folds for all; ``params`` go to the splitter."""
+    extra = routed(model, sample_weight, params) if params else None
+    return list(check_cv(model.cv).split(X, y, **(extra.splitter.split if extra else {})))
 
 
 def _mean_squared_errors(tuned: Tuned, n_folds: int) -> Array:

@@ -1,0 +1,309 @@
+"""LogisticRegressionCV: C and l1_ratio by cross-validation over certified paths."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn import linear_model
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer, make_scorer
+from sklearn.model_selection import check_cv
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_method_params
+
+from .._typing import AnyArray, Array, ArrayLike, IntArray
+from ..adapters import problem_of
+from ..certificate import judge
+from ..estimators.callbacks import with_callbacks
+from ..selection.path import along
+from .base import DropIn, own_tolerance
+from .cross_validated import routed
+from .logistic import LogisticRegression, _check_classes
+from .logistic_cv_parameters import Choices, choices_of
+
+
+class Table(NamedTuple):
+    """What folds tell, for every fold, C and l1_ratio, in this order of the axes."""
+
+    coefs: Array  # with the intercept at the end, if there is one
+    scores: Array
+    iterations: IntArray
+    short: IntArray  # fits that missed the tolerance
+
+
+class LogisticRegressionCV(DropIn, linear_model.LogisticRegressionCV):
+    r"""Logistic regression, as `sklearn.linear_model.LogisticRegressionCV`: C chosen for you.
+
+    .. math:: \mathrm{score}(C, \rho) = \tfrac1K \sum_k \mathrm{score}_k(w^{(-k)}(C, \rho))
+
+    Every model of every fold is certified to ``tol``. Two classes; more are refused until there is
+    a multinomial loss.
+
+    Parameters
+    ----------
+    Cs : int or array-like, default=10
+        How many between 1e-4 and 1e4, or which.
+    l1_ratios : array-like, optional
+        Those to choose from.
+    cv : int, splitter or iterable, optional
+        Five stratified folds by default; each must train on both classes.
+    scoring : str or callable, optional
+        A scorer, by default the accuracy.
+    n_jobs : int, optional
+        Folds to work on at a time, in threads.
+    refit : bool, default=True
+        Fit the best of the mean scores on all data. Otherwise average the best models of the
+        folds, which is no optimum: ``certificate_`` has its true gap.
+    use_legacy_attributes : bool
+        Whether attributes have the shapes of scikit-learn before 1.10.
+    fit_intercept, dual, penalty, solver, tol, max_iter, class_weight, verbose
+        As in `LogisticRegression`.
+    intercept_scaling, random_state
+        As in `LogisticRegression`.
+
+    Attributes
+    ----------
+    C_, l1_ratio_ : float, or ndarray of shape (1,)
+        What was chosen.
+    Cs_, l1_ratios_ : ndarray
+        What there was to choose from.
+    scores_, coefs_paths_, n_iter_
+        Of every fold: as scikit-learn has them, arrays or dicts of arrays by class.
+    classes_, coef_, intercept_, certificate_
+        Of the model on all data.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import LogisticRegressionCV
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegressionCV(
+    ...     Cs=5, l1_ratios=(0.0, 1.0), scoring="neg_log_loss", use_legacy_attributes=False
+    ... ).fit(X, y)
+    >>> model.scores_.shape, model.certificate_.relative < 1e-6
+    ((5, 2, 5), True)
+    """
+
+    _NUMERIC = False
+    __init__ = own_tolerance(linear_model.LogisticRegressionCV)
+
+    @with_callbacks
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, **params: Any
+    ) -> Self:
+        """Choose C and l1_ratio, and fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        **params : dict
+            For the scorer and the splitter; needs scikit-learn's metadata routing.
+        """
+        self._check_parameters()
+        choices = choices_of(self)
+        extra = routed(self, sample_weight, params)
+        X, y, weights = self._check_data(X, y, sample_weight)
+        X = X.astype(np.float64, copy=False)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        _check_classes(self, y, weights)
+        if extra is not None:
+            heard, split = extra.scorer.score, extra.splitter.split
+        else:
+            heard, split = ({} if weights is None else {"sample_weight": weights}), {}
+        folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **split))
+        table = self._table(choices, X, y, weights, folds, heard)
+        self.Cs_, self.l1_ratios_ = choices.Cs, np.asarray(choices.ratios)
+        if self.refit:
+            self._fit_best(choices, table, X, y, weights)
+        else:
+            self._average(choices, table, X, y, weights)
+        self._store(choices, table)
+        _warn_if_short(self, table)
+        return self
+
+    # Folds -----------------------------------------------------------------------------------
+
+    def _table(
+        self,
+        choices: Choices,
+        X: Any,
+        y: AnyArray,
+        weights: Array | None,
+        folds: list[tuple[IntArray, IntArray]],
+        heard: dict[str, Any],
+    ) -> Table:
+        """Every fold at every C and l1_ratio."""
+        scorer = _with_labels(get_scorer(choices.scoring), self.classes_)
+        # Before all folds: a class that is rare in one of them weighs as it does in all data.
+        by_class = _class_weights(self.class_weight, y, weights)
+        models = [self._model(choices, ratio, by_class) for ratio in choices.ratios]
+        for i, (train, _) in enumerate(folds):
+            _check_fold(i, y[train], None if weights is None else weights[train], models[0])
+        work = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        found = work(
+            delayed(_fold)(model, choices.Cs, X, y, weights, fold, scorer, heard)
+            for fold in folds
+            for model in models
+        )
+        shape = (len(folds), len(models))
+        columns = [np.array(part).reshape(*shape, *np.shape(part[0])) for part in zip(*found)]
+        return Table(*(np.swapaxes(column, 1, 2) for column in columns))
+
+    def _model(self, choices: Choices, ratio: float | None, class_weight: Any) -> Any:
+        """The drop-in without CV, with C = 1."""
+        model = LogisticRegression(
+            l1_ratio=choices.read(ratio),
+            fit_intercept=self.fit_intercept,
+            solver=self.solver,
+            intercept_scaling=self.intercept_scaling,
+            class_weight=class_weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            verbose=self.verbose,
+        )
+        model.classes_ = self.classes_
+        return model
+
+    # The choice ------------------------------------------------------------------------------
+
+    def _fit_best(
+        self, choices: Choices, table: Table, X: Any, y: AnyArray, weights: Array | None
+    ) -> None:
+        """The best mean score, fitted on all data; of equals, the first."""
+        total = table.scores.sum(axis=0)
+        at, ratio = np.unravel_index(np.argmax(total), total.shape)
+        self.C_, self.l1_ratio_ = choices.Cs[at], choices.ratios[int(ratio)]
+        model = self._model(choices, self.l1_ratio_, self.class_weight).set_params(C=self.C_)
+        model.fit(X, y, weights)
+        self.coef_, self.intercept_ = model.coef_, model.intercept_
+        self.certificate_ = model.certificate_
+
+    def _average(
+        self, choices: Choices, table: Table, X: Any, y: AnyArray, weights: Array | None
+    ) -> None:
+        """The mean of the folds' best models, judged as a model of the mean C and l1_ratio."""
+        count, *grid = table.scores.shape
+        best = np.argmax(table.scores.reshape(count, -1), axis=1)
+        at, ratio = np.unravel_index(best, grid)
+        w = table.coefs[np.arange(count), at, ratio].mean(axis=0)[None]
+        self.coef_, self.intercept_ = w, np.zeros(1)
+        if self.fit_intercept:
+            self.coef_, self.intercept_ = w[:, :-1].copy(), w[:, -1].copy()
+        self.C_ = np.mean(choices.Cs[at])
+        several = choices.penalty == "elasticnet"
+        self.l1_ratio_ = np.mean(np.asarray(choices.ratios)[ratio]) if several else 0.0
+        problem = problem_of(self, X, y, weights)
+        points, shifts = problem.points(self.coef_, self.intercept_)
+        objective = problem.objectives[0]
+        point = objective.point(np.ascontiguousarray(points[0]), float(shifts[0]))
+        self.certificate_ = judge(objective, point, thorough=True).certificate(objective)
+
+    def _store(self, choices: Choices, table: Table) -> None:
+        """Attributes in scikit-learn's shapes, old or new."""
+        coefs, scores, iterations, _ = table
+        if not choices.legacy:
+            self.C_ = float(self.C_)
+            self.l1_ratio_ = choices.read(self.l1_ratio_)
+            # (n_folds, n_l1_ratios, n_cs, 1, n_dof): one row for two classes.
+            self.coefs_paths_ = np.swapaxes(coefs, 1, 2)[:, :, :, None]
+            self.scores_ = np.swapaxes(scores, 1, 2)
+            self.n_iter_ = np.swapaxes(iterations, 1, 2)
+            return
+        if choices.unasked:
+            coefs, scores, iterations = coefs[:, :, 0], scores[:, :, 0], iterations[:, :, 0]
+        self.C_, self.l1_ratio_ = np.array([self.C_]), np.array([self.l1_ratio_])
+        label = self.classes_[1]
+        self.coefs_paths_, self.scores_ = {label: coefs}, {label: scores}
+        self.n_iter_ = iterations[None]
+
+    def __sklearn_tags__(self) -> Any:
+        """Two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _fold(
+    model: Any,
+    Cs: Array,
+    X: Any,
+    y: AnyArray,
+    weights: Array | None,
+    fold: tuple[IntArray, IntArray],
+    scorer: Any,
+    heard: dict[str, Any],
+) -> tuple[Array, Array, IntArray, IntArray]:
+    """One path on a fold: coefficients, scores and iterations at every C, in their order."""
+    train, test = fold
+    own = None if weights is None else weights[train]
+    problem = problem_of(model, X[train], y[train], own)
+    # The problem is that of C = 1; the path is best in the order of falling strength.
+    order = np.argsort(Cs, kind="stable")
+    alphas = problem.settings.alpha / Cs[order]
+    objective = problem.objectives[0]
+    found = list(along(problem.settings, objective, alphas, model._control([])))
+    found = [found[i] for i in np.argsort(order)]
+    coefs, intercepts = problem.attributes(
+        np.stack([s.w for s in found]), np.array([s.b for s in found])
+    )
+    params = _check_method_params(X, heard, indices=test)
+    scores = []
+    for C, w, b in zip(Cs, coefs, intercepts):
+        fitted = LogisticRegression(C=C)
+        fitted.classes_, fitted.coef_, fitted.intercept_ = model.classes_, w[None], np.array([b])
+        scores.append(float(scorer(fitted, X[test], y[test], **params)))
+    table = np.column_stack([coefs, intercepts]) if model.fit_intercept else coefs
+    iterations = np.array([max(s.certificate.iterations, 1) for s in found], dtype=np.int32)
+    return table, np.array(scores), iterations, np.array([not s.converged for s in found])
+
+
+def _with_labels(scorer: Any, classes: AnyArray) -> Any:
+    """The scorer that knows both classes, as a fold may test on one of them only."""
+    known = inspect.signature(scorer._score_func).parameters if hasattr(scorer, "_score_func") else {}
+    if "labels" not in known:
+        return scorer
+    more = {"pos_label": classes[-1]} if "pos_label" in known else {}
+    return make_scorer(
+        scorer._score_func,
+        greater_is_better=scorer._sign == 1,
+        response_method=scorer._response_method,
+        **{"labels": classes, **more, **scorer._kwargs},
+    )
+
+
+def _class_weights(class_weight: Any, y: AnyArray, weights: Array | None) -> Any:
+    """The factors as a dict, "balanced" on all data."""
+    if not isinstance(class_weight, str):
+        return class_weight
+    classes, index = np.unique(y, return_inverse=True)
+    totals = np.bincount(index, weights, classes.size)
+    return dict(zip(classes.tolist(), (totals.sum() / (classes.size * totals)).tolist()))
+
+
+def _check_fold(i: int, y: AnyArray, weights: Array | None, model: Any) -> None:
+    try:
+        _check_classes(model, y, weights)
+    except ValueError as error:
+        raise ValueError(
+            f"cv leaves fold {i} with samples of one class to train on, but logistic regression "
+            "needs samples of at least 2 classes: use fewer folds or a stratified splitter."
+        ) from error
+
+
+def _warn_if_short(model: Any, table: Table) -> None:
+    if table.short.any():
+        warnings.warn(
+            f"{type(model).__name__}: {table.short.sum()} of {table.short.size} fits on folds miss "
+            f"tol={model.tol:g} after max_iter={model.max_iter} iterations; they are valid models: "
+            "raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,175 @@
+"""RidgeCV: alpha by exact leave-one-out, or by folds."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn import get_config, linear_model
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.model_selection import GridSearchCV
+
+from .._typing import AnyArray, Array, ArrayLike
+from ..adapters import problem_of
+from ..estimators.callbacks import with_callbacks
+from ..selection.leave_one_out import residuals_of_sum
+from ..solvers.closed_form import ridge_path
+from .base import DropIn
+from .cross_validated import check_alphas, routed
+from .least_squares import Ridge
+
+
+class RidgeCV(DropIn, linear_model.RidgeCV):
+    r"""Ridge regression, as `sklearn.linear_model.RidgeCV`: alpha chosen for you.
+
+    Without ``cv``, by leaving out every sample once, which needs no refitting:
+
+    .. math:: \mathrm{score}(\alpha) = -\tfrac1n \sum_i s_i (x_i^T w^{(-i)} + b^{(-i)} - y_i)^2
+
+    Parameters
+    ----------
+    alphas : float or array-like, default=(0.1, 1.0, 10.0)
+        Those to choose from; positive without ``cv``.
+    fit_intercept : bool, default=True
+    scoring : str or callable, optional
+        A scorer; by default minus the mean squared error without ``cv``, R² with it.
+    cv : int, splitter or iterable, optional
+        By default, every sample is left out once.
+    gcv_mode : {"auto", "svd", "eigen"}, optional
+        No effect: the smaller of XᵀX and XXᵀ is decomposed.
+    store_cv_results : bool, default=False
+    alpha_per_target : bool, default=False
+        Choose one alpha for every column of y; without ``cv`` only.
+
+    Attributes
+    ----------
+    alpha_ : float or ndarray of shape (n_targets,)
+    best_score_ : float or ndarray of shape (n_targets,)
+    cv_results_ : ndarray of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
+        If wanted: squared errors times weights, or with a scorer the predictions.
+    coef_, intercept_, certificate_
+        Of the model on all data, certified to 1e-6.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import RidgeCV
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RidgeCV(alphas=[1e-3, 1e-2, 1e-1, 1.0]).fit(X, y)
+    >>> float(model.alpha_), model.certificate_.relative < 1e-6
+    (0.01, True)
+    """
+
+    _MANY = True
+
+    @with_callbacks
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, **params: Any
+    ) -> Self:
+        """Choose alpha and fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : float or array-like of shape (n_samples,), optional
+        **params : dict
+            For the scorer and the splitter; needs scikit-learn's metadata routing.
+        """
+        self._check_parameters()
+        alphas = check_alphas(self.alphas, "neither" if self.cv is None else "left")
+        for name in ("store_cv_results", "alpha_per_target"):
+            if self.cv is not None and getattr(self, name):
+                raise ValueError(f"cv!=None and {name}=True are incompatible")
+        extra = routed(self, sample_weight, params)
+        X, y, weights = self._check_data(X, y, sample_weight)
+        if self.cv is None:
+            heard = extra.scorer.score if extra else _given(weights)
+            self._leave_one_out(alphas, X, y, weights, heard)
+            model = Ridge(self.alpha_, fit_intercept=self.fit_intercept).fit(X, y, weights)
+        else:
+            model = self._search(alphas, X, y, {**_given(weights), **params})
+        for name in ("coef_", "intercept_", "certificate_"):
+            setattr(self, name, getattr(model, name))
+        return self
+
+    def _leave_one_out(
+        self, alphas: Array, X: Any, y: AnyArray, weights: Array | None, heard: dict[str, Any]
+    ) -> None:
+        """alpha_, best_score_ and cv_results_; of equal scores, the first counts."""
+        left = self._left_out(alphas, X, y, weights)
+        columns = y[:, None] if y.ndim == 1 else y
+        if self.scoring is None:
+            values = left**2 if weights is None else weights * left**2
+            by_target = -values.mean(axis=2)
+            scores = by_target if self.alpha_per_target else by_target.mean(axis=0)
+        else:
+            values = columns.T[:, None] - left
+            scores = self._scored(values, y, heard)
+        best = np.argmax(scores, axis=-1)
+        if scores.ndim == 2 and len(scores) > 1:
+            self.alpha_ = alphas[best]
+            self.best_score_ = scores[np.arange(len(scores)), best]
+        else:
+            self.alpha_ = float(alphas[best.item()])
+            self.best_score_ = scores.ravel()[best.item()]
+        if self.store_cv_results:
+            table = np.moveaxis(values, 2, 0)  # (n_samples, n_targets, n_alphas)
+            table = table[:, 0] if y.ndim == 1 else table
+            self.cv_results_ = np.ascontiguousarray(table, dtype=X.dtype)
+
+    def _left_out(self, alphas: Array, X: Any, y: AnyArray, weights: Array | None) -> Array:
+        """y − prediction without the sample: (n_targets, n_alphas, n_samples)."""
+        # At alpha = 1, so that the penalty of the unit is what an alpha multiplies.
+        units = problem_of(Ridge(1.0, fit_intercept=self.fit_intercept), X, y, weights).objectives
+        if units[0].n_samples < 2:
+            raise ValueError(
+                "leaving one out needs two samples of positive weight, but there is one sample "
+                "(n_samples=1): pass more data."
+            )
+        if units[0].n_samples == X.shape[0]:
+            return residuals_of_sum(units, alphas)
+        # A sample of weight 0 is always left out: the model of all others predicts it.
+        assert weights is not None
+        there = weights > 0
+        left = np.empty((len(units), len(alphas), X.shape[0]))
+        left[:, :, there] = residuals_of_sum(units, alphas)
+        for k, column in enumerate(y.reshape(X.shape[0], -1).T):
+            coefs, intercepts = ridge_path(units[k], alphas)
+            z = np.asarray(X[~there] @ coefs.T) + intercepts
+            left[k][:, ~there] = (column[~there, None] - z).T
+        return left
+
+    def _scored(self, predictions: Array, y: AnyArray, heard: dict[str, Any]) -> Array:
+        """What the scorer says of every alpha, and target if these are on their own."""
+        scorer = self._get_scorer()
+        told = [np.ascontiguousarray(p) for p in np.moveaxis(predictions, 0, 2)]
+        if self.alpha_per_target and y.ndim == 2:
+            targets = range(y.shape[1])
+            return np.array(
+                [[scorer(_Told(), p[:, k], y[:, k], **heard) for p in told] for k in targets]
+            )
+        return np.array(
+            [scorer(_Told(), p[:, 0] if y.ndim == 1 else p, y, **heard) for p in told]
+        )
+
+    def _search(self, alphas: Array, X: Any, y: AnyArray, params: dict[str, Any]) -> Ridge:
+        """The best of a grid search over scikit-learn's folds."""
+        model = Ridge(fit_intercept=self.fit_intercept)
+        if get_config()["enable_metadata_routing"]:
+            model.set_fit_request(sample_weight=True)
+        search = GridSearchCV(model, {"alpha": alphas}, cv=self.cv, scoring=self._get_scorer())
+        search.fit(X, y, **params)
+        self.alpha_, self.best_score_ = search.best_estimator_.alpha, search.best_score_
+        return search.best_estimator_
+
+
+class _Told(RegressorMixin, BaseEstimator):
+    """A regressor for scorers, to which X are the predictions."""
+
+    def predict(self, X: AnyArray) -> AnyArray:
+        return X
+
+
+def _given(weights: Array | None) -> dict[str, Any]:
+    return {} if weights is None else {"sample_weight": weights}
