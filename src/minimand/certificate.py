@@ -171,6 +171,8 @@ class Judgement:
         """The same as a Certificate."""
         scale = objective.scale
         relative = 0.0 if self.gap == 0 else (self.gap / scale if scale > 0 else np.inf)
+        if objective.constant_target and self.reaches(objective, 0.0):
+            relative = 0.0  # the null model is perfect: gap and scale are rounding, both
         return Certificate(
             primal=self.primal,
             dual=self._lower_bound(objective),

@@ -339,3 +339,13 @@ def test_cross_validation_chooses_what_scikit_learn_chooses(name, parameters, we
 def test_several_columns_are_not_for_cross_validation():
     with pytest.raises(ValueError, match="MultiTaskLassoCV"):
         ours.LassoCV().fit(X, Y)
+
+
+def test_centring_noise_is_no_rank():
+    """Two rows about a large mean: one direction is rounding, and the norm is the least."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((2, 2)) + 20, rng.standard_normal(2)
+        mine, other = (library.LinearRegression().fit(X, y) for library in (ours, theirs))
+        np.testing.assert_allclose(mine.coef_, other.coef_, atol=1e-6)
+        assert mine.rank_ == 1

@@ -35,6 +35,8 @@ class Concave:
     def __add__(self, other: Concave | Separable) -> Concave:
         if isinstance(other, Separable):
             return Concave(self.curves, self.convex + other)
+        if not isinstance(other, Concave):
+            return NotImplemented  # a ball has no tangents
         return Concave(self.curves + other.curves, self.convex + other.convex)
 
     __radd__ = __add__
@@ -46,13 +48,14 @@ class Concave:
 
     def value(self, w: Array) -> float:
         """Ω(w)."""
-        return float(self._heights(w).sum()) + self.convex.value(w)
+        return float(self.heights(w).sum()) + self.convex.value(w)
 
-    def _heights(self, w: Array) -> Array:
+    def heights(self, w: Array) -> Array:
+        """Σ p(|wⱼ|) of the curves, per feature."""
         t = np.abs(w)
         return np.sum([p.curve(t, lam) for p, lam in self.curves], axis=0)
 
-    def _slopes(self, w: Array) -> Array:
+    def slopes(self, w: Array) -> Array:
         """Σ p'(|wⱼ|): infinite only where |wⱼ| = 0; a curve with λⱼ = 0 is flat."""
         t = np.abs(w)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -64,13 +67,13 @@ class Concave:
 
     def majoriser(self, w: Array) -> Majoriser:
         """The tangent at w: Σ p'(|wⱼ|)·|·| on the columns whose slope is finite, the others 0."""
-        slopes = self._slopes(w)
+        slopes = self.slopes(w)
         columns = np.flatnonzero(np.isfinite(slopes))
         return self._weighted(slopes, columns)
 
     def first_majoriser(self) -> Majoriser:
         """Where to start: the tangent at zero, or the lasso with the same λ if there is none."""
-        slopes = self._slopes(np.zeros_like(self.lam))
+        slopes = self.slopes(np.zeros_like(self.lam))
         return self._weighted(np.where(np.isfinite(slopes), slopes, self.lam), None)
 
     def _weighted(self, l1: Array, columns: IntArray | None) -> Majoriser:
@@ -93,7 +96,7 @@ class Concave:
         p ≥ 0 grows more slowly than |w|, so Ω* is at most the conjugate of the convex part, and
         equal to it without an l2 part. For a useful bound the referee takes the tangent.
         """
-        return self._heights(w) + self.convex.by_feature(w, v)
+        return self.heights(w) + self.convex.by_feature(w, v)
 
     def unscalable(self, v: Array) -> BoolArray:
         """Where the convex part alone asks for a slope of zero."""

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array, ArrayLike, BoolArray
-from ..certificate import judge
 from ..estimators.prepare import copy_of, prepare
 from ..estimators.settings import Settings, check_settings
-from ..objective import Objective
-from ..penalties import Majorised, NoPenalty, Separable
+from ..objective import EPS, Objective, Point
+from ..penalties import Concave, Majorised, NoPenalty, Separable
 from ..solvers import Control, solve
+from ..solvers.search import recentred
 
 _RIDGE_TOP = 1e3  # of the curvature: where an L2 penalty has all but emptied the model
 _RIDGE_RANGE = 1e-5  # more decades than with L1, as the grid begins so far above what matters
@@ -69,8 +69,30 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
     curved_only = (form.l2 > 0) & ~kinked
     if not kinked.any() or curved_only.any():
         return None
-    pull = _pull(form, slope_without(objective, kinked, tol))[kinked] / form.l1[kinked]
-    return float(pull.max())
+    slope = slope_without(objective, kinked, tol)
+    bound = settings.penalty.bind(objective.n_features, 1.0)
+    if isinstance(bound, Concave) and not np.isfinite(bound.slopes(np.zeros_like(slope))).all():
+        return _where_zero_wins(objective, bound, slope)
+    return float((_pull(form, slope)[kinked] / form.l1[kinked]).max())
+
+
+def _where_zero_wins(objective: Objective, bound: Concave, slope: Array) -> float:
+    """The alpha beyond which no column by itself lowers the objective, its tangent being infinite.
+
+    One coefficient of size t gains |slope|·t − ½ct², c its curvature at the null model, and costs
+    alpha·p(t).
+    """
+    curvature = objective.mean(objective.loss.curvature(objective.null.z, objective.y))
+    bend = np.maximum(curvature * objective.column_norms**2, 1e-300)
+    gain, steep = 0.0, np.abs(slope)
+    for share in np.geomspace(1e-3, 2.0, 200, endpoint=False):
+        t = share * steep / bend
+        height = bound.heights(t)
+        won = np.where(
+            height > 0, (steep * t - 0.5 * bend * t * t) / np.where(height > 0, height, 1), 0
+        )
+        gain = max(gain, float(won.max(initial=0.0)))
+    return gain
 
 
 def _pull(form: Separable, slope: Array) -> Array:
@@ -116,14 +138,24 @@ def check_alphas(alphas: Any) -> Array:
 def slope_without(objective: Objective, left_out: BoolArray, tol: float) -> Array:
     """Xᵀ gradient of the mean loss at the best model on the other columns and the intercept."""
     if left_out.all():
-        return judge(objective, objective.null).slope
+        return _slope_at(objective, objective.null)
     kept = np.flatnonzero(~left_out)
     nothing = NoPenalty().bind(kept.size)
     bare = objective.with_penalty(nothing, columns=kept)
     found = solve(bare, "auto", Control(tol=1e-3 * tol))
     w = np.zeros(objective.n_features)
     w[kept] = found.w
-    return judge(objective, objective.point(w, found.b)).slope
+    return _slope_at(objective, objective.point(w, found.b))
+
+
+def _slope_at(objective: Objective, point: Point) -> Array:
+    """Xᵀ(mass∘gradient) with the best intercept, zero where it is nothing but rounding."""
+    point = recentred(objective, point)
+    gradient = objective.loss.gradient(point.z, objective.y)
+    slope = objective.backward(objective.mass * gradient)
+    size = np.sqrt(objective.mean(gradient * gradient)) * objective.root_spread
+    noise = 8 * EPS * np.sqrt(objective.n_samples + 16.0)
+    return np.where(np.abs(slope) <= noise * size, 0.0, slope)
 
 
 def _ridge_top(settings: Settings, objective: Objective) -> float:

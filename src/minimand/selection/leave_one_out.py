@@ -39,6 +39,7 @@ def applies(estimator: Any, unit: Objective, alphas: Array) -> bool:
         and estimator.features is None
         and unit.loss.quadratic
         and form is not None
+        and form.bounds is None
         and not form.l1.any()
         and bool((form.l2 > 0).all())
         and bool((alphas > 0).all())

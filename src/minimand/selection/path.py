@@ -231,8 +231,11 @@ def gathered(
     certificates = [combined([s.certificate for s in row], scales) for row in zip(*columns)]
     coefs = np.stack([[s.w for s in column] for column in columns], axis=1)
     intercepts = np.stack([[s.b for s in column] for column in columns], axis=1)
+    perfect = all(objective.constant_target for objective in objectives)
     explained = [
-        1.0 - sum(above_infimum(o, s) for o, s in zip(objectives, row)) / (sum(scales) or 1.0)
+        1.0
+        if perfect
+        else 1.0 - sum(above_infimum(o, s) for o, s in zip(objectives, row)) / (sum(scales) or 1.0)
         for row in zip(*columns)
     ]
     names = ("n_features_in_", "feature_names_in_", "features_", "classes_")

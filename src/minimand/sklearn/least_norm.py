@@ -91,5 +91,7 @@ def _spectrum(objective: Objective) -> Spectrum:
         x -= objective.mass @ x
     x *= np.sqrt(mass)[:, None]
     _, values, rows = linalg.svd(x, full_matrices=False, check_finite=False)
-    large = values > values.max(initial=0.0) * max(n, d) * EPS
+    # Centring leaves rounding errors of the size of the columns as they were.
+    noise = EPS * np.sqrt(n * objective.spread.max(initial=0.0)) if objective.intercept else 0.0
+    large = values > max(values.max(initial=0.0) * max(n, d) * EPS, noise)
     return Spectrum(values, rows, int(large.sum()))

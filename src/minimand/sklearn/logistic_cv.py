@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import numbers
 import warnings
 from typing import Any, NamedTuple, Self
 
@@ -267,7 +266,9 @@ def _fold(
 
 def _with_labels(scorer: Any, classes: AnyArray) -> Any:
     """The scorer that knows both classes, as a fold may test on one of them only."""
-    known = inspect.signature(scorer._score_func).parameters if hasattr(scorer, "_score_func") else {}
+    known = (
+        inspect.signature(scorer._score_func).parameters if hasattr(scorer, "_score_func") else {}
+    )
     if "labels" not in known:
         return scorer
     more = {"pos_label": classes[-1]} if "pos_label" in known else {}

@@ -94,4 +94,7 @@ def solve(
     """Minimise an objective to a certified gap, by a solver that is named or given."""
     control = control or Control()
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the gap tells of it
-        return run(choose(objective, control, solver), objective, control, start)
+        try:
+            return run(choose(objective, control, solver), objective, control, start)
+        except OverflowError as error:
+            raise ValueError("numbers overflow on these data: rescale X and y.") from error

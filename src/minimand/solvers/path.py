@@ -85,7 +85,7 @@ def _ridge_solutions(
     problems = [at(base, alpha) for alpha in alphas]
     unit = at(base, 1.0)
     form = unit.penalty.separable
-    if form is None or form.l1.any() or not (form.l2 > 0).all():
+    if form is None or form.bounds is not None or form.l1.any() or not (form.l2 > 0).all():
         return None
     unit = replace(unit, memory=None)
     problems = [replace(problem, memory=None) for problem in problems]
