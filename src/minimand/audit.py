@@ -30,8 +30,8 @@ def certify(
     Parameters
     ----------
     model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
-        Ridge, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LogisticRegression (two
-        classes), PoissonRegressor, GammaRegressor or TweedieRegressor, or one of their drop-ins in
+        Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
+        LogisticRegression, LogisticRegressionCV (both of two classes), PoissonRegressor, GammaRegressor or TweedieRegressor, or one of their drop-ins in
         `minimand.sklearn`.
     X, y, sample_weight, offset
         The data it was fitted on.

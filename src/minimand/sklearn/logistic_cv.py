@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import numbers
 import warnings
 from typing import Any, NamedTuple, Self
 
@@ -198,8 +197,8 @@ class LogisticRegressionCV(DropIn, linear_model.LogisticRegressionCV):
         if self.fit_intercept:
             self.coef_, self.intercept_ = w[:, :-1].copy(), w[:, -1].copy()
         self.C_ = np.mean(choices.Cs[at])
-        several = choices.penalty == "elasticnet"
-        self.l1_ratio_ = np.mean(np.asarray(choices.ratios)[ratio]) if several else 0.0
+        chosen = [choices.read(choices.ratios[i]) for i in ratio]
+        self.l1_ratio_ = 0.0 if choices.unasked else float(np.mean(chosen))
         problem = problem_of(self, X, y, weights)
         points, shifts = problem.points(self.coef_, self.intercept_)
         objective = problem.objectives[0]
@@ -267,7 +266,9 @@ def _fold(
 
 def _with_labels(scorer: Any, classes: AnyArray) -> Any:
     """The scorer that knows both classes, as a fold may test on one of them only."""
-    known = inspect.signature(scorer._score_func).parameters if hasattr(scorer, "_score_func") else {}
+    if not hasattr(scorer, "_score_func"):
+        return scorer
+    known = inspect.signature(scorer._score_func).parameters
     if "labels" not in known:
         return scorer
     more = {"pos_label": classes[-1]} if "pos_label" in known else {}

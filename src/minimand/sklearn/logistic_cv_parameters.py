@@ -48,8 +48,7 @@ def choices_of(model: Any) -> Choices:
         )
     if penalty == "elasticnet" and not _are_ratios(asked):
         raise ValueError(
-            "l1_ratios must be an array-like of numbers between 0 and 1; got "
-            f"(l1_ratios={asked!r})"
+            f"l1_ratios must be an array-like of numbers between 0 and 1; got (l1_ratios={asked!r})"
         )
     ratios = [None] if asked is None else list(asked)
     scoring = None if _is_warn(model.scoring) else model.scoring

@@ -149,9 +149,7 @@ class RidgeCV(DropIn, linear_model.RidgeCV):
             return np.array(
                 [[scorer(_Told(), p[:, k], y[:, k], **heard) for p in told] for k in targets]
             )
-        return np.array(
-            [scorer(_Told(), p[:, 0] if y.ndim == 1 else p, y, **heard) for p in told]
-        )
+        return np.array([scorer(_Told(), p[:, 0] if y.ndim == 1 else p, y, **heard) for p in told])
 
     def _search(self, alphas: Array, X: Any, y: AnyArray, params: dict[str, Any]) -> Ridge:
         """The best of a grid search over scikit-learn's folds."""
