@@ -30,9 +30,9 @@ def certify(
     Parameters
     ----------
     model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
-        Ridge, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LogisticRegression (two
-        classes), PoissonRegressor, GammaRegressor or TweedieRegressor, or one of their drop-ins in
-        `minimand.sklearn`.
+        Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
+        LogisticRegression, LogisticRegressionCV (both of two classes), PoissonRegressor,
+        GammaRegressor or TweedieRegressor, or one of their drop-ins in `minimand.sklearn`.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator or a Certificate, optional

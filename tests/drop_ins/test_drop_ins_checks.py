@@ -11,8 +11,10 @@ from minimand.sklearn import (
     GammaRegressor,
     Lasso,
     LassoCV,
+    LassoLarsIC,
     LinearRegression,
     LogisticRegression,
+    LogisticRegressionCV,
     PoissonRegressor,
     Ridge,
     RidgeClassifier,
@@ -35,6 +37,8 @@ _ESTIMATORS = [
     LogisticRegression(tol=1e-12),
     LogisticRegression(l1_ratio=1.0, tol=1e-12),
     LogisticRegression(solver="liblinear", tol=1e-12),
+    LassoLarsIC(),
+    LogisticRegressionCV(Cs=3, cv=2, tol=1e-12),
     PoissonRegressor(tol=1e-12),
     GammaRegressor(tol=1e-12),
     TweedieRegressor(power=1.5, tol=1e-12),
@@ -44,7 +48,9 @@ _ESTIMATORS = [
 
 def _expected_failures(estimator):
     """Checks that cannot hold, each with the reason."""
-    if getattr(estimator, "cv", None) is not None or isinstance(estimator, RidgeCV):
+    if getattr(estimator, "cv", None) is not None or isinstance(
+        estimator, RidgeCV | LogisticRegressionCV
+    ):
         reason = "rows that are repeated or left out are divided into other folds"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in _KINDS}
     return {}
@@ -57,4 +63,5 @@ _KINDS = ("dense", "sparse")
 def test_sklearn(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", FutureWarning)  # of the defaults of LogisticRegressionCV
         check(estimator)

@@ -12,6 +12,7 @@ from .._typing import AnyArray, Array, IntArray
 from .base import Block, Covariance, Descent, Design, Moments, scaled_row_gram, without_constants
 
 _BLOCK_BYTES = 1 << 22
+_WIDE = 8
 
 
 class DenseDesign(Design):
@@ -35,11 +36,19 @@ class DenseDesign(Design):
 
     def matvec(self, w: Array) -> Array:
         """X w."""
+        if self._wide(w):
+            return np.ascontiguousarray(self.x @ w)
         return _core.dense_matvec(self.x, np.ascontiguousarray(w))
 
     def rmatvec(self, u: Array) -> Array:
         """Xᵀ u."""
+        if self._wide(u):
+            return np.ascontiguousarray(self.x.T @ u)
         return _core.dense_rmatvec(self.x, np.ascontiguousarray(u))
+
+    def _wide(self, operand: Array) -> bool:
+        """Whether there are so many vectors that BLAS multiplies matrices faster than we do."""
+        return operand.ndim == 2 and operand.shape[1] >= _WIDE and self.x.dtype == np.float64
 
     @property
     def picks_columns(self) -> bool:

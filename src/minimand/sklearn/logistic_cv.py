@@ -197,8 +197,8 @@ class LogisticRegressionCV(DropIn, linear_model.LogisticRegressionCV):
         if self.fit_intercept:
             self.coef_, self.intercept_ = w[:, :-1].copy(), w[:, -1].copy()
         self.C_ = np.mean(choices.Cs[at])
-        several = choices.penalty == "elasticnet"
-        self.l1_ratio_ = np.mean(np.asarray(choices.ratios)[ratio]) if several else 0.0
+        chosen = [choices.read(choices.ratios[i]) for i in ratio]
+        self.l1_ratio_ = 0.0 if choices.unasked else float(np.mean(chosen))
         problem = problem_of(self, X, y, weights)
         points, shifts = problem.points(self.coef_, self.intercept_)
         objective = problem.objectives[0]
@@ -212,8 +212,8 @@ class LogisticRegressionCV(DropIn, linear_model.LogisticRegressionCV):
             self.C_ = float(self.C_)
             self.l1_ratio_ = choices.read(self.l1_ratio_)
             # (n_folds, n_l1_ratios, n_cs, 1, n_dof): one row for two classes.
-            self.coefs_paths_ = np.swapaxes(coefs, 1, 2)[:, :, :, None]
-            self.scores_ = np.swapaxes(scores, 1, 2)
+            self.coefs_paths_: Any = np.swapaxes(coefs, 1, 2)[:, :, :, None]
+            self.scores_: Any = np.swapaxes(scores, 1, 2)
             self.n_iter_ = np.swapaxes(iterations, 1, 2)
             return
         if choices.unasked:
@@ -239,7 +239,7 @@ def _fold(
     fold: tuple[IntArray, IntArray],
     scorer: Any,
     heard: dict[str, Any],
-) -> tuple[Array, Array, IntArray, IntArray]:
+) -> tuple[Array, Array, AnyArray, AnyArray]:
     """One path on a fold: coefficients, scores and iterations at every C, in their order."""
     train, test = fold
     own = None if weights is None else weights[train]
@@ -261,14 +261,15 @@ def _fold(
         scores.append(float(scorer(fitted, X[test], y[test], **params)))
     table = np.column_stack([coefs, intercepts]) if model.fit_intercept else coefs
     iterations = np.array([max(s.certificate.iterations, 1) for s in found], dtype=np.int32)
-    return table, np.array(scores), iterations, np.array([not s.converged for s in found])
+    short = np.array([not s.converged for s in found])
+    return table, np.array(scores, dtype=float), iterations, short
 
 
 def _with_labels(scorer: Any, classes: AnyArray) -> Any:
     """The scorer that knows both classes, as a fold may test on one of them only."""
-    known = (
-        inspect.signature(scorer._score_func).parameters if hasattr(scorer, "_score_func") else {}
-    )
+    if not hasattr(scorer, "_score_func"):
+        return scorer
+    known = inspect.signature(scorer._score_func).parameters
     if "labels" not in known:
         return scorer
     more = {"pos_label": classes[-1]} if "pos_label" in known else {}
