@@ -31,7 +31,8 @@ def certify(
     ----------
     model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
         Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
-        LogisticRegression, LogisticRegressionCV (both of two classes), PoissonRegressor, GammaRegressor or TweedieRegressor, or one of their drop-ins in
+        LogisticRegression, LogisticRegressionCV (both of two classes), PoissonRegressor,
+        GammaRegressor or TweedieRegressor, or one of their drop-ins in
         `minimand.sklearn`.
     X, y, sample_weight, offset
         The data it was fitted on.

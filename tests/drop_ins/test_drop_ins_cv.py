@@ -123,8 +123,8 @@ def test_logistic_regression_over_folds(ratios, solver, more, refit, legacy):
 def test_what_logistic_regression_over_folds_refuses():
     with pytest.raises(ValueError, match="multinomial"):
         ours.LogisticRegressionCV().fit(TALL, np.arange(40) % 3)
+    half = np.arange(40) < 20
     with pytest.raises(ValueError, match="one class to train on"):
-        half = np.arange(40) < 20
         ours.LogisticRegressionCV(cv=[(half, ~half)]).fit(TALL, half)
     with pytest.raises(ValueError, match="Cs must be positive"):
         ours.LogisticRegressionCV(Cs=[1.0, -1.0]).fit(TALL, LABELS)

@@ -220,7 +220,8 @@ class LogisticRegressionCV(DropIn, linear_model.LogisticRegressionCV):
             coefs, scores, iterations = coefs[:, :, 0], scores[:, :, 0], iterations[:, :, 0]
         self.C_, self.l1_ratio_ = np.array([self.C_]), np.array([self.l1_ratio_])
         label = self.classes_[1]
-        self.coefs_paths_, self.scores_ = {label: coefs}, {label: scores}
+        named: Any = {label: coefs}, {label: scores}
+        self.coefs_paths_, self.scores_ = named
         self.n_iter_ = iterations[None]
 
     def __sklearn_tags__(self) -> Any:
@@ -239,7 +240,7 @@ def _fold(
     fold: tuple[IntArray, IntArray],
     scorer: Any,
     heard: dict[str, Any],
-) -> tuple[Array, Array, IntArray, IntArray]:
+) -> tuple[AnyArray, ...]:
     """One path on a fold: coefficients, scores and iterations at every C, in their order."""
     train, test = fold
     own = None if weights is None else weights[train]

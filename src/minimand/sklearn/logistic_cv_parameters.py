@@ -43,7 +43,8 @@ def choices_of(model: Any) -> Choices:
         penalty = {(0.0,): "l2", (1.0,): "l1"}.get(tuple(unique), "elasticnet")
     elif asked is not None and penalty != "elasticnet":
         _say(
-            f"l1_ratios parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})",
+            "l1_ratios parameter is only used when penalty is 'elasticnet'. Got "
+            f"(penalty={penalty})",
             UserWarning,
         )
     if penalty == "elasticnet" and not _are_ratios(asked):
@@ -69,7 +70,7 @@ def _are_ratios(ratios: Any) -> bool:
     return (
         ratios is not None
         and len(ratios) > 0
-        and all(isinstance(r, numbers.Number) and 0 <= r <= 1 for r in ratios)
+        and all(isinstance(r, numbers.Real) and 0 <= float(r) <= 1 for r in ratios)
     )
 
 
