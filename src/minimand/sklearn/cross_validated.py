@@ -181,11 +181,11 @@ def _grid(top: float, eps: float, count: int) -> Array:
 
 def check_alphas(alphas: Any, boundaries: str = "left") -> Array:
     """The strengths to choose from, in their order, refused in scikit-learn's words."""
-    values = np.atleast_1d(np.asarray(alphas))
-    for i, alpha in enumerate(values.tolist()):
-        name = "alphas" if values.size == 1 else f"alphas[{i}]"
+    values = list(alphas) if np.ndim(alphas) else [alphas]
+    for i, alpha in enumerate(values):
+        name = "alphas" if len(values) == 1 else f"alphas[{i}]"
         check_scalar(alpha, name, numbers.Real, min_val=0.0, include_boundaries=boundaries)
-    return values.astype(float)
+    return np.array(values, dtype=float)
 
 
 def routed(model: Any, sample_weight: Any, params: dict[str, Any]) -> Any:

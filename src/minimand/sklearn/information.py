@@ -26,10 +26,10 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
     .. math:: n \log(2 \pi \sigma^2) + \|X w + b - y\|^2 / \sigma^2 + c \,\|w\|_0, \quad
               c = 2 \text{ (AIC)}, \log n \text{ (BIC)}
 
-    scikit-learn follows the knots of the path, and so cannot pass many or correlated features with
-    certainty. Here the path is a grid, each model certified to 1e-6, which is refined where the
-    criterion is least: ``alphas_`` are that grid, from the empty model down to alpha = 0 (1e-4 of
-    the largest where features outnumber samples).
+    scikit-learn's ``alphas_`` are the knots of the path. Here they are a grid, each model certified
+    to 1e-6, which is refined where the criterion is least, from the empty model down to alpha = 0
+    (1e-4 of the largest where features outnumber samples). So the criterion is within a little of
+    that at the best knot, and of knots that are all but equal another one may be chosen.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = LassoLarsIC("bic").fit(X, y)
     >>> int((model.coef_ != 0).sum()), model.certificate_.relative < 1e-6
-    (6, True)
+    (7, True)
     """
 
     @with_callbacks

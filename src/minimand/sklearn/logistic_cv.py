@@ -212,15 +212,16 @@ class LogisticRegressionCV(DropIn, linear_model.LogisticRegressionCV):
             self.C_ = float(self.C_)
             self.l1_ratio_ = choices.read(self.l1_ratio_)
             # (n_folds, n_l1_ratios, n_cs, 1, n_dof): one row for two classes.
-            self.coefs_paths_: Any = np.swapaxes(coefs, 1, 2)[:, :, :, None]
-            self.scores_: Any = np.swapaxes(scores, 1, 2)
+            self.coefs_paths_ = np.swapaxes(coefs, 1, 2)[:, :, :, None]
+            self.scores_ = np.swapaxes(scores, 1, 2)
             self.n_iter_ = np.swapaxes(iterations, 1, 2)
             return
         if choices.unasked:
             coefs, scores, iterations = coefs[:, :, 0], scores[:, :, 0], iterations[:, :, 0]
         self.C_, self.l1_ratio_ = np.array([self.C_]), np.array([self.l1_ratio_])
         label = self.classes_[1]
-        self.coefs_paths_, self.scores_ = {label: coefs}, {label: scores}
+        named: Any = {label: coefs}, {label: scores}
+        self.coefs_paths_, self.scores_ = named
         self.n_iter_ = iterations[None]
 
     def __sklearn_tags__(self) -> Any:
@@ -239,7 +240,7 @@ def _fold(
     fold: tuple[IntArray, IntArray],
     scorer: Any,
     heard: dict[str, Any],
-) -> tuple[Array, Array, AnyArray, AnyArray]:
+) -> tuple[AnyArray, ...]:
     """One path on a fold: coefficients, scores and iterations at every C, in their order."""
     train, test = fold
     own = None if weights is None else weights[train]
@@ -261,8 +262,7 @@ def _fold(
         scores.append(float(scorer(fitted, X[test], y[test], **params)))
     table = np.column_stack([coefs, intercepts]) if model.fit_intercept else coefs
     iterations = np.array([max(s.certificate.iterations, 1) for s in found], dtype=np.int32)
-    short = np.array([not s.converged for s in found])
-    return table, np.array(scores, dtype=float), iterations, short
+    return table, np.array(scores), iterations, np.array([not s.converged for s in found])
 
 
 def _with_labels(scorer: Any, classes: AnyArray) -> Any:
