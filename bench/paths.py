@@ -14,7 +14,7 @@ from .problem import Array, Problem
 from .problems import SEED, alpha_max
 
 SQUARED = ("celer path", "skglm path", "sklearn path")
-DENSE_LOGISTIC = ("celer path", "skglm path", "glum path", "liblinear -s 6, each alpha")
+DENSE_LOGISTIC = ("celer path", "skglm path", "glum path")
 SPARSE_LOGISTIC = (
     "celer path",
     "skglm path",
@@ -79,7 +79,7 @@ def squared_dense(name: str, quick: bool, *, penalty: str, d: int, target: float
 
 
 def logistic_dense(name: str, quick: bool) -> Problem:
-    n, d, k, count = (200, 500, 20, 20) if quick else (1000, 5000, 50, 100)
+    n, d, k, count = (200, 500, 20, 20) if quick else (1000, 5000, 50, 50)
     X, signal, _ = _autoregressive_data(n, d, k, SEED + 11)
     y = synthetic.noisy_labels(4 * signal / signal.std(), np.random.default_rng(SEED + 12))
     return _path(name, X, y, "logistic", "l1", DENSE_LOGISTIC, 0.5, _NO_INTERCEPT, count)

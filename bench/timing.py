@@ -122,7 +122,7 @@ def climb(
         if new.gap <= target or capped or stale == 3:
             break
     last = tries[-1]
-    if last.gap <= target and spent < cap:
+    if last.gap <= target and spent < cap and len(ladder) > 1:  # a direct method has one rung
         looser = [(last.tol * tries[-2].tol) ** 0.5] if len(tries) > 1 else []
         tighter = [last.tol / 10] if spent < cap / 8 else []
         tries += [attempt(tol) for tol in (*looser, *tighter)]
