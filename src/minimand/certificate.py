@@ -65,7 +65,9 @@ class Certificate:
     relative : float
         gap divided by P(null) − mean infimum of the loss; this is what ``tol`` refers to.
     kind : {"global", "relaxation", "stationary"}
-        What was proved; "global" is a duality gap. `meaning` says it in a sentence.
+        What was proved: "global", a duality gap; "relaxation", a lower bound that need not close
+        (for problems with discrete unknowns); "stationary", that no direction leads downhill.
+        `meaning` says it in a sentence.
     objective : str
         The objective, in words.
     rounding : float

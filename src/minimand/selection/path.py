@@ -43,6 +43,10 @@ class Path:
     score : ndarray
         Share of the null model's loss that is explained: R² for the squared loss, else D², the
         share of the deviance.
+    shrinkage : ndarray
+        ‖w(alpha)‖₁ relative to the largest on the path.
+
+    ``model(i)`` is the fitted estimator at ``alphas[i]``, and ``plot()`` draws the coefficients.
     """
 
     alphas: Array
