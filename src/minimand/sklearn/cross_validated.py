@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -120,7 +121,10 @@ class ElasticNetCV(DropIn, linear_model.ElasticNetCV):
         alphas = np.sort(np.asarray(alphas, dtype=float))[::-1]
         tuned = Tuned(
             model, alphas, folds, refit=False, n_jobs=self.n_jobs, verbose=bool(self.verbose)
-        ).fit(X, y, weights)
+        )
+        with warnings.catch_warnings():  # scikit-learn says nothing of the edge of its grid
+            warnings.filterwarnings("ignore", "Tuned: the best alpha is the smallest")
+            tuned.fit(X, y, weights)
         # An alpha that is given twice is solved once.
         place = np.searchsorted(-tuned.alphas_, -alphas)
         return alphas, _mean_squared_errors(tuned, len(folds))[place]
