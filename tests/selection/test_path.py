@@ -204,6 +204,9 @@ def test_limits_leave_valid_models():
         ({"alphas": [-1.0]}, "alphas must be finite numbers"),
         ({"alphas": []}, "at least one"),
         ({"alphas": "many"}, "alphas must be how many"),
+        ({"alphas": True}, "alphas must be how many"),
+        ({"alphas": [[0.1]]}, "alphas must be how many"),
+        ({"eps": "small"}, "eps must be a number between 0 and 1"),
         ({"eps": 2.0}, "eps must be a number between 0 and 1"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -112,9 +113,9 @@ def grid_of(
     if alphas < 1:
         raise ValueError(f"alphas must be a number of them ≥ 1, or a list, not {alphas!r}.")
     n, d = objectives[0].design.shape
-    ratio = (1e-2 if n < d else 1e-3) if eps is None else float(eps)
-    if not 0 < ratio < 1:
+    if eps is not None and not (isinstance(eps, numbers.Real) and 0 < float(eps) < 1):
         raise ValueError(f"eps must be a number between 0 and 1, not {eps!r}.")
+    ratio = (1e-2 if n < d else 1e-3) if eps is None else float(eps)
     tops = [top_of(settings, objective, tol) for objective in objectives]
     known = [top for top in tops if top is not None]
     if len(known) < len(tops):
@@ -125,9 +126,12 @@ def grid_of(
 
 
 def check_alphas(alphas: Any) -> Array:
-    """Positive finite numbers, in decreasing order."""
+    """Finite numbers that are not negative, in decreasing order."""
     try:
-        values = np.unique(np.asarray(alphas, dtype=float).ravel())[::-1]
+        given = np.asarray(alphas, dtype=float)
+        if isinstance(alphas, bool) or given.ndim != 1:
+            raise ValueError
+        values = np.unique(given)[::-1]
     except (TypeError, ValueError) as error:
         raise ValueError("alphas must be how many there are, or a list of numbers.") from error
     if not values.size or not np.isfinite(values).all() or (values < 0).any():
