@@ -11,24 +11,35 @@ from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
 from .matching import CrossEntropy, Poisson
+from .powers import Lp
+from .surrogates import Exponential, SquaredMargin, ZeroOne
 
 REGISTRY: Registry[Loss] = Registry(
-    "loss", Loss, [Squared, Huber, Logistic, SquaredHinge, Poisson, CrossEntropy, Gamma, Tweedie]
-)
+    "loss",
+    Loss,
+    [
+        Squared, Huber, Logistic, SquaredHinge, Poisson, CrossEntropy, Gamma, Tweedie,
+        Exponential, SquaredMargin, ZeroOne,
+    ],
+)  # fmt: skip
 
 __all__ = [
     "REGISTRY",
     "CrossEntropy",
     "Distance",
+    "Exponential",
     "Gamma",
     "Huber",
     "Logistic",
     "Loss",
+    "Lp",
     "Margin",
     "Poisson",
     "Squared",
     "SquaredHinge",
+    "SquaredMargin",
     "Terms",
     "Tweedie",
     "Unary",
+    "ZeroOne",
 ]

@@ -107,6 +107,11 @@ class Loss(Parameterized):
         """Whether the gradient is continuous, so that second-order methods apply."""
         return True
 
+    @property
+    def refusal(self) -> str:
+        """Why no model can be fitted with this loss, in words; empty if one can."""
+        return "" if self.convex else "it is not convex, and has no convex tangents to descend on"
+
     def attained(self, y: Array) -> bool:
         """Whether inf_z ℓ(z, y) is attained for all these y; log(1 + e^−m) never reaches 0."""
         return True
