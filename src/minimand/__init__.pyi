@@ -5,6 +5,7 @@ from . import losses as losses
 from . import penalties as penalties
 from . import solvers as solvers
 from . import testing as testing
+from . import transforms as transforms
 from .audit import certify as certify
 from .certificate import Certificate as Certificate
 from .estimators import Classifier as Classifier
@@ -20,6 +21,7 @@ from .losses import Logistic as Logistic
 from .losses import Loss as Loss
 from .losses import Lp as Lp
 from .losses import Margin as Margin
+from .losses import MatchingLoss as MatchingLoss
 from .losses import Poisson as Poisson
 from .losses import Squared as Squared
 from .losses import SquaredHinge as SquaredHinge

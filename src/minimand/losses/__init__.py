@@ -11,6 +11,7 @@ from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
 from .matching import CrossEntropy, Poisson
+from .matching_loss import MatchingLoss
 from .powers import Lp
 from .surrogates import Exponential, SquaredMargin, ZeroOne
 
@@ -34,6 +35,7 @@ __all__ = [
     "Loss",
     "Lp",
     "Margin",
+    "MatchingLoss",
     "Poisson",
     "Squared",
     "SquaredHinge",
