@@ -12,6 +12,15 @@ from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
 from .matching import CrossEntropy, Poisson
 from .matching_loss import MatchingLoss
+from .pieces import PLQ, Pieces
+from .piecewise import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    PerceptronLoss,
+    Quantile,
+    SquaredEpsilonInsensitive,
+)
 from .powers import Lp
 from .surrogates import Exponential, SquaredMargin, ZeroOne
 
@@ -19,25 +28,48 @@ REGISTRY: Registry[Loss] = Registry(
     "loss",
     Loss,
     [
-        Squared, Huber, Logistic, SquaredHinge, Poisson, CrossEntropy, Gamma, Tweedie,
-        Exponential, SquaredMargin, ZeroOne,
+        Squared,
+        Huber,
+        Absolute,
+        Quantile,
+        EpsilonInsensitive,
+        SquaredEpsilonInsensitive,
+        Logistic,
+        Hinge,
+        SquaredHinge,
+        PerceptronLoss,
+        Poisson,
+        CrossEntropy,
+        Gamma,
+        Tweedie,
+        Exponential,
+        SquaredMargin,
+        ZeroOne,
     ],
-)  # fmt: skip
+)
 
 __all__ = [
+    "PLQ",
     "REGISTRY",
+    "Absolute",
     "CrossEntropy",
     "Distance",
+    "EpsilonInsensitive",
     "Exponential",
     "Gamma",
+    "Hinge",
     "Huber",
     "Logistic",
     "Loss",
     "Lp",
     "Margin",
     "MatchingLoss",
+    "PerceptronLoss",
+    "Pieces",
     "Poisson",
+    "Quantile",
     "Squared",
+    "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "SquaredMargin",
     "Terms",

@@ -8,9 +8,12 @@ import numpy as np
 
 from .._typing import Array
 from .base import Distance, Loss
+from .pieces import Pieces
 
 _NEAREST = 1e-12  # residuals below this have the curvature of this one, which is finite
 _FAR = 1e300  # the largest value of ψ* that counts
+_ABSOLUTE = Pieces([0.0], [-1.0, 1.0])
+_SQUARED = Pieces([0.0], [0.0, 0.0], [2.0, 2.0])
 _TERMS = 34  # of a series in numbers below ½
 
 
@@ -69,6 +72,11 @@ class Lp(Distance):
                 "Lp(1), the convex loss nearest to it, and evaluate with Lp(0)"
             )
         return super().refusal
+
+    @property
+    def pieces(self) -> Pieces | None:
+        """For p = 1 and p = 2."""
+        return {1: _ABSOLUTE, 2: _SQUARED}.get(self.p)
 
     def attained(self, y: Array) -> bool:
         """At r = 0."""

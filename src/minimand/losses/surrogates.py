@@ -7,6 +7,7 @@ import numpy as np
 from .._typing import Array
 from .base import Margin
 from .deviance_dual import excess
+from .pieces import Pieces
 from .probe import CONVEX_AND_SMOOTH, WITHOUT_MINIMUM
 
 
@@ -78,6 +79,7 @@ class SquaredMargin(Margin):
 
     smoothness = 2.0
     facts = CONVEX_AND_SMOOTH
+    pieces = Pieces([1.0], [0.0, 0.0], [2.0, 2.0])
 
     def psi(self, t: Array) -> Array:
         """(m − 1)²."""
