@@ -46,6 +46,7 @@ _NAMES = {
         "SquaredMargin",
         "Tweedie",
         "ZeroOne",
+        "is_calibrated",
     ),
     "penalties": (
         "L1",

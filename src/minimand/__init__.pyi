@@ -35,6 +35,7 @@ from .losses import SquaredHinge as SquaredHinge
 from .losses import SquaredMargin as SquaredMargin
 from .losses import Tweedie as Tweedie
 from .losses import ZeroOne as ZeroOne
+from .losses import is_calibrated as is_calibrated
 from .penalties import L1 as L1
 from .penalties import L2 as L2
 from .penalties import MCP as MCP

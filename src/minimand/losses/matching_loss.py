@@ -38,8 +38,9 @@ class MatchingLoss(Loss):
     >>> z, y = np.array([0.3, -2.0]), np.array([1.0, -1.0])
     >>> bool(np.allclose(loss.value(z, y), np.log1p(np.exp(-2 * y * z))))
     True
-    >>> arcsinh = mm.MatchingLoss(np.arcsinh)      # a mild loss for targets of all sizes
-    >>> mm.testing.check_loss(arcsinh)
+    >>> mild = mm.MatchingLoss(np.arcsinh)      # any increasing function will do
+    >>> bool(mild.value(np.array([np.sinh(2.0)]), np.array([2.0]))[0] < 1e-15)
+    True
     """
 
     def __init__(self, f: Any, F: Any = None) -> None:
@@ -92,7 +93,7 @@ class MatchingLoss(Loss):
         z = np.linspace(-6.0, 6.0, 25)
         with np.errstate(all="ignore"):
             heights = np.asarray(self.F(z), float)
-            rise, _ = integrate(lambda x, _: self._increasing(x), z[:-1], z[1:])
+            rise, _ = integrate(lambda x, _: self._increasing(x), z[:-1], z[1:], np.full(24, 1e-15))
             size = np.abs(heights[1:]) + np.abs(heights[:-1]) + np.abs(rise)
             wrong = ~(np.abs(np.diff(heights) - rise) <= 1e-9 * size)
         if wrong.any():
@@ -210,8 +211,8 @@ class MatchingLoss(Loss):
         def height(x: Array, which: IntArray) -> Array:
             return f(x) - a[which]
 
-        term, error = integrate(height, s, z)
         # What s misses of f⁻¹(a), and the rounding of f − a all along the way.
-        missed = np.abs(f(s) - a) + 4 * _EPS * np.abs(a)
-        error = error + missed * np.abs(z - s)
+        noise = np.abs(f(s) - a) + 4 * _EPS * np.abs(a)
+        term, error = integrate(height, s, z, noise)
+        error = error + noise * np.abs(z - s)
         return np.where(np.isnan(term), np.inf, term), np.where(np.isfinite(error), error, 0.0)
