@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
 from .calibration import Calibration, is_calibrated
+from .composed import Composed
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
@@ -55,6 +56,7 @@ __all__ = [
     "REGISTRY",
     "Absolute",
     "Calibration",
+    "Composed",
     "CrossEntropy",
     "Distance",
     "EpsilonInsensitive",
