@@ -50,6 +50,7 @@ _NAMES = {
     ),
     "report": ("plot_history",),
     "selection": ("Path", "Tuned", "alpha_max", "path"),
+    "separability": ("separable",),
     "solvers": ("STOP",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

@@ -38,6 +38,7 @@ from .selection import Path as Path
 from .selection import Tuned as Tuned
 from .selection import alpha_max as alpha_max
 from .selection import path as path
+from .separability import separable as separable
 from .solvers import STOP as STOP
 
 __version__: str
