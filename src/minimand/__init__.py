@@ -23,6 +23,7 @@ _NAMES = {
     "explanation": ("explain",),
     "history": ("History",),
     "losses": (
+        "Chebyshev",
         "CrossEntropy",
         "Distance",
         "Gamma",

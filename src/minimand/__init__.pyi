@@ -11,6 +11,7 @@ from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .explanation import explain as explain
 from .history import History as History
+from .losses import Chebyshev as Chebyshev
 from .losses import CrossEntropy as CrossEntropy
 from .losses import Distance as Distance
 from .losses import Gamma as Gamma

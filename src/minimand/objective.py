@@ -15,7 +15,7 @@ from . import _core
 from ._typing import Array, BoolArray, IntArray
 from .design import Covariance, Design, Moments
 from .linear_system import least_pivot
-from .losses import Loss
+from .losses import Chebyshev, Loss
 from .memory import Memory
 from .penalties import BoundPenalty
 
@@ -174,7 +174,7 @@ class Objective:
             self,
             design=self.design.thinned(every),
             y=np.ascontiguousarray(self.y[::every]),
-            mass=mass / mass.sum(),
+            mass=self.loss.masses(mass),
             offset=None if self.offset is None else np.ascontiguousarray(self.offset[::every]),
             meter=Meter(),
         )
@@ -280,6 +280,8 @@ class Objective:
 def best_shift(objective: Objective, z: Array, steps: int = 200) -> float:
     """The b that minimises Σ mass·ℓ(z + b, y): a safeguarded Newton method on its slope."""
     loss, y = objective.loss, objective.y
+    if isinstance(loss, Chebyshev):
+        return loss.best_shift(z, y)
     b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(steps):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
+from .chebyshev import Chebyshev
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
@@ -14,10 +15,12 @@ from .matching import CrossEntropy, Poisson
 
 REGISTRY: Registry[Loss] = Registry(
     "loss", Loss, [Squared, Huber, Logistic, SquaredHinge, Poisson, CrossEntropy, Gamma, Tweedie]
+    + [Chebyshev],
 )
 
 __all__ = [
     "REGISTRY",
+    "Chebyshev",
     "CrossEntropy",
     "Distance",
     "Gamma",

@@ -44,6 +44,12 @@ class Loss(Parameterized):
     smoothness: float = np.inf
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
+    pooled: ClassVar[bool] = False  # whether it is one number for the whole set of samples
+
+    def masses(self, weight: Array) -> Array:
+        """What every sample counts in the objective, by its weight: a share of the mean."""
+        mass = weight / weight.max()  # first, so that the sum cannot overflow
+        return mass / mass.sum()
 
     def value(self, z: Array, y: Array) -> Array:
         """ℓ(z, y), elementwise."""

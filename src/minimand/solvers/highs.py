@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from .._typing import Array, IntArray
-from ..design import Design
+from .._typing import Array
 
 
 class Optimum(NamedTuple):
@@ -57,26 +55,3 @@ def minimise(
     if found.status != 0 or found.x is None:
         return Failure(found.message.split("(")[0].strip().rstrip("."))
     return Optimum(found.x, float(found.fun), -found.ineqlin.marginals, -found.eqlin.marginals)
-
-
-def matrix_of(design: Design, rows: IntArray | None = None) -> Any:
-    """The design, or some rows of it, as one float64 matrix; sparse if the design is."""
-    parts = [b.matrix for b in (design if rows is None else design.rows(rows)).blocks()]
-    if design.sparse:
-        return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr", dtype=float)
-    return np.vstack(parts).astype(float, copy=False)
-
-
-def scaled_rows(matrix: Any, factor: Array) -> Any:
-    """diag(factor)·matrix."""
-    if sparse.issparse(matrix):
-        return sparse.diags_array(factor) @ matrix
-    return factor[:, None] * matrix
-
-
-def beside(*matrices: Any) -> Any:
-    """Matrices side by side; sparse if one of them is."""
-    columns = [m if m.ndim == 2 else m[:, None] for m in matrices]
-    if any(sparse.issparse(m) for m in columns):
-        return sparse.hstack([sparse.csr_array(m) for m in columns], format="csr")
-    return np.hstack(columns)

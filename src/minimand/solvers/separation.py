@@ -19,7 +19,8 @@ import numpy as np
 from .._typing import Array, IntArray
 from ..design import Design
 from ..objective import EPS
-from .highs import Failure, beside, matrix_of, minimise, scaled_rows
+from .highs import Failure, minimise
+from .units import Units, beside, matrix_of, scaled_rows
 
 Form = Literal["margin", "slack"]
 _FIRST = 200  # rows that the first program sees, at least
@@ -49,39 +50,27 @@ class _Classes(NamedTuple):
 
     design: Design
     signs: Array
-    intercept: bool
-    shift: Array
-    scale: Array
+    units: Units
 
     @classmethod
     def of(cls, design: Design, signs: Array, intercept: bool) -> _Classes:
-        n, d = design.shape
-        first, second = design.moments(np.full(n, 1.0 / n))
-        # Sparse columns keep their zeros; centring the others changes b alone.
-        shift = first if intercept and not design.sparse else np.zeros(d)
-        scale = np.sqrt(np.maximum(second - shift * shift, EPS * second))
-        return cls(design, signs, intercept, shift, np.where(scale > 0, scale, 1.0))
+        units = Units.of(design, np.ones(signs.size), intercept=intercept)
+        return cls(design, signs, units)
 
     def signed(self, rows: IntArray) -> Any:
-        """Rows yᵢ·(xᵢ, 1), without the 1 if there is no intercept, in the units of the columns."""
-        x = matrix_of(self.design, rows)
-        x = x / self.scale[None, :] if self.design.sparse else (x - self.shift) / self.scale
-        signs = self.signs[rows]
-        signed = scaled_rows(x, signs)
-        return beside(signed, signs) if self.intercept else signed
+        """Rows yᵢ·(xᵢ, 1), without the 1 if there is no intercept."""
+        return scaled_rows(self.units.rows(self.design, rows), self.signs[rows])
 
     def plane(self, v: Array) -> Plane:
         """The plane v, in the columns' own units, with its margins."""
-        d = self.scale.size
-        w = v[:d] / self.scale
-        b = float(v[d] - self.shift @ w) if self.intercept else 0.0
+        w, b = self.units.model(v)
         return Plane(w, b, self.signs * (self.design.matvec(w) + b))
 
     def separates(self, plane: Plane) -> bool:
         """Whether every margin is positive by more than the rounding of a score."""
         if not np.isfinite(plane.margins).all():
             return False
-        noise = EPS * (self.scale.size**0.5 + 4.0)
+        noise = EPS * (self.units.scale.size**0.5 + 4.0)
         for rows, x in self.design.blocks():
             parts = np.asarray(abs(x) @ np.abs(plane.w)) + abs(plane.b)
             if not (plane.margins[rows] > noise * parts).all():
@@ -103,7 +92,7 @@ class _Classes(NamedTuple):
             return _spread(rows, weights, self.signs.size)
         kept = weights > 1e-9 * weights.max()
         rows = rows[kept]
-        if rows.size * (self.scale.size + 2) > _LARGEST:
+        if rows.size * (self.units.scale.size + 2) > _LARGEST:
             return None
         weights = _fresh_weights(self.signed(rows))
         return _spread(rows, weights, self.signs.size) if self._balanced(rows, weights) else None
@@ -112,7 +101,7 @@ class _Classes(NamedTuple):
         """Whether Σ aᵢyᵢxᵢ and Σ aᵢyᵢ vanish, up to the rounding of sums of that size."""
         x, signs = matrix_of(self.design, rows), self.signs[rows]
         sums, sizes = np.asarray((signs * weights) @ x), np.asarray(weights @ abs(x))
-        if self.intercept:
+        if self.units.intercept:
             sums, sizes = np.append(sums, (signs * weights).sum()), np.append(sizes, 1.0)
         limit = 8 * EPS * np.sqrt(rows.size + 16.0) * sizes
         return bool(np.isfinite(weights).all() and (np.abs(sums) <= limit).all())
