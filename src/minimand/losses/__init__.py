@@ -12,24 +12,58 @@ from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
 from .matching import CrossEntropy, Poisson
+from .pieces import PLQ, Pieces
+from .piecewise import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    PerceptronLoss,
+    Quantile,
+    SquaredEpsilonInsensitive,
+)
 
 REGISTRY: Registry[Loss] = Registry(
-    "loss", Loss, [Squared, Huber, Logistic, SquaredHinge, Poisson, CrossEntropy, Gamma, Tweedie]
-    + [Chebyshev],
+    "loss",
+    Loss,
+    [
+        Squared,
+        Huber,
+        Absolute,
+        Chebyshev,
+        Quantile,
+        EpsilonInsensitive,
+        SquaredEpsilonInsensitive,
+        Logistic,
+        Hinge,
+        SquaredHinge,
+        PerceptronLoss,
+        Poisson,
+        CrossEntropy,
+        Gamma,
+        Tweedie,
+    ],
 )
 
 __all__ = [
+    "PLQ",
     "REGISTRY",
+    "Absolute",
     "Chebyshev",
     "CrossEntropy",
     "Distance",
+    "EpsilonInsensitive",
     "Gamma",
+    "Hinge",
     "Huber",
     "Logistic",
     "Loss",
     "Margin",
+    "PerceptronLoss",
+    "Pieces",
     "Poisson",
+    "Quantile",
     "Squared",
+    "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "Terms",
     "Tweedie",
