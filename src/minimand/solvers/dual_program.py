@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._typing import Array, BoolArray
+from .._typing import Array, BoolArray, IntArray
 from ..objective import Objective
 from ..penalties import Separable
 from .highs import Failure, Optimum, minimise
@@ -25,7 +25,7 @@ from .units import Units, beside
 class Split(NamedTuple):
     """σ, μ⁺ and μ⁻ as variables: their columns, costs and bounds, and whose they are."""
 
-    features: Array
+    features: IntArray
     sign: Array
     cost: Array
     bounds: Array
@@ -34,7 +34,7 @@ class Split(NamedTuple):
     @classmethod
     def of(cls, form: Separable, scale: Array, size: float, unit: float) -> Split:
         """Of a penalty in the units of the program: w is scaleⱼ/unit as long, u size times."""
-        groups: list[tuple[Array, float, Array, Array, bool]] = []
+        groups: list[tuple[Any, float, Array, Array, bool]] = []
         j = np.flatnonzero(form.l1)
         limit = size * form.l1[j] / scale[j]
         groups.append((j, 1.0, np.zeros(j.size), np.column_stack([-limit, limit]), True))

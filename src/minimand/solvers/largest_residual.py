@@ -36,10 +36,10 @@ def rounds(objective: Objective, start: Point, control: Control) -> Iterator[Jud
         found = _on_rows(objective, units, null, rows, seconds)
         if found is None:
             return
-        point, theta, level = found
-        judgement = judge(objective, point, [theta], known=[judgement.dual])
+        point, theta = found
+        judgement = judge(objective, recentred(objective, point), [theta], known=[judgement.dual])
         yield judgement
-        more = _with_worst(rows, np.abs(point.z - objective.y), level)
+        more = _with_worst(rows, np.abs(point.z - objective.y))
         if more.size == rows.size:
             return
         rows = more
@@ -47,8 +47,8 @@ def rounds(objective: Objective, start: Point, control: Control) -> Iterator[Jud
 
 def _on_rows(
     objective: Objective, units: Units, null: Point, rows: IntArray, seconds: float | None
-) -> tuple[Point, Array, float] | None:
-    """The model of some rows, its multipliers, and the largest residual on those rows."""
+) -> tuple[Point, Array] | None:
+    """The best model of some rows, and its multipliers."""
     r = null.z[rows] - objective.y[rows]
     unit = float(np.abs(r).max()) or 1.0
     x = units.rows(objective.design, rows).T
@@ -68,8 +68,7 @@ def _on_rows(
         return None
     theta = np.zeros(objective.n_samples)
     theta[rows] = found.variables[: rows.size] - found.variables[rows.size :]
-    point = recentred(objective, objective.point(found.w, null.b + found.b))
-    return point, theta, float(np.abs(point.z - objective.y)[rows].max())
+    return objective.point(found.w, null.b + found.b), theta
 
 
 def _first_rows(r: Array, size: int) -> IntArray:
@@ -82,11 +81,11 @@ def _first_rows(r: Array, size: int) -> IntArray:
     return np.union1d(ends, np.linspace(0, n - 1, size).astype(int))
 
 
-def _with_worst(rows: IntArray, size: Array, level: float) -> IntArray:
+def _with_worst(rows: IntArray, size: Array) -> IntArray:
     """The rows, and those others whose residual is larger than any of theirs, worst first."""
     outside = np.ones(size.size, dtype=bool)
     outside[rows] = False
-    new = np.flatnonzero(outside & (size > level * (1.0 + 8 * EPS)))
+    new = np.flatnonzero(outside & (size > size[rows].max() * (1.0 + 8 * EPS)))
     most = max(_NEW, rows.size // 2)
     new = new[np.argsort(-size[new], kind="stable")[:most]]
     return np.union1d(rows, new)

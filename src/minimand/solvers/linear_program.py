@@ -50,8 +50,8 @@ class Simplex(Solver):
         """Straight pieces in both."""
         loss, form = objective.loss, objective.penalty.separable
         if not loss.pooled:
-            pieces = getattr(loss, "pieces", None)
-            if pieces is None or pieces.curvatures.any():
+            plq = loss.plq(objective.y)
+            if plq is None or not plq.pieces.linear:
                 return Verdict(False, f"{loss!r} is not made of straight pieces")
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
@@ -75,15 +75,17 @@ class Simplex(Solver):
 
 def _vertex(objective: Objective, control: Control) -> tuple[Point, Array] | None:
     """The optimal vertex and its multipliers; None if there was no time for it."""
-    pieces, sign, shift = objective.loss.plq(objective.y)  # type: ignore[attr-defined]
+    plq = objective.loss.plq(objective.y)
+    assert plq is not None
+    pieces, sign = plq.pieces, plq.sign
     n = objective.n_samples
     null = objective.point(np.zeros(objective.n_features), objective.null.b)
-    ahead = pieces.knots[:, None] - (sign * null.z - shift)  # of every sample to every kink
+    ahead = pieces.knots[:, None] - plq.at(null.z)  # of every sample to every kink
     unit = float(np.abs(ahead).mean()) or 1.0
     weight = n * objective.mass
     units = Units.of(objective.design, objective.mass, intercept=objective.intercept)
-    x = scaled_rows(units.rows(objective.design), sign * np.ones(n)).T
-    steps = np.diff(pieces.slopes)[:, None] * weight
+    x = scaled_rows(units.rows(objective.design), sign).T
+    steps = pieces.jumps[:, None] * weight
     seconds = None if control.max_seconds is None else control.max_seconds - control.seconds
     found = solve_dual(
         objective,
