@@ -94,6 +94,10 @@ class Loss(Parameterized):
         """The point of dom ℓ*(·, y) nearest to u (identity when that is everything)."""
         return u
 
+    def room(self, u: Array, y: Array) -> Array:
+        """About how far every uᵢ may move without leaving dom ℓ*: for losses with kinks."""
+        return np.ones_like(u)
+
     def infimum(self, y: Array) -> Array:
         """inf_z ℓ(z, y), or a lower bound of it."""
         return -self.conjugate(np.zeros_like(y, dtype=float), y)
@@ -297,6 +301,10 @@ class Distance(Unary):
         """u, clipped to the slopes that the pieces have."""
         return u if self.pieces is None else self.pieces.clip(u)
 
+    def room(self, u: Array, y: Array) -> Array:
+        """The distance of u to the nearer end of the slopes that the pieces have."""
+        return super().room(u, y) if self.pieces is None else self.pieces.room(u)
+
     def plq(self, y: Array) -> PLQ | None:
         """ψ(z − y)."""
         return None if self.pieces is None else PLQ(self.pieces, np.ones_like(y), y)
@@ -358,6 +366,10 @@ class Margin(Unary):
     def into_domain(self, u: Array, y: Array) -> Array:
         """y·u, clipped to the slopes that the pieces have."""
         return u if self.pieces is None else y * self.pieces.clip(y * u)
+
+    def room(self, u: Array, y: Array) -> Array:
+        """The distance of y·u to the nearer end of the slopes that the pieces have."""
+        return super().room(u, y) if self.pieces is None else self.pieces.room(y * u)
 
     def plq(self, y: Array) -> PLQ | None:
         """ψ(y·z)."""

@@ -90,6 +90,10 @@ class Chebyshev(Loss):
         used = np.abs(u).sum()
         return u / used if used > 1.0 else u
 
+    def room(self, u: Array, y: Array) -> Array:
+        """|uᵢ|: samples that do not matter had better not begin to."""
+        return np.abs(u)
+
     def infimum(self, y: Array) -> Array:
         """0."""
         return np.zeros(np.shape(y))

@@ -8,6 +8,9 @@ import numpy as np
 
 from .._typing import Array
 
+_TOLERANCES = (1e-10, 1e-7)  # the second where numbers are too bad for the first
+_OPTIMAL, _OUT_OF_TIME = 0, 1
+
 
 class Optimum(NamedTuple):
     """A vertex where a linear program has its minimum, and the multipliers of its rows.
@@ -47,11 +50,15 @@ def minimise(
     """
     from scipy.optimize import linprog  # only those who need it wait for it
 
-    options = {} if seconds is None else {"time_limit": max(seconds, 1e-3)}
-    A_ub, b_ub = upper or (None, None)
-    A_eq, b_eq = equal or (None, None)
-    with np.errstate(all="ignore"):
-        found = linprog(cost, A_ub, b_ub, A_eq, b_eq, bounds, method="highs-ds", options=options)
-    if found.status != 0 or found.x is None:
+    matrices = (*(upper or (None, None)), *(equal or (None, None)))
+    for tolerance in _TOLERANCES:
+        options = {f"{side}_feasibility_tolerance": tolerance for side in ("primal", "dual")}
+        if seconds is not None:
+            options["time_limit"] = max(seconds, 1e-3)
+        with np.errstate(all="ignore"):
+            found = linprog(cost, *matrices, bounds, method="highs-ds", options=options)
+        if found.status in (_OPTIMAL, _OUT_OF_TIME):
+            break
+    if found.status != _OPTIMAL:
         return Failure(found.message.split("(")[0].strip().rstrip("."))
     return Optimum(found.x, float(found.fun), -found.ineqlin.marginals, -found.eqlin.marginals)

@@ -9,7 +9,8 @@ from scipy import sparse
 
 from .._typing import Array, IntArray
 from ..design import Design
-from ..objective import EPS
+
+_VARIES = 1e-13  # least share of a column's mean square that its variance must have
 
 
 class Units(NamedTuple):
@@ -27,7 +28,9 @@ class Units(NamedTuple):
         """Every column gets mean 0, where it may, and mean square 1."""
         first, second = design.moments(weight / weight.sum())
         shift = first if intercept and not design.sparse else np.zeros(design.shape[1])
-        scale = np.sqrt(np.maximum(second - shift * shift, EPS * second))
+        # What hardly varies about its mean may be nothing but the rounding of it.
+        shift = np.where(second - shift * shift > _VARIES * second, shift, 0.0)
+        scale = np.sqrt(second - shift * shift)
         return cls(shift, np.where(scale > 0, scale, 1.0), intercept)
 
     def rows(self, design: Design, rows: IntArray | None = None) -> Any:
