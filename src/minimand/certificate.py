@@ -279,6 +279,8 @@ def _judge(
         _measure(objective, point, dual, raw=stationary and i == 0) for i, dual in enumerate(fresh)
     ]
     least = min((f.gap for f in found), default=np.inf)
+    if objective.has_rays and not objective.loss.smooth:
+        least = np.inf  # before its repair the gap of a gradient at kinks says nothing
     # An older dual point is measured only if the bound it proved could still win.
     promising = [old for old in known if not (found and primal - old.value >= least)]
     found += [_measure(objective, point, old) for old in promising]
