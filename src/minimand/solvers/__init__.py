@@ -8,6 +8,7 @@ from ..objective import Objective, Point
 from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
+from .constraint_generation import ConstraintGeneration
 from .coordinates import Cyclic, Random
 from .linear_program import Simplex
 from .multiplier import Multiplier
@@ -20,7 +21,7 @@ from .working_set import WorkingSet
 SOLVERS: dict[str, Solver] = {
     s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Multiplier(), Reweighted())
 }
-SOLVERS |= {s.name: s for s in (Simplex(),)}
+SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration())}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only
@@ -33,6 +34,7 @@ __all__ = [
     "SOLVERS",
     "STOP",
     "ClosedForm",
+    "ConstraintGeneration",
     "Control",
     "Cyclic",
     "Fista",

@@ -17,7 +17,7 @@ from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
 from .dual_program import solve_dual
 from .highs import Failure
-from .largest_residual import rounds
+from .largest_residual import rounds, vertex_on
 from .search import recentred
 from .units import Units, beside, scaled_rows
 
@@ -56,7 +56,9 @@ class Simplex(Solver):
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
         if form.l2.any():
-            return Verdict(False, "the penalty has a quadratic part, a linear program has none")
+            words = "the penalty has a quadratic part, a linear program has none"
+            other = "; 'constraint_generation' takes it" if loss.pooled else ""
+            return Verdict(False, words + other)
         n, d = objective.design.shape
         cost = 200.0 * (objective.design.nnz + n) * (d + 10.0)
         return Verdict(True, "straight pieces: an exact vertex by linear programming", cost)
@@ -64,7 +66,7 @@ class Simplex(Solver):
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One linear program, or for a loss of the whole set one per round."""
         if objective.loss.pooled:
-            yield from rounds(objective, start, control)
+            yield from rounds(objective, start, control, vertex_on)
             return
         found = _vertex(objective, control)
         if found is None:
