@@ -83,8 +83,9 @@ def _best_on(
     found = minimise_quadratic(quadratic, linear, matrix, limits)
     w, b = units.model(unit * found.x[:k])
     up, down = found.multipliers[2 * rows.size :][: 2 * bent.size].reshape(2, -1)
-    # Both sides of |wⱼ| ≤ sⱼ push back: the coefficient is zero.
-    w[bent[np.minimum(up, down) > 1e-6 * (up + down)]] = 0.0
+    size, own = found.x[k + 1 :], found.x[bent]
+    # Where both sides of |wⱼ| ≤ sⱼ push back by more than they give way, wⱼ is zero.
+    w[bent[(up > size - own) & (down > size + own)]] = 0.0
     theta = np.zeros(objective.n_samples)
     theta[rows] = found.multipliers[: rows.size] - found.multipliers[rows.size : 2 * rows.size]
     return objective.point(form.project(w), null.b + b), theta
