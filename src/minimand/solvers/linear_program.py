@@ -15,7 +15,7 @@ from .._typing import Array
 from ..certificate import Judgement, judge
 from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
-from .dual_program import solve_dual
+from .dual_program import polished, solve_dual
 from .highs import Failure
 from .largest_residual import rounds, vertex_on
 from .search import recentred
@@ -72,10 +72,10 @@ class Simplex(Solver):
         if found is None:
             yield judge(objective, recentred(objective, start))
             return
-        yield judge(objective, found[0], [found[1]])
+        yield judge(objective, *found)
 
 
-def _vertex(objective: Objective, control: Control) -> tuple[Point, Array] | None:
+def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]] | None:
     """The optimal vertex and its multipliers; None if there was no time for it."""
     plq = objective.loss.plq(objective.y)
     assert plq is not None
@@ -103,4 +103,6 @@ def _vertex(objective: Objective, control: Control) -> tuple[Point, Array] | Non
     if isinstance(found, Failure):
         return None
     slope = pieces.slopes[0] + found.variables.reshape(-1, n).sum(axis=0) / weight
-    return objective.point(found.w, null.b + found.b), sign * slope
+    theta = sign * slope
+    duals = [polished(objective, units, found.w, theta), theta]
+    return objective.point(found.w, null.b + found.b), duals
