@@ -335,3 +335,9 @@ def test_refusals():
             fit(loss, penalty, X, y)
     with pytest.raises(ValueError, match="one number for the whole set"):
         mm.Regressor("chebyshev", "l1", solver="newton").fit(X, y)
+
+
+def test_memory_is_kept():
+    X, y = data(n=2000, d=10)
+    with pytest.raises(ValueError, match="does not fit into memory=1000"):
+        fit("absolute", "no_penalty", X, y, memory=1000)

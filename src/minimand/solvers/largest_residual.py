@@ -39,8 +39,7 @@ def rounds(
     null = objective.point(np.zeros(objective.n_features), objective.null.b)
     rows = _first_rows(null.z - objective.y, 2 * (objective.n_features + 2))
     while not control.expired:
-        seconds = None if control.max_seconds is None else control.max_seconds - control.seconds
-        found = best_on(objective, units, null, rows, seconds)
+        found = best_on(objective, units, null, rows, control.remaining)
         if found is None:
             return
         point, duals = found

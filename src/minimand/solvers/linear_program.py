@@ -49,10 +49,9 @@ class Simplex(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Straight pieces in both."""
         loss, form = objective.loss, objective.penalty.separable
-        if not loss.pooled:
-            plq = loss.plq(objective.y)
-            if plq is None or not plq.pieces.linear:
-                return Verdict(False, f"{loss!r} is not made of straight pieces")
+        plq = loss.plq(objective.y)
+        if not loss.pooled and (plq is None or not plq.pieces.linear):
+            return Verdict(False, f"{loss!r} is not made of straight pieces")
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
         if form.l2.any():
@@ -60,6 +59,11 @@ class Simplex(Solver):
             other = "; 'constraint_generation' takes it" if loss.pooled else ""
             return Verdict(False, words + other)
         n, d = objective.design.shape
+        pieces = (
+            0 if plq is None else plq.pieces.knots.size
+        )  # copies of the data, and one for HiGHS
+        if 16.0 * objective.design.nnz * (pieces + 1) * (pieces > 0) > control.memory:
+            return Verdict(False, f"the linear program does not fit into memory={control.memory:g}")
         cost = 200.0 * (objective.design.nnz + n) * (d + 10.0)
         return Verdict(True, "straight pieces: an exact vertex by linear programming", cost)
 
@@ -88,7 +92,6 @@ def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]]
     units = Units.of(objective.design, objective.mass, intercept=objective.intercept)
     x = scaled_rows(units.rows(objective.design), sign).T
     steps = pieces.jumps[:, None] * weight
-    seconds = None if control.max_seconds is None else control.max_seconds - control.seconds
     found = solve_dual(
         objective,
         units,
@@ -98,7 +101,7 @@ def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]]
         np.asarray(x @ (pieces.slopes[0] * weight)),
         size=float(n),
         unit=unit,
-        seconds=seconds,
+        seconds=control.remaining,
     )
     if isinstance(found, Failure):
         return None
