@@ -59,10 +59,9 @@ class Simplex(Solver):
             other = "; 'constraint_generation' takes it" if loss.pooled else ""
             return Verdict(False, words + other)
         n, d = objective.design.shape
-        pieces = (
-            0 if plq is None else plq.pieces.knots.size
-        )  # copies of the data, and one for HiGHS
-        if 16.0 * objective.design.nnz * (pieces + 1) * (pieces > 0) > control.memory:
+        # One copy of the data per kink, and as many again for HiGHS; Chebyshev needs a few rows.
+        copies = 0 if plq is None else 2 * plq.pieces.knots.size
+        if 12.0 * objective.design.nnz * copies > control.memory:
             return Verdict(False, f"the linear program does not fit into memory={control.memory:g}")
         cost = 200.0 * (objective.design.nnz + n) * (d + 10.0)
         return Verdict(True, "straight pieces: an exact vertex by linear programming", cost)
