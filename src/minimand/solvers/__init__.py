@@ -10,6 +10,7 @@ from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
 from .constraint_generation import ConstraintGeneration
 from .coordinates import Cyclic, Random
+from .dual import Dual
 from .linear_program import Simplex
 from .multiplier import Multiplier
 from .newton import Newton
@@ -19,7 +20,7 @@ from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Multiplier(), Reweighted())
+    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Dual(), Multiplier(), Reweighted())
 }
 SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration())}
 SOLVERS |= {
@@ -37,6 +38,7 @@ __all__ = [
     "ConstraintGeneration",
     "Control",
     "Cyclic",
+    "Dual",
     "Fista",
     "Newton",
     "ProximalGradient",
