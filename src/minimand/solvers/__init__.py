@@ -8,8 +8,10 @@ from ..objective import Objective, Point
 from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
+from .constraint_generation import ConstraintGeneration
 from .coordinates import Cyclic, Random
 from .dual import Dual
+from .linear_program import Simplex
 from .multiplier import Multiplier
 from .newton import Newton
 from .proximal import Fista, ProximalGradient
@@ -20,6 +22,7 @@ from .working_set import WorkingSet
 SOLVERS: dict[str, Solver] = {
     s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Dual(), Multiplier(), Reweighted())
 }
+SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration())}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only
@@ -32,6 +35,7 @@ __all__ = [
     "SOLVERS",
     "STOP",
     "ClosedForm",
+    "ConstraintGeneration",
     "Control",
     "Cyclic",
     "Dual",
@@ -39,6 +43,7 @@ __all__ = [
     "Newton",
     "ProximalGradient",
     "Random",
+    "Simplex",
     "Solution",
     "Solver",
     "State",
