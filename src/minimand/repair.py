@@ -74,7 +74,7 @@ def clear_rays(
     wrong = _wrong(objective, slope, limit)
     if not wrong.any() and _regular(objective, chosen):
         return Cleared(theta, slope)
-    metric = curvature if curvature.any() else np.ones_like(curvature)
+    metric = _mobility(objective, theta, curvature)
     project: Projection | None = None
     charge = 0.0
     for _ in range(_ROUNDS):
@@ -94,6 +94,21 @@ def clear_rays(
         if not wrong.any():
             return Cleared(theta, slope, charge)
     return Cleared(theta, slope, reason=_NO_BOUND if objective.has_free_columns else _NO_SIGNS)
+
+
+def _mobility(objective: Objective, theta: Array, curvature: Array) -> Array:
+    """How freely multipliers may move: the curvature of the loss, which ψ* has the inverse of.
+
+    Where the loss has kinks it is the distance from the corners of ψ*, the slopes of linear pieces:
+    a sample away from all kinks has its multiplier in a corner, and moving it costs most.
+    """
+    if objective.kinks is not None:
+        pieces, sign, _ = objective.kinks
+        corners = pieces.slopes[pieces.curvatures == 0]
+        if corners.size:
+            v = sign * theta
+            curvature = np.min([np.abs(v - corner) for corner in corners], axis=0)
+    return curvature if curvature.any() else np.ones_like(curvature)
 
 
 def _wrong(objective: Objective, slope: Array, limit: Array) -> BoolArray:
