@@ -7,9 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..certificate import Judgement, judge
+from ..losses import PLQ
 from ..objective import Objective, Point
+from ..penalties import Separable
 from .base import Control, Solver, Verdict
 from .interior import InteriorPoint
+from .reduction import reduced, worth_reducing
 from .search import recentred
 
 _LARGEST = 1500  # unknowns of a system that is formed and factorised in every iteration
@@ -52,8 +55,11 @@ class PrimalDual(Solver):
         assert form is not None and plq is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
-        inner = InteriorPoint(objective, plq, form, judgement.point)
         watched = bool(control.callbacks) or control.max_iter is not None
+        if worth_reducing(objective, plq) and not watched:
+            yield from self._by_few_rows(objective, plq, form, judgement.point, control)
+            return
+        inner = InteriorPoint(objective, plq, form, judgement.point)
         for _ in range(_ITERATIONS):
             length = inner.step()
             if watched or inner.products <= _NEAR * control.target or control.expired:
@@ -63,3 +69,10 @@ class PrimalDual(Solver):
                 yield judgement
             if not np.isfinite(length) or length < 1e-12:
                 return
+
+    def _by_few_rows(
+        self, objective: Objective, plq: PLQ, form: Separable, start: Point, control: Control
+    ) -> Iterator[Judgement]:
+        """Judged points of problems on few rows, more and more of them."""
+        for point, theta in reduced(objective, plq, form, start, control, 0.5 * control.target):
+            yield judge(objective, recentred(objective, point), [theta], raw=False)
