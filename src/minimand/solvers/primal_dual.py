@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from ..certificate import Judgement, judge
 from ..losses import PLQ
 from ..objective import Objective, Point
@@ -14,6 +12,7 @@ from .base import Control, Solver, Verdict
 from .interior import InteriorPoint
 from .reduction import reduced, worth_reducing
 from .search import recentred
+from .vertex import corner
 
 _LARGEST = 1500  # unknowns of a system that is formed and factorised in every iteration
 _ITERATIONS = 100
@@ -62,13 +61,27 @@ class PrimalDual(Solver):
         inner = InteriorPoint(objective, plq, form, judgement.point)
         for _ in range(_ITERATIONS):
             length = inner.step()
-            if watched or inner.products <= _NEAR * control.target or control.expired:
-                w = form.project(inner.w)
-                point = recentred(objective, Point(w, inner.b, inner.refresh()))
-                judgement = judge(objective, point, [inner.theta], raw=False)
-                yield judgement
-            if not np.isfinite(length) or length < 1e-12:
+            near = inner.products <= _NEAR * control.target
+            if watched or near or control.expired:
+                yield self._judged(objective, inner, near, control)
+            if not length > 1e-12:
                 return
+
+    def _judged(
+        self, objective: Objective, inner: InteriorPoint, near: bool, control: Control
+    ) -> Judgement:
+        """The corner next to an interior point, if it is good enough; else the better of both."""
+        z = inner.refresh()
+        found = corner(inner) if near else None
+        best = None
+        if found is not None:
+            point = recentred(objective, objective.point(found.w, found.b))
+            best = judge(objective, point, [found.theta, inner.theta], raw=False)
+            if best.reaches(objective, control.target):
+                return best
+        point = recentred(objective, Point(inner.form.project(inner.w), inner.b, z))
+        judgement = judge(objective, point, [inner.theta], raw=False)
+        return judgement if best is None or judgement.beats(best) else best
 
     def _by_few_rows(
         self, objective: Objective, plq: PLQ, form: Separable, start: Point, control: Control
