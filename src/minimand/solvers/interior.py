@@ -21,7 +21,7 @@ from ..linear_system import factorise, pseudo_inverse
 from ..losses import PLQ
 from ..objective import EPS, Objective, Point, dot
 from ..penalties import Separable
-from .risers import Rises, of_penalty, of_pieces
+from .risers import of_penalty, of_pieces
 
 _NEAREST = 0.9995  # share of the way to the boundary that a step may go
 _STEADY = 1e-12  # added to the diagonal, relative to the curvature of a column
@@ -176,7 +176,7 @@ class InteriorPoint:
             stays = riser.stays()
             slope += np.where(stays, riser.v, np.where(riser.p > riser.q, riser.height, 0.0))
             miss[stays] = self.t[stays] - riser.knot
-            on |= stays
+            on |= stays & (self.rows.mass > 0)
         return slope, on, miss
 
     def _system(self, h: Array, stiff: Array) -> Solve:
@@ -201,8 +201,9 @@ class InteriorPoint:
         return solve
 
     def _by_rows(self, h: Array, diagonal: Array) -> Solve:
-        """(1/h + X D⁻¹ Xᵀ) y = Δb − X D⁻¹ gradient, y = h∘(X Δw + Δb), Δw = −D⁻¹(gradient + Xᵀy).
+        """(1/h + X D⁻¹ Xᵀ) y = Δb − X D⁻¹ gradient, Δw = −D⁻¹(gradient + Xᵀy).
 
+        y = h∘(X Δw + Δb) is the step of the multipliers.
         """
         rows = self.rows
         kernel = rows.design.row_gram(1.0 / diagonal)

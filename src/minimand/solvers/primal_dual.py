@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..certificate import Judgement, judge
-from ..losses import PLQ
 from ..objective import Objective, Point
-from ..penalties import Separable
 from .base import Control, Solver, Verdict
 from .interior import InteriorPoint
 from .reduction import reduced, worth_reducing
 from .search import recentred
-from .vertex import corner
+from .vertex import Offer, offered
 
 _LARGEST = 1500  # unknowns of a system that is formed and factorised in every iteration
 _ITERATIONS = 100
@@ -51,41 +49,38 @@ class PrimalDual(Solver):
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, from where the method's own idea of the gap is near the target."""
         form, plq = objective.penalty.separable, objective.loss.plq(objective.y)
-        assert form is not None and plq is not None
+        assert form is not None
+        assert plq is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
         watched = bool(control.callbacks) or control.max_iter is not None
+        begin = judgement.point
         if worth_reducing(objective, plq) and not watched:
-            yield from self._by_few_rows(objective, plq, form, judgement.point, control)
-            return
-        inner = InteriorPoint(objective, plq, form, judgement.point)
+            for offer in reduced(objective, plq, form, begin, control, 0.5 * control.target):
+                judgement = _judged(objective, offer, control)
+                yield judgement
+            begin = judgement.point
+        inner = InteriorPoint(objective, plq, form, begin)
         for _ in range(_ITERATIONS):
             length = inner.step()
             near = inner.products <= _NEAR * control.target
             if watched or near or control.expired:
-                yield self._judged(objective, inner, near, control)
+                inner.refresh()
+                yield _judged(objective, offered(inner, near), control)
             if not length > 1e-12:
                 return
 
-    def _judged(
-        self, objective: Objective, inner: InteriorPoint, near: bool, control: Control
-    ) -> Judgement:
-        """The corner next to an interior point, if it is good enough; else the better of both."""
-        z = inner.refresh()
-        found = corner(inner) if near else None
-        best = None
-        if found is not None:
-            point = recentred(objective, objective.point(found.w, found.b))
-            best = judge(objective, point, [found.theta, inner.theta], raw=False)
-            if best.reaches(objective, control.target):
-                return best
-        point = recentred(objective, Point(inner.form.project(inner.w), inner.b, z))
-        judgement = judge(objective, point, [inner.theta], raw=False)
-        return judgement if best is None or judgement.beats(best) else best
 
-    def _by_few_rows(
-        self, objective: Objective, plq: PLQ, form: Separable, start: Point, control: Control
-    ) -> Iterator[Judgement]:
-        """Judged points of problems on few rows, more and more of them."""
-        for point, theta in reduced(objective, plq, form, start, control, 0.5 * control.target):
-            yield judge(objective, recentred(objective, point), [theta], raw=False)
+def _judged(objective: Objective, offer: Offer, control: Control) -> Judgement:
+    """The first model on offer that is good enough, or the best."""
+    best: Judgement | None = None
+    for w, b in offer.models:
+        point = recentred(objective, objective.point(w, b))
+        known = [] if best is None else [best.dual]
+        judgement = judge(objective, point, offer.thetas if best is None else (), known, raw=False)
+        if best is None or judgement.beats(best):
+            best = judgement
+        if best.reaches(objective, control.target):
+            break
+    assert best is not None
+    return best

@@ -20,6 +20,7 @@ from ..objective import Meter, Objective, Point
 from ..penalties import Separable
 from .base import Control
 from .interior import InteriorPoint, Pull
+from .vertex import Offer, offered
 
 _WORTH = 8000  # rows below which all of them are taken
 _ROUNDS = 6
@@ -38,8 +39,8 @@ def worth_reducing(objective: Objective, plq: PLQ) -> bool:
 
 def reduced(
     objective: Objective, plq: PLQ, form: Separable, start: Point, control: Control, target: float
-) -> Iterator[tuple[Point, Array]]:
-    """Points and multipliers, one per round; the last round leaves nothing out."""
+) -> Iterator[Offer]:
+    """Models with multipliers, one per round, as long as it pays to leave rows out."""
     n, d = objective.design.shape
     sample = int((n * np.sqrt(d + 1.0)) ** (2 / 3))
     thin = objective.thinned(max(n // sample, 2))
@@ -53,20 +54,24 @@ def reduced(
         kept = _nearest(plq, plq.at(point.z), share) | crossed
         inner = _inner(objective, plq, form, point, kept, slopes)
         arrived = walk(inner, control, accuracy)
-        found = objective.point(form.project(inner.w), inner.b)
+        offer = offered(inner, accuracy == target)
+        found = objective.point(*offer.models[0])
         crossed = (plq.pieces.slope(plq.at(found.z)) != slopes) & ~kept
-        import os
-        if os.environ.get("DBG"): print("  n",n,"thin",thin.n_samples,"kept",kept.sum(),"crossed",crossed.sum(),"prod",inner.products,"target",target,arrived)
         if arrived and crossed.sum() <= 0.1 * kept.sum():
-            theta = plq.sign * slopes
-            theta[kept] = inner.theta
             point = found
-            yield point, theta
+            yield Offer(offer.models, [_whole(plq, slopes, kept, few) for few in offer.thetas])
             share, accuracy = max(0.25 * share, _LEAST * (d + 1) / n), target
         else:
             share, crossed = 2 * share, np.zeros(n, dtype=bool)
         if share >= 0.5 or control.expired:
             return
+
+
+def _whole(plq: PLQ, slopes: Array, kept: BoolArray, few: Array) -> Array:
+    """Multipliers of all samples: those of the kept ones, and the slopes of the lines."""
+    theta = plq.sign * slopes
+    theta[kept] = few
+    return theta
 
 
 def walk(inner: InteriorPoint, control: Control, target: float) -> bool:
@@ -91,7 +96,9 @@ def _guess(thin: Objective, form: Separable, start: Point, control: Control) -> 
     begin = Point(start.w, start.b, np.empty(0))
     target = _ROUGH * thin.scale
     if worth_reducing(thin, plq):
-        return next(reduced(thin, plq, form, begin, control, target))[0]
+        for offer in reduced(thin, plq, form, begin, control, target):
+            w, b = offer.models[0]
+            return Point(w, b, np.empty(0))
     inner = InteriorPoint(thin, plq, form, begin)
     walk(inner, control, target)
     return Point(inner.w, inner.b, np.empty(0))
