@@ -43,6 +43,15 @@ class Step(NamedTuple):
     dt: Array
 
 
+class Settled(NamedTuple):
+    """Slopes of the samples at the end of their risers or along them; and who stays on a knot."""
+
+    slope: Array
+    curvature: Array  # of samples on a curved piece
+    on: BoolArray
+    miss: Array  # t − knot of those that stay on one
+
+
 Solve = Callable[[Array, float], Step]
 
 
@@ -165,19 +174,22 @@ class InteriorPoint:
             settled[riser.where[stops]] = True
         return w, settled
 
-    def settled_samples(self) -> tuple[Array, BoolArray, Array]:
-        """Slopes of samples with those that leave a knot at their end; who stays on one; t − knot.
-
-        For pieces that are lines.
-        """
-        slope = np.full(self.t.size, self._samples.base)
-        on, miss = np.zeros(self.t.size, dtype=bool), np.zeros(self.t.size)
+    def settled_samples(self) -> Settled:
+        """What the samples' slopes will be, as far as it can be seen."""
+        size = self.t.size
+        slope, curvature = np.full(size, self._samples.base), np.zeros(size)
+        on, miss = np.zeros(size, dtype=bool), np.zeros(size)
         for riser in self._samples.risers:
+            if riser.bend:
+                v, inside = riser.followed(self.t)
+                riser.add_to(slope, v)
+                curvature[inside] += 1.0 / riser.bend
+                continue
             stays = riser.stays()
             slope += np.where(stays, riser.v, np.where(riser.p > riser.q, riser.height, 0.0))
             miss[stays] = self.t[stays] - riser.knot
             on |= stays & (self.rows.mass > 0)
-        return slope, on, miss
+        return Settled(slope, curvature, on, miss)
 
     def _system(self, h: Array, stiff: Array) -> Solve:
         """The system of Newton's equations, in whichever of d and n is smaller."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array, IntArray
+from .._typing import Array, BoolArray, IntArray
 from ..losses import Pieces
 from ..penalties import Separable
 
@@ -81,12 +81,17 @@ class Riser:
         else:
             total[self.where] += values
 
-    def stays(self) -> Array:
+    def stays(self) -> BoolArray:
         """Where both slacks vanish before v comes near an end: t stops on the knot."""
         if self.ends:
             share = np.minimum(self.v, self.s) / self.height
             return share > np.maximum(self.p, self.q) / self.width
         return self.v / self.size > self.q / self.width
+
+    def followed(self, t: Array) -> tuple[Array, BoolArray]:
+        """v of a curved piece at t, and where it is between the ends."""
+        v = self._tau(t) / self.bend
+        return np.clip(v, 0.0, self.height), (v > 0) & (v < self.height)
 
     @property
     def products(self) -> float:
