@@ -9,6 +9,7 @@ from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
 from .coordinates import Cyclic, Random
+from .dual import Dual
 from .multiplier import Multiplier
 from .newton import Newton
 from .primal_dual import PrimalDual
@@ -19,7 +20,15 @@ from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
     s.name: s
-    for s in (ClosedForm(), Newton(), WorkingSet(), PrimalDual(), Multiplier(), Reweighted())
+    for s in (
+        ClosedForm(),
+        Newton(),
+        WorkingSet(),
+        Dual(),
+        PrimalDual(),
+        Multiplier(),
+        Reweighted(),
+    )
 }
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
@@ -35,6 +44,7 @@ __all__ = [
     "ClosedForm",
     "Control",
     "Cyclic",
+    "Dual",
     "Fista",
     "Newton",
     "PrimalDual",
