@@ -64,6 +64,11 @@ class Lp(Distance):
         return self.p > 1
 
     @property
+    def nearly_kinked(self) -> bool:
+        """1 < p < 1.25: the slope at |r| = 1e-16, the rounding of a score, is not small."""
+        return 1 < self.p < 1.25
+
+    @property
     def refusal(self) -> str:
         """For p = 0, which is constant wherever it is continuous."""
         if self.p == 0:
