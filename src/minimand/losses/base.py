@@ -154,6 +154,11 @@ class Loss(Parameterized):
         """Why no model can be fitted with this loss, in words; empty if one can."""
         return "" if self.convex else "it is not convex, and has no convex tangents to descend on"
 
+    @property
+    def nearly_kinked(self) -> bool:
+        """Whether the gradient, though continuous, turns faster than scores can be computed."""
+        return False
+
     def attained(self, y: Array) -> bool:
         """Whether inf_z ℓ(z, y) is attained for all these y; log(1 + e^−m) never reaches 0."""
         return True

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 
 from .._typing import Array
+from ..parameters import check_number
 from .base import Distance, Loss
 from .pieces import Pieces
 
@@ -45,9 +44,7 @@ class Lp(Distance):
 
     def check_parameters(self) -> None:
         """p must be a number that is not negative."""
-        number = isinstance(self.p, Real) and not isinstance(self.p, bool)
-        if not (number and np.isfinite(self.p) and self.p >= 0):
-            raise ValueError(f"p of Lp must be a finite number ≥ 0, not {self.p!r}.")
+        check_number(self, "p", "a finite number ≥ 0", lambda p: p >= 0)
 
     def check_target(self, y: Array) -> None:
         """Any finite numbers."""
@@ -62,6 +59,11 @@ class Lp(Distance):
     def smooth(self) -> bool:
         """p > 1."""
         return self.p > 1
+
+    @property
+    def nearly_kinked(self) -> bool:
+        """1 < p < 1.25: the slope at |r| = 1e-16, the rounding of a score, is not small."""
+        return 1 < self.p < 1.25
 
     @property
     def refusal(self) -> str:
