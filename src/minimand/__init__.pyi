@@ -14,13 +14,17 @@ from .history import History as History
 from .losses import CrossEntropy as CrossEntropy
 from .losses import Distance as Distance
 from .losses import Gamma as Gamma
+from .losses import GemanMcClure as GemanMcClure
 from .losses import Huber as Huber
 from .losses import Logistic as Logistic
 from .losses import Loss as Loss
 from .losses import Margin as Margin
 from .losses import Poisson as Poisson
+from .losses import RobustLoss as RobustLoss
 from .losses import Squared as Squared
 from .losses import SquaredHinge as SquaredHinge
+from .losses import TanhMargin as TanhMargin
+from .losses import TruncatedSquared as TruncatedSquared
 from .losses import Tweedie as Tweedie
 from .penalties import L1 as L1
 from .penalties import L2 as L2

@@ -15,9 +15,10 @@ from . import _core
 from ._typing import Array, BoolArray, IntArray
 from .design import Covariance, Design, Moments
 from .linear_system import least_pivot
-from .losses import Loss
+from .losses import Loss, RobustLoss
 from .memory import Memory
 from .penalties import BoundPenalty
+from .robust_shift import robust_shift
 
 EPS = float(np.finfo(float).eps)
 
@@ -103,6 +104,21 @@ class Objective:
         if np.array_equal(null, self.null.w[chosen]):  # constraints may have moved it
             new.__dict__["null"] = self.null._replace(w=null)
         return new
+
+    def weighted(self, loss: Loss, weights: Array) -> tuple[Objective, float]:
+        """The same data under another loss with sample weights, and the sum T of the masses then.
+
+        Masses add up to one, so everything is divided by T: the new objective is 1/T times
+        Σ massᵢ·weightsᵢ·loss(zᵢ, yᵢ) + Ω(w).
+        """
+        mass = self.mass * weights
+        total = float(mass.sum())
+        if not total > 0:
+            total, mass = 1.0, np.zeros_like(mass)  # nothing but the penalty is left
+        penalty = self.penalty.times(1.0 / total)
+        new = replace(self, loss=loss, mass=mass / total, penalty=penalty, memory=None)
+        new.__dict__["constant_target"] = self.constant_target
+        return new, total
 
     # Products with the data, counted ---------------------------------------------------------
 
@@ -201,7 +217,8 @@ class Objective:
     @cached_property
     def convex(self) -> bool:
         """Whether local minima are global ones."""
-        return not hasattr(self.penalty, "majoriser")  # Majorised, but asking a protocol is slow
+        # A Majorised penalty, that is, but asking a protocol is slow.
+        return self.loss.convex and not hasattr(self.penalty, "majoriser")
 
     @cached_property
     def has_free_columns(self) -> bool:
@@ -280,6 +297,11 @@ class Objective:
 def best_shift(objective: Objective, z: Array, steps: int = 200) -> float:
     """The b that minimises Σ mass·ℓ(z + b, y): a safeguarded Newton method on its slope."""
     loss, y = objective.loss, objective.y
+    if isinstance(loss, RobustLoss):
+        base = loss.base
+        return robust_shift(
+            loss, z, y, objective.mass, lambda s, z: best_shift(objective.weighted(base, s)[0], z)
+        )
     b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(steps):

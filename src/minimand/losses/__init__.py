@@ -11,9 +11,15 @@ from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
 from .matching import CrossEntropy, Poisson
+from .robust import GemanMcClure, RobustLoss, TanhMargin, TruncatedSquared
 
 REGISTRY: Registry[Loss] = Registry(
-    "loss", Loss, [Squared, Huber, Logistic, SquaredHinge, Poisson, CrossEntropy, Gamma, Tweedie]
+    "loss",
+    Loss,
+    [
+        *(Squared, Huber, Logistic, SquaredHinge, Poisson, CrossEntropy, Gamma, Tweedie),
+        *(GemanMcClure, TruncatedSquared, TanhMargin),
+    ],
 )
 
 __all__ = [
@@ -21,14 +27,18 @@ __all__ = [
     "CrossEntropy",
     "Distance",
     "Gamma",
+    "GemanMcClure",
     "Huber",
     "Logistic",
     "Loss",
     "Margin",
     "Poisson",
+    "RobustLoss",
     "Squared",
     "SquaredHinge",
+    "TanhMargin",
     "Terms",
+    "TruncatedSquared",
     "Tweedie",
     "Unary",
 ]

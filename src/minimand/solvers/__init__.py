@@ -9,6 +9,7 @@ from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
 from .coordinates import Cyclic, Random
+from .graduated import Graduated
 from .multiplier import Multiplier
 from .newton import Newton
 from .proximal import Fista, ProximalGradient
@@ -17,7 +18,8 @@ from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Multiplier(), Reweighted())
+    s.name: s
+    for s in (ClosedForm(), Newton(), WorkingSet(), Multiplier(), Reweighted(), Graduated())
 }
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
@@ -34,6 +36,7 @@ __all__ = [
     "Control",
     "Cyclic",
     "Fista",
+    "Graduated",
     "Newton",
     "ProximalGradient",
     "Random",

@@ -89,7 +89,10 @@ class Solver(Parameterized):
     def verdict(self, objective: Objective, control: Control) -> Verdict:
         """The same, after what no solver of convex problems can take has been refused."""
         if not objective.convex and not self.takes_nonconvex:
-            return Verdict(False, "the penalty is not convex; 'reweighted' minimises its tangents")
+            part, name = "penalty", "reweighted"
+            if not objective.loss.convex:
+                part, name = "loss", "graduated"
+            return Verdict(False, f"the {part} is not convex; {name!r} minimises its tangents")
         return self.accepts(objective, control)
 
     def prepared(self, objective: Objective) -> Solver:

@@ -1,0 +1,246 @@
+"""Losses that are not convex: from a convex fit, by degrees, to a minimum of the loss itself."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._typing import Array
+from ..certificate import Judgement, judge, lifted
+from ..losses import RobustLoss
+from ..objective import Objective, Point
+from ..tangent import Tangent
+from .base import Control, Solver, Verdict
+from .reweighted import stretched
+
+_ROUNDS = 2000  # of the descent to the final minimum
+_TRIAL = 3  # tangents that a start gets before it is compared with others
+_FINALISTS = 3
+_INNER = 60  # iterations of a convex solver on one tangent
+_ROUGH = 1e-4  # of the scale: accurate enough for a problem that is only on the way
+_SHARE = 0.05  # of the gap at a tangent's start that its minimisation must leave at most
+_DEGREE = 1.4  # factor between one degree of convexity and the next
+_MOST_DEGREES = 40
+_TANGENTS = 100  # what the whole costs, in convex fits
+_BUDGET = 2e10  # operations that restarts may take together
+
+
+class Graduated(Solver):
+    """A convex fit; milder losses γφ(s/γ), γ falling to 1; then tangents of the loss itself.
+
+    Every problem on the way is a convex one with sample weights, minimised by the solver that
+    suits it. Several starts compete: the convex fit (Huber's loss at the scale of the residuals,
+    or the base loss), where graduation leads from it, the point that was given, and fits of
+    random subsets. The best of them is followed downhill until its own tangent proves it
+    stationary; the model is never worse than the convex fit nor than the given point.
+
+    Parameters
+    ----------
+    restarts : int, default=10
+        Random subsets to start from: halves of the samples, and samples just enough for a fit.
+        Fewer where the data are large.
+    """
+
+    name = "graduated"
+    takes_nonconvex: ClassVar[bool] = True
+
+    def __init__(self, restarts: int = 10) -> None:
+        self.restarts = restarts
+
+    def check_parameters(self) -> None:
+        """restarts must not be negative."""
+        number = isinstance(self.restarts, Integral) and not isinstance(self.restarts, bool)
+        if not number or self.restarts < 0:
+            raise ValueError(
+                f"restarts of Graduated must be an integer ≥ 0, not {self.restarts!r}."
+            )
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Losses that are a concave function of a convex one, if a solver takes that one."""
+        if objective.loss.convex:
+            return Verdict(False, "the loss is convex: it needs no graduation")
+        if not isinstance(objective.loss, RobustLoss):
+            words = f"{objective.loss!r} is no concave function of a convex loss (RobustLoss)"
+            return Verdict(False, words)
+        problem = Tangent.first(objective).problem
+        try:
+            inner = _solver_of(problem, control).verdict(problem, control)
+        except ValueError as error:
+            return Verdict(False, f"its tangent problems are refused: {error}")
+        words = "non-convex loss: convex fits whose outliers weigh less and less"
+        return Verdict(True, words, _TANGENTS * inner.cost)
+
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+        """A search for a good start, then the descent from the best of them."""
+        point = yield from self._searched(objective, start, control)
+        for _ in range(_ROUNDS):
+            judgement = judge(objective, point)
+            yield judgement  # its own tangent's gap: this is where a fit may end
+            goal = max(_SHARE * min(judgement.gap, objective.scale), 0.2 * control.target)
+            tangent = Tangent.at(objective, point)
+            new = _minimised(tangent, point, goal, control)
+            before, after = judgement.primal, objective.primal(new)
+            if after > before + 1e-13 * abs(before):
+                return  # the tangent has fallen, and so has the objective, but for rounding
+            point = stretched(objective, point, new)
+
+    def _searched(
+        self, objective: Objective, start: Point, control: Control
+    ) -> Generator[Judgement, None, Point]:
+        """The best of several starts, each after some descent."""
+        found = _Found(objective)
+        if start is not objective.null:
+            found.add(start)
+        convex = _convex_fit(objective, control)
+        found.add(convex)
+        yield from found.judged(control)
+        found.add(_descended(objective, convex, _TRIAL, control))
+        for weights in _degrees(objective, convex, control, found):
+            if control.expired:
+                break
+            found.add(_descended(objective, weights, _TRIAL, control))
+        for point in self._restarts(objective, control):
+            if control.expired:
+                break
+            found.add(_descended(objective, point, _TRIAL, control))
+        yield from found.judged(control)
+        for point in found.finalists():
+            found.add(_descended(objective, point, 10 * _TRIAL, control))
+        return found.best
+
+    def _restarts(self, objective: Objective, control: Control) -> Iterator[Point]:
+        """Fits of the base loss to random subsets of the samples."""
+        loss, n = objective.loss, objective.n_samples
+        assert isinstance(loss, RobustLoss)
+        cost = Tangent.first(objective)
+        verdict = _solver_of(cost.problem, control).verdict(cost.problem, control)
+        count = min(self.restarts, int(_BUDGET / (5 * max(verdict.cost, 1.0))))
+        seed = 0 if control.random_state is None else control.random_state
+        rng = check_random_state(seed)
+        few = objective.n_features + 1 + objective.intercept
+        for k in range(count):
+            size = few if k % 3 and 2 * few < n else max((n + 1) // 2, 1)
+            chosen = rng.choice(n, size=size, replace=False)
+            weights = np.zeros(n)
+            weights[chosen] = loss.first_weight / objective.mass[chosen].sum()
+            tangent = Tangent.with_weights(objective, weights)
+            yield _minimised(tangent, objective.null, _ROUGH * objective.scale, control)
+
+
+class _Found:
+    """Starts that were tried, by what they cost."""
+
+    def __init__(self, objective: Objective) -> None:
+        self._objective = objective
+        self._tried: list[tuple[float, Point]] = []
+
+    def add(self, point: Point) -> None:
+        """Remember a point, unless it is one that is known."""
+        value = self._objective.primal(point)
+        near = 1e-9 * self._objective.scale
+        if np.isfinite(value) and all(abs(value - other) > near for other, _ in self._tried):
+            self._tried.append((value, point))
+            self._tried.sort(key=lambda pair: pair[0])
+
+    @property
+    def best(self) -> Point:
+        """The lowest; the null model where there is none."""
+        return self._tried[0][1] if self._tried else self._objective.null
+
+    def finalists(self) -> list[Point]:
+        """The lowest few, to be followed further."""
+        return [point for _, point in self._tried[:_FINALISTS]]
+
+    def judged(self, control: Control) -> Iterator[Judgement]:
+        """The lowest, judged; not if it could pass for the end of a search that goes on."""
+        judgement = judge(self._objective, self.best)
+        if not judgement.reaches(self._objective, control.target):
+            yield judgement
+
+
+def _convex_fit(objective: Objective, control: Control) -> Point:
+    """The certified convex start: the base loss, or Huber's at the scale of its residuals."""
+    loss = objective.loss
+    assert isinstance(loss, RobustLoss)
+    tangent = Tangent.first(objective)
+    point = _minimised(tangent, objective.null, control.target, control)
+    milder = loss.convex_start(point.z, objective.y)
+    for _ in range(2):  # again at the scale of the better fit
+        if milder is loss.base or control.expired:
+            break
+        tangent = Tangent.with_weights(objective, tangent.weights, loss=milder)
+        point = _minimised(tangent, point, control.target, control)
+        milder = loss.convex_start(point.z, objective.y)
+    return point
+
+
+def _degrees(
+    objective: Objective, point: Point, control: Control, found: _Found
+) -> Iterator[Point]:
+    """Where milder losses lead, step by step, from a convex fit to the loss itself."""
+    loss, y = objective.loss, objective.y
+    assert isinstance(loss, RobustLoss)
+    gradual, first = 1.0, loss.first_weight
+    while loss.weights(point.z, y, gradual).min() < 0.5 * first and gradual < 1e30:
+        gradual *= 2.0
+    factor = max(_DEGREE, gradual ** (1.0 / _MOST_DEGREES))
+    while gradual > 1.0 and not control.expired:
+        weights = loss.weights(point.z, y, gradual)
+        if not weights.any():
+            return
+        tangent = Tangent.with_weights(objective, weights, near=_penalised_at(point))
+        point = _minimised(tangent, point, _ROUGH * objective.scale, control)
+        gradual /= factor
+    yield point
+
+
+def _penalised_at(point: Point) -> Array | None:
+    """Where to take the tangent of a penalty: not at zero, which some never leave."""
+    return point.w if point.w.any() else None
+
+
+def _descended(objective: Objective, point: Point, tangents: int, control: Control) -> Point:
+    """A few tangents further down."""
+    for _ in range(tangents):
+        if control.expired:
+            break
+        tangent = Tangent.at(objective, point)
+        new = _minimised(tangent, point, _ROUGH * objective.scale, control)
+        before, after = objective.primal(point), objective.primal(new)
+        if not after < before - 1e-3 * _ROUGH * objective.scale:
+            return new if after < before else point
+        point = stretched(objective, point, new)
+    return point
+
+
+def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) -> Point:
+    """The minimiser of a tangent problem, up to a goal for its gap in units of the whole.
+
+    Never above the point it starts from, where that is feasible.
+    """
+    problem, inside = tangent.problem, tangent.inside(point)
+    inner = replace(control, target=goal / tangent.unit, callbacks=())
+    solver = _solver_of(problem, inner)
+    best: Judgement | None = None
+    for count, judgement in enumerate(solver.iterate(problem, inside, inner)):
+        if best is None or judgement.beats(best):
+            best = judgement
+        unmoved = judgement.point is problem.null and not solver.null_may_do
+        done = judgement.reaches(problem, inner.target) and not (unmoved and judgement.gap > 0)
+        if done or count >= _INNER or control.expired:
+            break
+    if best is None or not best.primal <= problem.primal(inside):
+        return point
+    return lifted(best, tangent).point
+
+
+def _solver_of(problem: Objective, control: Control) -> Solver:
+    """The cheapest solver of a convex problem."""
+    from . import choose
+
+    return choose(problem, control)
