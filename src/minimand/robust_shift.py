@@ -34,11 +34,14 @@ def robust_shift(loss: RobustLoss, z: Array, y: Array, mass: Array, refine: Refi
     for start in candidates[order[:_FINALISTS]]:
         b, value = float(start), height(float(start))
         for _ in range(_STEPS):
-            new = b + refine(loss.weights(z + b, y), z + b)
-            at = height(new)
-            if not at < value - 1e-15 * abs(value):
+            step = refine(loss.weights(z + b, y), z + b)
+            # A tangent's minimum stops short of the objective's: look twice as far, too.
+            at, new = min((height(b + t * step), b + t * step) for t in (1.0, 2.0))
+            gain = value - at
+            if gain > 0:
+                b, value = new, at
+            if not gain > 1e-12 * abs(value):
                 break
-            b, value = new, at
         if value < least:
             best, least = b, value
     return best

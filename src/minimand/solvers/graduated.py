@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+from itertools import chain
 from numbers import Integral
 from typing import ClassVar
 
@@ -27,7 +28,8 @@ _SHARE = 0.05  # of the gap at a tangent's start that its minimisation must leav
 _DEGREE = 1.4  # factor between one degree of convexity and the next
 _MOST_DEGREES = 40
 _TANGENTS = 100  # what the whole costs, in convex fits
-_BUDGET = 2e10  # operations that restarts may take together
+_ENOUGH = 20  # rows per column, and
+_ENOUGH_ROWS = 4000  # rows in all, that suffice to find out which samples are outliers
 
 
 class Graduated(Solver):
@@ -36,14 +38,15 @@ class Graduated(Solver):
     Every problem on the way is a convex one with sample weights, minimised by the solver that
     suits it. Several starts compete: the convex fit (Huber's loss at the scale of the residuals,
     or the base loss), where graduation leads from it, the point that was given, and fits of
-    random subsets. The best of them is followed downhill until its own tangent proves it
-    stationary; the model is never worse than the convex fit nor than the given point.
+    random subsets. With many rows they compete on some of them. The best is followed downhill until
+    its own tangent proves it stationary; the model is never worse than the convex fit nor than
+    the given point.
 
     Parameters
     ----------
     restarts : int, default=10
         Random subsets to start from: halves of the samples, and samples just enough for a fit.
-        Fewer where the data are large.
+        They come from the estimator's ``random_state``; with None they are always the same.
     """
 
     name = "graduated"
@@ -92,38 +95,40 @@ class Graduated(Solver):
     def _searched(
         self, objective: Objective, start: Point, control: Control
     ) -> Generator[Judgement, None, Point]:
-        """The best of several starts, each after some descent."""
+        """The best of several starts: of the convex fit at least, and of the given point."""
         found = _Found(objective)
-        if start is not objective.null:
-            found.add(start)
+        found.add(start)
         convex = _convex_fit(objective, control)
         found.add(convex)
         yield from found.judged(control)
-        found.add(_descended(objective, convex, _TRIAL, control))
-        for weights in _degrees(objective, convex, control, found):
-            if control.expired:
-                break
-            found.add(_descended(objective, weights, _TRIAL, control))
-        for point in self._restarts(objective, control):
+        every = _thinning(objective)
+        rows = objective if every == 1 else objective.thinned(every)
+        for point in self._contenders(rows, convex, start, control):
+            found.add(point if every == 1 else objective.point(point.w, point.b))
+        yield from found.judged(control)
+        return found.best
+
+    def _contenders(
+        self, objective: Objective, convex: Point, start: Point, control: Control
+    ) -> list[Point]:
+        """The best starts of all kinds, each after some descent."""
+        found = _Found(objective)
+        if objective.n_samples < convex.z.size:  # of thinned data
+            convex, start = (objective.point(p.w, p.b) for p in (convex, start))
+        starts = (convex, start, objective.null, *_degrees(objective, convex, control))
+        for point in chain(starts, self._restarts(objective, control)):
             if control.expired:
                 break
             found.add(_descended(objective, point, _TRIAL, control))
-        yield from found.judged(control)
-        for point in found.finalists():
-            found.add(_descended(objective, point, 10 * _TRIAL, control))
-        return found.best
+        return [_descended(objective, p, 10 * _TRIAL, control) for p in found.finalists()]
 
     def _restarts(self, objective: Objective, control: Control) -> Iterator[Point]:
         """Fits of the base loss to random subsets of the samples."""
         loss, n = objective.loss, objective.n_samples
         assert isinstance(loss, RobustLoss)
-        cost = Tangent.first(objective)
-        verdict = _solver_of(cost.problem, control).verdict(cost.problem, control)
-        count = min(self.restarts, int(_BUDGET / (5 * max(verdict.cost, 1.0))))
-        seed = 0 if control.random_state is None else control.random_state
-        rng = check_random_state(seed)
+        rng = check_random_state(0 if control.random_state is None else control.random_state)
         few = objective.n_features + 1 + objective.intercept
-        for k in range(count):
+        for k in range(self.restarts):
             size = few if k % 3 and 2 * few < n else max((n + 1) // 2, 1)
             chosen = rng.choice(n, size=size, replace=False)
             weights = np.zeros(n)
@@ -163,6 +168,12 @@ class _Found:
             yield judgement
 
 
+def _thinning(objective: Objective) -> int:
+    """Every how many rows suffice for the search."""
+    enough = max(_ENOUGH_ROWS, _ENOUGH * objective.n_features)
+    return max(1, objective.n_samples // enough)
+
+
 def _convex_fit(objective: Objective, control: Control) -> Point:
     """The certified convex start: the base loss, or Huber's at the scale of its residuals."""
     loss = objective.loss
@@ -179,9 +190,7 @@ def _convex_fit(objective: Objective, control: Control) -> Point:
     return point
 
 
-def _degrees(
-    objective: Objective, point: Point, control: Control, found: _Found
-) -> Iterator[Point]:
+def _degrees(objective: Objective, point: Point, control: Control) -> Iterator[Point]:
     """Where milder losses lead, step by step, from a convex fit to the loss itself."""
     loss, y = objective.loss, objective.y
     assert isinstance(loss, RobustLoss)
