@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ._typing import Array
-from .losses import RobustLoss
+from .losses import Loss, RobustLoss
 
 _MOST = 256  # candidates
 _EFFORT = 4_000_000  # values of the loss that may be computed to compare them
@@ -15,14 +15,14 @@ _FINALISTS = 3
 _STEPS = 200
 _AROUND = np.array([-20.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 20.0])
 
-Refine = Callable[[Array, Array], float]
+Refine = Callable[[Loss, Array, Array, Array], float]
 
 
 def robust_shift(loss: RobustLoss, z: Array, y: Array, mass: Array, refine: Refine) -> float:
     """The b with the least Σ mass·ℓ(z + b, y), among the minima next to many candidates.
 
-    ``refine(weights, z)`` is the best shift of the base loss with these sample weights: the
-    minimum of the tangent at z, from which the objective falls to a minimum of its own.
+    ``refine(loss, z, y, mass)`` is the best shift of a convex loss: of the tangent at z, the base
+    loss with sample weights, from where the objective falls to a minimum of its own.
     """
 
     def height(b: float) -> float:
@@ -34,7 +34,7 @@ def robust_shift(loss: RobustLoss, z: Array, y: Array, mass: Array, refine: Refi
     for start in candidates[order[:_FINALISTS]]:
         b, value = float(start), height(float(start))
         for _ in range(_STEPS):
-            step = refine(loss.weights(z + b, y), z + b)
+            step = refine(loss.base, z + b, y, mass * loss.weights(z + b, y))
             # A tangent's minimum stops short of the objective's: look twice as far, too.
             at, new = min((height(b + t * step), b + t * step) for t in (1.0, 2.0))
             gain = value - at

@@ -11,30 +11,62 @@ from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
 from .matching import CrossEntropy, Poisson
+from .pieces import PLQ, Pieces
+from .piecewise import (
+    Absolute,
+    EpsilonInsensitive,
+    Hinge,
+    PerceptronLoss,
+    Quantile,
+    SquaredEpsilonInsensitive,
+)
 from .robust import GemanMcClure, RobustLoss, TanhMargin, TruncatedSquared
 
 REGISTRY: Registry[Loss] = Registry(
     "loss",
     Loss,
     [
-        *(Squared, Huber, Logistic, SquaredHinge, Poisson, CrossEntropy, Gamma, Tweedie),
-        *(GemanMcClure, TruncatedSquared, TanhMargin),
+        Squared,
+        Huber,
+        Absolute,
+        Quantile,
+        EpsilonInsensitive,
+        SquaredEpsilonInsensitive,
+        Logistic,
+        Hinge,
+        SquaredHinge,
+        PerceptronLoss,
+        Poisson,
+        CrossEntropy,
+        Gamma,
+        Tweedie,
+        GemanMcClure,
+        TruncatedSquared,
+        TanhMargin,
     ],
 )
 
 __all__ = [
+    "PLQ",
     "REGISTRY",
+    "Absolute",
     "CrossEntropy",
     "Distance",
+    "EpsilonInsensitive",
     "Gamma",
     "GemanMcClure",
+    "Hinge",
     "Huber",
     "Logistic",
     "Loss",
     "Margin",
+    "PerceptronLoss",
+    "Pieces",
     "Poisson",
+    "Quantile",
     "RobustLoss",
     "Squared",
+    "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "TanhMargin",
     "Terms",
