@@ -56,8 +56,9 @@ class Dual(NamedTuple):
 class Certificate:
     """A proof of quality: the objective at the model lies within `gap` of the optimum.
 
-    For a loss or a penalty that is not convex (kind "stationary") it lies within `gap` of the least value
-    of the convex tangent problem at the model, and `dual` bounds that value, not the optimum.
+    Where the loss or the penalty is not convex (kind "stationary") it lies within `gap` of the
+    least value of the convex tangent problem at the model, and `dual` bounds that value, not the
+    optimum.
 
     Attributes
     ----------

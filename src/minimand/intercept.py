@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -45,30 +44,10 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> float:
     lowest that was found.
     """
     if isinstance(risk.loss, RobustLoss):
-        return robust_shift(risk.loss, z, risk.y, risk.mass, _weighted_shift)
+        return robust_shift(risk.loss, z, risk.y, risk.mass)
     if risk.kinks is not None:
         return _middle(*risk.kinks.best_shifts(z, risk.mass))
     return _root(risk, z, steps)
-
-
-@dataclass(frozen=True, eq=False)
-class _Weighted:
-    """A mean loss by itself."""
-
-    loss: Loss
-    y: Array
-    mass: Array
-
-    @property
-    def kinks(self) -> PLQ | None:
-        return None if self.loss.smooth else self.loss.plq(self.y)
-
-    def mean(self, values: Array) -> float:
-        return float(self.mass @ values)
-
-
-def _weighted_shift(loss: Loss, z: Array, y: Array, mass: Array) -> float:
-    return best_shift(_Weighted(loss, y, mass), z)
 
 
 def _middle(lowest: float, highest: float) -> float:

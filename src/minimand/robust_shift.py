@@ -2,56 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
+from scipy import optimize
 
 from ._typing import Array
-from .losses import Loss, RobustLoss
+from .losses import RobustLoss
 
 _MOST = 256  # candidates
 _EFFORT = 4_000_000  # values of the loss that may be computed to compare them
 _FINALISTS = 3
-_STEPS = 200
 _AROUND = np.array([-20.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 20.0])
 
-Refine = Callable[[Loss, Array, Array, Array], float]
 
-
-def robust_shift(loss: RobustLoss, z: Array, y: Array, mass: Array, refine: Refine) -> float:
-    """The b with the least Σ mass·ℓ(z + b, y), among the minima next to many candidates.
-
-    ``refine(loss, z, y, mass)`` is the best shift of a convex loss: of the tangent at z, the base
-    loss with sample weights, from where the objective falls to a minimum of its own.
-    """
+def robust_shift(loss: RobustLoss, z: Array, y: Array, mass: Array) -> float:
+    """The b with the least Σ mass·ℓ(z + b, y), among the minima next to many candidates."""
 
     def height(b: float) -> float:
         return float(mass @ loss.value(z + b, y))
 
     candidates = _candidates(loss, z, y)
-    order = np.argsort([height(b) for b in candidates], kind="stable")
-    best, least = 0.0, height(0.0)
-    for start in candidates[order[:_FINALISTS]]:
-        b, value = float(start), height(float(start))
-        for _ in range(_STEPS):
-            step = refine(loss.base, z + b, y, mass * loss.weights(z + b, y))
-            # A tangent's minimum stops short of the objective's: look twice as far, too.
-            at, new = min((height(b + t * step), b + t * step) for t in (1.0, 2.0))
-            gain = value - at
-            if gain > 0:
-                b, value = new, at
-            if not gain > 1e-12 * abs(value):
-                break
-        if value < least:
-            best, least = b, value
+    heights = np.array([height(b) for b in candidates])
+    order = np.argsort(heights, kind="stable")
+    best, least = float(candidates[order[0]]), heights[order[0]]
+    for k in order[:_FINALISTS]:
+        lo, hi = candidates[max(k - 1, 0)], candidates[min(k + 1, candidates.size - 1)]
+        if not lo < hi:
+            continue
+        found = optimize.minimize_scalar(
+            height, bounds=(lo, hi), method="bounded", options={"xatol": 1e-10 * (hi - lo)}
+        )
+        if found.fun < least:
+            best, least = float(found.x), found.fun
     return best
 
 
 def _candidates(loss: RobustLoss, z: Array, y: Array) -> Array:
     """Shifts that fit single samples: all of them, or quantiles where there are many."""
-    single = -z if loss.target == "sign" else y - z
+    single = np.unique(-z if loss.target == "sign" else y - z)
     count = int(np.clip(_EFFORT // max(z.size, 1), 16, _MOST))
-    single = np.unique(single)
     if single.size > count:
         single = np.quantile(single, np.linspace(0.0, 1.0, count), method="nearest")
     if loss.target != "sign":
