@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from ._typing import Array
-from .losses import PLQ, Loss, RobustLoss
+from .losses import PLQ, Loss
 from .robust_shift import robust_shift
 
 _EPS = float(np.finfo(float).eps)
@@ -43,7 +43,7 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> float:
     a safeguarded Newton method on the slope. A loss that is not convex may have many minima: the
     lowest that was found.
     """
-    if isinstance(risk.loss, RobustLoss):
+    if not risk.loss.convex:
         return robust_shift(risk.loss, z, risk.y, risk.mass)
     if risk.kinks is not None:
         return _middle(*risk.kinks.best_shifts(z, risk.mass))

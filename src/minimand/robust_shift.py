@@ -6,7 +6,7 @@ import numpy as np
 from scipy import optimize
 
 from ._typing import Array
-from .losses import RobustLoss
+from .losses import Loss
 
 _MOST = 256  # candidates
 _EFFORT = 4_000_000  # values of the loss that may be computed to compare them
@@ -14,7 +14,7 @@ _FINALISTS = 3
 _AROUND = np.array([-20.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 20.0])
 
 
-def robust_shift(loss: RobustLoss, z: Array, y: Array, mass: Array) -> float:
+def robust_shift(loss: Loss, z: Array, y: Array, mass: Array) -> float:
     """The b with the least Σ mass·ℓ(z + b, y), among the minima next to many candidates."""
 
     def height(b: float) -> float:
@@ -36,7 +36,7 @@ def robust_shift(loss: RobustLoss, z: Array, y: Array, mass: Array) -> float:
     return best
 
 
-def _candidates(loss: RobustLoss, z: Array, y: Array) -> Array:
+def _candidates(loss: Loss, z: Array, y: Array) -> Array:
     """Shifts that fit single samples: all of them, or quantiles where there are many."""
     single = np.unique(-z if loss.target == "sign" else y - z)
     count = int(np.clip(_EFFORT // max(z.size, 1), 16, _MOST))

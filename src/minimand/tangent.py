@@ -22,6 +22,17 @@ from .objective import Objective, Point
 from .penalties import Majorised, Majoriser
 
 
+def composed(objective: Objective) -> RobustLoss:
+    """The loss as a concave function of a convex one."""
+    found = objective.loss.composed
+    if found is None:
+        raise ValueError(
+            f"loss {objective.loss!r} is not convex and has no convex tangents: write it as a "
+            "RobustLoss, a concave function of a convex loss."
+        )
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Tangent:
     """A convex ``problem`` on some ``columns`` (None: all) that bounds the ``whole`` from above.
@@ -39,17 +50,17 @@ class Tangent:
     @classmethod
     def at(cls, objective: Objective, point: Point) -> Self:
         """The one that touches the objective at a point."""
-        loss, weights = objective.loss, None
-        if isinstance(loss, RobustLoss):
-            weights = loss.weights(point.z, objective.y)
+        weights = None
+        if not objective.loss.convex:
+            weights = composed(objective).weights(point.z, objective.y)
         return cls.with_weights(objective, weights, near=point.w)
 
     @classmethod
     def first(cls, objective: Objective) -> Self:
         """The one to start from: the lasso, and the base loss whose samples all count the same."""
-        loss, weights = objective.loss, None
-        if isinstance(loss, RobustLoss):
-            weights = np.full(objective.n_samples, loss.first_weight)
+        weights = None
+        if not objective.loss.convex:
+            weights = np.full(objective.n_samples, composed(objective).first_weight)
         return cls.with_weights(objective, weights)
 
     @classmethod
@@ -72,8 +83,7 @@ class Tangent:
         if weights is None:
             problem = objective.with_penalty(penalty, columns=columns)
             return cls(objective, problem, columns)
-        assert isinstance(objective.loss, RobustLoss)
-        convex, unit = objective.weighted(loss or objective.loss.base, weights)
+        convex, unit = objective.weighted(loss or composed(objective).base, weights)
         problem = convex.with_penalty(penalty.times(1.0 / unit), columns=columns)
         return cls(objective, problem, columns, weights, unit)
 

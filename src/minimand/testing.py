@@ -118,6 +118,10 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
         raise AssertionError(str(error)) from error
     targets = np.asarray(_TARGETS[loss.target] if y is None else y, dtype=float).ravel()
     loss.check_target(targets)
+    if loss.composed is not None:
+        check_loss(loss.composed.base, y)
+        _check_robust(loss, targets)
+        return
     _require(loss.convex, f"{loss!r}: the loss says that it is not convex.")
     for target in targets:
         z = _axis(float(target))
@@ -135,6 +139,43 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
             _check_domain(loss, slopes, float(target))
             _check_infimum(loss, z, ys)
             _check_loss_prox(loss, z, float(target))
+
+
+def _check_robust(loss: Loss, targets: Array) -> None:
+    """The laws of a loss that is not convex: slopes, and tangents that lie above and touch."""
+    inner = loss.composed
+    assert inner is not None
+    for target in targets:
+        z = _axis(float(target))
+        y = np.full(z.shape, target)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            _check_extremes(loss, float(target))
+            _check_terms(loss, z, y)
+            _check_steps(loss, z, y)
+            _check_infimum(loss, z, y)
+            base, weights = inner.base.value(z, y), inner.weights(z, y)
+            value, noise = loss.value(z, y), _noise(loss, z, y)
+        above = value[:, None] + weights[:, None] * (base[None, :] - base[:, None])
+        size = np.abs(above) + weights[:, None] * (np.abs(base)[None, :] + np.abs(base)[:, None])
+        slack = noise[:, None] + noise[None, :] + 64 * EPS * size
+        sentence = f"{loss!r}: a tangent, the base loss with weights, lies below the loss"
+        _require_all(value[None, :] <= above + slack, sentence, tangent_at=z[:, None], z=z[None, :])
+
+
+def _check_steps(loss: Loss, z: Array, y: Array) -> None:
+    """The gradient is one of the difference quotients' limits, from one side at least."""
+    slope, fits = loss.gradient(z, y), np.zeros(z.shape, dtype=bool)
+    size = np.maximum(np.minimum(np.abs(z), np.abs(z - y)), 0.1)
+    for relative in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+        step = (z + relative * size) - z
+        around = [loss.value(z + k * step, y) for k in (-1, 0, 1)]
+        noise = (_noise(loss, z, y) + _noise(loss, z + step, y) + _noise(loss, z - step, y)) / step
+        left, right = (around[1] - around[0]) / step, (around[2] - around[1]) / step
+        both = (around[2] - around[0]) / (2 * step)
+        for quotient in (left, right, both):
+            near = 1e-4 * np.maximum(np.abs(quotient), np.abs(slope))
+            fits |= np.abs(quotient - slope) <= near + noise
+    _require_all(fits, f"{loss!r}: the gradient is not the slope of the value", z=z, y=y)
 
 
 def _axis(centre: float) -> Array:

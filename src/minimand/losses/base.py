@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..registry import snake_case
 from . import probe
 from .bracket import young_gap
 from .pieces import PLQ, Pieces
+
+if TYPE_CHECKING:
+    from .robust import RobustLoss
 
 Target = Literal["real", "sign", "unit", "count", "positive"]
 
@@ -106,6 +109,14 @@ class Loss(Parameterized):
     def convex(self) -> bool:
         """Whether ℓ(·, y) is convex for every legal y."""
         return True
+
+    @property
+    def composed(self) -> RobustLoss | None:
+        """A loss that is not convex as a concave function of one that is; None: it is not known.
+
+        This is what gives it convex tangents, which a solver descends on.
+        """
+        return None
 
     @property
     def smooth(self) -> bool:

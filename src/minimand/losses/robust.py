@@ -126,6 +126,16 @@ class RobustLoss(Loss):
         return False
 
     @property
+    def composed(self) -> RobustLoss:
+        """Itself."""
+        return self
+
+    @property
+    def refusal(self) -> str:
+        """None: it has tangents to descend on."""
+        return ""
+
+    @property
     def smooth(self) -> bool:
         """Whether the base loss is, and φ has no corner."""
         return self.base.smooth

@@ -13,9 +13,8 @@ from sklearn.utils import check_random_state
 
 from .._typing import Array
 from ..certificate import Judgement, judge, lifted
-from ..losses import RobustLoss
 from ..objective import Objective, Point
-from ..tangent import Tangent
+from ..tangent import Tangent, composed
 from .base import Control, Solver, Verdict
 from .reweighted import stretched
 
@@ -67,14 +66,11 @@ class Graduated(Solver):
         """Losses that are a concave function of a convex one, if a solver takes that one."""
         if objective.loss.convex:
             return Verdict(False, "the loss is convex: it needs no graduation")
-        if not isinstance(objective.loss, RobustLoss):
-            words = f"{objective.loss!r} is no concave function of a convex loss (RobustLoss)"
-            return Verdict(False, words)
-        problem = Tangent.first(objective).problem
         try:
+            problem = Tangent.first(objective).problem
             inner = _solver_of(problem, control).verdict(problem, control)
         except ValueError as error:
-            return Verdict(False, f"its tangent problems are refused: {error}")
+            return Verdict(False, f"its tangent problems are refused: {error}".rstrip("."))
         words = "non-convex loss: convex fits whose outliers weigh less and less"
         return Verdict(True, words, _TANGENTS * inner.cost)
 
@@ -124,15 +120,14 @@ class Graduated(Solver):
 
     def _restarts(self, objective: Objective, control: Control) -> Iterator[Point]:
         """Fits of the base loss to random subsets of the samples."""
-        loss, n = objective.loss, objective.n_samples
-        assert isinstance(loss, RobustLoss)
+        first, n = composed(objective).first_weight, objective.n_samples
         rng = check_random_state(0 if control.random_state is None else control.random_state)
         few = objective.n_features + 1 + objective.intercept
         for k in range(self.restarts):
             size = few if k % 3 and 2 * few < n else max((n + 1) // 2, 1)
             chosen = rng.choice(n, size=size, replace=False)
             weights = np.zeros(n)
-            weights[chosen] = loss.first_weight / objective.mass[chosen].sum()
+            weights[chosen] = first / objective.mass[chosen].sum()
             tangent = Tangent.with_weights(objective, weights)
             yield _minimised(tangent, objective.null, _ROUGH * objective.scale, control)
 
@@ -176,8 +171,7 @@ def _thinning(objective: Objective) -> int:
 
 def _convex_fit(objective: Objective, control: Control) -> Point:
     """The certified convex start: the base loss, or Huber's at the scale of its residuals."""
-    loss = objective.loss
-    assert isinstance(loss, RobustLoss)
+    loss = composed(objective)
     tangent = Tangent.first(objective)
     point = _minimised(tangent, objective.null, control.target, control)
     milder = loss.convex_start(point.z, objective.y)
@@ -192,8 +186,7 @@ def _convex_fit(objective: Objective, control: Control) -> Point:
 
 def _degrees(objective: Objective, point: Point, control: Control) -> Iterator[Point]:
     """Where milder losses lead, step by step, from a convex fit to the loss itself."""
-    loss, y = objective.loss, objective.y
-    assert isinstance(loss, RobustLoss)
+    loss, y = composed(objective), objective.y
     gradual, first = 1.0, loss.first_weight
     while loss.weights(point.z, y, gradual).min() < 0.5 * first and gradual < 1e30:
         gradual *= 2.0
