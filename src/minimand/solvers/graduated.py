@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from itertools import chain
 from numbers import Integral
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,6 +15,7 @@ from .._typing import Array
 from ..certificate import Judgement, judge, lifted
 from ..objective import Objective, Point
 from ..tangent import Tangent, composed
+from .anderson import Anderson
 from .base import Control, Solver, Verdict
 from .reweighted import stretched
 
@@ -65,7 +66,9 @@ class Graduated(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses that are a concave function of a convex one, if a solver takes that one."""
         if objective.loss.convex:
-            return Verdict(False, "the loss is convex: it needs no graduation")
+            if objective.convex:
+                return Verdict(False, "the loss is convex: it needs no graduation")
+            return Verdict(False, "only the penalty is not convex; 'reweighted' is for that")
         try:
             problem = Tangent.first(objective).problem
             inner = _solver_of(problem, control).verdict(problem, control)
@@ -77,16 +80,19 @@ class Graduated(Solver):
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """A search for a good start, then the descent from the best of them."""
         point = yield from self._searched(objective, start, control)
+        duals: list[Array] = []
+        stuck, anderson = False, Anderson(objective)
         for _ in range(_ROUNDS):
-            judgement = judge(objective, point)
+            # The gradient proves a gap to anybody; other dual points only where it cannot.
+            judgement = judge(objective, point, duals if stuck else [])
             yield judgement  # its own tangent's gap: this is where a fit may end
             goal = max(_SHARE * min(judgement.gap, objective.scale), 0.2 * control.target)
-            tangent = Tangent.at(objective, point)
-            new = _minimised(tangent, point, goal, control)
+            new, duals = _minimised(Tangent.at(objective, point), point, goal, control)
             before, after = judgement.primal, objective.primal(new)
             if after > before + 1e-13 * abs(before):
                 return  # the tangent has fallen, and so has the objective, but for rounding
-            point = stretched(objective, point, new)
+            stuck = stuck or not after < before - 1e-13 * abs(before)
+            point = anderson.ahead(point, new) or stretched(objective, point, new)
 
     def _searched(
         self, objective: Objective, start: Point, control: Control
@@ -129,7 +135,7 @@ class Graduated(Solver):
             weights = np.zeros(n)
             weights[chosen] = first / objective.mass[chosen].sum()
             tangent = Tangent.with_weights(objective, weights)
-            yield _minimised(tangent, objective.null, _ROUGH * objective.scale, control)
+            yield _minimised(tangent, objective.null, _ROUGH * objective.scale, control).point
 
 
 class _Found:
@@ -173,13 +179,13 @@ def _convex_fit(objective: Objective, control: Control) -> Point:
     """The certified convex start: the base loss, or Huber's at the scale of its residuals."""
     loss = composed(objective)
     tangent = Tangent.first(objective)
-    point = _minimised(tangent, objective.null, control.target, control)
+    point = _minimised(tangent, objective.null, control.target, control).point
     milder = loss.convex_start(point.z, objective.y)
     for _ in range(2):  # again at the scale of the better fit
         if milder is loss.base or control.expired:
             break
         tangent = Tangent.with_weights(objective, tangent.weights, loss=milder)
-        point = _minimised(tangent, point, control.target, control)
+        point = _minimised(tangent, point, control.target, control).point
         milder = loss.convex_start(point.z, objective.y)
     return point
 
@@ -196,7 +202,7 @@ def _degrees(objective: Objective, point: Point, control: Control) -> Iterator[P
         if not weights.any():
             return
         tangent = Tangent.with_weights(objective, weights, near=_penalised_at(point))
-        point = _minimised(tangent, point, _ROUGH * objective.scale, control)
+        point = _minimised(tangent, point, _ROUGH * objective.scale, control).point
         gradual /= factor
     yield point
 
@@ -212,7 +218,7 @@ def _descended(objective: Objective, point: Point, tangents: int, control: Contr
         if control.expired:
             break
         tangent = Tangent.at(objective, point)
-        new = _minimised(tangent, point, _ROUGH * objective.scale, control)
+        new = _minimised(tangent, point, _ROUGH * objective.scale, control).point
         before, after = objective.primal(point), objective.primal(new)
         if not after < before - 1e-3 * _ROUGH * objective.scale:
             return new if after < before else point
@@ -220,7 +226,14 @@ def _descended(objective: Objective, point: Point, tangents: int, control: Contr
     return point
 
 
-def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) -> Point:
+class _Minimised(NamedTuple):
+    """Where a tangent problem led, and the dual points of the way: good ones for the next."""
+
+    point: Point
+    duals: list[Array]
+
+
+def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) -> _Minimised:
     """The minimiser of a tangent problem, up to a goal for its gap in units of the whole.
 
     Never above the point it starts from, where that is feasible.
@@ -237,8 +250,9 @@ def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) ->
         if done or count >= _INNER or control.expired:
             break
     if best is None or not best.primal <= problem.primal(inside):
-        return point
-    return lifted(best, tangent).point
+        return _Minimised(point, [])
+    found = lifted(best, tangent)
+    return _Minimised(found.point, [found.dual.theta])
 
 
 def _solver_of(problem: Objective, control: Control) -> Solver:
