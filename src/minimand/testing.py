@@ -24,6 +24,7 @@ from .losses import (
     CrossEntropy,
     Distance,
     Gamma,
+    GemanMcClure,
     Huber,
     Logistic,
     Loss,
@@ -31,6 +32,8 @@ from .losses import (
     Poisson,
     Squared,
     SquaredHinge,
+    TanhMargin,
+    TruncatedSquared,
     Tweedie,
 )
 from .objective import EPS, Objective
@@ -49,6 +52,7 @@ from .penalties import (
 )
 from .solvers import Control, Solver
 from .solvers.base import run
+from .tangent import Tangent
 
 __all__ = ["check_design", "check_loss", "check_penalty", "check_solver"]
 
@@ -717,7 +721,8 @@ def check_solver(solver: Solver, *, tol: float = 1e-6) -> int:
 
     On each problem it accepts: gap ≤ tol·scale, dual ≤ optimum ≤ primal (the optimum by a generic
     method of SciPy), and a valid certificate when it is stopped after one iteration. Where the
-    penalty is not convex: gap ≤ tol·scale for the tangent, and a model no worse than the lasso.
+    loss or the penalty is not convex: gap ≤ tol·scale for the tangent, and a model no worse than
+    that of the base loss or the lasso.
 
     Parameters
     ----------
@@ -746,7 +751,7 @@ def check_solver(solver: Solver, *, tol: float = 1e-6) -> int:
     accepted = 0
     for objective, best in _battery_with_optima():
         control = Control(tol=tol, random_state=0)
-        verdict = solver.accepts(objective, control)
+        verdict = solver.verdict(objective, control)
         where = f"solver {solver.name!r} on {objective.words}"
         _require(bool(verdict.reason), f"{where}: a verdict must give its reason.")
         if not verdict.ok:
@@ -756,7 +761,7 @@ def check_solver(solver: Solver, *, tol: float = 1e-6) -> int:
         goal = max(tol * objective.scale, solution.certificate.rounding)
         _check_solution(where, objective, solution, best)
         worse = solution.certificate.primal - best
-        sentence = f"{where}: the model is {worse:.3g} worse than the lasso."
+        sentence = f"{where}: the model is {worse:.3g} worse than a convex fit."
         _require(objective.convex or worse <= 2 * goal, sentence)
         gap = solution.certificate.gap
         _require(gap <= goal, f"{where}: the gap {gap:.3g} is above its goal {goal:.3g}.")
@@ -777,7 +782,7 @@ def _check_solution(where: str, objective: Objective, solution: Any, best: float
     )
     _require(certificate.gap >= 0, f"{where}: the gap is {certificate.gap!r}.")
     if not objective.convex:
-        sentence = f"{where}: kind={certificate.kind!r}, but the penalty is not convex."
+        sentence = f"{where}: kind={certificate.kind!r}, but the problem is not convex."
         _require(certificate.kind == "stationary", sentence)
         return
     best = min(best, primal)
@@ -812,7 +817,8 @@ def _battery() -> Iterator[Objective]:
             n, d = (40, 5) if (i + j) % 3 or isinstance(penalty, NoPenalty) else (10, 14)
             yield _problem(loss, penalty, alpha, (n, d), (i, j), rng)
     not_convex: list[tuple[Loss, Penalty]] = [
-        (Squared(), MCP()), (Poisson(), SCAD() + 0.1 * L2()), (Logistic(), Lq())
+        (Squared(), MCP()), (Poisson(), SCAD() + 0.1 * L2()), (Logistic(), Lq()),
+        (GemanMcClure(), L2()), (TruncatedSquared(2.0), L1()), (TanhMargin(), L2() + MCP()),
     ]  # fmt: skip
     for i, (loss, penalty) in enumerate(not_convex):
         yield _problem(loss, penalty, 0.05, (40, 5), (i, i + 1), rng)
@@ -864,14 +870,16 @@ def _target(loss: Loss, z: Array, rng: np.random.Generator) -> Array:
 def _generic_optimum(objective: Objective) -> float:
     """The objective after L-BFGS-B (SLSQP in a ball) on w = p − q with p, q ≥ 0.
 
-    It is an upper bound of the optimum, whatever SciPy made of it. If the penalty is not convex, it
-    is taken at the minimiser of its first majoriser.
+    It is an upper bound of the optimum, whatever SciPy made of it. If the problem is not convex, it
+    is taken at the minimiser of its first tangent problem.
     """
     from scipy import optimize
 
+    whole = objective
+    if not objective.convex:
+        objective = Tangent.first(objective).problem
     d, ball = objective.n_features, objective.penalty
-    convex = ball.first_majoriser().penalty if isinstance(ball, Majorised) else ball
-    form = ball.rest if isinstance(ball, Ball) else convex.separable
+    form = ball.rest if isinstance(ball, Ball) else ball.separable
     assert form is not None
     scale = np.sqrt(np.maximum(objective.moments(objective.mass).second, 1e-300))
     l1, l2 = form.l1, form.l2
@@ -906,5 +914,5 @@ def _generic_optimum(objective: Objective) -> float:
         found = optimize.minimize(
             value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
         )
-    w = objective.penalty.project(split(found.x))
-    return objective.primal(objective.point(w, float(found.x[-1])))
+    w = whole.penalty.project(split(found.x))
+    return whole.primal(whole.point(w, float(found.x[-1])))

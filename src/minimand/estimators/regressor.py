@@ -38,8 +38,8 @@ class Regressor(RegressorMixin, Estimator):
     intercept : bool, default=True
         Whether to add an unpenalised b.
     solver : str or Solver, default="auto"
-        ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"multiplier"``, ``"reweighted"``, or
-        let the verdicts decide. To study them, and by name only: ``"proximal_gradient"``,
+        ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"multiplier"``, ``"reweighted"``,
+        ``"graduated"``, or let the verdicts decide. To study them, and by name only: ``"proximal_gradient"``,
         ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``, or an object such as
         `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6
@@ -54,7 +54,8 @@ class Regressor(RegressorMixin, Estimator):
     warm_start : bool, default=False
         Start from the last fit's coefficients.
     random_state : int or RandomState, optional
-        Seed of solvers that draw random numbers (``"random"``); the others are deterministic.
+        Seed of solvers that draw random numbers (``"random"``, ``"graduated"``); the others are
+        deterministic.
     verbose : bool, default=False
         Show a progress bar with the gap.
     callbacks : sequence, optional
