@@ -308,7 +308,7 @@ class TanhMargin(RobustLoss):
     Examples
     --------
     >>> import numpy as np, minimand as mm
-    >>> mm.TanhMargin().value(np.array([0.0, 50.0, -50.0]), np.ones(3))
+    >>> mm.TanhMargin().value(np.array([0.0, 50.0, -50.0]), np.ones(3)).round(3)
     array([1., 0., 2.])
     """
 
