@@ -13,7 +13,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"linear_system"},
     {"losses", "penalties", "design"},
     {"robust_shift"},
-    {"outputs", "remembered_gram", "intercept"},
+    {"outputs", "remembered_gram", "intercept", "transforms"},
     {"memory"},
     {"objective"},
     {"canonical", "repair", "condensed", "tangent", "history"},

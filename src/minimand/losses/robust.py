@@ -43,8 +43,6 @@ class RobustLoss(Loss):
     """
 
     base: ClassVar[Loss] = Squared()
-    bounded: ClassVar[bool] = False  # whether φ has a limit, so that one sample costs only so much
-    robust: ClassVar[bool] = True  # whether one outlier cannot move the model arbitrarily far
     proved: ClassVar[bool] = False  # whether φ is concave on paper; else it is probed
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -131,11 +129,6 @@ class RobustLoss(Loss):
         return self
 
     @property
-    def refusal(self) -> str:
-        """None: it has tangents to descend on."""
-        return ""
-
-    @property
     def smooth(self) -> bool:
         """Whether the base loss is, and φ has no corner."""
         return self.base.smooth
@@ -179,7 +172,7 @@ def _check_positive(name: str, value: Any) -> None:
 
 
 class GemanMcClure(RobustLoss):
-    r"""Half-redescending and bounded by 1: a sample far away says nothing at all.
+    r"""r²/(σ² + r²): at most 1, so that a sample far away says nothing at all.
 
     .. math:: \ell = \frac{r^2}{\sigma^2 + r^2}, \qquad \text{weights }
               \frac{2\sigma^2}{(\sigma^2 + r^2)^2}\text{ on }\tfrac12 r^2
@@ -196,7 +189,6 @@ class GemanMcClure(RobustLoss):
     array([0. , 0.5, 1. ])
     """
 
-    bounded = True
     proved = True
 
     def __init__(self, sigma: float = 1.0) -> None:
@@ -217,7 +209,7 @@ class GemanMcClure(RobustLoss):
 
 
 class TruncatedSquared(RobustLoss):
-    r"""Squares of the inliers, a constant for every outlier.
+    r"""min(c², r²): squares of the inliers, a constant for every outlier.
 
     .. math:: \ell = \min(c^2, r^2)
 
@@ -237,7 +229,6 @@ class TruncatedSquared(RobustLoss):
     array([1., 4.])
     """
 
-    bounded = True
     proved = True
 
     def __init__(self, c: float = 1.0) -> None:
@@ -313,7 +304,6 @@ class TanhMargin(RobustLoss):
     """
 
     base = _SteepLogistic()
-    bounded = True
     proved = True
 
     def curve(self, s: Array) -> Array:
