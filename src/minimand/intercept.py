@@ -45,6 +45,8 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> float:
     """
     if not risk.loss.convex:
         return robust_shift(risk.loss, z, risk.y, risk.mass)
+    if risk.loss.pooled:
+        return risk.loss.best_shift(z, risk.y)
     if risk.kinks is not None:
         return _middle(*risk.kinks.best_shifts(z, risk.mass))
     return _root(risk, z, steps)

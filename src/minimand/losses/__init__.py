@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
 from .calibration import Calibration, is_calibrated
+from .chebyshev import Chebyshev
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
@@ -34,6 +35,7 @@ REGISTRY: Registry[Loss] = Registry(
         Squared,
         Huber,
         Absolute,
+        Chebyshev,
         Quantile,
         EpsilonInsensitive,
         SquaredEpsilonInsensitive,
@@ -59,6 +61,7 @@ __all__ = [
     "REGISTRY",
     "Absolute",
     "Calibration",
+    "Chebyshev",
     "CrossEntropy",
     "Distance",
     "EpsilonInsensitive",

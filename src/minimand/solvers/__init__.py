@@ -8,8 +8,10 @@ from ..objective import Objective, Point
 from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
+from .constraint_generation import ConstraintGeneration
 from .coordinates import Cyclic, Random
 from .graduated import Graduated
+from .linear_program import Simplex
 from .multiplier import Multiplier
 from .newton import Newton
 from .proximal import Fista, ProximalGradient
@@ -21,6 +23,7 @@ SOLVERS: dict[str, Solver] = {
     s.name: s
     for s in (ClosedForm(), Newton(), WorkingSet(), Multiplier(), Reweighted(), Graduated())
 }
+SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration())}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only
@@ -33,6 +36,7 @@ __all__ = [
     "SOLVERS",
     "STOP",
     "ClosedForm",
+    "ConstraintGeneration",
     "Control",
     "Cyclic",
     "Fista",
@@ -40,6 +44,7 @@ __all__ = [
     "Newton",
     "ProximalGradient",
     "Random",
+    "Simplex",
     "Solution",
     "Solver",
     "State",
