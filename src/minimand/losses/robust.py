@@ -19,9 +19,11 @@ from .._typing import Array
 from .base import Loss, Margin
 from .distance import Huber, Squared
 from .margin import Logistic
+from .piecewise import Absolute
 from .probe import WITHOUT_MINIMUM
 
 _STEEPEST = 1e100  # a weight of more would overflow in products
+_ROUNDING = 8 * float(np.finfo(float).eps)  # of a score, relative to its parts
 _MAD = 1.4826  # a standard deviation in median absolute deviations of normal noise
 _EFFICIENT = 1.345  # of these is where Huber's loss is 95 % as good as squares for such noise
 
@@ -313,3 +315,39 @@ class TanhMargin(RobustLoss):
     def slope(self, s: Array) -> Array:
         """2e^−s."""
         return 2.0 * np.exp(-s)
+
+
+class RootOfAbsolute(RobustLoss):
+    """|r|^p with 0 < p < 1 as a concave function of |r|: what makes `Lp` fit.
+
+    The slope at r = 0 is infinite: a tangent there holds the sample for ever. A weight that is
+    only huge holds it as well, and its tangent lies below the true one, so that the gap it proves
+    is never too small. Residuals below the rounding of a score count as 0.
+    """
+
+    base = Absolute()
+    proved = True
+
+    def __init__(self, p: float = 0.5) -> None:
+        self.p = p
+
+    def curve(self, s: Array) -> Array:
+        """s^p."""
+        return s**self.p
+
+    def slope(self, s: Array) -> Array:
+        """p·s^(p−1), infinite at 0."""
+        with np.errstate(divide="ignore"):
+            return self.p * s ** (self.p - 1.0)
+
+    def weights(self, z: Array, y: Array, gradual: float = 1.0) -> Array:
+        """φ'(s), or φ' further out: there all samples weigh about the same."""
+        s = self.height(z, y)
+        unit = float(np.median(s)) or float(s.mean()) or 1.0
+        least = np.maximum(_ROUNDING * (np.abs(z) + np.abs(y)), 1e-300)
+        return self.slope(np.maximum(s, least) + unit * (gradual - 1.0))
+
+    @property
+    def first_weight(self) -> float:
+        """φ'(1)."""
+        return self.p

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._typing import Array
-from ..certificate import Judgement, judge, lifted
+from ..certificate import Judgement, judge
 from ..objective import Objective, Point
 from ..tangent import Tangent, composed
 from .anderson import Anderson
@@ -81,18 +81,22 @@ class Graduated(Solver):
         """A search for a good start, then the descent from the best of them."""
         point = yield from self._searched(objective, start, control)
         duals: list[Array] = []
-        stuck, anderson = False, Anderson(objective)
+        stuck, gap, anderson = False, np.inf, Anderson(objective)
         for _ in range(_ROUNDS):
             # The gradient proves a gap to anybody; other dual points only where it cannot.
             judgement = judge(objective, point, duals if stuck else [])
             yield judgement  # its own tangent's gap: this is where a fit may end
             goal = max(_SHARE * min(judgement.gap, objective.scale), 0.2 * control.target)
             new, duals = _minimised(Tangent.at(objective, point), point, goal, control)
-            before, after = judgement.primal, objective.primal(new)
-            if after > before + 1e-13 * abs(before):
-                return  # the tangent has fallen, and so has the objective, but for rounding
-            stuck = stuck or not after < before - 1e-13 * abs(before)
-            point = anderson.ahead(point, new) or stretched(objective, point, new)
+            rise, noise = objective.primal(new) - judgement.primal, 1e-13 * abs(judgement.primal)
+            # Where the objective is flat up to rounding, the gap tells whether there is progress.
+            if rise < -noise or (rise <= noise and judgement.gap < 0.5 * gap and not stuck):
+                point = anderson.ahead(point, new) or stretched(objective, point, new)
+                stuck, gap = False, judgement.gap
+            elif stuck:
+                return
+            else:
+                stuck = True  # the same point again, with the multipliers of its tangent's minimum
 
     def _searched(
         self, objective: Objective, start: Point, control: Control
@@ -193,8 +197,8 @@ def _convex_fit(objective: Objective, control: Control) -> Point:
 def _degrees(objective: Objective, point: Point, control: Control) -> Iterator[Point]:
     """Where milder losses lead, step by step, from a convex fit to the loss itself."""
     loss, y = composed(objective), objective.y
-    gradual, first = 1.0, loss.first_weight
-    while loss.weights(point.z, y, gradual).min() < 0.5 * first and gradual < 1e30:
+    gradual = 1.0
+    while np.ptp(found := loss.weights(point.z, y, gradual)) > 0.5 * found.max() and gradual < 1e30:
         gradual *= 2.0
     factor = max(_DEGREE, gradual ** (1.0 / _MOST_DEGREES))
     while gradual > 1.0 and not control.expired:
@@ -249,10 +253,11 @@ def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) ->
         done = judgement.reaches(problem, inner.target) and not (unmoved and judgement.gap > 0)
         if done or count >= _INNER or control.expired:
             break
-    if best is None or not best.primal <= problem.primal(inside):
+    if best is None:
         return _Minimised(point, [])
-    found = lifted(best, tangent)
-    return _Minimised(found.point, [found.dual.theta])
+    duals = [tangent.dual_outside(best.dual.theta)]
+    falls = best.primal <= problem.primal(inside)
+    return _Minimised(tangent.outside(best.point) if falls else point, duals)
 
 
 def _solver_of(problem: Objective, control: Control) -> Solver:
