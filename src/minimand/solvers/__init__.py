@@ -10,6 +10,7 @@ from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
 from .constraint_generation import ConstraintGeneration
 from .coordinates import Cyclic, Random
+from .dual import Dual
 from .graduated import Graduated
 from .linear_program import Simplex
 from .multiplier import Multiplier
@@ -20,10 +21,9 @@ from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s
-    for s in (ClosedForm(), Newton(), WorkingSet(), Multiplier(), Reweighted(), Graduated())
+    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Dual(), Multiplier(), Reweighted())
 }
-SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration())}
+SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration(), Graduated())}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only
@@ -39,6 +39,7 @@ __all__ = [
     "ConstraintGeneration",
     "Control",
     "Cyclic",
+    "Dual",
     "Fista",
     "Graduated",
     "Newton",
