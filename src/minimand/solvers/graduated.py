@@ -69,11 +69,15 @@ class Graduated(Solver):
             if objective.convex:
                 return Verdict(False, "the loss is convex: it needs no graduation")
             return Verdict(False, "only the penalty is not convex; 'reweighted' is for that")
+        if objective.loss.composed is None:
+            words = f"{objective.loss!r} is no concave function of a convex loss (RobustLoss)"
+            return Verdict(False, words)
+        problem = Tangent.first(objective).problem
         try:
-            problem = Tangent.first(objective).problem
             inner = _solver_of(problem, control).verdict(problem, control)
-        except ValueError as error:
-            return Verdict(False, f"its tangent problems are refused: {error}".rstrip("."))
+        except ValueError:
+            words = f"no solver takes its tangents, {problem.loss!r} with this penalty"
+            return Verdict(False, words)
         words = "non-convex loss: convex fits whose outliers weigh less and less"
         return Verdict(True, words, _TANGENTS * inner.cost)
 
