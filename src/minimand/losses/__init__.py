@@ -9,6 +9,7 @@ from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
 from .calibration import Calibration, is_calibrated
 from .chebyshev import Chebyshev
+from .composed import RobustLoss
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
@@ -24,7 +25,7 @@ from .piecewise import (
     SquaredEpsilonInsensitive,
 )
 from .powers import Lp
-from .robust import GemanMcClure, RobustLoss, TanhMargin, TruncatedSquared
+from .robust import GemanMcClure, TanhMargin, TruncatedSquared
 from .surrogates import Exponential, SquaredMargin, ZeroOne
 from .table import Table, tabulate
 

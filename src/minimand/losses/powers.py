@@ -8,8 +8,9 @@ import numpy as np
 
 from .._typing import Array
 from .base import Distance, Loss
+from .composed import RobustLoss
 from .pieces import Pieces
-from .robust import RobustLoss, RootOfAbsolute
+from .robust import RootOfAbsolute
 
 _NEAREST = 1e-12  # residuals below this have the curvature of this one, which is finite
 _FAR = 1e300  # the largest value of ψ* that counts

@@ -108,6 +108,7 @@ class Graduated(Solver):
         """The best of several starts: of the convex fit at least, and of the given point."""
         found = _Found(objective)
         found.add(start)
+        found.add(objective.null)
         convex = _convex_fit(objective, control)
         found.add(convex)
         yield from found.judged(control)
@@ -154,12 +155,13 @@ class _Found:
         self._tried: list[tuple[float, Point]] = []
 
     def add(self, point: Point) -> None:
-        """Remember a point, unless it is one that is known."""
+        """Remember a point, unless one that is known is as good; of two the lower one stays."""
         value = self._objective.primal(point)
         near = 1e-9 * self._objective.scale
-        if np.isfinite(value) and all(abs(value - other) > near for other, _ in self._tried):
-            self._tried.append((value, point))
-            self._tried.sort(key=lambda pair: pair[0])
+        if not np.isfinite(value) or any(0 <= value - other <= near for other, _ in self._tried):
+            return
+        others = [pair for pair in self._tried if not 0 <= pair[0] - value <= near]
+        self._tried = sorted([*others, (value, point)], key=lambda pair: pair[0])
 
     @property
     def best(self) -> Point:
