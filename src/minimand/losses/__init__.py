@@ -9,7 +9,7 @@ from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
 from .calibration import Calibration, is_calibrated
 from .chebyshev import Chebyshev
-from .composed import RobustLoss
+from .concave import RobustLoss
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge

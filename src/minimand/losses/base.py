@@ -16,7 +16,7 @@ from .bracket import young_gap
 from .pieces import PLQ, Pieces
 
 if TYPE_CHECKING:
-    from .composed import RobustLoss
+    from .concave import RobustLoss
 
 Target = Literal["real", "sign", "unit", "count", "positive"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Array
 from .base import Distance, Loss
-from .composed import RobustLoss
+from .concave import RobustLoss
 from .pieces import Pieces
 from .robust import RootOfAbsolute
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from .base import Margin
-from .composed import RobustLoss
+from .concave import RobustLoss
 from .margin import Logistic
 from .piecewise import Absolute
 from .probe import WITHOUT_MINIMUM
