@@ -25,7 +25,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from ._typing import Array
-from .losses import CrossEntropy, Loss, MatchingLoss, Poisson, Squared
+from .losses import Composed, CrossEntropy, Loss, MatchingLoss, Poisson, Squared
+from .losses.increasing import Function, Increasing
 from .parameters import Parameterized
 from .registry import snake_case
 
@@ -38,6 +39,7 @@ __all__ = [
     "Softmax",
     "Tanh",
     "Transform",
+    "compose",
     "exp",
     "identity",
     "indmax",
@@ -59,7 +61,8 @@ class Transform(Parameterized):
         raise NotImplementedError
 
     @property
-    def __name__(self) -> str:
+    def name(self) -> str:
+        """As the instance is called here."""
         return snake_case(type(self).__name__)
 
     def matching_loss(self) -> Loss:
@@ -269,7 +272,8 @@ class IndMax(Transform):
         return (np.arange(z.shape[-1]) == np.argmax(z, axis=-1)[..., None]).astype(float)
 
     @property
-    def __name__(self) -> str:
+    def name(self) -> str:
+        """indmax."""
         return "indmax"
 
     def matching_loss(self) -> Loss:
@@ -282,3 +286,43 @@ class IndMax(Transform):
 
 identity, exp, sigmoid, tanh = Identity(), Exp(), Sigmoid(), Tanh()
 softmax, sign, indmax = Softmax(), Sign(), IndMax()
+
+
+def compose(loss: Loss, f: Transform | Function) -> Loss:
+    """The loss ℓ(f(z), y), a loss that measures what comes out of a transform, if it is convex.
+
+    Almost no pair is: unless a loss matches its transform, many local minima may appear. So the
+    pair is probed over scores and targets, and refused where it bends downwards.
+
+    Parameters
+    ----------
+    loss : Loss
+        ℓ, of the transformed score.
+    f : Transform or callable
+        Vectorised and twice differentiable.
+
+    Raises
+    ------
+    ValueError
+        If the pair is not convex; the sentence has a witness, and the loss that matches f.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> mm.transforms.compose(mm.Squared(), mm.transforms.sigmoid)
+    Traceback (most recent call last):
+        ...
+    ValueError: Squared() of sigmoid is not convex: for y = ... it bends downwards at z = ...;
+    the loss that matches sigmoid is CrossEntropy().
+    >>> celsius = lambda z: (z - 32) / 1.8
+    >>> mm.transforms.compose(mm.Squared(), celsius).convex
+    True
+    """
+    if isinstance(f, Transform) and not isinstance(f, Increasing):
+        raise ValueError(
+            f"a loss of one score cannot be composed with {f.name}, which is not differentiable "
+            "or takes several scores; use identity, exp, sigmoid or tanh."
+        )
+    pair = Composed(loss, f)
+    pair.check_parameters()
+    return pair

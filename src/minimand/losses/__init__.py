@@ -9,6 +9,7 @@ from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
 from .calibration import Calibration, is_calibrated
 from .chebyshev import Chebyshev
+from .composed import Composed
 from .concave import RobustLoss
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
@@ -63,6 +64,7 @@ __all__ = [
     "Absolute",
     "Calibration",
     "Chebyshev",
+    "Composed",
     "CrossEntropy",
     "Distance",
     "EpsilonInsensitive",

@@ -91,5 +91,5 @@ def _by_risk(loss: Loss) -> Calibration:
         words = f"where the positive class has probability {worst:.3g}, a score of the wrong sign "
         return Calibration(False, words + "is as good as the best")
     return Calibration(
-        True, "scores of the wrong sign cost more than the best, at every odds tried"
+        True, "at all odds tried, a score of the wrong sign costs more than the best"
     )

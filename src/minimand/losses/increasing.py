@@ -103,6 +103,11 @@ def as_increasing(f: Any) -> Increasing | Plain:
     return f if isinstance(f, Increasing) else Plain(f)
 
 
+def name_of(f: Any) -> str:
+    """What to call f in a sentence."""
+    return str(getattr(f, "name", None) or getattr(f, "__name__", None) or repr(f))
+
+
 def _bracket(f: Function, y: Array) -> tuple[Array, Array]:
     """Points with f(lo) ≤ y ≤ f(hi), the one 8 times as far from 0 as the other, or at 0."""
     near = np.zeros_like(y)
@@ -144,6 +149,7 @@ def violation(f: Any) -> str:
     near = np.linspace(-8.0, 8.0, 161)
     far = np.geomspace(1e-3, 1e12, 121)
     z = np.unique(np.concatenate([near, far, -far]))
+    z = z[np.append(True, np.diff(z) > 1e-4 * np.maximum(1.0, np.abs(z[1:])))]
     with np.errstate(all="ignore"):
         value = np.asarray(f(z), dtype=float)
         if value.shape != z.shape:

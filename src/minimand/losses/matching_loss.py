@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Array, IntArray
 from .base import Loss, Target
-from .increasing import Function, Increasing, Plain, as_increasing, violation
+from .increasing import Function, Increasing, Plain, as_increasing, name_of, violation
 from .quadrature import integrate
 
 _EPS = float(np.finfo(float).eps)
@@ -68,7 +68,7 @@ class MatchingLoss(Loss):
     @property
     def name(self) -> str:
         """``matching_loss(z, y; f=tanh)``."""
-        return f"matching_loss(z, y; f={getattr(self.f, '__name__', repr(self.f))})"
+        return f"matching_loss(z, y; f={name_of(self.f)})"
 
     def check_parameters(self) -> None:
         """f must increase, and F' must be f."""

@@ -83,7 +83,7 @@ class Lp(Distance):
     @property
     def pieces(self) -> Pieces | None:
         """For p = 1 and p = 2."""
-        return {1: _ABSOLUTE, 2: _SQUARED}.get(self.p)
+        return {1.0: _ABSOLUTE, 2.0: _SQUARED}.get(self.p)
 
     def attained(self, y: Array) -> bool:
         """At r = 0."""

@@ -31,7 +31,7 @@ class Row(NamedTuple):
         depth = 0
         for place, character in enumerate(first):
             depth += (character in "([{") - (character in ")]}")
-            if depth == 0 and (character in ":," or first[place:].startswith(" for ")):
+            if depth == 0 and character in ":,":
                 return first[:place]
         return first
 

@@ -15,13 +15,23 @@ from .graduated import Graduated
 from .linear_program import Simplex
 from .multiplier import Multiplier
 from .newton import Newton
+from .primal_dual import PrimalDual
 from .proximal import Fista, ProximalGradient
 from .reweighted import Reweighted
 from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Dual(), Multiplier(), Reweighted())
+    s.name: s
+    for s in (
+        ClosedForm(),
+        Newton(),
+        WorkingSet(),
+        Dual(),
+        PrimalDual(),
+        Multiplier(),
+        Reweighted(),
+    )
 }
 SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration(), Graduated())}
 SOLVERS |= {
@@ -43,6 +53,7 @@ __all__ = [
     "Fista",
     "Graduated",
     "Newton",
+    "PrimalDual",
     "ProximalGradient",
     "Random",
     "Simplex",

@@ -57,7 +57,7 @@ class ConstraintGeneration(Solver):
 
 def _best_on(
     objective: Objective, units: Units, null: Point, rows: IntArray, seconds: float | None
-) -> tuple[Point, Array] | None:
+) -> tuple[Point, list[Array]] | None:
     """The best model of some rows, and its multipliers.
 
     The variables are w, the intercept, t, and for every l1 term a number above |wⱼ|.
@@ -88,7 +88,7 @@ def _best_on(
     w[bent[(up > size - own) & (down > size + own)]] = 0.0
     theta = np.zeros(objective.n_samples)
     theta[rows] = found.multipliers[: rows.size] - found.multipliers[rows.size : 2 * rows.size]
-    return objective.point(form.project(w), null.b + b), theta
+    return objective.point(form.project(w), null.b + b), [theta]
 
 
 def _unit_rows(width: int, columns: IntArray, sign: float) -> Array:

@@ -15,7 +15,7 @@ from .._typing import Array, IntArray
 from ..certificate import Judgement, judge
 from ..objective import EPS, Objective, Point
 from .base import Control
-from .dual_program import solve_dual
+from .dual_program import polished, solve_dual
 from .highs import Failure
 from .search import recentred
 from .units import Units, beside
@@ -23,7 +23,9 @@ from .units import Units, beside
 _FIRST = 100  # rows of the first round, at least
 _NEW = 50  # rows that join in a round, at least
 
-Restricted = Callable[[Objective, Units, Point, IntArray, float | None], tuple[Point, Array] | None]
+Restricted = Callable[
+    [Objective, Units, Point, IntArray, float | None], tuple[Point, list[Array]] | None
+]
 """Of a problem on some rows, the best model and its multipliers; None if there was no time."""
 
 
@@ -37,12 +39,11 @@ def rounds(
     null = objective.point(np.zeros(objective.n_features), objective.null.b)
     rows = _first_rows(null.z - objective.y, 2 * (objective.n_features + 2))
     while not control.expired:
-        seconds = None if control.max_seconds is None else control.max_seconds - control.seconds
-        found = best_on(objective, units, null, rows, seconds)
+        found = best_on(objective, units, null, rows, control.remaining)
         if found is None:
             return
-        point, theta = found
-        judgement = judge(objective, recentred(objective, point), [theta], known=[judgement.dual])
+        point, duals = found
+        judgement = judge(objective, recentred(objective, point), duals, known=[judgement.dual])
         yield judgement
         more = _with_worst(rows, np.abs(point.z - objective.y))
         if more.size == rows.size:
@@ -52,7 +53,7 @@ def rounds(
 
 def vertex_on(
     objective: Objective, units: Units, null: Point, rows: IntArray, seconds: float | None
-) -> tuple[Point, Array] | None:
+) -> tuple[Point, list[Array]] | None:
     """By linear programming, for penalties without a quadratic part."""
     r = null.z[rows] - objective.y[rows]
     unit = float(np.abs(r).max()) or 1.0
@@ -73,7 +74,8 @@ def vertex_on(
         return None
     theta = np.zeros(objective.n_samples)
     theta[rows] = found.variables[: rows.size] - found.variables[rows.size :]
-    return objective.point(found.w, null.b + found.b), theta
+    duals = [polished(objective, units, found.w, theta), theta]
+    return objective.point(found.w, null.b + found.b), duals
 
 
 def _first_rows(r: Array, size: int) -> IntArray:
