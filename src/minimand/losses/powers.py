@@ -7,7 +7,9 @@ import numpy as np
 from .._typing import Array
 from ..parameters import check_number
 from .base import Distance, Loss
+from .concave import RobustLoss
 from .pieces import Pieces
+from .robust import RootOfAbsolute
 
 _NEAREST = 1e-12  # residuals below this have the curvature of this one, which is finite
 _FAR = 1e300  # the largest value of ψ* that counts
@@ -54,6 +56,11 @@ class Lp(Distance):
     def convex(self) -> bool:
         """p ≥ 1."""
         return self.p >= 1
+
+    @property
+    def composed(self) -> RobustLoss | None:
+        """For 0 < p < 1, as a concave function of |r|."""
+        return RootOfAbsolute(self.p) if 0 < self.p < 1 else None
 
     @property
     def smooth(self) -> bool:
