@@ -99,15 +99,15 @@ def clear_rays(
 def _mobility(objective: Objective, theta: Array, curvature: Array) -> Array:
     """How freely multipliers may move: the curvature of the loss, which ψ* has the inverse of.
 
-    Where the loss has kinks it is the distance from the corners of ψ*, the slopes of linear pieces:
-    a sample away from all kinks has its multiplier in a corner, and moving it costs most.
+    Where the loss has kinks it is the distance, squared, from the corners of ψ*, the slopes of
+    linear pieces: a sample away from all kinks has its multiplier in a corner, and moves least.
     """
     if objective.kinks is not None:
         pieces, sign, _ = objective.kinks
         corners = pieces.slopes[pieces.curvatures == 0]
         if corners.size:
             v = sign * theta
-            curvature = np.min([np.abs(v - corner) for corner in corners], axis=0)
+            curvature = np.min([(v - corner) ** 2 for corner in corners], axis=0)
     return curvature if curvature.any() else np.ones_like(curvature)
 
 
