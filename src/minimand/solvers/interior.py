@@ -83,8 +83,9 @@ class InteriorPoint:
         centre = self.t - float(np.mean(pieces.knots))
         width = dot(rows.mass, np.abs(centre)) / total
         width = max(width, 1e-6 * float(np.abs(pieces.knots).max()), 1e-300)
+        ones = np.ones(self.t.size)
         for riser in self._samples.risers:
-            riser.begin(self.t, 0.5 * width, 1.0)
+            riser.begin(self.t, 0.5 * width * ones, ones)
         steep = sum(dot(rows.mass, riser.v) for riser in self._samples.risers) / total
         size = np.sqrt(rows.spread / total)
         size[size == 0] = 1.0
