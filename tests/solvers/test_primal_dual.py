@@ -238,6 +238,10 @@ def test_refuses_in_words():
         )
     with pytest.raises(ValueError, match="too large"):
         fit("absolute", "l1", X, y, memory=100)
+    wide = sparse.random_array((50, 1600), density=0.1, rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="dense system of 1600 unknowns"):
+        fit("absolute", "l1", wide, y)
+    assert fit("absolute", "l2", wide, y).certificate_.relative <= 1e-6  # 50 unknowns
 
 
 def test_can_be_watched_and_stopped():
