@@ -63,7 +63,8 @@ def clear_rays(
     """Make Xᵀ(mass∘θ) vanish on unpenalised columns, or point to their bound if they have one.
 
     θ moves along h∘(X_c a + a₀), h the curvature of the loss: samples at the edge of their dual
-    domain have little curvature, so they move little and stay inside. The columns c are the free
+    domain have little curvature, so they move little and stay inside; where there are kinks, h is
+    the room they have. The columns c are the free
     ones and, of those with one bound, the ones that have left it in w and the ones whose slope is
     wrong; a few rounds find them, and bring the slope down to rounding.
     """
@@ -74,7 +75,9 @@ def clear_rays(
     wrong = _wrong(objective, slope, limit)
     if not wrong.any() and _regular(objective, chosen):
         return Cleared(theta, slope)
-    metric = _mobility(objective, theta, curvature)
+    metric = curvature if objective.loss.smooth else _room(objective, theta)
+    if not metric.any():
+        metric = np.ones_like(curvature)
     project: Projection | None = None
     charge = 0.0
     for _ in range(_ROUNDS):
@@ -85,7 +88,10 @@ def clear_rays(
                 return Cleared(theta, slope, reason=reason)
             make = _projection_by_gram if _regular(objective, chosen) else _projection_by_basis
             project, blur = make(objective, np.flatnonzero(chosen), metric)
-            charge = max(charge, 0.5 * blur * objective.mean(theta * theta))
+            if objective.loss.smooth:
+                charge = max(charge, 0.5 * blur * objective.mean(theta * theta))
+            else:  # straight pieces: what a slope hides is a slope times the way to the optimum
+                charge = max(charge, 2.0 * np.sqrt(blur) * objective.scale)
         theta = objective.loss.into_domain(project(theta, slope), objective.y)
         if objective.intercept:
             theta = balance(objective, theta)
@@ -96,19 +102,14 @@ def clear_rays(
     return Cleared(theta, slope, reason=_NO_BOUND if objective.has_free_columns else _NO_SIGNS)
 
 
-def _mobility(objective: Objective, theta: Array, curvature: Array) -> Array:
-    """How freely multipliers may move: the curvature of the loss, which ψ* has the inverse of.
+def _room(objective: Objective, theta: Array) -> Array:
+    """How far every multiplier may move within its domain, at most 1; squared.
 
-    Where the loss has kinks it is the distance, squared, from the corners of ψ*, the slopes of
-    linear pieces: a sample away from all kinks has its multiplier in a corner, and moves least.
+    That is the metric of affine scaling: a multiplier next to a corner is not moved beyond it.
     """
-    if objective.kinks is not None:
-        pieces, sign, _ = objective.kinks
-        corners = pieces.slopes[pieces.curvatures == 0]
-        if corners.size:
-            v = sign * theta
-            curvature = np.min([(v - corner) ** 2 for corner in corners], axis=0)
-    return curvature if curvature.any() else np.ones_like(curvature)
+    room = objective.loss.room(theta, objective.y)
+    share = room / room.max() if room.any() else room
+    return share * share
 
 
 def _wrong(objective: Objective, slope: Array, limit: Array) -> BoolArray:

@@ -31,13 +31,16 @@ class Settings:
         """The objective as a formula."""
         formula = self.penalty.words(self.alpha)
         penalty = "" if formula == "0" else f" + {formula}"
-        return f"mean {self.loss.name}{penalty}"
+        mean = "" if self.loss.pooled else "mean "
+        return f"{mean}{self.loss.name}{penalty}"
 
 
 def check_settings(estimator: Any) -> Settings:
     """Validate the constructor's arguments of an estimator."""
     loss = LOSSES.get(estimator.loss)
     loss.check_parameters()
+    if loss.refusal:
+        raise ValueError(f"loss={loss!r} cannot be minimised: {loss.refusal}.")
     penalty = PENALTIES.get(estimator.penalty)
     alpha = _real("alpha", estimator.alpha, low=0.0)
     _check_limits(estimator)

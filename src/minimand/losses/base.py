@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import Array
 from ..parameters import Parameterized
 from ..registry import snake_case
+from . import facts as facts_of
 from . import probe
 from .bracket import young_gap
 from .pieces import PLQ, Pieces
@@ -45,6 +46,16 @@ class Loss(Parameterized):
     smoothness: float = np.inf
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
+    pooled: ClassVar[bool] = False  # whether it is one number for the whole set of samples
+
+    def masses(self, weight: Array) -> Array:
+        """What every sample counts in the objective, by its weight: a share of the mean."""
+        mass = weight / weight.max()  # first, so that the sum cannot overflow
+        return mass / mass.sum()
+
+    def best_shift(self, z: Array, y: Array) -> float:
+        """The b that minimises the loss at z + b: only a loss of the whole set is asked."""
+        raise NotImplementedError(f"{type(self).__name__} must define best_shift(z, y)")
 
     def value(self, z: Array, y: Array) -> Array:
         """ℓ(z, y), elementwise."""
@@ -84,6 +95,10 @@ class Loss(Parameterized):
         """The point of dom ℓ*(·, y) nearest to u (identity when that is everything)."""
         return u
 
+    def room(self, u: Array, y: Array) -> Array:
+        """How freely every uᵢ may move at little cost in ℓ*: for losses with kinks."""
+        return np.ones_like(u)
+
     def infimum(self, y: Array) -> Array:
         """inf_z ℓ(z, y), or a lower bound of it."""
         return -self.conjugate(np.zeros_like(y, dtype=float), y)
@@ -111,6 +126,33 @@ class Loss(Parameterized):
     def smooth(self) -> bool:
         """Whether the gradient is continuous, so that second-order methods apply."""
         return True
+
+    @property
+    def bounded(self) -> bool:
+        """Whether ℓ(z, y) stays below some number however far z is off; no convex loss does."""
+        return facts_of.is_bounded(self)
+
+    @property
+    def robust(self) -> bool:
+        """Whether the pull ∂ℓ/∂z of one sample stays bounded however far it is off."""
+        return facts_of.is_robust(self)
+
+    @property
+    def upper_bounds_zero_one(self) -> bool:
+        """Whether ℓ ≥ 0, and ℓ ≥ 1 at every mistake (m ≤ 0); no, if it takes no labels."""
+        return facts_of.is_above_zero_one(self)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether minimising it leads to the fewest mistakes: see `minimand.is_calibrated`."""
+        from .calibration import is_calibrated
+
+        return bool(is_calibrated(self))
+
+    @property
+    def refusal(self) -> str:
+        """Why no model can be fitted with this loss, in words; empty if one can."""
+        return "" if self.convex else "it is not convex, and has no convex tangents to descend on"
 
     def attained(self, y: Array) -> bool:
         """Whether inf_z ℓ(z, y) is attained for all these y; log(1 + e^−m) never reaches 0."""
@@ -287,6 +329,10 @@ class Distance(Unary):
         """u, clipped to the slopes that the pieces have."""
         return u if self.pieces is None else self.pieces.clip(u)
 
+    def room(self, u: Array, y: Array) -> Array:
+        """The distance of u from the slopes of linear pieces."""
+        return super().room(u, y) if self.pieces is None else self.pieces.room(u)
+
     def plq(self, y: Array) -> PLQ | None:
         """ψ(z − y)."""
         return None if self.pieces is None else PLQ(self.pieces, np.ones_like(y), y)
@@ -348,6 +394,10 @@ class Margin(Unary):
     def into_domain(self, u: Array, y: Array) -> Array:
         """y·u, clipped to the slopes that the pieces have."""
         return u if self.pieces is None else y * self.pieces.clip(y * u)
+
+    def room(self, u: Array, y: Array) -> Array:
+        """The distance of y·u from the slopes of linear pieces."""
+        return super().room(u, y) if self.pieces is None else self.pieces.room(y * u)
 
     def plq(self, y: Array) -> PLQ | None:
         """ψ(y·z)."""
