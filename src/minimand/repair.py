@@ -103,9 +103,13 @@ def clear_rays(
 
 
 def _room(objective: Objective, theta: Array) -> Array:
-    """How far every multiplier may move within its domain, at most 1."""
+    """How far every multiplier may move within its domain, at most 1; squared.
+
+    That is the metric of affine scaling: a multiplier next to a corner is not moved beyond it.
+    """
     room = objective.loss.room(theta, objective.y)
-    return room / room.max() if room.any() else room
+    share = room / room.max() if room.any() else room
+    return share * share
 
 
 def _wrong(objective: Objective, slope: Array, limit: Array) -> BoolArray:
