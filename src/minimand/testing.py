@@ -21,14 +21,18 @@ import numpy as np
 from ._typing import Array, ArrayLike, BoolArray
 from .design import Design, as_design
 from .losses import (
+    Absolute,
+    Chebyshev,
     CrossEntropy,
     Distance,
     Gamma,
+    Hinge,
     Huber,
     Logistic,
     Loss,
     Margin,
     Poisson,
+    Quantile,
     Squared,
     SquaredHinge,
     Tweedie,
@@ -755,7 +759,7 @@ def check_solver(solver: Solver, *, tol: float = 1e-6) -> int:
     accepted = 0
     for objective, best in _battery_with_optima():
         control = Control(tol=tol, random_state=0)
-        verdict = solver.accepts(objective, control)
+        verdict = solver.verdict(objective, control)
         where = f"solver {solver.name!r} on {objective.words}"
         _require(bool(verdict.reason), f"{where}: a verdict must give its reason.")
         if not verdict.ok:
@@ -820,6 +824,12 @@ def _battery() -> Iterator[Objective]:
         for j, (penalty, alpha) in enumerate(penalties):
             n, d = (40, 5) if (i + j) % 3 or isinstance(penalty, NoPenalty) else (10, 14)
             yield _problem(loss, penalty, alpha, (n, d), (i, j), rng)
+    kinked: list[tuple[Loss, Penalty]] = [
+        (Absolute(), L1()), (Quantile(0.7), NoPenalty()), (Hinge(), L1() + NonNegative()),
+        (Chebyshev(), L1()), (Chebyshev(), L2()), (Chebyshev(), L1() + 0.5 * L2()),
+    ]  # fmt: skip
+    for i, (loss, penalty) in enumerate(kinked):
+        yield _problem(loss, penalty, 0.05, (40, 5), (i, i + 1), rng)
     not_convex: list[tuple[Loss, Penalty]] = [
         (Squared(), MCP()), (Poisson(), SCAD() + 0.1 * L2()), (Logistic(), Lq())
     ]  # fmt: skip
@@ -847,16 +857,11 @@ def _problem(
         penalty=penalty.bind(d, alpha),
         design=as_design(sparse.csr_array(x) if j % 2 else x),
         y=_target(loss, z, rng),
-        mass=_mass(rng, n, equal=bool(i % 2)),
+        mass=loss.masses(np.ones(n) if i % 2 else rng.uniform(0.2, 3.0, n)),
         offset=0.1 * rng.standard_normal(n) if (i + j) % 2 else None,
         intercept=bool((i + j) % 4),
         words=f"{loss.name} + {penalty.formula(alpha)}, n={n}, d={d}",
     )
-
-
-def _mass(rng: np.random.Generator, n: int, *, equal: bool) -> Array:
-    weights = np.ones(n) if equal else rng.uniform(0.2, 3.0, n)
-    return np.asarray(weights / weights.sum())
 
 
 def _target(loss: Loss, z: Array, rng: np.random.Generator) -> Array:

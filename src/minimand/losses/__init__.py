@@ -8,8 +8,8 @@ from __future__ import annotations
 from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
 from .calibration import Calibration, is_calibrated
-from .composed import Composed
 from .chebyshev import Chebyshev
+from .composed import Composed
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
@@ -58,8 +58,8 @@ __all__ = [
     "REGISTRY",
     "Absolute",
     "Calibration",
-    "Composed",
     "Chebyshev",
+    "Composed",
     "CrossEntropy",
     "Distance",
     "EpsilonInsensitive",
