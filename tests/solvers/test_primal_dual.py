@@ -140,7 +140,7 @@ def test_reaches_the_gap_on_data_of_every_kind(loss, kind):
 def test_corners_are_exact(loss):
     X, y = data(loss, n=80)
     for penalty in (mm.NoPenalty(), mm.L1()):
-        model = fit(loss, penalty, X, y, alpha=0.02)
+        model = fit(loss, penalty, X, y, alpha=0.02, tol=1e-13)
         assert model.certificate_.relative <= 1e-13
         t = loss.plq(y).at(model.decision_function(X) if loss is LINES[3] else model.predict(X))
         on_knot = np.abs(t[:, None] - loss.pieces.knots).min(axis=1) < 1e-12
