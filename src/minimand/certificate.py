@@ -423,10 +423,8 @@ def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
     wrong = penalty.unscalable(-slope) & ~penalty.free
     if not wrong.any():
         return 0.0
-    if not terms.curvature.any():
-        return 0.0  # straight pieces give no idea of a step
     bend = objective.spread[wrong] * float(terms.curvature.max(initial=0.0))
-    if objective.kinks is not None and not bend.any():
+    if not objective.loss.smooth and not bend.any():
         steep = objective.root_spread[wrong] * objective.mean(np.abs(terms.gradient))
         share = np.abs(slope[wrong]) / np.maximum(steep, 1e-300)
         return float(np.max(np.minimum(share, 1.0))) * objective.scale
