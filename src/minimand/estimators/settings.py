@@ -31,7 +31,8 @@ class Settings:
         """The objective as a formula."""
         formula = self.penalty.words(self.alpha)
         penalty = "" if formula == "0" else f" + {formula}"
-        return f"mean {self.loss.name}{penalty}"
+        mean = "" if self.loss.pooled else "mean "
+        return f"{mean}{self.loss.name}{penalty}"
 
 
 def check_settings(estimator: Any) -> Settings:

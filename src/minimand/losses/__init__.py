@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
+from .chebyshev import Chebyshev
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
@@ -28,6 +29,7 @@ REGISTRY: Registry[Loss] = Registry(
         Squared,
         Huber,
         Absolute,
+        Chebyshev,
         Quantile,
         EpsilonInsensitive,
         SquaredEpsilonInsensitive,
@@ -46,6 +48,7 @@ __all__ = [
     "PLQ",
     "REGISTRY",
     "Absolute",
+    "Chebyshev",
     "CrossEntropy",
     "Distance",
     "EpsilonInsensitive",

@@ -9,6 +9,7 @@ from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
 from .coordinates import Cyclic, Random
+from .linear_program import Simplex
 from .multiplier import Multiplier
 from .newton import Newton
 from .proximal import Fista, ProximalGradient
@@ -19,6 +20,7 @@ from .working_set import WorkingSet
 SOLVERS: dict[str, Solver] = {
     s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Multiplier(), Reweighted())
 }
+SOLVERS |= {s.name: s for s in (Simplex(),)}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only
@@ -37,6 +39,7 @@ __all__ = [
     "Newton",
     "ProximalGradient",
     "Random",
+    "Simplex",
     "Solution",
     "Solver",
     "State",
