@@ -21,8 +21,9 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"progress", "report"},
     {"estimators"},
     {"adapters", "selection", "separability"},
+    {"hard_margin"},
     {"audit", "sklearn"},
-    {"explanation", "testing", "demo"},
+    {"explanation", "duality", "testing", "demo"},
     {"cli"},
     {"__main__"},
 ]

@@ -21,6 +21,7 @@ _NAMES = {
     "certificate": ("Certificate",),
     "estimators": ("Classifier", "Regressor"),
     "explanation": ("explain",),
+    "hard_margin": ("HardMargin",),
     "history": ("History",),
     "losses": (
         "Absolute",

@@ -10,6 +10,7 @@ from .certificate import Certificate as Certificate
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .explanation import explain as explain
+from .hard_margin import HardMargin as HardMargin
 from .history import History as History
 from .losses import Absolute as Absolute
 from .losses import Chebyshev as Chebyshev
