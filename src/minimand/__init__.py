@@ -19,6 +19,7 @@ _MODULES = ("design", "losses", "penalties", "solvers", "testing")
 _NAMES = {
     "audit": ("certify",),
     "certificate": ("Certificate",),
+    "duality": ("duality",),
     "estimators": ("Classifier", "Regressor"),
     "explanation": ("explain",),
     "hard_margin": ("HardMargin",),

@@ -7,6 +7,7 @@ from . import solvers as solvers
 from . import testing as testing
 from .audit import certify as certify
 from .certificate import Certificate as Certificate
+from .duality import duality as duality
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .explanation import explain as explain

@@ -54,7 +54,15 @@ class Widest:
     margins: Array  # y·z ≥ 1
     alpha: Array
     by_feature: Array  # ½(w − Xᵀ(α∘y))²
+    signs: Array
     rounding: float
+
+    @property
+    def intercepts(self) -> tuple[float, float]:
+        """The lowest and the highest b beside w that keep all margins at 1 or above."""
+        spare = self.margins - 1.0
+        positive = self.signs > 0
+        return float(self.b - spare[positive].min()), float(self.b + spare[~positive].min())
 
     @property
     def primal(self) -> float:
@@ -88,7 +96,7 @@ def judge_plane(classes: Classes, w: Array, alpha: Array, b: float | None = None
     w, b, margins = placed
     reach = float(np.abs(margins).max()) + abs(b)
     rounding = 8 * EPS * (float(w @ w) + float(alpha.sum()) * reach)
-    return Widest(w, b, margins, alpha, 0.5 * (w - pull) ** 2, rounding)
+    return Widest(w, b, margins, alpha, 0.5 * (w - pull) ** 2, classes.signs, rounding)
 
 
 def _feasible(classes: Classes, w: Array, b: float | None) -> tuple[Array, float, Array] | None:
