@@ -12,13 +12,14 @@ from .coordinates import Cyclic, Random
 from .linear_program import Simplex
 from .multiplier import Multiplier
 from .newton import Newton
+from .primal_dual import PrimalDual
 from .proximal import Fista, ProximalGradient
 from .reweighted import Reweighted
 from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Multiplier(), Reweighted())
+    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), PrimalDual(), Multiplier(), Reweighted())
 }
 SOLVERS |= {s.name: s for s in (Simplex(),)}
 SOLVERS |= {
@@ -37,6 +38,7 @@ __all__ = [
     "Cyclic",
     "Fista",
     "Newton",
+    "PrimalDual",
     "ProximalGradient",
     "Random",
     "Simplex",
