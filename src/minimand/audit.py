@@ -93,9 +93,7 @@ def examine(
 ) -> Examination:
     """Judge a fitted model thoroughly, as `certify` explains."""
     own = isinstance(model, Estimator)
-    objectives, coefs, intercepts = (_own if own else _foreign)(
-        model, X, y, sample_weight, offset
-    )
+    objectives, coefs, intercepts = (_own if own else _foreign)(model, X, y, sample_weight, offset)
     duals = _dual_points(against, len(objectives), objectives[0].n_samples)
     if own and against is None:
         duals = _own_evidence(model, len(objectives), objectives[0].n_samples)

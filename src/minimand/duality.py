@@ -189,8 +189,8 @@ def duality(
 
     Notes
     -----
-    With multipliers θ (uᵢ = massᵢθᵢ) the dual objective is −Σ massᵢ·ℓ*(θᵢ) − Ω*(−Xᵀu), with Σu = 0 if
-    there is an intercept. Weak duality: it is never above the primal. Strong duality: at the
+    With multipliers θ (uᵢ = massᵢθᵢ) the dual objective is −Σ massᵢ·ℓ*(θᵢ) − Ω*(−Xᵀu), with Σu = 0
+    if there is an intercept. Weak duality: it is never above the primal. Strong duality: at the
     optimum the two are equal, and then every product in the table is zero.
 
     Examples

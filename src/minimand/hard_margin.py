@@ -147,7 +147,11 @@ class HardMargin(ClassifierMixin, BaseEstimator):
         X, y = data.check_xy(self, X, y, fitted=True)
         classes, coded = self._encode(X, y)
         alpha = self.certificate_.dual_point
-        if not np.array_equal(classes, self.classes_) or alpha.shape != y.shape:
+        if (
+            alpha is None
+            or not np.array_equal(classes, self.classes_)
+            or alpha.shape != coded.signs.shape
+        ):
             raise ValueError("X and y are not the data that this HardMargin was fitted on.")
         best = judge_plane(coded, self.coef_[0], alpha, float(self.intercept_[0]))
         if best is None:

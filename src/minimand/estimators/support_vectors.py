@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,35 +15,83 @@ from ..solvers import Solution
 
 
 @dataclass(frozen=True, eq=False)
+class Places:
+    """Margins of samples, beside the one where the loss begins to vanish."""
+
+    edge: float  # 1 for the hinge
+    margins: Array  # y·z, (n_samples, n_scores); NaN for samples of weight zero
+    tolerance: Array  # how far from the edge a margin may be and count as on it
+    free: BoolArray  # multipliers between the slopes on the two sides of the edge
+
+
+@dataclass(frozen=True, eq=False)
 class Training:
     """What a fit keeps of its samples; those of weight zero had no part in it."""
 
     multipliers: Array  # mass·θ, (n_samples, n_scores)
     alpha: float | None  # factor of ½‖w‖²; None where the penalty is another
-    edge: float | None = None  # the margin beyond which the loss vanishes; None: there is none
-    margins: Array | None = None  # y·z, (n_samples, n_scores); NaN for samples of weight zero
-    tolerance: Array | None = None  # how far a margin may be from the edge and count as on it
+    places: Places | None = None  # None where the loss has no margin
 
     @classmethod
     def of(
         cls, objectives: list[Objective], solutions: list[Solution], weights: Array | None
-    ) -> Self:
+    ) -> Self | None:
         """From the solutions of all scores; ``weights`` are those of all samples."""
-        first = objectives[0]
-        kept = None if weights is None or weights.all() else np.flatnonzero(weights)
-        n = first.n_samples if weights is None else weights.size
         points = [s.certificate.dual_point for s in solutions]
-        alpha = _factor(first)
         if any(point is None for point in points):
-            return cls(np.full((n, len(points)), np.nan), alpha)
-        theta = np.stack([first.mass * point for point in points if point is not None], axis=1)
-        multipliers = _spread(theta, kept, n, 0.0)
+            return None
+        first = objectives[0]
+        theta = np.stack([point for point in points if point is not None], axis=1)
+        rows = _Rows.of(first, weights)
+        multipliers = rows.spread(first.mass[:, None] * theta, 0.0)
         edge = edge_of(first.loss)
-        if edge is None:
-            return cls(multipliers, alpha)
-        margins = np.stack([o.y * s.point.z for o, s in zip(objectives, solutions)], axis=1)
-        tolerance = np.array([edge_tolerance(o, s) for o, s in zip(objectives, solutions)])
-        return cls(multipliers, alpha, edge, _spread(margins, kept, n, np.nan), tolerance)
+        places = None if edge is None else _places(edge, objectives, solutions, theta, rows)
+        return cls(multipliers, _factor(first), places)
+
+
+class _Rows(NamedTuple):
+    """Where the samples of an objective are among those of ``fit``; None: they are the same."""
+
+    kept: IntArray | None
+    n_samples: int
+
+    @classmethod
+    def of(cls, objective: Objective, weights: Array | None) -> Self:
+        if weights is None or weights.all():
+            return cls(None, objective.n_samples)
+        return cls(np.flatnonzero(weights), weights.size)
+
+    def spread(self, values: Any, empty: float) -> Any:
+        """The values, with a filling for samples that were left out."""
+        if self.kept is None:
+            return values
+        whole = np.full((self.n_samples, *values.shape[1:]), empty, dtype=values.dtype)
+        whole[self.kept] = values
+        return whole
+
+
+def _places(
+    edge: float,
+    objectives: list[Objective],
+    solutions: list[Solution],
+    theta: Array,
+    rows: _Rows,
+) -> Places:
+    """The tolerance is a root: of a product that is known, one factor is below its root."""
+    loss: Any = objectives[0].loss
+    pieces = loss.pieces
+    size = max(float(pieces.jumps.max()), 0.5 * float(pieces.curvatures.max()))
+    y = np.stack([o.y for o in objectives], axis=1)
+    z = np.stack([s.point.z for s in solutions], axis=1)
+    gaps = np.array([max(s.certificate.gap, s.certificate.rounding) for s in solutions])
+    products = np.maximum(loss.fenchel_young(z, theta, y), gaps)
+    end = 1e-9 * (pieces.slopes[-1] - pieces.left[-1])
+    slopes = y * theta
+    free = (slopes > pieces.left[-1] + end) & (slopes < pieces.slopes[-1] - end)
+    tolerance = (1 + 1e-9) * np.sqrt(products / size)
+    return Places(
+        edge, rows.spread(y * z, np.nan), rows.spread(tolerance, 0.0), rows.spread(free, False)
+    )
 
 
 def _factor(objective: Objective) -> float | None:
@@ -52,15 +100,6 @@ def _factor(objective: Objective) -> float | None:
         return None
     factor = float(form.l2[0])
     return factor if factor > 0 and (form.l2 == factor).all() else None
-
-
-def _spread(values: Array, kept: IntArray | None, n_samples: int, empty: float) -> Array:
-    """Values of the samples that were kept, among those that were not."""
-    if kept is None:
-        return values
-    whole = np.full((n_samples, *values.shape[1:]), empty)
-    whole[kept] = values
-    return whole
 
 
 def edge_of(loss: Loss) -> float | None:
@@ -72,14 +111,6 @@ def edge_of(loss: Loss) -> float | None:
     return edge if edge > 0 else None
 
 
-def edge_tolerance(objective: Objective, solution: Solution) -> float:
-    """The root of the gap: of a product that is below the gap, one factor is below the root."""
-    pieces = objective.loss.pieces  # type: ignore[attr-defined]  # it has an edge
-    size = max(float(pieces.jumps.max()), float(pieces.curvatures.max()))
-    found = solution.certificate
-    return float(np.sqrt(max(found.gap, found.rounding) / size))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class MarginPoints:
     """Where the samples lie: on the margin, y·z = 1, inside it, y·z < 1, or beyond, y·z > 1.
@@ -89,25 +120,26 @@ class MarginPoints:
     Attributes
     ----------
     on, inside, beyond : ndarray of bool, of shape (n_samples,) or (n_samples, n_classes)
-        A margin within `tolerance` of 1 is on it.
+        On the margin are margins within `tolerance` of 1, and samples whose multiplier lies
+        strictly between 0 and C.
     margins : ndarray of the same shape
         y·z, with y = ±1; NaN for samples of weight 0.
-    tolerance : float
-        Complementary slackness, α·(y·z − 1) = 0, is certified up to the gap; so one factor is
-        below the root of the gap, and a margin nearer to 1 than that cannot be told from 1.
-        A smaller ``tol`` of the fit makes it smaller.
+    tolerance : ndarray of the same shape
+        The root of the gap, or of the sample's product α·(y·z − 1) of complementary slackness if
+        that is larger: one factor of the product is below its root, and a margin nearer to 1
+        cannot be told from 1. A smaller ``tol`` of the fit makes it smaller.
     """
 
     on: BoolArray
     inside: BoolArray
     beyond: BoolArray
     margins: Array
-    tolerance: float
+    tolerance: Array
 
     def __repr__(self) -> str:
         counts = {"on": self.on, "inside": self.inside, "beyond": self.beyond}
         words = ", ".join(f"{name}: {int(mask.sum())}" for name, mask in counts.items())
-        return f"MarginPoints({words}; tolerance={self.tolerance:.1e})"
+        return f"MarginPoints({words}; tolerance={np.max(self.tolerance):.1e})"
 
 
 class SupportVectors:
@@ -119,7 +151,7 @@ class SupportVectors:
         except ValueError as error:  # NotFittedError; hasattr must be able to ask
             raise AttributeError(f"{type(self).__name__} has no {name} before fit.") from error
         found: Training | None = getattr(self, "_training", None)
-        if found is None or np.isnan(found.multipliers).any():
+        if found is None:
             raise AttributeError(
                 f"{name} needs the multipliers of a fit: call fit, a model of a path has none."
             )
@@ -148,19 +180,19 @@ class Margins(SupportVectors):
 
     coef_: Array
 
-    def _edged(self, name: str) -> tuple[float, Array, Any]:
-        found = self._trained(name)
-        if found.edge is None or found.margins is None:
+    def _places(self, name: str) -> Places:
+        found = self._trained(name).places
+        if found is None:
             raise AttributeError(
                 f"{name} needs a loss that vanishes beyond a margin, such as Hinge() or "
                 "SquaredHinge()."
             )
-        return found.edge, found.margins, found.tolerance
+        return found
 
     @property
     def margin_(self) -> Any:
         """Distance 1/‖w‖ from the plane to the margin; inf for w = 0."""
-        edge = self._edged("margin_")[0]
+        edge = self._places("margin_").edge
         with np.errstate(divide="ignore"):
             distance = edge / np.linalg.norm(self.coef_, axis=1)
         return float(distance[0]) if distance.size == 1 else distance
@@ -168,20 +200,22 @@ class Margins(SupportVectors):
     @property
     def slack_(self) -> Array:
         """max(0, 1 − y·z) of every sample, (n_samples,) or (n_samples, n_classes)."""
-        edge, margins, _ = self._edged("slack_")
-        return _flat(np.maximum(edge - margins, 0.0))
+        found = self._places("slack_")
+        slack: Array = _flat(np.maximum(found.edge - found.margins, 0.0))
+        return slack
 
     @property
     def margin_points_(self) -> MarginPoints:
         """Which samples lie on the margin, inside it and beyond it."""
-        edge, margins, tolerance = self._edged("margin_points_")
-        ahead = margins - edge
+        found = self._places("margin_points_")
+        ahead = found.margins - found.edge
+        on = (np.abs(ahead) <= found.tolerance) | found.free
         return MarginPoints(
-            on=_flat(np.abs(ahead) <= tolerance),
-            inside=_flat(ahead < -tolerance),
-            beyond=_flat(ahead > tolerance),
-            margins=_flat(margins),
-            tolerance=float(np.max(tolerance)),
+            on=_flat(on),
+            inside=_flat(~on & (ahead < 0)),
+            beyond=_flat(~on & (ahead > 0)),
+            margins=_flat(found.margins),
+            tolerance=_flat(found.tolerance),
         )
 
 

@@ -144,7 +144,7 @@ def widest(classes: Classes, plane: Array, control: Control, solver: Any = "auto
         found = _soft(classes, C, best, control, solver)
         best = _better(classes, best, *found)
         best = _better(classes, best, *_on_support(classes, best))
-        if C > highest or control.expired:
+        if highest < C or control.expired:
             break
         C *= 10.0
     return _sharpened(classes, best, control.tol)
