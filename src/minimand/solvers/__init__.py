@@ -19,8 +19,7 @@ from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s
-    for s in (ClosedForm(), Newton(), WorkingSet(), PrimalDual(), Multiplier(), Reweighted())
+    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), PrimalDual(), Multiplier(), Reweighted())
 }
 SOLVERS |= {s.name: s for s in (Simplex(),)}
 SOLVERS |= {
