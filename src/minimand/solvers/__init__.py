@@ -9,6 +9,7 @@ from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
 from .coordinates import Cyclic, Random
+from .dual import Dual
 from .linear_program import Simplex
 from .multiplier import Multiplier
 from .newton import Newton
@@ -19,7 +20,16 @@ from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), PrimalDual(), Multiplier(), Reweighted())
+    s.name: s
+    for s in (
+        ClosedForm(),
+        Newton(),
+        WorkingSet(),
+        Dual(),
+        PrimalDual(),
+        Multiplier(),
+        Reweighted(),
+    )
 }
 SOLVERS |= {s.name: s for s in (Simplex(),)}
 SOLVERS |= {
@@ -36,6 +46,7 @@ __all__ = [
     "ClosedForm",
     "Control",
     "Cyclic",
+    "Dual",
     "Fista",
     "Newton",
     "PrimalDual",
