@@ -26,22 +26,24 @@ def sharpened(objective: Objective, solution: Solution, tol: float) -> Solution:
     """The solution with multipliers at the slopes of their pieces, if the gap allows it.
 
     The referee decides: what is returned meets tol, or has a gap that is not larger than before.
+    Samples about which that leaves no certainty keep their multipliers.
     """
     old = solution.certificate
     if objective.kinks is None or old.dual_point is None or not 0 < old.gap < np.inf:
         return solution
-    plain = _plain(objective, solution.point, old.dual_point)
-    if np.array_equal(plain.theta, old.dual_point):
-        return solution
-    candidates = [_balanced(objective, choice) for choice in (plain, _matched(objective, plain))]
-    duals = [theta for theta in candidates if theta is not None]
-    found = judge(objective, solution.point, duals, raw=not duals)
-    if not duals or not found.gap <= max(tol * objective.scale, old.gap):
-        return solution
-    certificate = replace(
-        found.certificate(objective), iterations=old.iterations, seconds=old.seconds
-    )
-    return replace(solution, certificate=certificate)
+    allowed = max(tol * objective.scale, old.gap)
+    for caution in (1.0, 30.0, 1000.0):
+        plain = _plain(objective, solution.point, old.dual_point, caution)
+        if np.array_equal(plain.theta, old.dual_point):
+            break
+        choices = [_balanced(objective, choice) for choice in (plain, _matched(objective, plain))]
+        duals = [theta for theta in choices if theta is not None]
+        found = judge(objective, solution.point, duals, raw=not duals)
+        if duals and found.gap <= allowed:
+            certificate = found.certificate(objective)
+            took = {"iterations": old.iterations, "seconds": old.seconds}
+            return replace(solution, certificate=replace(certificate, **took))
+    return solution
 
 
 class _Plain(NamedTuple):
@@ -53,18 +55,19 @@ class _Plain(NamedTuple):
     w: Array
 
 
-def _plain(objective: Objective, point: Point, theta: Array) -> _Plain:
+def _plain(objective: Objective, point: Point, theta: Array, caution: float) -> _Plain:
     """θ with every multiplier moved to the slope at z, unless a kink is nearer than the slope.
 
     A product of two distances, one to the kink and one to the slope, vanishes at the optimum: the
     smaller of the two is the one that does, each measured in its own unit. The unit of scores is
-    what the null model loses per unit of the largest jump.
+    what the null model loses per unit of the largest jump. With more ``caution``, a kink that
+    is a little further off keeps its samples, too.
     """
     plq = objective.kinks
     assert plq is not None
     t, v = plq.at(point.z), plq.sign * theta
     jump = float(plq.pieces.jumps.max())
-    reach = objective.scale / jump * np.abs(v - plq.pieces.slope(t)) / jump
+    reach = caution * objective.scale / jump * np.abs(v - plq.pieces.slope(t)) / jump
     least, greatest = plq.pieces.subgradients(t, reach)
     signed = plq.sign > 0
     # In terms of θ, where the sign is negative, the least slope is the greatest.
