@@ -119,6 +119,9 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
     targets = np.asarray(_TARGETS[loss.target] if y is None else y, dtype=float).ravel()
     loss.check_target(targets)
     _require(loss.convex, f"{loss!r}: the loss says that it is not convex.")
+    if loss.pooled:
+        _check_pooled(loss, targets)
+        return
     for target in targets:
         z = _axis(float(target))
         ys = np.full(z.shape, target)
@@ -135,6 +138,36 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
             _check_domain(loss, slopes, float(target))
             _check_infimum(loss, z, ys)
             _check_loss_prox(loss, z, float(target))
+
+
+def _check_pooled(loss: Loss, targets: Array) -> None:
+    """The laws of a loss of the whole set, whose terms count by their sum."""
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 40):
+        y = rng.choice(targets, size=n)
+        points = [y + size * rng.standard_normal(n) for size in (1e-3, 1.0, 1e3)] + [y, y + 1.0]
+        for z in points:
+            slope = loss.gradient(z, y)
+            here = loss.value(z, y).sum()
+            noise = 64 * EPS * (here + np.abs(slope) @ (np.abs(z) + np.abs(y)))
+            _require(loss.infimum(y).sum() <= here + noise, f"{loss!r}: a value below the infimum")
+            own = loss.fenchel_young(z, slope, y)
+            _require(own.sum() <= noise, f"{loss!r}: the gradient does not touch the loss")
+            shifted = loss.value(z + loss.best_shift(z, y), y).sum()
+            for other in points:
+                chord = loss.value(other, y).sum() - here - slope @ (other - z)
+                room = noise + 64 * EPS * np.abs(slope) @ np.abs(other)
+                _require(chord >= -room, f"{loss!r}: the gradient is no subgradient")
+                moved = loss.value(z + float(np.mean(other - z)), y).sum()
+                _require(shifted <= moved + noise, f"{loss!r}: best_shift is not the best")
+                u = loss.into_domain(other - y, y)
+                terms = loss.fenchel_young(z, u, y)
+                _require((terms >= 0).all(), f"{loss!r}: a negative Fenchel-Young term")
+                _require(np.isfinite(terms).all(), f"{loss!r}: into_domain leaves the domain")
+                direct = here + loss.conjugate(u, y).sum() - u @ z
+                room = noise + 64 * EPS * np.abs(u) @ (np.abs(z) + np.abs(y))
+                same = abs(terms.sum() - direct) <= room
+                _require(same, f"{loss!r}: fenchel_young is not ℓ + ℓ* − u·z")
 
 
 def _axis(centre: float) -> Array:
@@ -195,6 +228,8 @@ def _check_slopes(loss: Loss, z: Array, y: Array) -> None:
         _require_all(inside, f"{loss!r}: the gradient is not the slope of the value", z=z, y=y)
         if loss.smooth:
             bends |= _bend_fits(loss, z, y, step, slope)
+    if loss.smooth and not bends.all():
+        bends |= _bend_is_singular(loss, z, y, size)
     sentence = f"{loss!r}: the curvature is not the slope of the gradient"
     _require_all(bends | (not loss.smooth), sentence, z=z, y=y)
 
@@ -212,6 +247,21 @@ def _bend_fits(loss: Loss, z: Array, y: Array, step: Array, slope: Array) -> Boo
     inside = bend >= np.minimum(ahead, behind) - slack
     inside &= bend <= np.maximum(ahead, behind) + slack
     return inside | ~np.isfinite(right) | ~np.isfinite(left)
+
+
+def _bend_is_singular(loss: Loss, z: Array, y: Array, size: Array) -> BoolArray:
+    """Points such as r = 0 of |r|^p: the quotients of ℓ' go to 0 or ∞ with the step, like a power.
+
+    There ℓ'' must lie on the side they go to.
+    """
+    bend, slope = loss.curvature(z, y), loss.gradient(z, y)
+    wide, narrow = (
+        np.stack([(loss.gradient(z + h, y) - slope) / h, (slope - loss.gradient(z - h, y)) / h])
+        for h in ((z + 1e-2 * size) - z, (z + 1e-5 * size) - z)
+    )
+    growing = (narrow > 1.03 * wide).all(axis=0) & (bend >= narrow.max(axis=0))
+    fading = (wide > 1.03 * narrow).all(axis=0) & (bend <= narrow.min(axis=0))
+    return growing | fading
 
 
 def _check_tangents(loss: Loss, z: Array, y: Array) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import Array
 from ..parameters import Parameterized
 from ..registry import snake_case
+from . import facts as facts_of
 from . import probe
 from .bracket import young_gap
 from .pieces import PLQ, Pieces
@@ -95,7 +96,7 @@ class Loss(Parameterized):
         return u
 
     def room(self, u: Array, y: Array) -> Array:
-        """About how far every uᵢ may move without leaving dom ℓ*: for losses with kinks."""
+        """How freely every uᵢ may move at little cost in ℓ*: for losses with kinks."""
         return np.ones_like(u)
 
     def infimum(self, y: Array) -> Array:
@@ -125,6 +126,33 @@ class Loss(Parameterized):
     def smooth(self) -> bool:
         """Whether the gradient is continuous, so that second-order methods apply."""
         return True
+
+    @property
+    def bounded(self) -> bool:
+        """Whether ℓ(z, y) stays below some number however far z is off; no convex loss does."""
+        return facts_of.is_bounded(self)
+
+    @property
+    def robust(self) -> bool:
+        """Whether the pull ∂ℓ/∂z of one sample stays bounded however far it is off."""
+        return facts_of.is_robust(self)
+
+    @property
+    def upper_bounds_zero_one(self) -> bool:
+        """Whether ℓ ≥ 0, and ℓ ≥ 1 at every mistake (m ≤ 0); no, if it takes no labels."""
+        return facts_of.is_above_zero_one(self)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether minimising it leads to the fewest mistakes: see `minimand.is_calibrated`."""
+        from .calibration import is_calibrated
+
+        return bool(is_calibrated(self))
+
+    @property
+    def refusal(self) -> str:
+        """Why no model can be fitted with this loss, in words; empty if one can."""
+        return "" if self.convex else "it is not convex, and has no convex tangents to descend on"
 
     def attained(self, y: Array) -> bool:
         """Whether inf_z ℓ(z, y) is attained for all these y; log(1 + e^−m) never reaches 0."""
@@ -302,7 +330,7 @@ class Distance(Unary):
         return u if self.pieces is None else self.pieces.clip(u)
 
     def room(self, u: Array, y: Array) -> Array:
-        """The distance of u to the nearer end of the slopes that the pieces have."""
+        """The distance of u from the slopes of linear pieces."""
         return super().room(u, y) if self.pieces is None else self.pieces.room(u)
 
     def plq(self, y: Array) -> PLQ | None:
@@ -368,7 +396,7 @@ class Margin(Unary):
         return u if self.pieces is None else y * self.pieces.clip(y * u)
 
     def room(self, u: Array, y: Array) -> Array:
-        """The distance of y·u to the nearer end of the slopes that the pieces have."""
+        """The distance of y·u from the slopes of linear pieces."""
         return super().room(u, y) if self.pieces is None else self.pieces.room(y * u)
 
     def plq(self, y: Array) -> PLQ | None:
