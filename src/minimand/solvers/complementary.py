@@ -29,7 +29,8 @@ def sharpened(objective: Objective, solution: Solution, tol: float) -> Solution:
     Samples about which that leaves no certainty keep their multipliers.
     """
     old = solution.certificate
-    if objective.kinks is None or old.dual_point is None or not 0 < old.gap < np.inf:
+    kinked = objective.kinks is not None and objective.convex
+    if not kinked or old.dual_point is None or not 0 < old.gap < np.inf:
         return solution
     allowed = max(tol * objective.scale, old.gap)
     for caution in (1.0, 30.0, 1000.0):
