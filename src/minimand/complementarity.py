@@ -37,7 +37,7 @@ class Constraint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SampleTable:
-    """Complementary slackness, sample by sample; ``print`` shows the largest multipliers.
+    """Complementary slackness, sample by sample.
 
     Attributes
     ----------
@@ -85,11 +85,11 @@ class SampleTable:
         return np.where(np.isfinite(self.largest), self.largest, most)
 
     def lines(self, most: int) -> Iterator[str]:
-        """The table as text, the samples with the largest multipliers first."""
+        """The table as text: free multipliers first, then the others by size."""
         if self.name:
             yield self.name
         yield f"{'sample':>8} {self.heading:>12} {'slack':>12} {'multiplier':>12} {'product':>10}"
-        order = np.argsort(-np.abs(self.multiplier), kind="stable")
+        order = np.lexsort((-np.abs(self.multiplier), ~self.free))
         for i in order[:most]:
             yield (
                 f"{i:>8} {self.value[i]:>12.6g} {self.slack[i]:>12.6g} "
