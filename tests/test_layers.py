@@ -22,8 +22,9 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"progress", "report"},
     {"estimators"},
     {"adapters", "selection", "separability"},
+    {"hard_margin"},
     {"audit", "sklearn"},
-    {"explanation", "testing", "demo"},
+    {"explanation", "complementarity", "testing", "demo"},
     {"cli"},
     {"__main__"},
 ]
