@@ -70,6 +70,18 @@ def cd_gram(
     tol: float,
     bounds: tuple[_Vector, _Vector] | None = None,
 ) -> tuple[int, float]: ...
+def cd_gram_path(
+    G: _Vector,
+    q: _Vector,
+    square: float,
+    alphas: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    coefs: _Vector,
+    first: int,
+    target: float,
+    max_epochs: int,
+) -> int: ...
 def cd_columns(
     indptr: _Index,
     indices: _Index,

@@ -138,7 +138,7 @@ def run(
         for iteration, judgement in enumerate(solver.iterate(objective, begin, control)):
             if best is None or judgement.beats(best):
                 best = judgement
-            asked = _observe(control, objective, judgement, iteration, history)
+            asked = observe(control, objective, judgement, iteration, history)
             unmoved = judgement.point is objective.null and not solver.null_may_do
             exact = judgement.gap <= judgement.rounding(objective)
             if judgement.reaches(objective, control.target) and (exact or not unmoved):
@@ -199,7 +199,7 @@ def _stalled(history: History, patience: int) -> bool:
     return not falling and not now.gap < 0.999 * before.gap
 
 
-def _observe(
+def observe(
     control: Control,
     objective: Objective,
     judgement: Judgement,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..memory import Forecast, Memory
 from ..objective import Objective
-from . import choose, solve
+from . import choose, gram_path, solve
 from .base import Control, Solution, Solver
 from .closed_form import ridge_path
 from .together import certify_together
@@ -35,21 +35,24 @@ def solve_path(
     # Tangents of a non-convex penalty are other problems than the ones a path would remember.
     convex = at(base, 1.0).convex
     base = replace(base, memory=Memory() if convex else None)
-    by_eigenvalues = (
-        _ridge_solutions(base, at, alphas, control)
-        if isinstance(solver, str) and solver == "auto"
-        else None
-    )
+    automatic = isinstance(solver, str) and solver == "auto"
+    by_eigenvalues = _ridge_solutions(base, at, alphas, control) if automatic else None
     if by_eigenvalues is not None:
         yield from by_eigenvalues
         return
     trail: list[tuple[float, Solution]] = []
-    for alpha in alphas:
+    done, chosen = 0, None
+    if automatic and gram_path.applies(base, at, alphas):
+        for solution in gram_path.solutions(base, at, alphas, control):
+            trail = [*trail[-1:], (alphas[done], solution)]
+            done += 1
+            yield solution
+    for alpha in alphas[done:]:
         objective = at(base, alpha)
         if base.memory is not None:
             base.memory.forecast = _forecast(trail, alpha)
         start = trail[-1][1].point if trail else None
-        if not trail or alpha == 0:  # a choice holds for all alphas but zero
+        if chosen is None or alpha == 0:  # a choice holds for all alphas but zero
             chosen = choose(objective, control, solver)
         solution = solve(objective, chosen, replace(control), start)
         base = objective  # it has computed what no penalty changes

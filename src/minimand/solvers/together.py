@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._typing import Array
-from ..certificate import Dual, judge, stamp
+from ..certificate import Dual, Judgement, judge, stamp
 from ..objective import Objective, Point
 from . import solve
 from .base import CALLBACK, INTERRUPT, Control, Solution
@@ -17,6 +17,19 @@ from .base import CALLBACK, INTERRUPT, Control, Solution
 def was_cut_short(stopped_by: str) -> bool:
     """Whether a limit or somebody stopped a fit, rather than its own arithmetic."""
     return stopped_by.startswith(("max_", CALLBACK, INTERRUPT))
+
+
+class Models:
+    """Models of one data set under the squared loss, each with its scores and its slopes."""
+
+    def __init__(self, objective: Objective, coefs: Array, intercepts: Array) -> None:
+        self.points = _points(objective, coefs, intercepts)
+        self.duals = _duals(objective, self.points)
+
+    def judgement(self, i: int, problem: Objective) -> Judgement:
+        """Of one of them, as a model of this problem on the same data."""
+        problem.meter.passes += 2.0 / len(self.points)
+        return judge(problem, self.points[i], known=[self.duals[i]], raw=False)
 
 
 def certify_together(
@@ -32,19 +45,16 @@ def certify_together(
     ``found`` says of each which solver found it, in how many iterations, and what stopped it. One
     that misses the tolerance, and was not cut short, is solved by itself.
     """
-    points = _points(objective, coefs, intercepts)
-    duals = _duals(objective, points)
-    for problem, point, dual, (solver, iterations, stopped_by) in zip(
-        problems, points, duals, found
-    ):
-        problem.meter.passes += 2.0 / len(points)
-        judgement = judge(problem, point, known=[dual], raw=False)
+    models = Models(objective, coefs, intercepts)
+    for i, (problem, (solver, iterations, stopped_by)) in enumerate(zip(problems, found)):
+        judgement = models.judgement(i, problem)
         converged = judgement.reaches(problem, control.tol * problem.scale)
         if not converged and not was_cut_short(stopped_by):
-            yield solve(problem, "auto", replace(control), point)
+            yield solve(problem, "auto", replace(control), models.points[i])
             continue
         certificate = stamp(judgement.certificate(problem), iterations, control.seconds)
-        yield Solution(point, dual.slope, certificate, solver, converged, stopped_by)
+        slope = models.duals[i].slope
+        yield Solution(models.points[i], slope, certificate, solver, converged, stopped_by)
 
 
 def _points(objective: Objective, coefs: Array, intercepts: Array) -> list[Point]:
