@@ -46,6 +46,14 @@ class DenseDesign(Design):
             return np.ascontiguousarray(self.x.T @ u)
         return _core.dense_rmatvec(self.x, np.ascontiguousarray(u))
 
+    def scores_of(self, coefs: Array) -> Array:
+        """Coefs Xᵀ."""
+        return coefs @ self.x.T if self._wide(coefs.T) else super().scores_of(coefs)
+
+    def slopes_of(self, u: Array) -> Array:
+        """U X."""
+        return u @ self.x if self._wide(u.T) else super().slopes_of(u)
+
     def _wide(self, operand: Array) -> bool:
         """Whether there are so many vectors that BLAS multiplies matrices faster than we do."""
         return operand.ndim == 2 and operand.shape[1] >= _WIDE and self.x.dtype == np.float64

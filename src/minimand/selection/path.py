@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -221,7 +221,7 @@ def penalties_of(settings: Settings, objective: Objective) -> At:
     rest = objective.words.removeprefix(settings.words)
 
     def at(base: Objective, alpha: float) -> Objective:
-        words = replace(settings, alpha=alpha).words + rest
+        words = settings.words_at(alpha) + rest
         return base.with_penalty(settings.penalty.bind(d, alpha), words=words, meter=Meter())
 
     return at

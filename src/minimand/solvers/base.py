@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..certificate import UNATTAINED, Certificate, Judgement, judge, stamp
+from ..certificate import UNATTAINED, Certificate, Finding, Judgement, judge, stamp
 from ..history import History, State
 from ..objective import Objective, Point
 from ..parameters import Parameterized
@@ -202,7 +202,7 @@ def _stalled(history: History, patience: int) -> bool:
 def observe(
     control: Control,
     objective: Objective,
-    judgement: Judgement,
+    judgement: Finding,
     iteration: int,
     history: History,
 ) -> str:

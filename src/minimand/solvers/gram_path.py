@@ -1,7 +1,7 @@
 """The squared loss with kinks at many alphas: descents on a Gram, one after the other, compiled.
 
 What is solved together is judged together: scores and slopes of many models are two products with
-the data. Where columns are many, the Gram holds those that the path has met; a judgement that
+the data. Where columns are many, the Gram holds those that the path has met; a finding that
 finds others out of bounds has them added, and the alphas from there on solved again.
 """
 
@@ -15,14 +15,14 @@ import numpy as np
 from .. import _core
 from .._typing import Array, IntArray
 from ..canonical import Quadratic
-from ..certificate import Judgement, stamp
+from ..certificate import Finding, stamp
 from ..history import History
 from ..objective import Objective
 from ..penalties import Separable
 from ..remembered_gram import RememberedGram
 from . import solve
 from .base import INTERRUPT, Control, Solution, observe
-from .together import Models
+from ..squares import Models
 
 At = Callable[[Objective, float], Objective]
 
@@ -109,11 +109,11 @@ class _GramPath:
             models = Models(self._base, coefs, np.zeros(len(coefs))) if len(coefs) else None
             first, met = done, self._gram.columns.size
             while models is not None and done < first + len(coefs):
-                judgement = models.judgement(done - first, problems[done])
-                if not judgement.reaches(problems[done], self._control.target):
+                finding = models.finding(done - first, problems[done])
+                if not finding.reaches(problems[done], self._control.target):
                     self._meet(forms[done], models.duals[done - first].slope)
                     break
-                yield self._passed(problems[done], judgement, alphas[done])
+                yield self._passed(problems[done], finding, alphas[done])
                 done += 1
             if done < len(problems) and met == self._gram.columns.size:
                 yield self._alone(problems[done], alphas[done])
@@ -161,13 +161,13 @@ class _GramPath:
         full[:, columns] = coefs[:done, : columns.size]
         return full
 
-    def _passed(self, problem: Objective, judgement: Judgement, alpha: float) -> Solution:
+    def _passed(self, problem: Objective, finding: Finding, alpha: float) -> Solution:
         """A model that has reached the tolerance, as a solution."""
         history = History(_NAME, problem.words, self._control.target)
-        said = observe(self._control, problem, judgement, 0, history)
-        certificate = stamp(judgement.certificate(problem), 1, self._control.seconds)
+        said = observe(self._control, problem, finding, 0, history)
+        certificate = stamp(finding.certificate(problem), 1, self._control.seconds)
         return self._kept(
-            Solution(judgement.point, judgement.slope, certificate, _NAME, True, said, history),
+            Solution(finding.point, finding.slope, certificate, _NAME, True, said, history),
             alpha,
         )
 

@@ -34,7 +34,7 @@ def solve_path(
     """
     # Tangents of a non-convex penalty are other problems than the ones a path would remember.
     convex = at(base, 1.0).convex
-    base = replace(base, memory=Memory() if convex else None)
+    base = base.with_memory(Memory() if convex else None)
     automatic = isinstance(solver, str) and solver == "auto"
     by_eigenvalues = _ridge_solutions(base, at, alphas, control) if automatic else None
     if by_eigenvalues is not None:
@@ -85,13 +85,13 @@ def _ridge_solutions(
     n, d = base.design.shape
     if not base.loss.quadratic or min(n, d) > 3000 or len(alphas) < 2 or min(alphas) <= 0:
         return None
-    problems = [at(base, alpha) for alpha in alphas]
+    base = base.with_memory(None)
+    _ = base.root_spread, base.scale  # now, so that all problems share them
     unit = at(base, 1.0)
     form = unit.penalty.separable
     if form is None or form.bounds is not None or form.l1.any() or not (form.l2 > 0).all():
         return None
-    unit = replace(unit, memory=None)
-    problems = [replace(problem, memory=None) for problem in problems]
+    problems = [at(base, alpha) for alpha in alphas]
     coefs, intercepts = ridge_path(unit, np.asarray(alphas, dtype=float))
     origin = [("closed_form", 1, "")] * len(problems)
     return list(certify_together(unit, problems, coefs, intercepts, control, origin))
