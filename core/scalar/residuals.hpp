@@ -5,7 +5,7 @@
 
 namespace minimand {
 
-/// The samples of a least-squares problem: targets and masses.
+/// The samples of a least-squares problem: targets and masses, which add up to one.
 struct Targets {
   std::span<const double> y;
   std::span<const double> mass;
@@ -13,17 +13,15 @@ struct Targets {
 
 /// Weighted sums over the samples of one model.
 struct ResidualSums {
-  double mean;         // of r = z - y
+  double mean;         // of the residual r = z - y
   double size;         // of |r|
   double square;       // of r^2
   double score_times;  // of |r z|
 };
 
-/// For every row z of `scores`: residual = z - y, weighted = mass * residual, and their sums.
-/// With `centre`, the constant that makes the mean residual zero is added to the row first and to
-/// its entry of `shifts`.
+/// For every row z of `scores` the residuals and their sums, after a constant was added to z: its
+/// entry of `shifts`. With `centre`, that is first set to what makes the mean residual zero.
 void residual_rows(std::span<double> scores, Targets targets, bool centre, std::span<double> shifts,
-                   std::span<double> residual, std::span<double> weighted,
-                   std::span<ResidualSums> sums);
+                   std::span<double> residuals, std::span<ResidualSums> sums);
 
 }  // namespace minimand

@@ -124,7 +124,7 @@ class Finding:
     kind: Kind = "global"
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
-        """√mean gradient² and mean(|value| + |gradient·z|) of the loss: what its rounding is of."""
+        """√mean gradient² and mean(|value| + |gradient·z|) + Ω: what the rounding of P is of."""
         raise NotImplementedError(f"{type(self).__name__} must define sizes(objective)")
 
     def reaches(self, objective: Objective, target: float) -> bool:
@@ -150,7 +150,7 @@ class Finding:
         reach = dot(objective.root_spread, np.abs(w)) + abs(b)
         if objective.offset is not None:
             reach += float(np.max(np.abs(objective.offset)))
-        size = slope * reach + terms + objective.penalty.value(w)
+        size = slope * reach + terms
         return 4 * EPS * size if np.isfinite(size) else np.inf
 
     def _lower_bound(self, objective: Objective) -> float:
@@ -162,8 +162,10 @@ class Finding:
             return objective.infimum
         return bound
 
-    def certificate(self, objective: Objective) -> Certificate:
-        """The same as a Certificate."""
+    def certificate(
+        self, objective: Objective, iterations: int = 0, seconds: float = 0.0
+    ) -> Certificate:
+        """The same as a Certificate, with what the fit took."""
         scale = objective.scale
         relative = 0.0 if self.gap == 0 else (self.gap / scale if scale > 0 else np.inf)
         if objective.constant_target and self.reaches(objective, 0.0):
@@ -176,7 +178,9 @@ class Finding:
             kind=self.kind,
             objective=objective.words,
             rounding=self.rounding(objective),
+            iterations=iterations,
             passes=objective.meter.passes,
+            seconds=seconds,
             infeasibility=self.infeasibility,
             dual_point=self.dual.theta,
         )
@@ -201,7 +205,8 @@ class Judgement(Finding):
         """From the terms of the loss."""
         value, gradient, _ = self.terms
         slope = np.sqrt(dot(objective.mass * gradient, gradient))
-        return slope, objective.mean(np.abs(value) + np.abs(gradient * self.point.z))
+        terms = objective.mean(np.abs(value) + np.abs(gradient * self.point.z))
+        return slope, terms + objective.penalty.value(self.point.w)
 
 
 class _Terms(NamedTuple):
@@ -453,8 +458,3 @@ def _with_rays(
             return fixed._replace(gap=fixed.gap + float(left) + cleared.charge)
         reason = "no dual point satisfies the constraint of the unpenalised columns"
     return order[0]._replace(gap=np.inf, infeasibility=reason, promise=order[0].gap)
-
-
-def stamp(certificate: Certificate, iterations: int, seconds: float) -> Certificate:
-    """The certificate with what the fit took."""
-    return replace(certificate, iterations=iterations, seconds=seconds)

@@ -227,6 +227,9 @@ class Objective:
     @cached_property
     def has_rays(self) -> bool:
         """Whether some column may grow for ever, on one side at least, at no cost."""
+        form = self.penalty.separable
+        if form is not None and form.bounds is None:
+            return self.has_free_columns
         ones = np.ones(self.n_features)
         return bool((self.penalty.unscalable(ones) | self.penalty.unscalable(-ones)).any())
 

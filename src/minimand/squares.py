@@ -26,7 +26,7 @@ class SquaresFinding(Finding):
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """The value is ½r², the gradient r."""
-        return float(np.sqrt(self.square)), 0.5 * self.square + self.score_times
+        return float(np.sqrt(self.square)), self.primal + self.score_times
 
 
 class Models:
@@ -37,14 +37,17 @@ class Models:
 
     def __init__(self, objective: Objective, coefs: Array, intercepts: Array) -> None:
         scores = objective.design.scores_of(coefs)
-        scores += intercepts[:, None]
         if objective.offset is not None:
             scores += objective.offset
-        shifts = np.array(intercepts, dtype=float)
-        residuals, weighted, self._sums = _core.residual_rows(
-            scores, objective.y, objective.mass, objective.intercept, shifts
+        shifts, mass = np.array(intercepts, dtype=float), objective.mass
+        residuals, self._sums = _core.residual_rows(
+            scores, objective.y, mass, objective.intercept, shifts
         )
-        slopes = objective.design.slopes_of(weighted)
+        # Another array of that size costs as much as the product itself.
+        equal = bool((mass == mass[0]).all())
+        slopes = objective.design.slopes_of(residuals if equal else residuals * mass)
+        if equal:
+            slopes *= mass[0]
         self.points = [Point(*row) for row in zip(coefs, shifts.tolist(), scores)]
         self.duals = [Dual(*row) for row in zip(residuals, slopes)]
 
@@ -60,7 +63,8 @@ class Models:
         if problem.intercept and not is_balanced(mean, size):
             return None
         point, dual = self.points[i], self.duals[i]
-        gap, s = min(self._gap(i, problem, square, s) for s in dual_scales(problem.penalty, dual.slope))
+        scales = dual_scales(problem.penalty, dual.slope)
+        gap, s = min(self._gap(i, problem, square, s) for s in scales)
         if not gap <= problem.scale:
             return None
         primal = 0.5 * square + problem.penalty.value(point.w)

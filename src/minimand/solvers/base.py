@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..certificate import UNATTAINED, Certificate, Finding, Judgement, judge, stamp
+from ..certificate import UNATTAINED, Certificate, Finding, Judgement, judge
 from ..history import History, State
 from ..objective import Objective, Point
 from ..parameters import Parameterized
@@ -242,7 +242,7 @@ def _conclude(
     final = judge(objective, fresh, known=duals, raw=False)
     if not final.gap <= target:
         final = judge(objective, fresh, known=duals, thorough=True)
-    certificate = stamp(final.certificate(objective), max(len(history) - 1, 0), control.seconds)
+    certificate = final.certificate(objective, max(len(history) - 1, 0), control.seconds)
     # A search among several minima that was cut off is not over, wherever it stands.
     cut_off = bool(stopped_by) and final.kind == "stationary"
     converged = final.reaches(objective, target) and not cut_off

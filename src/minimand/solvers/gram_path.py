@@ -15,7 +15,7 @@ import numpy as np
 from .. import _core
 from .._typing import Array, IntArray
 from ..canonical import Quadratic
-from ..certificate import Finding, stamp
+from ..certificate import Finding
 from ..history import History
 from ..objective import Objective
 from ..penalties import Separable
@@ -85,6 +85,7 @@ class _GramPath:
     """The Gram of the columns met so far, and how far the path has come on it."""
 
     def __init__(self, base: Objective, control: Control) -> None:
+        _ = base.root_spread  # now, so that all problems share it
         gradient = base.loss.gradient(base.null.z, base.y)
         self._base, self._control = base, control
         self._gram = RememberedGram(base.design, base.mass, base.intercept, gradient)
@@ -165,7 +166,7 @@ class _GramPath:
         """A model that has reached the tolerance, as a solution."""
         history = History(_NAME, problem.words, self._control.target)
         said = observe(self._control, problem, finding, 0, history)
-        certificate = stamp(finding.certificate(problem), 1, self._control.seconds)
+        certificate = finding.certificate(problem, 1, self._control.seconds)
         return self._kept(
             Solution(finding.point, finding.slope, certificate, _NAME, True, said, history),
             alpha,

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from .._typing import Array
-from ..certificate import stamp
 from ..objective import Objective
 from ..squares import Models
 from . import solve
@@ -38,5 +37,5 @@ def certify_together(
         if not converged and not was_cut_short(stopped_by):
             yield solve(problem, "auto", replace(control), finding.point)
             continue
-        certificate = stamp(finding.certificate(problem), iterations, control.seconds)
+        certificate = finding.certificate(problem, iterations, control.seconds)
         yield Solution(finding.point, finding.slope, certificate, solver, converged, stopped_by)
