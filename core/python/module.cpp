@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
   minimand::python::bind_dense(m);
   minimand::python::bind_descent(m);
   minimand::python::bind_scalar(m);
+  minimand::python::bind_piecewise(m);
 }

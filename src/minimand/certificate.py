@@ -18,8 +18,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ._typing import Array, BoolArray
+from .intercept import balanced_gradient, best_shift
 from .losses import Terms
-from .objective import EPS, Objective, Point, best_shift, dot
+from .objective import EPS, Objective, Point, dot
 from .penalties import BoundPenalty
 from .repair import balance, clear_rays
 from .tangent import Tangent
@@ -282,8 +283,11 @@ def _judge(
     stationary = True
     if objective.intercept and _unbalanced(objective, gradient):
         shift = best_shift(objective, point.z)
-        gradient = objective.loss.gradient(point.z + shift, y) if shift else gradient
-        gradient, stationary = balance(objective, gradient), False
+        balanced = balanced_gradient(objective, point.z + shift)
+        if balanced is None:
+            gradient = objective.loss.gradient(point.z + shift, y) if shift else gradient
+            balanced = balance(objective, gradient)
+        gradient, stationary = balanced, False
     proposed = [_admissible(objective, theta) for theta in duals]
     known = [old for old in known if old.serves(point.w)]
     thetas = [gradient, *proposed] if raw or not (proposed or known) else proposed

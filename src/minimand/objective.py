@@ -14,8 +14,9 @@ import numpy as np
 from . import _core
 from ._typing import Array, BoolArray, IntArray
 from .design import Covariance, Design, Moments
+from .intercept import best_shift
 from .linear_system import least_pivot
-from .losses import Loss
+from .losses import PLQ, Loss
 from .memory import Memory
 from .penalties import BoundPenalty
 
@@ -220,6 +221,11 @@ class Objective:
         return not hasattr(self.penalty, "majoriser")  # Majorised, but asking a protocol is slow
 
     @cached_property
+    def kinks(self) -> PLQ | None:
+        """The loss piece by piece, if it has kinks and is linear or quadratic between them."""
+        return None if self.loss.smooth else self.loss.plq(self.y)
+
+    @cached_property
     def has_free_columns(self) -> bool:
         """Whether some column is not penalised."""
         return bool(self.penalty.free.any())
@@ -304,41 +310,3 @@ class Objective:
     def null_primal(self) -> float:
         """P(null)."""
         return self.null_loss + self.penalty.value(self.null.w)
-
-
-def best_shift(objective: Objective, z: Array, steps: int = 200) -> float:
-    """The b that minimises Σ mass·ℓ(z + b, y): a safeguarded Newton method on its slope."""
-    loss, y = objective.loss, objective.y
-    b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(steps):
-            moved = z + b if b else z
-            _, gradient, curvature = loss.terms(moved, y)
-            slope, bend = objective.mean(gradient), objective.mean(curvature)
-            if np.isnan(slope):
-                slope = np.inf if b > 0 else -np.inf
-            size = objective.mean(np.abs(gradient))
-            noise = EPS * (size + objective.mean(curvature * np.abs(z)) + bend * abs(b))
-            if abs(slope) <= noise:
-                break
-            step = -slope / bend if bend > 0 and np.isfinite(slope) else np.nan
-            lo, hi = (b, hi) if slope < 0 else (lo, b)
-            new = b + step
-            if new == b:
-                break
-            trusted = loss.quadratic or abs(step) <= reach
-            if not (lo < new < hi and trusted):
-                new, reach = _between(b, lo, hi, reach, slope), 4 * reach
-            if abs(new) > 1e300 or new == b:
-                break
-            b = new
-            if abs(slope) <= 1e-9 * size:
-                break  # Newton doubles the digits: nothing is left to be seen
-    return float(b)
-
-
-def _between(b: float, lo: float, hi: float, reach: float, slope: float) -> float:
-    """The middle of the bracket, or a step downhill that doubles until there is a bracket."""
-    if np.isfinite(lo) and np.isfinite(hi):
-        return 0.5 * (lo + hi)
-    return b + reach if slope < 0 else b - reach

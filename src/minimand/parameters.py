@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import lru_cache
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -81,6 +83,16 @@ class Parameterized:
 
     def __hash__(self) -> int:
         return hash((type(self), _names(_class_of(self))))
+
+
+def check_number(
+    owner: Any, name: str, words: str, legal: Callable[[float], bool], *, finite: bool = True
+) -> None:
+    """Refuse a parameter that is not a number for which ``legal`` holds, saying what it must be."""
+    value = getattr(owner, name)
+    number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    if not (number and (np.isfinite(value) or not finite) and legal(value)):
+        raise ValueError(f"{name} of {type(owner).__name__} must be {words}, not {value!r}.")
 
 
 def merge_nested(owner: Any, params: dict[str, Any]) -> dict[str, Any]:

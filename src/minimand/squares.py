@@ -54,14 +54,15 @@ class Models:
     def finding(self, i: int, problem: Objective) -> Finding:
         """What the referee says of one of them as a model of this problem, on the same data."""
         problem.meter.passes += 2.0 / len(self.points)
+        mean, size = self._sums[i, :2].tolist()
+        if problem.intercept and not is_balanced(mean, size):
+            return judge(problem, self.points[i])  # the residuals are no dual point
         found = None if problem.has_rays or not problem.convex else self._measured(i, problem)
         return found or judge(problem, self.points[i], known=[self.duals[i]], raw=False)
 
     def _measured(self, i: int, problem: Objective) -> Finding | None:
-        """The gap from the sums; None where the residuals are no dual point, or no good one."""
-        mean, size, square, score_times = self._sums[i].tolist()
-        if problem.intercept and not is_balanced(mean, size):
-            return None
+        """The gap from the sums; None where that of no residuals at all is smaller."""
+        square, score_times = self._sums[i, 2:].tolist()
         point, dual = self.points[i], self.duals[i]
         scales = dual_scales(problem.penalty, dual.slope)
         gap, s = min(self._gap(i, problem, square, s) for s in scales)

@@ -22,10 +22,12 @@ from ._typing import Array, ArrayLike, BoolArray
 from .design import Design, as_design
 from .losses import (
     CrossEntropy,
+    Distance,
     Gamma,
     Huber,
     Logistic,
     Loss,
+    Margin,
     Poisson,
     Squared,
     SquaredHinge,
@@ -127,6 +129,7 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
             z, ys = z[usable], ys[usable]
             _check_slopes(loss, z, ys)
             _check_tangents(loss, z, ys)
+            _check_piecewise_form(loss, z, ys)
             slopes = _dual_points(loss, z, ys)
             _check_conjugate(loss, z, slopes, float(target))
             _check_domain(loss, slopes, float(target))
@@ -257,6 +260,22 @@ def _check_conjugate(loss: Loss, z: Array, u: Array, y: float) -> None:
     _require_all(touch <= 8 * _noise(loss, z, line), sentence, z=z, y=line)
 
 
+def _check_piecewise_form(loss: Loss, z: Array, y: Array) -> None:
+    """The piecewise form, if there is one, is the loss."""
+    plq = loss.plq(y)
+    if plq is None:
+        return
+    t = plq.at(z)
+    value, slope, _ = plq.pieces.terms(t)
+    noise = _noise(loss, z, y) + 64 * EPS * float(np.max(np.abs(plq.pieces.values)))
+    same = np.abs(value - loss.value(z, y)) <= noise
+    _require_all(same, f"{loss!r}: value differs from its pieces", z=z, y=y)
+    away = np.abs(t[:, None] - plq.pieces.knots).min(axis=1) > 1e-9 * (1 + np.abs(z) + np.abs(y))
+    steep = np.abs(slope) * 1e-12 + 1e-12
+    same = ~away | (np.abs(plq.sign * slope - loss.gradient(z, y)) <= steep)
+    _require_all(same, f"{loss!r}: gradient differs from its pieces", z=z, y=y)
+
+
 def _check_domain(loss: Loss, inside: Array, y: float) -> None:
     """into_domain is a projection, and ℓ* is finite where it lands."""
     size = np.concatenate([np.geomspace(1e-4, 1e4, 33), np.array([0.0])])
@@ -266,8 +285,9 @@ def _check_domain(loss: Loss, inside: Array, y: float) -> None:
     again = loss.into_domain(moved, ys)
     close = np.abs(again - moved) <= 4 * EPS * (np.abs(moved) + abs(y))
     _require_all(close, f"{loss!r}: into_domain is not idempotent", u=u, y=ys)
-    if type(loss).into_domain is Loss.into_domain:
-        return
+    defaults = (Loss.into_domain, Distance.into_domain, Margin.into_domain)
+    if type(loss).into_domain in defaults and loss.plq(ys) is None:
+        return  # nobody said what the domain is
     finite = np.isfinite(loss.conjugate(moved, ys))
     _require_all(finite, f"{loss!r}: the conjugate is not finite after into_domain", u=u, y=ys)
     best = np.abs(inside[None, :] - u[:, None]).min(axis=1)

@@ -12,6 +12,7 @@ from ..parameters import Parameterized
 from ..registry import snake_case
 from . import probe
 from .bracket import young_gap
+from .pieces import PLQ, Pieces
 
 Target = Literal["real", "sign", "unit", "count", "positive"]
 
@@ -93,6 +94,10 @@ class Loss(Parameterized):
 
         return proximal_point(self, z, y, step)
 
+    def plq(self, y: Array) -> PLQ | None:
+        """The piecewise linear-quadratic form for these targets; None where there is none."""
+        return None
+
     def transform(self, z: Array) -> Array:
         """From the score to the scale of y: what `predict` returns."""
         return z
@@ -146,32 +151,65 @@ class Unary(Loss):
     are probed rather than believed.
     """
 
+    @property
+    def pieces(self) -> Pieces | None:
+        """ψ piece by piece, for a loss that is linear or quadratic between knots; else None.
+
+        A class that says its pieces (as an attribute or a property) need not say anything else.
+        """
+        return None
+
+    def _spelt_out(self, name: str) -> Pieces:
+        if self.pieces is None:
+            raise NotImplementedError(f"{type(self).__name__} must define {name}(t), or pieces")
+        return self.pieces
+
+    @property
+    def _only_pieces(self) -> bool:
+        """Whether there is no formula of its own, which may round better around a minimum."""
+        return type(self).psi is Unary.psi
+
+    @property
+    def smoothness(self) -> float:  # type: ignore[override]
+        """A bound of ψ'': from the pieces, where there are any; inf if nothing is known."""
+        return np.inf if self.pieces is None else self.pieces.smoothness
+
     def psi(self, t: Array) -> Array:
         """ψ(t)."""
-        raise NotImplementedError(f"{type(self).__name__} must define psi(t)")
+        return self._spelt_out("psi").value(t)
 
     def dpsi(self, t: Array) -> Array:
         """ψ'(t)."""
-        raise NotImplementedError(f"{type(self).__name__} must define dpsi(t)")
+        return self._spelt_out("dpsi").slope(t)
 
     def ddpsi(self, t: Array) -> Array:
         """ψ''(t)."""
-        raise NotImplementedError(f"{type(self).__name__} must define ddpsi(t)")
+        return self._spelt_out("ddpsi").curvature(t)
 
     def young(self, t: Array, v: Array) -> Array:
         """ψ(t) + ψ*(v) − v·t, or an upper bound of it; inf where v is no slope of ψ."""
+        if self.pieces is not None:
+            return self.pieces.young(t, v)
         return young_gap(self.psi, self.dpsi, t, v)
 
     def dual(self, v: Array) -> Array:
         """ψ*(v) = sup_t v·t − ψ(t), or an upper bound of it."""
+        if self.pieces is not None:
+            return self.pieces.dual(v)
         zero = np.zeros_like(v, dtype=float)
         return self.young(zero, v) - self.psi(zero)
 
     facts: ClassVar[probe.Facts | None] = None  # proved on paper; None: find out by probing
 
-    @cached_property
+    @property
     def _facts(self) -> probe.Facts:
-        return self.facts or probe.inspect(self.psi, self.dpsi, self.ddpsi)
+        if self.facts is not None:
+            return self.facts
+        return self._probed if self.pieces is None else self.pieces.facts
+
+    @cached_property
+    def _probed(self) -> probe.Facts:
+        return probe.inspect(self.psi, self.dpsi, self.ddpsi)
 
     @property
     def convex(self) -> bool:
@@ -196,7 +234,7 @@ class Unary(Loss):
         """Also probe ψ again at the scale of y, where its bends may be."""
         super().check_target(y)
         scale = float(np.max(np.abs(y), initial=0.0))
-        if self.facts is None and scale > 0 and scale != 1:
+        if self.facts is None and self.pieces is None and scale > 0 and scale != 1:
             violation = probe.inspect(self.psi, self.dpsi, self.ddpsi, scale).violation
             if violation:
                 raise ValueError(f"loss {self!r} is not convex: {violation}")
@@ -245,6 +283,26 @@ class Distance(Unary):
         """ψ(r) + ψ*(u) − u·r."""
         return self.young(z - y, u)
 
+    def into_domain(self, u: Array, y: Array) -> Array:
+        """u, clipped to the slopes that the pieces have."""
+        return u if self.pieces is None else self.pieces.clip(u)
+
+    def plq(self, y: Array) -> PLQ | None:
+        """ψ(z − y)."""
+        return None if self.pieces is None else PLQ(self.pieces, np.ones_like(y), y)
+
+    def terms(self, z: Array, y: Array) -> Terms:
+        """Value, gradient and curvature, in one pass where there are pieces."""
+        if self.pieces is None or not self._only_pieces:
+            return super().terms(z, y)
+        return Terms(*self.pieces.terms(z - y))
+
+    def prox(self, z: Array, y: Array, step: float | Array) -> Array:
+        """Piece by piece where there are pieces, else by safeguarded Newton."""
+        if self.pieces is None:
+            return super().prox(z, y, step)
+        return y + self.pieces.prox(z - y, step)
+
     def infimum(self, y: Array) -> Array:
         """inf ψ, the same for every y."""
         return np.full(np.shape(y), -float(self.dual(np.zeros(1))[0]))
@@ -286,6 +344,27 @@ class Margin(Unary):
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
         """ψ(m) + ψ*(v) − v·m with v = y·u."""
         return self.young(y * z, y * u)
+
+    def into_domain(self, u: Array, y: Array) -> Array:
+        """y·u, clipped to the slopes that the pieces have."""
+        return u if self.pieces is None else y * self.pieces.clip(y * u)
+
+    def plq(self, y: Array) -> PLQ | None:
+        """ψ(y·z)."""
+        return None if self.pieces is None else PLQ(self.pieces, y, np.zeros_like(y))
+
+    def terms(self, z: Array, y: Array) -> Terms:
+        """Value, gradient and curvature, in one pass where there are pieces."""
+        if self.pieces is None or not self._only_pieces:
+            return super().terms(z, y)
+        value, slope, curvature = self.pieces.terms(y * z)
+        return Terms(value, y * slope, curvature)
+
+    def prox(self, z: Array, y: Array, step: float | Array) -> Array:
+        """Piece by piece where there are pieces, else by safeguarded Newton."""
+        if self.pieces is None:
+            return super().prox(z, y, step)
+        return y * self.pieces.prox(y * z, step)
 
     def infimum(self, y: Array) -> Array:
         """inf ψ, the same for every y."""

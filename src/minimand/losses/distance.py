@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from functools import lru_cache
 
 import numpy as np
 
 from .._typing import Array
+from ..parameters import check_number
 from .base import Distance
+from .pieces import Pieces
 from .probe import CONVEX_AND_SMOOTH
 
 
@@ -24,6 +26,7 @@ class Squared(Distance):
     smoothness = 1.0
     quadratic = True
     facts = CONVEX_AND_SMOOTH
+    pieces = Pieces([0.0], [0.0, 0.0], [1.0, 1.0])
 
     def psi(self, t: Array) -> Array:
         """½r²."""
@@ -73,9 +76,12 @@ class Huber(Distance):
 
     def check_parameters(self) -> None:
         """delta must be a positive number."""
-        number = isinstance(self.delta, Real) and not isinstance(self.delta, bool)
-        if not (number and np.isfinite(self.delta) and self.delta > 0):
-            raise ValueError(f"delta of Huber must be a positive number, not {self.delta!r}.")
+        check_number(self, "delta", "a positive number", lambda delta: delta > 0)
+
+    @property
+    def pieces(self) -> Pieces:
+        """Linear, quadratic, linear."""
+        return _huber(float(self.delta))
 
     def psi(self, t: Array) -> Array:
         """c·r − ½c², c = clip(r, −δ, δ): both cases in one formula."""
@@ -113,3 +119,8 @@ class Huber(Distance):
         r = z - y
         inside = np.abs(r) <= self.delta * (1.0 + step)
         return y + np.where(inside, r / (1.0 + step), r - step * self.delta * np.sign(r))
+
+
+@lru_cache
+def _huber(delta: float) -> Pieces:
+    return Pieces([-delta, delta], [-delta, -delta, delta], [0.0, 1.0, 0.0], 0.5 * delta**2)

@@ -7,6 +7,7 @@ import numpy as np
 from .. import _core
 from .._typing import Array
 from .base import Margin, Terms
+from .pieces import Pieces
 from .probe import CONVEX_AND_SMOOTH, WITHOUT_MINIMUM
 
 
@@ -90,6 +91,7 @@ class SquaredHinge(Margin):
 
     smoothness = 2.0
     facts = CONVEX_AND_SMOOTH
+    pieces = Pieces([1.0], [0.0, 0.0], [2.0, 0.0])
 
     def psi(self, t: Array) -> Array:
         """max(0, 1 − m)²."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array
+from ..intercept import best_shift
 from ..losses import Terms
-from ..objective import EPS, Objective, Point, best_shift, dot
+from ..objective import EPS, Objective, Point, dot
 from ..penalties import Separable
 
 

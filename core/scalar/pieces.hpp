@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+
+#include "targets.hpp"
+
+namespace minimand {
+
+/// A convex function psi of one number, linear or quadratic between its knots.
+///
+/// Piece k lies left of knot k; the last one lies right of all. `anchor(k)` is the left end of
+/// piece k, and the first knot for the first piece; `slopes[k]` is the slope there, seen from
+/// inside the piece. `left[k]` is the slope just left of knot k, `values[k]` is psi(knot k).
+struct Pieces {
+  std::span<const double> knots;
+  std::span<const double> slopes;
+  std::span<const double> curvatures;
+  std::span<const double> left;
+  std::span<const double> values;
+
+  MINIMAND_INLINE std::size_t count() const { return knots.size(); }
+  MINIMAND_INLINE std::size_t anchor(std::size_t k) const { return k == 0 ? 0 : k - 1; }
+
+  /// The piece that t lies in; a knot belongs to the piece on its right.
+  MINIMAND_INLINE std::size_t piece_of(double t) const {
+    std::size_t k = 0;
+    while (k < count() && t >= knots.data()[k]) ++k;
+    return k;
+  }
+
+  MINIMAND_INLINE double value(double t) const {
+    const std::size_t k = piece_of(t), a = anchor(k);
+    const double step = t - knots.data()[a];
+    return values.data()[a] + step * (slopes.data()[k] + 0.5 * curvatures.data()[k] * step);
+  }
+
+  /// The slope on the right of t.
+  MINIMAND_INLINE double slope(double t) const {
+    const std::size_t k = piece_of(t);
+    return slopes.data()[k] + curvatures.data()[k] * (t - knots.data()[anchor(k)]);
+  }
+
+  /// The slope on the left of t.
+  MINIMAND_INLINE double slope_left(double t) const {
+    const std::size_t k = piece_of(t);
+    return k > 0 && t == knots.data()[k - 1] ? left.data()[k - 1] : slope(t);
+  }
+
+  /// argmin_s psi(s) + (s - t)^2 / (2 step): the root of s + step psi'(s) = t.
+  MINIMAND_INLINE double prox(double t, double step) const {
+    std::size_t k = 0;
+    for (; k < count(); ++k) {
+      const double knot = knots.data()[k];
+      if (t < knot + step * left.data()[k]) break;
+      if (t <= knot + step * slopes.data()[k + 1]) return knot;
+    }
+    const double from = knots.data()[anchor(k)];
+    return from + (t - from - step * slopes.data()[k]) / (1.0 + step * curvatures.data()[k]);
+  }
+
+  /// psi(t) + psi*(v) - v t, the area between psi' and v from t to where psi' passes v: a sum of
+  /// terms that are never negative. Infinite where psi' never reaches v.
+  MINIMAND_INLINE double young(double t, double v) const {
+    if (v > slope(t)) return area_right(t, v);
+    if (v < slope_left(t)) return area_left(t, v);
+    return v == v && t == t ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+  }
+
+ private:
+  MINIMAND_INLINE double area_right(double t, double v) const {
+    double area = 0.0;
+    for (std::size_t k = piece_of(t);; ++k) {
+      const double bend = curvatures.data()[k];
+      const double start = v - (slopes.data()[k] + bend * (t - knots.data()[anchor(k)]));
+      if (start <= 0.0) return area;
+      const bool last = k == count();
+      const double end = last ? 0.0 : v - left.data()[k];
+      if (last || end < 0.0) {
+        return bend > 0.0 ? area + 0.5 * start * (start / bend)
+                          : std::numeric_limits<double>::infinity();
+      }
+      area += 0.5 * (start + end) * (knots.data()[k] - t);
+      t = knots.data()[k];
+    }
+  }
+
+  MINIMAND_INLINE double area_left(double t, double v) const {
+    double area = 0.0;
+    std::size_t k = piece_of(t);
+    if (k > 0 && t == knots.data()[k - 1]) --k;
+    for (;; --k) {
+      const double bend = curvatures.data()[k];
+      const double start = slopes.data()[k] + bend * (t - knots.data()[anchor(k)]) - v;
+      if (start <= 0.0) return area;
+      const double end = k == 0 ? 0.0 : slopes.data()[k] - v;
+      if (k == 0 || end < 0.0) {
+        return bend > 0.0 ? area + 0.5 * start * (start / bend)
+                          : std::numeric_limits<double>::infinity();
+      }
+      area += 0.5 * (start + end) * (t - knots.data()[k - 1]);
+      t = knots.data()[k - 1];
+    }
+  }
+};
+
+}  // namespace minimand

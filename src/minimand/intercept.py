@@ -1,0 +1,110 @@
+"""The best intercept for given scores, and the slopes of the loss that go with it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from ._typing import Array
+from .losses import PLQ, Loss
+
+_EPS = float(np.finfo(float).eps)
+
+
+class Risk(Protocol):
+    """A mean loss Σ mass·ℓ(z, y): as much of an objective as an intercept depends on."""
+
+    @property
+    def loss(self) -> Loss:
+        """ℓ."""
+
+    @property
+    def y(self) -> Array:
+        """Targets."""
+
+    @property
+    def mass(self) -> Array:
+        """Weights."""
+
+    @property
+    def kinks(self) -> PLQ | None:
+        """The loss piece by piece, if it has kinks."""
+
+    def mean(self, values: Array) -> float:
+        """Σ mass·values."""
+
+
+def best_shift(risk: Risk, z: Array, steps: int = 200) -> float:
+    """The b that minimises Σ mass·ℓ(z + b, y).
+
+    Exact where the loss is piecewise quadratic with kinks (the middle, if several do); otherwise
+    a safeguarded Newton method on the slope.
+    """
+    if risk.kinks is not None:
+        return _middle(*risk.kinks.best_shifts(z, risk.mass))
+    return _root(risk, z, steps)
+
+
+def _middle(lowest: float, highest: float) -> float:
+    """The middle of an interval; its end where it is open on one side, 0 where on both."""
+    if np.isfinite(lowest) and np.isfinite(highest):
+        return float(0.5 * lowest + 0.5 * highest)
+    return float(lowest if np.isfinite(lowest) else highest if np.isfinite(highest) else 0.0)
+
+
+def balanced_gradient(risk: Risk, z: Array) -> Array | None:
+    """A subgradient with Σ mass·θ = 0 at the best intercept; None where there is none.
+
+    Samples at a kink may take any slope between those on its two sides: as much of it as makes
+    the sum vanish.
+    """
+    if risk.kinks is None:
+        return None
+    pieces, sign, shift = risk.kinks
+    reach = 8 * _EPS * (np.abs(z) + np.abs(shift) + float(np.max(np.abs(pieces.knots))))
+    least, greatest = pieces.subgradients(risk.kinks.at(z), reach)
+    # Where the sign is negative, the least slope in t is the greatest in z.
+    least, greatest = (np.where(sign > 0, a, -b) for a, b in ((least, greatest), (greatest, least)))
+    low, high = risk.mean(least), risk.mean(greatest)
+    if not low <= 0 <= high:
+        return None
+    share = -low / (high - low) if high > low else 0.0
+    return least + share * (greatest - least)
+
+
+def _root(risk: Risk, z: Array, steps: int) -> float:
+    loss, y = risk.loss, risk.y
+    b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(steps):
+            moved = z + b if b else z
+            _, gradient, curvature = loss.terms(moved, y)
+            slope, bend = risk.mean(gradient), risk.mean(curvature)
+            if np.isnan(slope):
+                slope = np.inf if b > 0 else -np.inf
+            size = risk.mean(np.abs(gradient))
+            noise = _EPS * (size + risk.mean(curvature * np.abs(z)) + bend * abs(b))
+            if abs(slope) <= noise:
+                break
+            step = -slope / bend if bend > 0 and np.isfinite(slope) else np.nan
+            lo, hi = (b, hi) if slope < 0 else (lo, b)
+            new = b + step
+            if new == b:
+                break
+            trusted = loss.quadratic or abs(step) <= reach
+            if not (lo < new < hi and trusted):
+                new, reach = _between(b, lo, hi, reach, slope), 4 * reach
+            if abs(new) > 1e300 or new == b:
+                break
+            b = new
+            if abs(slope) <= 1e-9 * size:
+                break  # Newton doubles the digits: nothing is left to be seen
+    return float(b)
+
+
+def _between(b: float, lo: float, hi: float, reach: float, slope: float) -> float:
+    """The middle of the bracket, or a step downhill that doubles until there is a bracket."""
+    if np.isfinite(lo) and np.isfinite(hi):
+        return 0.5 * (lo + hi)
+    return b + reach if slope < 0 else b - reach

@@ -1,0 +1,224 @@
+"""Convex functions of one number that are linear or quadratic between finitely many knots.
+
+Most losses with kinks are of this form, and everything about it is exact: slopes, conjugate,
+proximal point, the best intercept. A loss that says its `pieces` gets all of them, and every
+solver for piecewise linear-quadratic problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._typing import Array, ArrayLike
+from .probe import Facts
+
+
+class Pieces:
+    """ψ(t), given by K increasing knots and the K + 1 pieces that they divide the axis into.
+
+    On piece k, ψ'(t) = slopesₖ + curvaturesₖ·(t − anchor), where the anchor is the knot on the
+    left of the piece, and the first knot for the first piece. ψ is continuous, and its slope
+    never falls.
+
+    Parameters
+    ----------
+    knots : array-like of shape (K,)
+        Increasing; at least one.
+    slopes : array-like of shape (K + 1,)
+        The slope of every piece at its anchor, seen from inside the piece.
+    curvatures : array-like of shape (K + 1,), default=0
+        The second derivative on every piece, not negative.
+    base : float, default=0
+        ψ at the first knot.
+
+    Examples
+    --------
+    The hinge max(0, 1 − m):
+
+    >>> import numpy as np, minimand as mm
+    >>> hinge = mm.Pieces([1.0], [-1.0, 0.0])
+    >>> hinge.value(np.array([-1.0, 0.5, 3.0]))
+    array([2. , 0.5, 0. ])
+    >>> hinge.lowest, hinge.highest          # the domain of the conjugate
+    (-1.0, 0.0)
+
+    A loss of one's own: ½·hinge left of 0, twice as steep beyond −2.
+
+    >>> class Steeper(mm.Margin):
+    ...     pieces = mm.Pieces([-2.0, 0.0], [-1.0, -0.5, 0.0], base=1.0)
+    >>> Steeper().psi(np.array([-4.0, -1.0, 1.0]))
+    array([3. , 0.5, 0. ])
+    """
+
+    def __init__(
+        self,
+        knots: ArrayLike,
+        slopes: ArrayLike,
+        curvatures: ArrayLike = None,
+        base: float = 0.0,
+    ) -> None:
+        self.knots = np.atleast_1d(np.asarray(knots, dtype=float))
+        self.slopes = np.atleast_1d(np.asarray(slopes, dtype=float))
+        bends = np.zeros(self.slopes.size) if curvatures is None else curvatures
+        self.curvatures = np.atleast_1d(np.asarray(bends, dtype=float))
+        self.base = float(base)
+        self._check()
+
+    def _check(self) -> None:
+        count = self.knots.size
+        if count == 0 or self.slopes.size != count + 1 or self.curvatures.size != count + 1:
+            raise ValueError(
+                "Pieces needs at least one knot, and one slope and one curvature more than "
+                f"knots; got {count} knots, {self.slopes.size} slopes and "
+                f"{self.curvatures.size} curvatures."
+            )
+        numbers = np.concatenate([self.knots, self.slopes, self.curvatures, [self.base]])
+        if not np.isfinite(numbers).all() or (np.diff(self.knots) <= 0).any():
+            raise ValueError("Pieces takes finite numbers, and knots that increase strictly.")
+        falls = np.flatnonzero(self.slopes[1:] < self.left - 1e-12 * np.abs(self.left))
+        if (self.curvatures < 0).any() or falls.size:
+            where = f" at knot {self.knots[falls[0]]:g}" if falls.size else ""
+            raise ValueError(f"the pieces are not convex: the slope falls{where}.")
+
+    @cached_property
+    def _anchors(self) -> Array:
+        return np.concatenate([self.knots[:1], self.knots])
+
+    @cached_property
+    def left(self) -> Array:
+        """The slope just left of every knot."""
+        return self.slopes[:-1] + self.curvatures[:-1] * (self.knots - self._anchors[:-1])
+
+    @cached_property
+    def jumps(self) -> Array:
+        """By how much the slope jumps at every knot."""
+        return np.maximum(self.slopes[1:] - self.left, 0.0)
+
+    @cached_property
+    def values(self) -> Array:
+        """ψ at the knots."""
+        widths = np.diff(self.knots)
+        rises = widths * (self.slopes[1:-1] + 0.5 * self.curvatures[1:-1] * widths)
+        return self.base + np.concatenate([[0.0], np.cumsum(rises)])
+
+    @property
+    def lowest(self) -> float:
+        """The least slope of ψ: where the domain of ψ* begins."""
+        return -np.inf if self.curvatures[0] > 0 else float(self.slopes[0])
+
+    @property
+    def highest(self) -> float:
+        """The greatest slope of ψ: where the domain of ψ* ends."""
+        return np.inf if self.curvatures[-1] > 0 else float(self.slopes[-1])
+
+    @property
+    def linear(self) -> bool:
+        """Whether there is no curved piece."""
+        return not self.curvatures.any()
+
+    @property
+    def smoothness(self) -> float:
+        """The largest curvature; inf where there is a kink."""
+        return np.inf if self.jumps.any() else float(self.curvatures.max())
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Convex by construction; the first kink; whether there is a minimum."""
+        kinks = np.flatnonzero(self.jumps)
+        kink = float(self.knots[kinks[0]]) if kinks.size else None
+        return Facts(None, kink, self.lowest <= 0 <= self.highest)
+
+    @cached_property
+    def parts(self) -> tuple[Array, Array, Array, Array, Array]:
+        """The arrays that compiled kernels read."""
+        return self.knots, self.slopes, self.curvatures, self.left, self.values
+
+    def value(self, t: Array) -> Array:
+        """ψ(t)."""
+        return self.terms(t)[0]
+
+    def slope(self, t: Array) -> Array:
+        """ψ'(t); on the right of a kink at it."""
+        return self.terms(t)[1]
+
+    def curvature(self, t: Array) -> Array:
+        """ψ''(t)."""
+        return self.terms(t)[2]
+
+    def terms(self, t: Array) -> tuple[Array, Array, Array]:
+        """ψ, ψ' and ψ'' in one pass."""
+        flat = _flat(t)
+        value, slope, curvature = _core.piecewise_terms(self.parts, flat)
+        shape = np.shape(t)
+        return value.reshape(shape), slope.reshape(shape), curvature.reshape(shape)
+
+    def subgradients(self, t: Array, reach: float | Array = 0.0) -> tuple[Array, Array]:
+        """The least and the greatest slope within ``reach`` of t."""
+        t = np.asarray(t, dtype=float)
+        greatest = self.slope(t + reach)
+        least = self.slope(t - reach)
+        for knot, slope in zip(self.knots, self.left):
+            at = np.abs(t - knot) <= reach
+            least = np.where(at, np.minimum(least, slope), least)
+        return least, greatest
+
+    def young(self, t: Array, v: Array) -> Array:
+        """ψ(t) + ψ*(v) − v·t: the area between ψ' and v, which cannot cancel."""
+        t, v = np.broadcast_arrays(np.asarray(t, float), np.asarray(v, float))
+        return _core.piecewise_young(self.parts, _flat(t), _flat(v)).reshape(t.shape)
+
+    def dual(self, v: Array) -> Array:
+        """ψ*(v) = sup_t v·t − ψ(t)."""
+        knot = self.knots[0]
+        return self.young(np.full(np.shape(v), knot), v) + v * knot - self.base
+
+    def prox(self, t: Array, step: float | Array) -> Array:
+        """argmin_s ψ(s) + (s − t)²/(2·step)."""
+        t, step = np.broadcast_arrays(np.asarray(t, float), np.asarray(step, float))
+        return _core.piecewise_prox(self.parts, _flat(t), _flat(step)).reshape(t.shape)
+
+    def clip(self, v: Array) -> Array:
+        """The point of the domain of ψ* nearest to v."""
+        return np.clip(v, self.lowest, self.highest)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pieces):
+            return NotImplemented
+        return self.base == other.base and all(map(np.array_equal, self.parts, other.parts))
+
+    def __hash__(self) -> int:
+        return hash((self.base, *(part.tobytes() for part in self.parts)))
+
+    def __repr__(self) -> str:
+        names: list[tuple[str, Callable[[], list[float]]]] = [
+            ("knots", self.knots.tolist),
+            ("slopes", self.slopes.tolist),
+            ("curvatures", self.curvatures.tolist),
+        ]
+        inner = ", ".join(f"{name}={get()}" for name, get in names)
+        return f"Pieces({inner}, base={self.base:g})"
+
+
+class PLQ(NamedTuple):
+    """A piecewise linear-quadratic loss on given targets: ψ(t), t = sign·z − shift, sign = ±1."""
+
+    pieces: Pieces
+    sign: Array
+    shift: Array
+
+    def at(self, z: Array) -> Array:
+        """t."""
+        return self.sign * z - self.shift
+
+    def best_shifts(self, z: Array, mass: Array) -> tuple[float, float]:
+        """The lowest and the highest b that minimise Σ mass·ψ at z + b; infinite ends are open."""
+        return _core.piecewise_shift(self.pieces.parts, _flat(self.at(z)), self.sign, mass)
+
+
+def _flat(t: Array) -> Array:
+    return np.ascontiguousarray(t, dtype=np.float64).ravel()
