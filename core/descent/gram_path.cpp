@@ -1,8 +1,8 @@
 #include "descent/gram_path.hpp"
 
-#include <cmath>
 #include <vector>
 
+#include "descent/gap.hpp"
 #include "descent/gram_steps.hpp"
 
 namespace minimand {
@@ -13,55 +13,14 @@ bool settle_on_gram(const SquaredMean& loss, Penalties penalties, std::span<doub
 
 namespace {
 
-/// The largest s <= 1 with s |gradient| <= l1: where there is no l2, or wherever there is an l1.
-MINIMAND_INLINE double shrinkage(std::span<const double> gradient, Penalties penalties,
-                                 bool only_without_l2) {
-  double least = 1.0;
-  for (std::size_t j = 0; j < gradient.size(); ++j) {
-    const double l1 = penalties.l1.data()[j];
-    const double size = std::fabs(gradient.data()[j]);
-    const bool limits = only_without_l2 ? !(penalties.l2.data()[j] > 0.0) : l1 > 0.0;
-    if (limits && least * size > l1) least = l1 / size;
-  }
-  return least;
-}
-
-/// The gap at w for s times the residuals as dual point, by Fenchel-Young terms.
-///
-/// The samples add half the mean of (r - s r)^2. With v = -s gradient and c = soft(v, l1), a
-/// feature adds (c - l2 w)^2 / (2 l2) + (l1 |w| - (v - c) w).
-MINIMAND_INLINE double gap_at(double s, double residual_square, std::span<const double> gradient,
-                              std::span<const double> w, Penalties penalties) {
-  double gap = 0.5 * (1.0 - s) * (1.0 - s) * residual_square;
-  for (std::size_t j = 0; j < w.size(); ++j) {
-    const double l1 = penalties.l1.data()[j];
-    const double l2 = penalties.l2.data()[j];
-    const double value = w.data()[j];
-    const double v = -s * gradient.data()[j];
-    const double excess = std::fabs(v) - l1;
-    const double c = excess > 0.0 ? std::copysign(excess, v) : 0.0;
-    const double rest = c - l2 * value;
-    if (l2 > 0.0) gap += 0.5 * rest * rest / l2;
-    const double linear = l1 * std::fabs(value) - (v - c) * value;
-    if (linear > 0.0) gap += linear;
-  }
-  return gap;
-}
-
-/// The smaller gap of two dual points, as the referee measures it.
+/// The gap on the Gram; the mean of the squares comes from the same gradient.
 MINIMAND_INLINE double gap_on_gram(const SquaredMean& loss, std::span<const double> gradient,
                                    std::span<const double> w, Penalties penalties) {
   double square = loss.square;
   for (std::size_t j = 0; j < w.size(); ++j) {
     square += w.data()[j] * (gradient.data()[j] + loss.q.data()[j]);
   }
-  if (!(square > 0.0)) square = 0.0;
-  const double needed = shrinkage(gradient, penalties, true);
-  const double boxed = shrinkage(gradient, penalties, false);
-  const double gap = gap_at(needed, square, gradient, w, penalties);
-  if (boxed == needed) return gap;
-  const double other = gap_at(boxed, square, gradient, w, penalties);
-  return other < gap ? other : gap;
+  return squared_gap(square > 0.0 ? square : 0.0, gradient, w, penalties).gap;
 }
 
 /// Row k of the coefficients, to start from: the last two drawn on in a line, without those that
@@ -117,6 +76,11 @@ std::size_t descend_gram_path(const SquaredMean& loss, const GramGrid& grid, std
     if (!settle_on_gram(loss, penalties, w, gradient, active, target, max_epochs)) return k;
   }
   return grid.alphas.size();
+}
+
+MINIMAND_CLONES SquaredGap gap_of_squares(double residual_square, std::span<const double> slope,
+                                          std::span<const double> w, Penalties penalties) {
+  return squared_gap(residual_square, slope, w, penalties);
 }
 
 }  // namespace minimand

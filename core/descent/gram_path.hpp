@@ -1,5 +1,6 @@
 #pragma once
 
+#include "descent/gap.hpp"
 #include "descent/sweeps.hpp"
 
 namespace minimand {
@@ -27,5 +28,10 @@ struct GramGrid {
 /// settle in `max_epochs` sweeps. That row then holds the best so far.
 std::size_t descend_gram_path(const SquaredMean& loss, const GramGrid& grid, std::size_t first,
                               double target, std::int64_t max_epochs);
+
+/// The gap of a model whose residuals have this mean square and this slope, and the scale of its
+/// dual point.
+SquaredGap gap_of_squares(double residual_square, std::span<const double> slope,
+                          std::span<const double> w, Penalties penalties);
 
 }  // namespace minimand

@@ -71,6 +71,15 @@ std::size_t cd_gram_path(const Array& G, const Array& q, double square_of_target
   return without_gil([&] { return descend_gram_path(loss, problems, begin, target, max_epochs); });
 }
 
+std::pair<double, double> gap_of_squares(double square, const Array& slope, const Array& w,
+                                         const Array& l1, const Array& l2) {
+  const auto slopes = vector<double>(slope, "slope");
+  const std::size_t size = slopes.size();
+  const SquaredGap found = minimand::gap_of_squares(square, slopes, vector<double>(w, "w", size),
+                                                    penalties(l1, l2, std::nullopt, size));
+  return {found.gap, found.scale};
+}
+
 using ColumnsResult = std::tuple<double, std::int64_t, double>;
 
 ColumnsResult cd_columns(const Array& indptr, const Array& indices, const Array& data,
@@ -120,6 +129,8 @@ void bind_descent(nb::module_& m) {
   m.def("cd_gram_path", &cd_gram_path, arg("G"), arg("q"), arg("square"), arg("alphas"), arg("l1"),
         arg("l2"), arg("coefs").noconvert(), arg("first"), arg("target"), arg("max_epochs"),
         "The same with a row of l1, l2 and coefs per alpha, in place, each to a gap: rows solved.");
+  m.def("gap_of_squares", &gap_of_squares, arg("square"), arg("slope"), arg("w"), arg("l1"),
+        arg("l2"), "(gap, scale of the residuals as dual point) of a model of the squared loss.");
   m.def("cd_columns", &cd_columns, arg("indptr"), arg("indices"), arg("data"), arg("cols"),
         arg("h"), arg("q").noconvert(), arg("w").noconvert(), arg("l1"), arg("l2"), arg("centre"),
         arg("max_epochs"), arg("tol"), arg("bounds") = nb::none(),

@@ -82,6 +82,9 @@ def cd_gram_path(
     target: float,
     max_epochs: int,
 ) -> int: ...
+def gap_of_squares(
+    square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
+) -> tuple[float, float]: ...
 def cd_columns(
     indptr: _Index,
     indices: _Index,

@@ -21,7 +21,6 @@ from ._typing import Array, BoolArray
 from .intercept import balanced_gradient, best_shift
 from .losses import Terms
 from .objective import EPS, Objective, Point, dot
-from .penalties import BoundPenalty
 from .repair import balance, clear_rays
 from .tangent import Tangent
 
@@ -352,18 +351,13 @@ def _measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = Fals
     With a small quadratic part, Ω* is finite but huge outside the l1 box; then the same point
     scaled into the box can be much better, so both are measured.
     """
-    scales = dual_scales(objective.penalty, dual.slope)
-    options = [_scaled(objective, point, dual, s, raw and s == 1.0) for s in scales]
-    return min(options, key=lambda option: option.gap)
-
-
-def dual_scales(penalty: BoundPenalty, slope: Array) -> set[float]:
-    """The factors by which a dual point of this slope may be scaled into the domain of Ω*."""
-    scales = {penalty.shrink(-slope)}
+    penalty = objective.penalty
+    scales = {penalty.shrink(-dual.slope)}
     form = penalty.separable
     if form is not None and form.mixed:
-        scales.add(form.shrink_into_box(-slope))
-    return scales
+        scales.add(form.shrink_into_box(-dual.slope))
+    options = [_scaled(objective, point, dual, s, raw and s == 1.0) for s in scales]
+    return min(options, key=lambda option: option.gap)
 
 
 def _nothing(objective: Objective, point: Point, terms: Terms) -> _Terms:

@@ -99,13 +99,16 @@ class Objective:
         for name in ("spread", "root_spread", "column_norms"):
             if name in self.__dict__:
                 new[name] = self.__dict__[name][chosen]
+        known = ["infimum"]
         old = self.null.w[chosen]
         null = penalty.project(np.zeros(old.size))
-        known = ["infimum"] if "infimum" in self.__dict__ else []
-        if not (null - old).any():  # constraints may have moved it
+        if np.array_equal(null, old):  # constraints may have moved it
             new["null"] = self.null._replace(w=null)
-            known += ["null_loss"] if "null_loss" in self.__dict__ else []
-        return self._made({**new, **{name: self.__dict__[name] for name in known}})
+            known.append("null_loss")
+            if not null.any() and penalty.separable and self.penalty.separable:
+                known += ["null_primal", "scale"]  # zero costs nothing under either penalty
+        new.update((name, self.__dict__[name]) for name in known if name in self.__dict__)
+        return self._made(new)
 
     def with_memory(self, memory: Memory | None) -> Objective:
         """The same problem, as one of a path or of none; what is known of it stays known."""

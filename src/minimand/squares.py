@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core
 from ._typing import Array
-from .certificate import Dual, Finding, dual_scales, is_balanced, judge, slack
+from .certificate import Dual, Finding, is_balanced, judge, slack
 from .objective import Objective, Point
 
 
@@ -36,6 +36,7 @@ class Models:
     """
 
     def __init__(self, objective: Objective, coefs: Array, intercepts: Array) -> None:
+        coefs = np.ascontiguousarray(coefs)
         scores = objective.design.scores_of(coefs)
         if objective.offset is not None:
             scores += objective.offset
@@ -54,34 +55,23 @@ class Models:
     def finding(self, i: int, problem: Objective) -> Finding:
         """What the referee says of one of them as a model of this problem, on the same data."""
         problem.meter.passes += 2.0 / len(self.points)
-        mean, size = self._sums[i, :2].tolist()
+        mean, size, square, score_times = self._sums[i].tolist()
         if problem.intercept and not is_balanced(mean, size):
             return judge(problem, self.points[i])  # the residuals are no dual point
-        found = None if problem.has_rays or not problem.convex else self._measured(i, problem)
-        return found or judge(problem, self.points[i], known=[self.duals[i]], raw=False)
-
-    def _measured(self, i: int, problem: Objective) -> Finding | None:
-        """The gap from the sums; None where that of no residuals at all is smaller."""
-        square, score_times = self._sums[i, 2:].tolist()
-        point, dual = self.points[i], self.duals[i]
-        scales = dual_scales(problem.penalty, dual.slope)
-        gap, s = min(self._gap(i, problem, square, s) for s in scales)
-        if not gap <= problem.scale:
-            return None
-        primal = 0.5 * square + problem.penalty.value(point.w)
-        if s != 1.0:
-            dual = Dual(s * dual.theta, s * dual.slope)
-        return SquaresFinding(
-            point=point,
-            primal=primal,
-            gap=gap,
-            dual=dual._replace(value=primal - gap + slack(primal)),
-            slope=self.duals[i].slope,
-            square=square,
-            score_times=score_times,
-        )
-
-    def _gap(self, i: int, problem: Objective, square: float, s: float) -> tuple[float, float]:
-        """The gap of the residuals times s, and s."""
-        by_feature = problem.penalty.by_feature(self.points[i].w, -s * self.duals[i].slope)
-        return 0.5 * (1.0 - s) ** 2 * square + float(by_feature.sum()), s
+        form = problem.penalty.separable
+        if form is not None and form.bounds is None:
+            point, dual = self.points[i], self.duals[i]
+            gap, s = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
+            if gap <= problem.scale:  # else no residuals at all may be the better dual point
+                primal = 0.5 * square + form.value(point.w)
+                theta, slope = dual[:2] if s == 1.0 else (s * dual.theta, s * dual.slope)
+                return SquaresFinding(
+                    point=point,
+                    primal=primal,
+                    gap=gap,
+                    dual=Dual(theta, slope, primal - gap + slack(primal)),
+                    slope=dual.slope,
+                    square=square,
+                    score_times=score_times,
+                )
+        return judge(problem, self.points[i], known=[self.duals[i]], raw=False)
