@@ -20,14 +20,20 @@ struct GramGrid {
   std::span<double> coefs;
 };
 
+/// How long to descend at one alpha: sweeps, beside those that so many products pay for.
+struct Patience {
+  std::int64_t epochs;
+  double products;
+};
+
 /// Minimises the squared mean + sum l1 |w| + 0.5 sum l2 w^2 at one alpha after the other, from row
 /// `first` on, until the duality gap of each is at most `target`.
 ///
 /// Row `first` holds where to start; the next ones start where a line through the last two rows
 /// leads. Returns the first row that is not solved: alphas.size(), unless one of them did not
-/// settle in `max_epochs` sweeps. That row then holds the best so far.
+/// settle with that patience. That row then holds the best so far.
 std::size_t descend_gram_path(const SquaredMean& loss, const GramGrid& grid, std::size_t first,
-                              double target, std::int64_t max_epochs);
+                              double target, Patience patience);
 
 /// The gap of a model whose residuals have this mean square and this slope, and the scale of its
 /// dual point.

@@ -58,7 +58,7 @@ std::pair<std::int64_t, double> cd_gram(const Array& G, const Array& q, const Mu
 std::size_t cd_gram_path(const Array& G, const Array& q, double square_of_target,
                          const Array& alphas, const Array& l1, const Array& l2,
                          const MutableArray& coefs, std::int64_t first, double target,
-                         std::int64_t max_epochs) {
+                         std::int64_t max_epochs, double products) {
   const auto gram = square(G);
   const std::size_t size = G.shape(0);
   const SquaredMean loss{gram, vector<double>(q, "q", size), square_of_target};
@@ -68,7 +68,8 @@ std::size_t cd_gram_path(const Array& G, const Array& q, double square_of_target
                           grid<const double>(l2, "l2", count, size),
                           grid<double>(coefs, "coefs", count, size)};
   const std::size_t begin = minimand::python::count(first, "first");
-  return without_gil([&] { return descend_gram_path(loss, problems, begin, target, max_epochs); });
+  return without_gil(
+      [&] { return descend_gram_path(loss, problems, begin, target, {max_epochs, products}); });
 }
 
 std::pair<double, double> gap_of_squares(double square, const Array& slope, const Array& w,
@@ -128,6 +129,7 @@ void bind_descent(nb::module_& m) {
         "Minimise w'Gw/2 + q'w + sum l1|w| + sum l2 w^2/2 over w, in place: (epochs, decrease).");
   m.def("cd_gram_path", &cd_gram_path, arg("G"), arg("q"), arg("square"), arg("alphas"), arg("l1"),
         arg("l2"), arg("coefs").noconvert(), arg("first"), arg("target"), arg("max_epochs"),
+        arg("products"),
         "The same with a row of l1, l2 and coefs per alpha, in place, each to a gap: rows solved.");
   m.def("gap_of_squares", &gap_of_squares, arg("square"), arg("slope"), arg("w"), arg("l1"),
         arg("l2"), "(gap, scale of the residuals as dual point) of a model of the squared loss.");

@@ -81,6 +81,7 @@ def cd_gram_path(
     first: int,
     target: float,
     max_epochs: int,
+    products: float,
 ) -> int: ...
 def gap_of_squares(
     square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector

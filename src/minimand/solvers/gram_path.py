@@ -28,9 +28,11 @@ At = Callable[[Objective, float], Objective]
 
 _NAME = "working_set"  # descent on some columns, a look at all of them: here at many alphas
 _MOST_COLUMNS = 1000  # that are taken all at once
-_MOST_ROWS = 5000  # of problems with more columns than that
+_MOST_ROWS = 500  # of problems with more columns: larger supports want a Newton step at every alpha
 _SHARE = 0.1  # of the gap that may be left on the Gram
-_EPOCHS = 60  # sweeps before a Newton step on the support is tried
+_EPOCHS = 8, 64  # sweeps, at least and at most, before a Newton step on the support is tried
+_STEP = 3e5  # products that such a step costs at least, for which sweeps may go on
+_EASY = 5  # alphas that are settled in a row without such a step
 _STEPS = 50  # Newton steps for one alpha
 _NUMBERS = 1 << 22  # scores or slopes held at a time, beside the solutions themselves
 _FEW = 10  # alphas at a time while columns are still being met
@@ -97,6 +99,7 @@ class _GramPath:
             self._gram.add(np.arange(d))
         room = max(1, _NUMBERS // max(n, d))
         self.block = room if self._everything else min(_FEW, room)  # alphas at a time
+        self._epochs = _EPOCHS[1]
         self._w = np.zeros(d)  # where to start
         self._trail: list[tuple[float, Array]] = []  # the last two alphas and their slopes
 
@@ -153,8 +156,11 @@ class _GramPath:
         while steps < _STEPS and not control.expired:
             reached = _core.cd_gram_path(
                 gram.gram, gram.linear, self._square, values, l1, l2, coefs, done,
-                _SHARE * control.target, _EPOCHS,
+                _SHARE * control.target, self._epochs, _STEP,
             )  # fmt: skip
+            # Where sweeps crawl they will go on to; Newton steps also make forecasts exact.
+            lean = self._epochs // 2 if reached - done < _EASY else 2 * self._epochs
+            self._epochs = min(max(lean, _EPOCHS[0]), _EPOCHS[1])
             done, steps = reached, steps + 1 if reached == done else 0
             if done == count or not model.polish(Separable(l1[done], l2[done]), coefs[done]):
                 break
