@@ -1,8 +1,8 @@
 """The referee for many models of one least-squares problem: two products, then four sums each.
 
 With the residuals r as dual point, scaled by s into the domain of Ω*, the samples' part of the gap
-is Σ massᵢ·½(rᵢ − s·rᵢ)² = ½(1 − s)²·mean r². So of all that `judge` computes from n numbers, the sums
-of r, |r|, r² and |r·z| are enough; what they cannot tell is left to `judge` itself.
+is Σ massᵢ·½(rᵢ − s·rᵢ)² = ½(1 − s)²·mean r². So of all that `judge` computes from n numbers, the
+sums of r, |r|, r² and |r·z| are enough; what they cannot tell is left to `judge` itself.
 """
 
 from __future__ import annotations

@@ -13,16 +13,16 @@ from dataclasses import replace
 import numpy as np
 
 from .. import _core
-from .._typing import Array, IntArray
+from .._typing import Array
 from ..canonical import Quadratic
 from ..certificate import Finding
 from ..history import History
 from ..objective import Objective
 from ..penalties import Separable
 from ..remembered_gram import RememberedGram
+from ..squares import Models
 from . import solve
 from .base import INTERRUPT, Control, Solution, observe
-from ..squares import Models
 
 At = Callable[[Objective, float], Objective]
 
