@@ -183,9 +183,13 @@ class Objective:
     def hessian(self, h: Array, columns: IntArray | None = None) -> Covariance:
         """The quadratic form of w with the intercept, if there is one, minimised out."""
         if self.intercept and h.any():
-            return self.covariance(h, columns)
-        size = self.n_features if columns is None else columns.size
-        return Covariance(self.gram(h, columns), np.zeros(size))
+            found = self.covariance(h, columns)
+        else:
+            size = self.n_features if columns is None else columns.size
+            found = Covariance(self.gram(h, columns), np.zeros(size))
+        if h is self.mass and columns is None:  # the diagonal saves another pass
+            self.__dict__.setdefault("spread", np.diag(found.matrix) + found.mean**2)
+        return found
 
     def thinned(self, every: int) -> Objective:
         """The same problem on every k-th row: a cheap place to start from."""
