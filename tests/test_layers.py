@@ -12,7 +12,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"threads", "registry", "parameters"},
     {"linear_system"},
     {"losses", "penalties", "design"},
-    {"outputs", "remembered_gram", "intercept"},
+    {"outputs", "remembered_gram", "intercept", "transforms"},
     {"memory"},
     {"objective"},
     {"canonical", "repair", "condensed", "tangent", "history"},

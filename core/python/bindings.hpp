@@ -9,5 +9,6 @@ void bind_dense(nanobind::module_& m);
 void bind_descent(nanobind::module_& m);
 void bind_scalar(nanobind::module_& m);
 void bind_piecewise(nanobind::module_& m);
+void bind_dual(nanobind::module_& m);
 
 }  // namespace minimand::python

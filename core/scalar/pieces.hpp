@@ -8,6 +8,12 @@
 
 namespace minimand {
 
+/// Where a proximal step ends, and the slope of psi that took it there.
+struct SlopeAt {
+  double at;
+  double slope;
+};
+
 /// A convex function psi of one number, linear or quadratic between its knots.
 ///
 /// Piece k lies left of knot k; the last one lies right of all. `anchor(k)` is the left end of
@@ -49,15 +55,33 @@ struct Pieces {
   }
 
   /// argmin_s psi(s) + (s - t)^2 / (2 step): the root of s + step psi'(s) = t.
-  MINIMAND_INLINE double prox(double t, double step) const {
+  MINIMAND_INLINE double prox(double t, double step) const { return slope_after(t, step).at; }
+
+  /// The same with the slope there, which is exact on linear pieces and always a slope of psi.
+  MINIMAND_INLINE SlopeAt slope_after(double t, double step) const {
     std::size_t k = 0;
     for (; k < count(); ++k) {
       const double knot = knots.data()[k];
-      if (t < knot + step * left.data()[k]) break;
-      if (t <= knot + step * slopes.data()[k + 1]) return knot;
+      const double below = left.data()[k], above = slopes.data()[k + 1];
+      if (t < knot + step * below) break;
+      if (t <= knot + step * above) {
+        const double slope = (t - knot) / step;
+        return {knot, slope < below ? below : slope > above ? above : slope};
+      }
     }
-    const double from = knots.data()[anchor(k)];
-    return from + (t - from - step * slopes.data()[k]) / (1.0 + step * curvatures.data()[k]);
+    const double from = knots.data()[anchor(k)], bend = curvatures.data()[k];
+    const double moved = (t - from - step * slopes.data()[k]) / (1.0 + step * bend);
+    return {from + moved, slopes.data()[k] + bend * moved};
+  }
+
+  /// The distance of t from the ends of the linear piece it lies in; 0 on a curved one.
+  MINIMAND_INLINE double room(double t) const {
+    const std::size_t k = piece_of(t);
+    if (curvatures.data()[k] > 0.0) return 0.0;
+    double room = std::numeric_limits<double>::infinity();
+    if (k > 0) room = t - knots.data()[k - 1];
+    if (k < count() && knots.data()[k] - t < room) room = knots.data()[k] - t;
+    return room;
   }
 
   /// psi(t) + psi*(v) - v t, the area between psi' and v from t to where psi' passes v: a sum of

@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 # The public names and the modules they live in, loaded when they are first used: ``minimand
 # --help`` must not wait for NumPy. Type checkers and editors read the same list in __init__.pyi.
-_MODULES = ("design", "losses", "penalties", "solvers", "testing")
+_MODULES = ("design", "losses", "penalties", "solvers", "testing", "transforms")
 _NAMES = {
     "audit": ("certify",),
     "certificate": ("Certificate",),
@@ -27,12 +27,15 @@ _NAMES = {
         "CrossEntropy",
         "Distance",
         "EpsilonInsensitive",
+        "Exponential",
         "Gamma",
         "Hinge",
         "Huber",
         "Logistic",
         "Loss",
+        "Lp",
         "Margin",
+        "MatchingLoss",
         "PerceptronLoss",
         "Pieces",
         "Poisson",
@@ -40,7 +43,10 @@ _NAMES = {
         "Squared",
         "SquaredEpsilonInsensitive",
         "SquaredHinge",
+        "SquaredMargin",
         "Tweedie",
+        "ZeroOne",
+        "is_calibrated",
     ),
     "penalties": (
         "L1",

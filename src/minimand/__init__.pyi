@@ -5,6 +5,7 @@ from . import losses as losses
 from . import penalties as penalties
 from . import solvers as solvers
 from . import testing as testing
+from . import transforms as transforms
 from .audit import certify as certify
 from .certificate import Certificate as Certificate
 from .estimators import Classifier as Classifier
@@ -15,12 +16,15 @@ from .losses import Absolute as Absolute
 from .losses import CrossEntropy as CrossEntropy
 from .losses import Distance as Distance
 from .losses import EpsilonInsensitive as EpsilonInsensitive
+from .losses import Exponential as Exponential
 from .losses import Gamma as Gamma
 from .losses import Hinge as Hinge
 from .losses import Huber as Huber
 from .losses import Logistic as Logistic
 from .losses import Loss as Loss
+from .losses import Lp as Lp
 from .losses import Margin as Margin
+from .losses import MatchingLoss as MatchingLoss
 from .losses import PerceptronLoss as PerceptronLoss
 from .losses import Pieces as Pieces
 from .losses import Poisson as Poisson
@@ -28,7 +32,10 @@ from .losses import Quantile as Quantile
 from .losses import Squared as Squared
 from .losses import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
 from .losses import SquaredHinge as SquaredHinge
+from .losses import SquaredMargin as SquaredMargin
 from .losses import Tweedie as Tweedie
+from .losses import ZeroOne as ZeroOne
+from .losses import is_calibrated as is_calibrated
 from .penalties import L1 as L1
 from .penalties import L2 as L2
 from .penalties import MCP as MCP

@@ -135,3 +135,43 @@ def piecewise_prox(pieces: _Pieces, t: _Vector, step: _Vector) -> _Vector: ...
 def piecewise_shift(
     pieces: _Pieces, t: _Vector, sign: _Vector, mass: _Vector
 ) -> tuple[float, float]: ...
+
+# Dual coordinate ascent: sign, shift, mass and squares of the rows; memory: b, its
+# step, the number of active rows, the threshold; intercept: whether free, and the reach of t.
+_Memory = tuple[float, float, int, float]
+_Rows = tuple[_Vector, _Vector, _Vector, _Vector]
+
+def dual_rows(
+    indptr: _Index,
+    indices: _Index,
+    data: _Matrix,
+    pieces: _Pieces,
+    rows: _Rows,
+    inverse: _Vector,
+    intercept: tuple[bool, float],
+    v: _Vector,
+    w: _Vector,
+    order: NDArray[np.uint32],
+    memory: _Memory,
+    epochs: int,
+    tolerance: float,
+    seed: int,
+) -> tuple[_Memory, float, float]: ...
+def dual_rows_dense(
+    X: _Matrix,
+    pieces: _Pieces,
+    rows: _Rows,
+    inverse: _Vector,
+    intercept: tuple[bool, float],
+    v: _Vector,
+    w: _Vector,
+    order: NDArray[np.uint32],
+    memory: _Memory,
+    epochs: int,
+    tolerance: float,
+    seed: int,
+) -> tuple[_Memory, float, float]: ...
+def row_squares(
+    indptr: _Index, indices: _Index, data: _Matrix, inverse: _Vector, columns: int
+) -> _Vector: ...
+def row_squares_dense(X: _Matrix, inverse: _Vector) -> _Vector: ...

@@ -1,22 +1,28 @@
-"""The forms that compiled kernels see: a quadratic model × a separable penalty.
+"""The forms that compiled kernels see: a quadratic model × a separable penalty, and a dual.
 
     Quadratic   ½ wᵀG w + qᵀw                    the Gram of some columns
     Weighted    Σ qᵢtᵢ + ½ hᵢtᵢ²,  t = X_c δ + b    the columns themselves; b free or absent
+    PiecewiseDual   Σ massᵢψ(tᵢ) + ½ Σ l2ⱼwⱼ²    through its dual, a slope of ψ for every row
 
-Both carry the gradient as a linear term, never a working response, so curvature may be zero.
+The first two carry the gradient as a linear term, never a working response, so that curvature may
+be zero.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from . import _core
 from ._typing import Array, BoolArray, IntArray
-from .design import Descent, Design
+from .design import Ascent, Descent, Design
 from .linear_system import factorise
+from .losses import PLQ
 from .penalties import Separable
+
+_SHARE_OF_INTERCEPT = 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +125,68 @@ class Quadratic:
             if solve is not None:
                 return w[support] - solve(slope)
         return None
+
+
+@dataclass(eq=False)
+class PiecewiseDual:
+    """Σ massᵢ·ψ(tᵢ) + ½ Σ l2ⱼwⱼ², t = sign·(offset + X w + b) − shift, by one vᵢ ∈ ∂ψ per row.
+
+    w = −Σᵢ massᵢ·signᵢ·vᵢ·xᵢ/l2 always; a free intercept asks for Σ mass·sign·v = 0, which the
+    method of multipliers brings about.
+    """
+
+    design: Design
+    plq: PLQ  # with the offset folded into its shift
+    mass: Array
+    l2: Array
+    intercept: bool
+    v: Array
+    w: Array
+    b: float = 0.0
+    reach: float = 1.0  # about how far a t is from a knot
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        # Rows without weight have no say.
+        self._order = np.flatnonzero(self.mass).astype(np.uint32)
+        self._memory = (self.b, self._first_step, self._order.size, np.inf)
+
+    @cached_property
+    def _inverse(self) -> Array:
+        uniform = self.l2.size > 0 and bool((self.l2 == self.l2[0]).all())
+        return 1.0 / (self.l2[:1] if uniform else self.l2)
+
+    @cached_property
+    def _rows(self) -> tuple[Array, Array, Array, Array]:
+        squares = self.design.row_squares(self._inverse)
+        return self.plq.sign, self.plq.shift, self.mass, squares
+
+    @property
+    def _first_step(self) -> float:
+        """A small share of what a row weighs: large enough to move b, too small to slow rows."""
+        if not self.intercept:
+            return 0.0
+        return _SHARE_OF_INTERCEPT * float(self._rows[3].mean()) or 1.0
+
+    def ascend(self, epochs: int, tol: float) -> Ascent:
+        """Coordinate ascent in place over v, and with it w and b."""
+        self.seed += 1
+        found = self.design.ascend(
+            self.plq.pieces.parts,
+            self._rows,
+            self._inverse,
+            (self.intercept, self.reach),
+            self.v,
+            self.w,
+            self._order,
+            self._memory,
+            epochs=epochs,
+            tol=tol,
+            seed=self.seed,
+        )
+        self._memory = found.memory
+        self.b = found.memory[0]
+        return found
 
 
 def movable(penalty: Separable, w: Array) -> BoolArray:

@@ -21,6 +21,7 @@ from ._typing import Array, BoolArray
 from .intercept import balanced_gradient, best_shift
 from .losses import Terms
 from .objective import EPS, Objective, Point, dot
+from .penalties import Separable
 from .repair import balance, clear_rays
 from .tangent import Tangent
 
@@ -28,6 +29,7 @@ UNATTAINED = (
     "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "
     "ever as the coefficients grow and no minimiser exists"
 )
+_NEGLIGIBLE = 1e-7  # share of the scale below which a penalty may as well be left out
 Kind = Literal["global", "relaxation", "stationary"]
 _MEANING = {
     "global": "no model has an objective below dual",
@@ -309,6 +311,7 @@ def _judge(
         best = _with_rays(objective, point, terms, found, thorough)
     if thorough and np.isfinite(primal):
         best = min([best, *_without_constraints(objective, point, terms, found)], key=_gap)
+        best = min([best, *_without_penalty(objective, point, terms, fresh, best.gap)], key=_gap)
     gap = best.gap if np.isfinite(primal) else np.inf
     return Judgement(
         point=point,
@@ -403,6 +406,26 @@ def _without_constraints(
     other = objective.with_penalty(relaxed)
     again = [_measure(other, point, candidate.dual) for candidate in found]
     return [_with_rays(other, point, terms, again, True)] if other.has_rays else again
+
+
+def _without_penalty(
+    objective: Objective, point: Point, terms: Terms, duals: list[Dual], gap: float
+) -> list[_Terms]:
+    """The gap of the problem without its penalty, plus Ω(w), where that is next to nothing.
+
+    A penalty far smaller than the loss (|r|^20 of large residuals) has a conjugate that turns the
+    rounding of the slope into a huge term; its optimum cannot lie below that of the loss alone.
+    """
+    form, price = objective.penalty.separable, objective.penalty.value(point.w)
+    if form is None or form.bounds is not None or not 0 < price <= _NEGLIGIBLE * objective.scale:
+        return []
+    if gap <= 2 * price or objective.n_features > objective.n_samples:
+        return []
+    nothing = np.zeros(objective.n_features)
+    other = objective.with_penalty(Separable(nothing, nothing))
+    found = [_measure(other, point, dual) for dual in duals if dual.exact is None]
+    cleared = [_with_rays(other, point, terms, found, True)] if found else []
+    return [each._replace(gap=each.gap + price) for each in cleared]
 
 
 def _pull(objective: Objective, terms: Terms, slope: Array) -> float:

@@ -195,6 +195,8 @@ def _check_slopes(loss: Loss, z: Array, y: Array) -> None:
         _require_all(inside, f"{loss!r}: the gradient is not the slope of the value", z=z, y=y)
         if loss.smooth:
             bends |= _bend_fits(loss, z, y, step, slope)
+    if loss.smooth and not bends.all():
+        bends |= _bend_is_singular(loss, z, y, size)
     sentence = f"{loss!r}: the curvature is not the slope of the gradient"
     _require_all(bends | (not loss.smooth), sentence, z=z, y=y)
 
@@ -212,6 +214,21 @@ def _bend_fits(loss: Loss, z: Array, y: Array, step: Array, slope: Array) -> Boo
     inside = bend >= np.minimum(ahead, behind) - slack
     inside &= bend <= np.maximum(ahead, behind) + slack
     return inside | ~np.isfinite(right) | ~np.isfinite(left)
+
+
+def _bend_is_singular(loss: Loss, z: Array, y: Array, size: Array) -> BoolArray:
+    """Points such as r = 0 of |r|^p: the quotients of ℓ' go to 0 or ∞ with the step, like a power.
+
+    There ℓ'' must lie on the side they go to.
+    """
+    bend, slope = loss.curvature(z, y), loss.gradient(z, y)
+    wide, narrow = (
+        np.stack([(loss.gradient(z + h, y) - slope) / h, (slope - loss.gradient(z - h, y)) / h])
+        for h in ((z + 1e-2 * size) - z, (z + 1e-5 * size) - z)
+    )
+    growing = (narrow > 1.03 * wide).all(axis=0) & (bend >= narrow.max(axis=0))
+    fading = (wide > 1.03 * narrow).all(axis=0) & (bend <= narrow.min(axis=0))
+    return growing | fading
 
 
 def _check_tangents(loss: Loss, z: Array, y: Array) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .base import Block, Covariance, Descent, Design, Moments
+from .base import Ascent, Block, Covariance, Descent, Design, Moments
 from .dense import DenseDesign
 from .sparse import SparseDesign
 from .wrap import Standardized, as_design
 
 __all__ = [
+    "Ascent",
     "Block",
     "Covariance",
     "DenseDesign",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from .._typing import Array, IntArray
+from .._typing import AnyArray, Array, IntArray
 
 T = TypeVar("T")
 
@@ -39,6 +40,18 @@ class Descent(NamedTuple):
     shift: float
     sweeps: int
     decrease: float
+
+
+AscentMemory = tuple[float, float, int, float]
+"""The intercept, its step, how many rows are not skipped, and how far from a knot they are."""
+
+
+class Ascent(NamedTuple):
+    """What a run of dual coordinate ascent did, and what it wants to be told the next time."""
+
+    memory: AscentMemory
+    sweeps: float
+    gap: float  # an estimate
 
 
 class Design:
@@ -181,6 +194,35 @@ class Design:
         everything = np.arange(columns.size)
         return gathered.descend(
             everything, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol, bounds=bounds
+        )
+
+    @cached_property
+    def in_rows(self) -> Design:
+        """The same matrix in memory with its rows together, for `ascend`."""
+        return self.rows(np.arange(self.shape[0]))
+
+    def row_squares(self, inverse: Array) -> Array:
+        """Σⱼ inverseⱼ·xᵢⱼ² of every row; ``inverse`` may be one number."""
+        return self.in_rows.row_squares(inverse)
+
+    def ascend(
+        self,
+        pieces: tuple[Array, Array, Array, Array, Array],
+        rows: tuple[Array, Array, Array, Array],
+        inverse: Array,
+        intercept: tuple[bool, float],
+        v: Array,
+        w: Array,
+        order: AnyArray,
+        memory: AscentMemory,
+        *,
+        epochs: int,
+        tol: float,
+        seed: int,
+    ) -> Ascent:
+        """Coordinate ascent over the rows; see `canonical.PiecewiseDual`. Changes v and w."""
+        return self.in_rows.ascend(
+            pieces, rows, inverse, intercept, v, w, order, memory, epochs=epochs, tol=tol, seed=seed
         )
 
     @property

@@ -9,7 +9,17 @@ import numpy as np
 
 from .. import _core
 from .._typing import AnyArray, Array, IntArray
-from .base import Block, Covariance, Descent, Design, Moments, scaled_row_gram, without_constants
+from .base import (
+    Ascent,
+    AscentMemory,
+    Block,
+    Covariance,
+    Descent,
+    Design,
+    Moments,
+    scaled_row_gram,
+    without_constants,
+)
 
 _BLOCK_BYTES = 1 << 22
 _WIDE = 8
@@ -136,3 +146,50 @@ class DenseDesign(Design):
         return super().descend(
             columns, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol, bounds=bounds
         )
+
+    @cached_property
+    def in_rows(self) -> Design:
+        """Itself in C order, else a copy."""
+        by_rows = self.x.strides[1] == self.x.itemsize or self.shape[1] <= 1
+        return self if by_rows else DenseDesign(np.ascontiguousarray(self.x))
+
+    def row_squares(self, inverse: Array) -> Array:
+        """Σⱼ inverseⱼ·xᵢⱼ² of every row."""
+        if self.in_rows is not self:
+            return super().row_squares(inverse)
+        return _core.row_squares_dense(self.x, inverse)
+
+    def ascend(
+        self,
+        pieces: tuple[Array, Array, Array, Array, Array],
+        rows: tuple[Array, Array, Array, Array],
+        inverse: Array,
+        intercept: tuple[bool, float],
+        v: Array,
+        w: Array,
+        order: AnyArray,
+        memory: AscentMemory,
+        *,
+        epochs: int,
+        tol: float,
+        seed: int,
+    ) -> Ascent:
+        """Ascent on contiguous rows; copies X once when it is in Fortran order."""
+        if self.in_rows is not self:
+            return super().ascend(
+                pieces,
+                rows,
+                inverse,
+                intercept,
+                v,
+                w,
+                order,
+                memory,
+                epochs=epochs,
+                tol=tol,
+                seed=seed,
+            )
+        found = _core.dual_rows_dense(
+            self.x, pieces, rows, inverse, intercept, v, w, order, memory, epochs, tol, seed
+        )
+        return Ascent(*found)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._typing import Array, IntArray
-from .base import Block, Descent, Design, Moments
+from .._typing import AnyArray, Array, IntArray
+from .base import Ascent, AscentMemory, Block, Descent, Design, Moments
 
 _BLOCK_ROWS = 1 << 14
 
@@ -151,6 +151,42 @@ class SparseDesign(Design):
             *_parts(self.by_column), columns, h, q, w, l1, l2, centre, sweeps, tol, bounds
         )
         return Descent(*result)
+
+    def row_squares(self, inverse: Array) -> Array:
+        """Σⱼ inverseⱼ·xᵢⱼ² of every row."""
+        return _core.row_squares(*_parts(self.by_row), inverse, self.shape[1])
+
+    def ascend(
+        self,
+        pieces: tuple[Array, Array, Array, Array, Array],
+        rows: tuple[Array, Array, Array, Array],
+        inverse: Array,
+        intercept: tuple[bool, float],
+        v: Array,
+        w: Array,
+        order: AnyArray,
+        memory: AscentMemory,
+        *,
+        epochs: int,
+        tol: float,
+        seed: int,
+    ) -> Ascent:
+        """Ascent on the CSR rows."""
+        found = _core.dual_rows(
+            *_parts(self.by_row),
+            pieces,
+            rows,
+            inverse,
+            intercept,
+            v,
+            w,
+            order,
+            memory,
+            epochs,
+            tol,
+            seed,
+        )
+        return Ascent(*found)
 
 
 def _check_structure(x: Any) -> None:

@@ -46,6 +46,8 @@ def check_settings(estimator: Any) -> Settings:
     """Validate the constructor's arguments of an estimator."""
     loss = LOSSES.get(estimator.loss)
     loss.check_parameters()
+    if loss.refusal:
+        raise ValueError(f"loss={loss!r} cannot be minimised: {loss.refusal}.")
     penalty = PENALTIES.get(estimator.penalty)
     alpha = _real("alpha", estimator.alpha, low=0.0)
     _check_limits(estimator)

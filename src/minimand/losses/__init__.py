@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
+from .calibration import Calibration, is_calibrated
+from .composed import Composed
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
 from .matching import CrossEntropy, Poisson
+from .matching_loss import MatchingLoss
 from .pieces import PLQ, Pieces
 from .piecewise import (
     Absolute,
@@ -20,6 +23,9 @@ from .piecewise import (
     Quantile,
     SquaredEpsilonInsensitive,
 )
+from .powers import Lp
+from .surrogates import Exponential, SquaredMargin, ZeroOne
+from .table import Table, tabulate
 
 REGISTRY: Registry[Loss] = Registry(
     "loss",
@@ -39,6 +45,9 @@ REGISTRY: Registry[Loss] = Registry(
         CrossEntropy,
         Gamma,
         Tweedie,
+        Exponential,
+        SquaredMargin,
+        ZeroOne,
     ],
 )
 
@@ -46,15 +55,20 @@ __all__ = [
     "PLQ",
     "REGISTRY",
     "Absolute",
+    "Calibration",
+    "Composed",
     "CrossEntropy",
     "Distance",
     "EpsilonInsensitive",
+    "Exponential",
     "Gamma",
     "Hinge",
     "Huber",
     "Logistic",
     "Loss",
+    "Lp",
     "Margin",
+    "MatchingLoss",
     "PerceptronLoss",
     "Pieces",
     "Poisson",
@@ -62,7 +76,42 @@ __all__ = [
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
+    "SquaredMargin",
+    "Table",
     "Terms",
     "Tweedie",
     "Unary",
+    "ZeroOne",
+    "is_calibrated",
+    "table",
 ]
+
+
+def table(*losses: Loss) -> Table:
+    """The facts of losses side by side: convex, smooth, bounded, robust, calibrated.
+
+    *robust*: the pull of one sample stays bounded however far it is off; *bounded*: its loss does.
+    *≥ 0-1*: the loss is an upper bound of the zero-one loss; *calibrated*: minimising it leads to
+    the fewest mistakes. The last two are asked of losses of labels only.
+
+    Parameters
+    ----------
+    *losses : Loss
+        Those to compare, your own among them; by default all that have a short name, and powers.
+
+    Returns
+    -------
+    Table
+        Prints as text; its ``rows`` hold the facts.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> print(mm.losses.table(mm.Logistic(), mm.Hinge()))
+    loss        formula             convex  smooth  bounded  robust  ≥ 0-1  calibrated
+    ───...
+    Logistic()  log(1 + e^−m)       yes     yes     no       yes     no     yes
+    Hinge()     max(0, 1 − m)       yes     no      no       yes     yes    yes
+    """
+    powers = [Lp(p) for p in (0, 0.5, 1, 1.5, 4)]
+    return tabulate(losses or [*(REGISTRY.get(name) for name in REGISTRY.names), *powers])

@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import Array
 from ..parameters import Parameterized
 from ..registry import snake_case
+from . import facts as facts_of
 from . import probe
 from .bracket import young_gap
 from .pieces import PLQ, Pieces
@@ -111,6 +112,33 @@ class Loss(Parameterized):
     def smooth(self) -> bool:
         """Whether the gradient is continuous, so that second-order methods apply."""
         return True
+
+    @property
+    def bounded(self) -> bool:
+        """Whether ℓ(z, y) stays below some number however far z is off; no convex loss does."""
+        return facts_of.is_bounded(self)
+
+    @property
+    def robust(self) -> bool:
+        """Whether the pull ∂ℓ/∂z of one sample stays bounded however far it is off."""
+        return facts_of.is_robust(self)
+
+    @property
+    def upper_bounds_zero_one(self) -> bool:
+        """Whether ℓ ≥ 0, and ℓ ≥ 1 at every mistake (m ≤ 0); no, if it takes no labels."""
+        return facts_of.is_above_zero_one(self)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether minimising it leads to the fewest mistakes: see `minimand.is_calibrated`."""
+        from .calibration import is_calibrated
+
+        return bool(is_calibrated(self))
+
+    @property
+    def refusal(self) -> str:
+        """Why no model can be fitted with this loss, in words; empty if one can."""
+        return "" if self.convex else "it is not convex, and has no convex tangents to descend on"
 
     def attained(self, y: Array) -> bool:
         """Whether inf_z ℓ(z, y) is attained for all these y; log(1 + e^−m) never reaches 0."""

@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._typing import Array, BoolArray
+from .._typing import Array, BoolArray, IntArray
 
+RowFunction = Callable[[Array, IntArray], Array]
 _FAR = 1e300  # beyond this a slope that has not reached v never will
 _NOTHING = 1e-250  # slopes nearer than this are equal: formulas are clipped against overflow
 _ROUNDS = 400
@@ -19,32 +20,40 @@ _ULPS = 8 * float(np.finfo(float).eps)
 
 
 def young_gap(
-    psi: Callable[[Array], Array], dpsi: Callable[[Array], Array], t: Array, v: Array
+    psi: Callable[..., Array], dpsi: Callable[..., Array], t: Array, v: Array, *rowwise: Array
 ) -> Array:
     """Upper bound of the Fenchel-Young term ψ(t) + ψ*(v) − v·t, elementwise; inf outside dom ψ*.
 
-    Everything is measured from t, so nothing cancels when the term is small.
+    Everything is measured from t, so nothing cancels when the term is small. What ψ depends on
+    besides t, one number per entry of t each, is given to it as further arguments.
     """
     t, v = np.broadcast_arrays(np.asarray(t, float), np.asarray(v, float))
     shape = t.shape
     t, v = t.ravel(), v.ravel()
-    psi, dpsi = _vectorised(psi), _vectorised(dpsi)
+    columns = [np.broadcast_to(column, shape).ravel() for column in rowwise]
+    psi, dpsi = _vectorised(psi, columns), _vectorised(dpsi, columns)
     with np.errstate(all="ignore"):
         lo, hi, inside = _bracket(dpsi, t, v)
         gap = np.full(t.shape, np.inf)
-        if inside.any():
-            gap[inside] = _shrink(psi, dpsi, t[inside], v[inside], lo[inside], hi[inside])
+        rows = np.flatnonzero(inside)
+        if rows.size:
+            gap[rows] = _shrink(psi, dpsi, rows, t[rows], v[rows], lo[rows], hi[rows])
     return gap.reshape(shape)
 
 
-def _vectorised(f: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """f with an answer of the shape it was asked in, also where it is constant."""
-    return lambda t: np.broadcast_to(np.asarray(f(t), float), t.shape)
+def _vectorised(f: Callable[..., Array], columns: list[Array]) -> RowFunction:
+    """f of the given rows, with an answer of the shape of t, also where it is constant."""
+
+    def at(t: Array, rows: IntArray) -> Array:
+        value = f(t, *(column[rows] for column in columns))
+        return np.broadcast_to(np.asarray(value, float), t.shape)
+
+    return at
 
 
-def _bracket(dpsi: Callable[[Array], Array], t: Array, v: Array) -> tuple[Array, Array, BoolArray]:
+def _bracket(dpsi: RowFunction, t: Array, v: Array) -> tuple[Array, Array, BoolArray]:
     """Points with ψ'(lo) ≤ v ≤ ψ'(hi), found by growing steps from t."""
-    slope = dpsi(t)
+    slope = dpsi(t, np.arange(t.size))
     lo, hi = t.copy(), t.copy()
     need_hi, need_lo = slope < v, slope > v
     step = np.maximum(1.0, np.abs(t)) * 1e-3
@@ -52,14 +61,14 @@ def _bracket(dpsi: Callable[[Array], Array], t: Array, v: Array) -> tuple[Array,
         idx = np.flatnonzero(need_hi)
         if idx.size:
             trial = np.minimum(hi[idx] + step[idx], _FAR)
-            reached = ~(dpsi(trial) < v[idx] - _NOTHING)
+            reached = ~(dpsi(trial, idx) < v[idx] - _NOTHING)
             lo[idx] = np.where(reached, lo[idx], trial)
             hi[idx] = trial
             need_hi[idx[reached]] = False
         idx = np.flatnonzero(need_lo)
         if idx.size:
             trial = np.maximum(lo[idx] - step[idx], -_FAR)
-            reached = ~(dpsi(trial) > v[idx] + _NOTHING)
+            reached = ~(dpsi(trial, idx) > v[idx] + _NOTHING)
             hi[idx] = np.where(reached, hi[idx], trial)
             lo[idx] = trial
             need_lo[idx[reached]] = False
@@ -68,20 +77,22 @@ def _bracket(dpsi: Callable[[Array], Array], t: Array, v: Array) -> tuple[Array,
 
 
 def _shrink(
-    psi: Callable[[Array], Array],
-    dpsi: Callable[[Array], Array],
+    psi: RowFunction,
+    dpsi: RowFunction,
+    rows: IntArray,
     t: Array,
     v: Array,
     lo: Array,
     hi: Array,
 ) -> Array:
     """Bisect the bracket until the tangent bound is within rounding of the best lower bound."""
-    base = psi(t)
+    base = psi(t, rows)
     best = np.full(t.shape, np.inf)
     active = np.arange(t.size)
     for _ in range(_ROUNDS):
         lo_a, hi_a = lo[active], hi[active]
-        upper, lower = _bounds(psi, dpsi, t[active], v[active], base[active], lo_a, hi_a)
+        here = rows[active]
+        upper, lower = _bounds(psi, dpsi, here, t[active], v[active], base[active], lo_a, hi_a)
         best[active] = np.fmin(best[active], upper)
         noise = 4 * _ULPS * (np.abs(base[active]) + np.abs(v[active] * t[active]))
         wide = hi_a - lo_a > 4e-16 * np.maximum(np.abs(lo_a), np.abs(hi_a))
@@ -90,7 +101,7 @@ def _shrink(
         if not active.size:
             break
         middle = midpoint(lo[active], hi[active])
-        below = dpsi(middle) < v[active]
+        below = dpsi(middle, rows[active]) < v[active]
         lo[active] = np.where(below, middle, lo[active])
         hi[active] = np.where(below, hi[active], middle)
     return np.maximum(best, 0.0)
@@ -105,8 +116,9 @@ def midpoint(lo: Array, hi: Array) -> Array:
 
 
 def _bounds(
-    psi: Callable[[Array], Array],
-    dpsi: Callable[[Array], Array],
+    psi: RowFunction,
+    dpsi: RowFunction,
+    rows: IntArray,
     t: Array,
     v: Array,
     base: Array,
@@ -114,8 +126,8 @@ def _bounds(
     hi: Array,
 ) -> tuple[Array, Array]:
     """(upper, lower) bounds of sup_s [v·(s − t) − (ψ(s) − ψ(t))] from the ends of the bracket."""
-    slope_lo, slope_hi = dpsi(lo), dpsi(hi)
-    psi_lo, psi_hi = psi(lo), psi(hi)
+    slope_lo, slope_hi = dpsi(lo, rows), dpsi(hi, rows)
+    psi_lo, psi_hi = psi(lo, rows), psi(hi, rows)
     at_lo, at_hi = v * (lo - t) - (psi_lo - base), v * (hi - t) - (psi_hi - base)
     width = hi - lo
     # Tangents from both ends cross at lo + x.

@@ -9,6 +9,7 @@ from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
 from .coordinates import Cyclic, Random
+from .dual import Dual
 from .multiplier import Multiplier
 from .newton import Newton
 from .proximal import Fista, ProximalGradient
@@ -17,7 +18,7 @@ from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Multiplier(), Reweighted())
+    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Dual(), Multiplier(), Reweighted())
 }
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
@@ -33,6 +34,7 @@ __all__ = [
     "ClosedForm",
     "Control",
     "Cyclic",
+    "Dual",
     "Fista",
     "Newton",
     "ProximalGradient",

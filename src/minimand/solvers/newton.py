@@ -65,11 +65,12 @@ class Newton(Solver):
             gradient = judgement.slope + form.l2 * point.w
             dw, db, dz = direction(objective.mass * curvature, gradient, judgement)
             t, new = line_search(objective, form, point, dw, dz, db, beyond=True)
+            duals = [terms.gradient + curvature * dz]
             if t == 0.0 and caution.share == 1.0:
+                yield judge(objective, point, duals, known=[judgement.dual])
                 return
             if not caution.learn(t):
                 continue
-            duals = [terms.gradient + curvature * dz] if t == 1.0 else []
             judgement = judge(objective, recentred(objective, new), duals, known=[judgement.dual])
             yield judgement
 

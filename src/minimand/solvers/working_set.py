@@ -198,8 +198,7 @@ class _Restricted:
         # The model's own zeros are kept exactly: w + 1·(new − w) need not be new in floating point.
         full[self.columns] = new if t == 1.0 else moved.w
         # The model's dual point; for a quadratic loss it is the gradient at the new scores anyway.
-        modelled = t == 1.0 and not objective.loss.quadratic
-        dual = terms.gradient + curvature * dz if modelled else None
+        dual = None if objective.loss.quadratic else terms.gradient + curvature * dz
         return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
 
     def _on_gram(self) -> bool:

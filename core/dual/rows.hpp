@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "dense/matrix.hpp"
+#include "scalar/pieces.hpp"
+#include "sparse/compressed.hpp"
+
+namespace minimand {
+
+/// The dual of sum_i mass_i psi(t_i) + sum_j l2_j w_j^2 / 2 + (b - centre)^2 / (2 bias), where
+/// t = sign (X w + b) - shift. One number v_i per row, a slope of psi, gives
+///   w_j = -inverse_j sum_i mass_i sign_i v_i x_ij,   b = centre - bias sum_i mass_i sign_i v_i.
+struct DualProblem {
+  Pieces pieces;
+  std::span<const double> sign;
+  std::span<const double> shift;
+  std::span<const double> mass;
+  std::span<const double> squares;  // sum_j inverse_j x_ij^2 of every row
+  std::span<const double> inverse;  // 1 / l2_j; one number if they are all equal
+  bool intercept;
+  double reach;  // about how far a t_i is from a knot: what an unbalanced intercept costs
+};
+
+/// What moves: the slopes, and with them w and b; and what is remembered from one run to the next.
+struct DualState {
+  std::span<double> v;
+  std::span<double> w;
+  std::span<std::uint32_t> order;  // all rows, those that are not skipped first
+  double b;
+  double bias;          // of the intercept; 0 where there is none
+  std::int64_t active;  // how many of them are not skipped
+  double threshold;     // how far t must be from a knot for its row to be skipped
+};
+
+struct DualReport {
+  double b;
+  double bias;
+  std::int64_t active;
+  double threshold;
+  double sweeps;  // over all rows; a sweep over half of them counts as one half
+  double gap;     // the terms of the gap that the last sweep met, added up: an estimate
+};
+
+/// Coordinate ascent over rows in random order, skipping those that stay where they are.
+template <class Scalar, class Index>
+DualReport ascend_rows(const Compressed<Scalar, Index>& matrix, const DualProblem& problem,
+                       DualState state, std::int64_t epochs, double tolerance, std::uint64_t seed);
+
+template <class Scalar>
+DualReport ascend_rows(const DenseMatrix<Scalar>& matrix, const DualProblem& problem,
+                       DualState state, std::int64_t epochs, double tolerance, std::uint64_t seed);
+
+/// sum_j inverse_j x_ij^2 of every row.
+template <class Scalar, class Index>
+void row_squares(const Compressed<Scalar, Index>& matrix, std::span<const double> inverse,
+                 std::span<double> result);
+template <class Scalar>
+void row_squares(const DenseMatrix<Scalar>& matrix, std::span<const double> inverse,
+                 std::span<double> result);
+
+}  // namespace minimand

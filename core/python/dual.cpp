@@ -1,0 +1,130 @@
+#include "dual/rows.hpp"
+#include "python/arrays.hpp"
+#include "python/bindings.hpp"
+#include "python/pieces.hpp"
+
+namespace minimand::python {
+namespace {
+
+/// sign, shift, mass and the rows' squares.
+using RowArrays = std::tuple<Array, Array, Array, Array>;
+
+DualProblem dual_problem(const PieceArrays& psi, const RowArrays& rows, const Array& inverse,
+                         std::pair<bool, double> intercept, std::size_t n, std::size_t d) {
+  const auto& [sign, shift, mass, squares] = rows;
+  const auto inverses = vector<double>(inverse, "inverse");
+  if (inverses.size() != 1) check_size(inverses.size(), d, "inverse");
+  if (n >= (std::size_t{1} << 32)) value_problem("there are too many rows");
+  return {pieces(psi),
+          vector<double>(sign, "sign", n),
+          vector<double>(shift, "shift", n),
+          vector<double>(mass, "mass", n),
+          vector<double>(squares, "squares", n),
+          inverses,
+          intercept.first,
+          intercept.second};
+}
+
+/// b, its step, the number of active rows and the threshold, as a run leaves them.
+using Memory = std::tuple<double, double, std::int64_t, double>;
+
+/// That, sweeps, and an estimate of the gap.
+using DualResult = std::tuple<Memory, double, double>;
+
+DualState dual_state(const MutableArray& v, const MutableArray& w, const MutableArray& order,
+                     const Memory& memory, std::size_t n, std::size_t d) {
+  if (order.dtype() != nb::dtype<std::uint32_t>() || order.ndim() != 1 || order.size() > n ||
+      !is_c_contiguous(order)) {
+    value_problem("order must hold at most one uint32 per row");
+  }
+  const auto [b, bias, active, threshold] = memory;
+  const std::span<std::uint32_t> rows(static_cast<std::uint32_t*>(order.data()), order.size());
+  for (const std::uint32_t row : rows) {
+    if (row >= n) value_problem("order must hold indices of rows");
+  }
+  if (active < 0 || active > static_cast<std::int64_t>(rows.size())) {
+    value_problem("active must not exceed the length of order");
+  }
+  return {mutable_vector(v, "v", n), mutable_vector(w, "w", d), rows, b, bias, active, threshold};
+}
+
+template <class Matrix>
+DualResult ascend(const Matrix& matrix, const DualProblem& problem, const DualState& state,
+                  std::int64_t epochs, double tolerance, std::uint64_t seed) {
+  const DualReport report =
+      without_gil([&] { return ascend_rows(matrix, problem, state, epochs, tolerance, seed); });
+  return {Memory(report.b, report.bias, report.active, report.threshold), report.sweeps,
+          report.gap};
+}
+
+DualResult dual_rows(const Array& indptr, const Array& indices, const Array& data,
+                     const PieceArrays& psi, const RowArrays& rows, const Array& inverse,
+                     std::pair<bool, double> intercept, const MutableArray& v,
+                     const MutableArray& w, const MutableArray& order, const Memory& memory,
+                     std::int64_t epochs, double tolerance, std::uint64_t seed) {
+  return with_compressed(indptr, indices, data, [&](const auto& matrix) {
+    const std::size_t n = matrix.majors(), d = w.size();
+    const DualProblem problem = dual_problem(psi, rows, inverse, intercept, n, d);
+    const DualState state = dual_state(v, w, order, memory, n, d);
+    return ascend(matrix, problem, state, epochs, tolerance, seed);
+  });
+}
+
+DualResult dual_rows_dense(const Array& X, const PieceArrays& psi, const RowArrays& rows,
+                           const Array& inverse, std::pair<bool, double> intercept,
+                           const MutableArray& v, const MutableArray& w, const MutableArray& order,
+                           const Memory& memory, std::int64_t epochs, double tolerance,
+                           std::uint64_t seed) {
+  return with_dense(X, [&](const auto& matrix) {
+    if (!matrix.by_rows) value_problem("X must have contiguous rows");
+    const std::size_t n = matrix.rows(), d = matrix.columns();
+    const DualProblem problem = dual_problem(psi, rows, inverse, intercept, n, d);
+    const DualState state = dual_state(v, w, order, memory, n, d);
+    return ascend(matrix, problem, state, epochs, tolerance, seed);
+  });
+}
+
+template <class Matrix>
+Result squares_of(const Matrix& matrix, const Array& inverse, std::size_t n, std::size_t d) {
+  const auto inverses = vector<double>(inverse, "inverse");
+  if (inverses.size() != 1) check_size(inverses.size(), d, "inverse");
+  Fresh result({n});
+  without_gil([&] { minimand::row_squares(matrix, inverses, result.values()); });
+  return result.hand_over();
+}
+
+Result row_squares(const Array& indptr, const Array& indices, const Array& data,
+                   const Array& inverse, std::int64_t columns) {
+  return with_compressed(indptr, indices, data, [&](const auto& matrix) {
+    return squares_of(matrix, inverse, matrix.majors(), count(columns, "columns"));
+  });
+}
+
+Result row_squares_dense(const Array& X, const Array& inverse) {
+  return with_dense(X, [&](const auto& matrix) {
+    if (!matrix.by_rows) value_problem("X must have contiguous rows");
+    return squares_of(matrix, inverse, matrix.rows(), matrix.columns());
+  });
+}
+
+}  // namespace
+
+void bind_dual(nb::module_& m) {
+  using nb::arg;
+  m.def("dual_rows", &dual_rows, arg("indptr"), arg("indices"), arg("data"), arg("pieces"),
+        arg("rows"), arg("inverse"), arg("intercept"), arg("v").noconvert(), arg("w").noconvert(),
+        arg("order").noconvert(), arg("memory"), arg("epochs"), arg("tolerance"), arg("seed"),
+        "Dual coordinate ascent over the rows of a CSR, v and w in place: (b, active, threshold, "
+        "sweeps, gap).");
+  m.def("dual_rows_dense", &dual_rows_dense, arg("X"), arg("pieces"), arg("rows"), arg("inverse"),
+        arg("intercept"), arg("v").noconvert(), arg("w").noconvert(), arg("order").noconvert(),
+        arg("memory"), arg("epochs"), arg("tolerance"), arg("seed"),
+        "Dual coordinate ascent over dense rows, v and w in place: (b, active, threshold, sweeps, "
+        "gap).");
+  m.def("row_squares", &row_squares, arg("indptr"), arg("indices"), arg("data"), arg("inverse"),
+        arg("columns"), "sum_j inverse_j x_ij^2 of every row of a CSR.");
+  m.def("row_squares_dense", &row_squares_dense, arg("X"), arg("inverse"),
+        "sum_j inverse_j x_ij^2 of every row of a dense matrix.");
+}
+
+}  // namespace minimand::python

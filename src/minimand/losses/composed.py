@@ -1,0 +1,141 @@
+"""A loss of a transformed score, ℓ(f(z), y)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array
+from . import probe
+from .base import Loss, Target
+from .bracket import young_gap
+from .increasing import Increasing, Plain, as_increasing, name_of, violation
+
+_TARGETS = (0.3, 0.5, 0.9, 0.0, 1.0, -0.5, -1.0, -3.0, 7.0, 40.0)
+
+
+class Composed(Loss):
+    """ℓ(f(z), y); `minimand.transforms.compose` makes them, and refuses what is not convex."""
+
+    def __init__(self, loss: Loss, f: Any) -> None:
+        self.loss = loss
+        self.f = f
+
+    @cached_property
+    def _f(self) -> Increasing | Plain:
+        return as_increasing(self.f)
+
+    @property
+    def f_name(self) -> str:
+        """What f is called."""
+        return name_of(self.f)
+
+    @property
+    def target(self) -> Target:  # type: ignore[override]
+        """That of the loss."""
+        return self.loss.target
+
+    @property
+    def smooth(self) -> bool:
+        """As the loss is."""
+        return self.loss.smooth
+
+    @property
+    def name(self) -> str:
+        """The loss as it is printed in a certificate."""
+        return self.loss.name.replace("(z,", f"({self.f_name}(z),", 1)
+
+    def check_parameters(self) -> None:
+        """The pair must be convex."""
+        self.loss.check_parameters()
+        fault = violation(self.f) if isinstance(self._f, Plain) else ""
+        if fault:
+            raise ValueError(
+                f"f must be differentiable and strictly increasing to be composed with a loss, "
+                f"but {fault}."
+            )
+        witness = self.witness()
+        if witness:
+            match = getattr(self.f, "matching_loss", lambda: f"MatchingLoss({self.f_name})")()
+            raise ValueError(f"{witness}; the loss that matches {self.f_name} is {match}.")
+
+    def check_target(self, y: Array) -> None:
+        """As the loss does."""
+        self.loss.check_target(y)
+
+    def witness(self) -> str:
+        """Where the pair bends downwards, in words; empty if it was found nowhere."""
+        z = np.concatenate([np.linspace(-8.0, 8.0, 161), np.linspace(-100.0, 100.0, 81)])
+        for y in filter(self._takes, _TARGETS):
+            with np.errstate(all="ignore"):
+                upward, pulled, scale = self._bends(z, np.full(z.shape, y))
+                bend = upward + pulled
+                down = bend < -1e-6 * upward - 1e-7 * scale
+            if down.any():
+                at = int(np.argmin(np.where(down, bend, np.inf)))
+                words = f"for y = {y:g} it bends downwards at z = {z[at]:g}"
+                return f"{self.loss!r} of {self.f_name} is not convex: {words}"
+            found = self._tangents_below(y)
+            if found:
+                return f"{self.loss!r} of {self.f_name} is not convex: for y = {y:g}, {found}"
+        return ""
+
+    def _takes(self, y: float) -> bool:
+        try:
+            self.loss.check_target(np.array([y]))
+        except ValueError:
+            return False
+        return True
+
+    def _tangents_below(self, y: float) -> str:
+        """Where kinks of f itself break convexity."""
+
+        def at(function: Any) -> probe.Function:
+            return lambda t: function(t, np.full(np.shape(t), y))
+
+        zero = probe.inspect(at(self.value), at(self.gradient), np.zeros_like).violation
+        return "" if zero is None else zero.split(";")[0].replace("psi", "the loss")
+
+    def _bends(self, z: Array, y: Array) -> tuple[Array, Array, Array]:
+        """ℓ''·f'², ℓ'·f'', and the size that rounding of the latter goes with."""
+        inner, slope = self._f(z), self._f.derivative(z)
+        pull = self.loss.gradient(inner, y)
+        bend = self.loss.curvature(inner, y) * slope**2
+        return bend, pull * self._f.second_derivative(z), np.abs(pull) * np.abs(slope)
+
+    def value(self, z: Array, y: Array) -> Array:
+        """ℓ(f(z), y)."""
+        return self.loss.value(self._f(z), y)
+
+    def gradient(self, z: Array, y: Array) -> Array:
+        """ℓ'(f(z), y)·f'(z)."""
+        return self.loss.gradient(self._f(z), y) * self._f.derivative(z)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        """ℓ''·f'² + ℓ'·f''."""
+        upward, pulled, _ = self._bends(z, y)
+        return np.maximum(upward + pulled, 0.0)
+
+    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
+        """An upper bound, by bracketing."""
+        return young_gap(self.value, self.gradient, z, u, y)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """The Fenchel-Young term at z = 0, less ℓ(f(0), y)."""
+        zero = np.zeros(np.broadcast_shapes(np.shape(u), np.shape(y)))
+        y = np.broadcast_to(np.asarray(y, float), zero.shape)
+        return self.fenchel_young(zero, u, y) - self.value(zero, y)
+
+    def infimum(self, y: Array) -> Array:
+        """No less than that of the loss."""
+        return self.loss.infimum(y)
+
+    def attained(self, y: Array) -> bool:
+        """If f takes every value, as for the loss."""
+        return self.loss.attained(y) and not np.isfinite(self._f.range).any()
+
+    def transform(self, z: Array) -> Array:
+        """f(z), on the scale of y."""
+        return self.loss.transform(self._f(z))

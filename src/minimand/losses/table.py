@@ -1,0 +1,80 @@
+"""All losses side by side: which are convex, smooth, bounded, robust, calibrated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .base import Loss
+from .facts import labels
+
+_HEADS = ("convex", "smooth", "bounded", "robust", "≥ 0-1", "calibrated")
+_FORMULA = 18
+
+
+class Row(NamedTuple):
+    """The facts of one loss; of one that takes no labels the last two are None."""
+
+    loss: Loss
+    convex: bool
+    smooth: bool
+    bounded: bool
+    robust: bool
+    upper_bounds_zero_one: bool | None
+    calibrated: bool | None
+
+    @property
+    def formula(self) -> str:
+        """The first words of the docstring of the loss, which are its formula."""
+        first = (type(self.loss).__doc__ or "").strip().split("\n")[0].rstrip(".")
+        depth = 0
+        for place, character in enumerate(first):
+            depth += (character in "([{") - (character in ")]}")
+            if depth == 0 and character in ":,":
+                return first[:place]
+        return first
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of facts; prints as a table of less than 100 columns."""
+
+    rows: tuple[Row, ...]
+
+    def __str__(self) -> str:
+        names = [repr(row.loss) for row in self.rows]
+        width = max(map(len, ["loss", *names]))
+        head = f"{'loss':<{width}}  {'formula':<{_FORMULA}}  " + "  ".join(_HEADS)
+        lines = [head, "─" * len(head)]
+        for name, row in zip(names, self.rows):
+            formula = row.formula
+            formula = formula if len(formula) <= _FORMULA else formula[: _FORMULA - 1] + "…"
+            cells = [f"{_mark(fact):<{len(h)}}" for h, fact in zip(_HEADS, row[1:])]
+            lines.append(f"{name:<{width}}  {formula:<{_FORMULA}}  " + "  ".join(cells).rstrip())
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _mark(fact: object) -> str:
+    return "" if fact is None else "yes" if fact else "no"
+
+
+def row_of(loss: Loss) -> Row:
+    """The facts of one loss."""
+    coded = labels(loss) is not None
+    return Row(
+        loss,
+        loss.convex,
+        loss.smooth,
+        loss.bounded,
+        loss.robust,
+        loss.upper_bounds_zero_one if coded else None,
+        loss.calibrated if coded else None,
+    )
+
+
+def tabulate(losses: Iterable[Loss]) -> Table:
+    """The facts of some losses."""
+    return Table(tuple(row_of(loss) for loss in losses))
