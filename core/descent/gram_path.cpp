@@ -8,7 +8,7 @@
 namespace minimand {
 
 bool settle_on_gram(const SquaredMean& loss, Penalties penalties, std::span<double> w,
-                    std::span<double> gradient, std::span<double> memory,
+                    std::span<double> gradient, std::vector<double>& memory,
                     std::span<std::size_t> active, double target, Patience patience);
 
 namespace {
@@ -108,7 +108,7 @@ void forecast(const GramGrid& grid, std::size_t k, std::size_t n) {
 /// their own Gram: a step then costs as many products as there are of them.
 MINIMAND_CLONES bool settle_on_gram(const SquaredMean& loss, Penalties penalties,
                                     std::span<double> w, std::span<double> gradient,
-                                    std::span<double> memory, std::span<std::size_t> active,
+                                    std::vector<double>& memory, std::span<std::size_t> active,
                                     double target, Patience patience) {
   // An inner decrease this much smaller than the full sweep's says: look at the zeros again.
   constexpr double kInnerReduction = 1e-2;
@@ -126,6 +126,7 @@ MINIMAND_CLONES bool settle_on_gram(const SquaredMean& loss, Penalties penalties
     for (std::size_t j = 0; j < n; ++j) {
       if (w.data()[j] != 0.0) active.data()[count++] = j;
     }
+    if (memory.size() < count * (count + 4)) memory.resize(count * (count + 4));
     Gathered inner(descent, active.first(count), memory);
     double gained = decrease;
     const double products = static_cast<double>(count) * static_cast<double>(count);
@@ -142,7 +143,7 @@ MINIMAND_CLONES bool settle_on_gram(const SquaredMean& loss, Penalties penalties
 std::size_t descend_gram_path(const SquaredMean& loss, const GramGrid& grid, std::size_t first,
                               double target, Patience patience) {
   const std::size_t n = loss.q.size();
-  std::vector<double> gradient(n), memory(n * (n + 4));
+  std::vector<double> gradient(n), memory;
   std::vector<std::size_t> active(n);
   for (std::size_t k = first; k < grid.alphas.size(); ++k) {
     if (k > first) forecast(grid, k, n);

@@ -47,6 +47,9 @@ def applies(base: Objective, at: At, alphas: Sequence[float]) -> bool:
     n, d = base.design.shape
     if d > _MOST_COLUMNS and n > _MOST_ROWS:
         return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(base.scale):
+            return False
     least = at(base, min(alphas))
     form = least.penalty.separable
     if form is None or form.bounds is not None or not least.convex or least.has_rays:
@@ -136,7 +139,8 @@ class _GramPath:
         """Meet the columns that are out of bounds, and a few that are nearly so."""
         if self._everything:
             return
-        ratio = np.abs(slope) / np.where(form.l1 > 0, form.l1, 1e-300)
+        bounded = form.l1 > 0
+        ratio = np.where(bounded, np.abs(slope) / np.where(bounded, form.l1, 1.0), np.inf)
         ratio[self._gram.columns] = 0.0
         outside = int(np.count_nonzero(ratio > 1.0))
         if outside:
