@@ -108,13 +108,13 @@ def test_a_path_that_cannot_be_settled_is_solved_by_itself():
 
 
 def test_what_is_refused():
-    def at(objective, alpha):
-        return objective.with_penalty(penalty.bind(objective.n_features, alpha))
+    def under(penalty):
+        return lambda base, alpha: base.with_penalty(penalty.bind(base.n_features, alpha))
 
-    rng = np.random.default_rng(3)
-    base = problem(rng, 30, 4, L1(), 1.0, True, False)
+    base = problem(np.random.default_rng(3), 30, 4, L1(), 1.0, True, False)
+    assert applies(base, under(L1()), [0.1, 0.01])
     for penalty in (L2(), L1(weights=[0, 1, 1, 1]), L1() + mm.NonNegative(), mm.MCP()):
-        assert not applies(base, at, [0.1, 0.01])
-    penalty = L1()
-    assert not applies(base, at, [0.1])
-    assert not applies(replace(base, loss=mm.Huber()), at, [0.1, 0.01])
+        assert not applies(base, under(penalty), [0.1, 0.01])
+    assert not applies(base, under(L1()), [0.1])
+    assert not applies(replace(base, loss=mm.Huber()), under(L1()), [0.1, 0.01])
+    assert not applies(replace(base, y=1e200 * base.y), under(L1()), [0.1, 0.01])
