@@ -21,7 +21,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"solvers"},
     {"progress", "report"},
     {"estimators"},
-    {"adapters", "selection"},
+    {"adapters", "selection", "separability"},
     {"audit", "sklearn"},
     {"explanation", "testing", "demo"},
     {"cli"},

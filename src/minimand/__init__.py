@@ -24,6 +24,7 @@ _NAMES = {
     "history": ("History",),
     "losses": (
         "Absolute",
+        "Chebyshev",
         "CrossEntropy",
         "Distance",
         "EpsilonInsensitive",
@@ -63,6 +64,7 @@ _NAMES = {
     ),
     "report": ("plot_history",),
     "selection": ("Path", "Tuned", "alpha_max", "path"),
+    "separability": ("separable",),
     "solvers": ("STOP",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

@@ -300,6 +300,8 @@ def _judge(
         _measure(objective, point, dual, raw=stationary and i == 0) for i, dual in enumerate(fresh)
     ]
     least = min((f.gap for f in found), default=np.inf)
+    if objective.has_rays and not objective.loss.smooth:
+        least = np.inf  # before its repair the gap of a gradient at kinks says nothing
     # An older dual point is measured only if the bound it proved could still win.
     promising = [old for old in known if not (found and primal - old.value >= least)]
     found += [_measure(objective, point, old) for old in promising]
@@ -431,13 +433,20 @@ def _without_penalty(
 def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
     """About what one step along the worst column with a wrong sign would gain: slope²/2h.
 
-    At w = 0 the other terms of the gap of a cone all vanish, however far the optimum is.
+    At w = 0 the other terms of the gap of a cone all vanish, however far the optimum is. A loss
+    without curvature is gained in proportion to the slope.
     """
     penalty = objective.penalty
     wrong = penalty.unscalable(-slope) & ~penalty.free
     if not wrong.any():
         return 0.0
+    if not terms.curvature.any():
+        return 0.0  # straight pieces give no idea of a step
     bend = objective.spread[wrong] * float(terms.curvature.max(initial=0.0))
+    if objective.kinks is not None and not bend.any():
+        steep = objective.root_spread[wrong] * objective.mean(np.abs(terms.gradient))
+        share = np.abs(slope[wrong]) / np.maximum(steep, 1e-300)
+        return float(np.max(np.minimum(share, 1.0))) * objective.scale
     return float(np.max(0.5 * slope[wrong] ** 2 / np.maximum(bend, 1e-300)))
 
 
@@ -465,6 +474,7 @@ def _with_rays(
         words = "not near a stationary point yet"
         return order[0]._replace(gap=np.inf, infeasibility=words, promise=order[0].gap)
     reason = ""
+    repaired = [] if objective.loss.smooth else [_nothing(objective, point, terms)]
     for candidate in order:
         cleared = clear_rays(
             objective, point.w, candidate.dual.theta, candidate.dual.slope, terms.curvature
@@ -476,6 +486,11 @@ def _with_rays(
         open_columns = objective.penalty.unscalable(-fixed.dual.slope)
         left = np.abs(point.w * fixed.dual.slope)[open_columns].sum()
         if np.isfinite(fixed.gap):
-            return fixed._replace(gap=fixed.gap + float(left) + cleared.charge)
+            fixed = fixed._replace(gap=fixed.gap + float(left) + cleared.charge)
+            if objective.loss.smooth:
+                return fixed
+            repaired.append(fixed)  # at a kink the gradient is no better a start than others
         reason = "no dual point satisfies the constraint of the unpenalised columns"
+    if repaired:
+        return min(repaired, key=_gap)
     return order[0]._replace(gap=np.inf, infeasibility=reason, promise=order[0].gap)

@@ -9,6 +9,7 @@ from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
 from .calibration import Calibration, is_calibrated
 from .composed import Composed
+from .chebyshev import Chebyshev
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
@@ -34,6 +35,7 @@ REGISTRY: Registry[Loss] = Registry(
         Squared,
         Huber,
         Absolute,
+        Chebyshev,
         Quantile,
         EpsilonInsensitive,
         SquaredEpsilonInsensitive,
@@ -57,6 +59,7 @@ __all__ = [
     "Absolute",
     "Calibration",
     "Composed",
+    "Chebyshev",
     "CrossEntropy",
     "Distance",
     "EpsilonInsensitive",

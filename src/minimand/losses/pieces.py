@@ -186,6 +186,16 @@ class Pieces:
         """The point of the domain of ψ* nearest to v."""
         return np.clip(v, self.lowest, self.highest)
 
+    def room(self, v: Array) -> Array:
+        """The distance of v from the corners of ψ*, the slopes of linear pieces; 1 without any.
+
+        A sample away from all kinks has its multiplier in a corner, and moving it costs most.
+        """
+        corners = self.slopes[self.curvatures == 0]
+        if not corners.size:
+            return np.ones(np.shape(v))
+        return np.min([np.abs(v - corner) for corner in corners], axis=0)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pieces):
             return NotImplemented

@@ -8,18 +8,31 @@ from ..objective import Objective, Point
 from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
+from .constraint_generation import ConstraintGeneration
 from .coordinates import Cyclic, Random
 from .dual import Dual
+from .linear_program import Simplex
 from .multiplier import Multiplier
 from .newton import Newton
+from .primal_dual import PrimalDual
 from .proximal import Fista, ProximalGradient
 from .reweighted import Reweighted
 from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Dual(), Multiplier(), Reweighted())
+    s.name: s
+    for s in (
+        ClosedForm(),
+        Newton(),
+        WorkingSet(),
+        Dual(),
+        PrimalDual(),
+        Multiplier(),
+        Reweighted(),
+    )
 }
+SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration())}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only
@@ -32,13 +45,16 @@ __all__ = [
     "SOLVERS",
     "STOP",
     "ClosedForm",
+    "ConstraintGeneration",
     "Control",
     "Cyclic",
     "Dual",
     "Fista",
     "Newton",
+    "PrimalDual",
     "ProximalGradient",
     "Random",
+    "Simplex",
     "Solution",
     "Solver",
     "State",
