@@ -6,7 +6,17 @@ from importlib import import_module
 
 from .base import Peer
 
-_LIBRARIES = ("sklearn", "celer", "skglm", "liblinear", "snapml", "glum", "cyanure")
+_LIBRARIES = (
+    "sklearn",
+    "celer",
+    "skglm",
+    "liblinear",
+    "snapml",
+    "glum",
+    "cyanure",
+    "rehline",
+    "sklearn_kinks",
+)
 
 
 def load() -> tuple[dict[str, Peer], list[str]]:
