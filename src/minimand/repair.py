@@ -177,7 +177,7 @@ def _projection_by_basis(
     columns = objective.design.columns(free).matvec(np.eye(free.size))
     if objective.intercept:
         columns = np.column_stack([columns, np.ones(objective.n_samples)])
-    movable = metric > 1e-10 * metric.max()
+    movable = (metric > 1e-10 * metric.max()) & (objective.mass > 0)
     root = np.sqrt(objective.mass[movable] * metric[movable])
     seen = root[:, None] * columns[movable]
     size = np.sqrt((seen * seen).sum(axis=0))

@@ -14,13 +14,23 @@ from .dual import Dual
 from .linear_program import Simplex
 from .multiplier import Multiplier
 from .newton import Newton
+from .primal_dual import PrimalDual
 from .proximal import Fista, ProximalGradient
 from .reweighted import Reweighted
 from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Dual(), Multiplier(), Reweighted())
+    s.name: s
+    for s in (
+        ClosedForm(),
+        Newton(),
+        WorkingSet(),
+        Dual(),
+        PrimalDual(),
+        Multiplier(),
+        Reweighted(),
+    )
 }
 SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration())}
 SOLVERS |= {
@@ -41,6 +51,7 @@ __all__ = [
     "Dual",
     "Fista",
     "Newton",
+    "PrimalDual",
     "ProximalGradient",
     "Random",
     "Simplex",
