@@ -173,7 +173,9 @@ def _seconds(value: float) -> str:
 
 
 def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+    if value is None:
+        return ""
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 
 
 def _yes(met: bool) -> str:
