@@ -11,9 +11,9 @@ from rehline import ReHLine_solver
 
 from ..judge import Model
 from ..problem import Array, Problem
-from .base import Peer, affordable_epochs, as_model, decades
+from .base import Peer, as_model, decades
 
-_SECONDS, _TRIAL = 30.0, 5  # nothing but a number of epochs stops it
+_EPOCHS = 3000  # nothing but their number stops it
 Form = dict[str, Array]
 
 
@@ -45,17 +45,9 @@ def _form(problem: Problem) -> Form:
 
 
 def _fit(problem: Problem, tol: float) -> Model:
-    epochs = problem.form(
-        "rehline epochs",
-        lambda: affordable_epochs(lambda n: _fit_for(problem, 1e-14, n), _TRIAL, _SECONDS),
-    )
-    return _fit_for(problem, tol, epochs)
-
-
-def _fit_for(problem: Problem, tol: float, epochs: int) -> Model:
     form = problem.form("rehline", lambda: _form(problem))
-    found = ReHLine_solver(problem.rows(), **form, max_iter=epochs, tol=tol, verbose=0)
+    found = ReHLine_solver(problem.rows(), **form, max_iter=_EPOCHS, tol=tol, verbose=0)
     return as_model(found.beta, 0.0, problem)
 
 
-PEERS = [Peer("rehline", "rehline", _fit, decades(-1, -11), limit="30 s of epochs at most")]
+PEERS = [Peer("rehline", "rehline", _fit, decades(-1, -11), limit=f"{_EPOCHS} epochs at most")]
