@@ -42,10 +42,9 @@ def dense_hinge(quick: bool, weak: bool = False) -> Problem:
     name = "dense_hinge_weak" if weak else "dense_hinge"
     alpha = 1e-4 if weak else 1e-3
     remark = f"C = 1/(alpha·n) = {1 / (alpha * n):g}. {NO_INTERCEPT}"
-    target = None if weak else 0.6
     peers = ("liblinear -s 3", "rehline", "sklearn LinearSVC")
     return Problem(
-        name, X, y, "hinge", "l2", alpha, False, peers, target, remark, gap=LOOSE
+        name, X, y, "hinge", "l2", alpha, False, peers, 0.6, remark, gap=LOOSE
     )  # fmt: skip
 
 
