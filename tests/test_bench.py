@@ -91,13 +91,15 @@ def test_peers_of_losses_with_kinks_minimise_our_objective(name):
     whole = kinks.SYNTHETIC[name](True)
     n = 300
     X = whole.X[:n, :10].toarray() if whole.is_sparse else whole.X[:n, :10]
-    small = replace(whole, X=X + 0.01, y=whole.y[:n], alpha=0.02, forms={})
+    alpha = 0.1 if whole.penalty == "l2" else 0.02  # LIBLINEAR gives up where C is large
+    small = replace(whole, X=X + 0.01, y=whole.y[:n], alpha=alpha, forms={})
     judge = judge_of(small)
     assert -1e-13 <= judge.slack <= 1e-7
+    assert judge.model.nonzeros(small) > 0
     found = peers.load(("liblinear", "rehline", "sklearn_kinks"))[0]
     for peer in (found[peer] for peer in small.peers if peer in found):
         gap = judge.relative(peer.fit(small, 1e-9 if len(peer.ladder) > 1 else peer.ladder[0]))
-        assert -1e-12 <= gap <= 1e-5, peer.name
+        assert -1e-12 <= gap <= 1e-6, peer.name
 
 
 @pytest.mark.parametrize(("loss", "penalty", "intercept"), CASES)
