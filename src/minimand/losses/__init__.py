@@ -8,8 +8,9 @@ from __future__ import annotations
 from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
 from .calibration import Calibration, is_calibrated
-from .composed import Composed
 from .chebyshev import Chebyshev
+from .composed import Composed
+from .concave import RobustLoss
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
@@ -25,6 +26,7 @@ from .piecewise import (
     SquaredEpsilonInsensitive,
 )
 from .powers import Lp
+from .robust import GemanMcClure, TanhMargin, TruncatedSquared
 from .surrogates import Exponential, SquaredMargin, ZeroOne
 from .table import Table, tabulate
 
@@ -50,6 +52,9 @@ REGISTRY: Registry[Loss] = Registry(
         Exponential,
         SquaredMargin,
         ZeroOne,
+        GemanMcClure,
+        TruncatedSquared,
+        TanhMargin,
     ],
 )
 
@@ -58,13 +63,14 @@ __all__ = [
     "REGISTRY",
     "Absolute",
     "Calibration",
-    "Composed",
     "Chebyshev",
+    "Composed",
     "CrossEntropy",
     "Distance",
     "EpsilonInsensitive",
     "Exponential",
     "Gamma",
+    "GemanMcClure",
     "Hinge",
     "Huber",
     "Logistic",
@@ -76,12 +82,15 @@ __all__ = [
     "Pieces",
     "Poisson",
     "Quantile",
+    "RobustLoss",
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "SquaredMargin",
     "Table",
+    "TanhMargin",
     "Terms",
+    "TruncatedSquared",
     "Tweedie",
     "Unary",
     "ZeroOne",
