@@ -20,9 +20,10 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"solvers"},
     {"progress", "report"},
     {"estimators"},
-    {"adapters", "selection"},
+    {"adapters", "selection", "separability"},
+    {"hard_margin"},
     {"audit", "sklearn"},
-    {"explanation", "testing", "demo"},
+    {"explanation", "duality", "testing", "demo"},
     {"cli"},
     {"__main__"},
 ]

@@ -19,11 +19,14 @@ _MODULES = ("design", "losses", "penalties", "solvers", "testing", "transforms")
 _NAMES = {
     "audit": ("certify",),
     "certificate": ("Certificate",),
+    "duality": ("duality",),
     "estimators": ("Classifier", "Regressor"),
     "explanation": ("explain",),
+    "hard_margin": ("HardMargin",),
     "history": ("History",),
     "losses": (
         "Absolute",
+        "Chebyshev",
         "CrossEntropy",
         "Distance",
         "EpsilonInsensitive",
@@ -63,6 +66,7 @@ _NAMES = {
     ),
     "report": ("plot_history",),
     "selection": ("Path", "Tuned", "alpha_max", "path"),
+    "separability": ("separable",),
     "solvers": ("STOP",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

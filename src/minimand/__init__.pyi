@@ -8,11 +8,14 @@ from . import testing as testing
 from . import transforms as transforms
 from .audit import certify as certify
 from .certificate import Certificate as Certificate
+from .duality import duality as duality
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .explanation import explain as explain
+from .hard_margin import HardMargin as HardMargin
 from .history import History as History
 from .losses import Absolute as Absolute
+from .losses import Chebyshev as Chebyshev
 from .losses import CrossEntropy as CrossEntropy
 from .losses import Distance as Distance
 from .losses import EpsilonInsensitive as EpsilonInsensitive
@@ -52,6 +55,7 @@ from .selection import Path as Path
 from .selection import Tuned as Tuned
 from .selection import alpha_max as alpha_max
 from .selection import path as path
+from .separability import separable as separable
 from .solvers import STOP as STOP
 
 __version__: str

@@ -20,7 +20,19 @@ from .estimators.class_weights import weighted_by_class
 from .estimators.data import check_numbers
 from .estimators.problem import build
 from .estimators.settings import Settings
-from .losses import Gamma, Logistic, Loss, Poisson, Squared, Tweedie
+from .losses import (
+    EpsilonInsensitive,
+    Gamma,
+    Hinge,
+    Logistic,
+    Loss,
+    Poisson,
+    Quantile,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+    Tweedie,
+)
 from .objective import Objective
 from .penalties import L1, L2, NonNegative, NoPenalty, Penalty
 
@@ -254,6 +266,55 @@ def _tweedie(model: Any, total: Total) -> Reading:
     return Reading(loss, L2(), float(model.alpha), model.fit_intercept)
 
 
+def _quantile_regressor(model: Any, total: Total) -> Reading:
+    return Reading(Quantile(float(model.quantile)), L1(), float(model.alpha), model.fit_intercept)
+
+
+def _linear_svc(model: Any, total: Total) -> Reading:
+    if model.multi_class != "ovr":
+        raise ValueError(
+            f"cannot certify LinearSVC with multi_class={model.multi_class!r}: only 'ovr', one "
+            "versus rest, is a sum over classes."
+        )
+    loss = Hinge() if model.loss == "hinge" else SquaredHinge()
+    penalty = L1() if model.penalty == "l1" else L2()
+    return _liblinear(model, total, loss, penalty, labels=True)
+
+
+def _linear_svr(model: Any, total: Total) -> Reading:
+    squared = model.loss == "squared_epsilon_insensitive"
+    form = SquaredEpsilonInsensitive if squared else EpsilonInsensitive
+    return _liblinear(model, total, form(float(model.epsilon)), L2(), labels=False)
+
+
+def _liblinear(model: Any, total: Total, loss: Loss, penalty: Penalty, labels: bool) -> Reading:
+    """C·Σ loss + penalty, where the intercept is the coefficient of a constant column."""
+    alpha = 1.0 / (float(model.C) * total())
+    constant = float(model.intercept_scaling) if model.fit_intercept else 0.0
+    return Reading(loss, penalty, alpha, model.fit_intercept, constant, labels)
+
+
+def _svc(model: Any, total: Total) -> Reading:
+    if len(model.classes_) > 2:
+        raise ValueError(
+            f"cannot certify SVC with {len(model.classes_)} classes, which are fitted one versus "
+            "one: take two classes at a time."
+        )
+    return replace(_libsvm(model, total, Hinge()), labels=True)
+
+
+def _svr(model: Any, total: Total) -> Reading:
+    return _libsvm(model, total, EpsilonInsensitive(float(model.epsilon)))
+
+
+def _libsvm(model: Any, total: Total, loss: Loss) -> Reading:
+    if model.kernel != "linear":
+        raise ValueError(
+            f"cannot certify {type(model).__name__} with kernel={model.kernel!r}: only 'linear'."
+        )
+    return Reading(loss, L2(), 1.0 / (float(model.C) * total()), True)
+
+
 _ADAPTERS: dict[str, Callable[[Any, Total], Reading]] = {
     "LinearRegression": _linear_regression,
     "Ridge": _ridge,
@@ -266,6 +327,11 @@ _ADAPTERS: dict[str, Callable[[Any, Total], Reading]] = {
     "LassoLarsIC": _lasso_cv,
     "LogisticRegression": _logistic_regression,
     "LogisticRegressionCV": _logistic_regression_cv,
+    "LinearSVC": _linear_svc,
+    "LinearSVR": _linear_svr,
+    "SVC": _svc,
+    "SVR": _svr,
+    "QuantileRegressor": _quantile_regressor,
     "PoissonRegressor": _poisson,
     "GammaRegressor": _gamma,
     "TweedieRegressor": _tweedie,

@@ -281,6 +281,8 @@ def _judge(
         _measure(objective, point, dual, raw=stationary and i == 0) for i, dual in enumerate(fresh)
     ]
     least = min((f.gap for f in found), default=np.inf)
+    if objective.has_rays and not objective.loss.smooth:
+        least = np.inf  # before its repair the gap of a gradient at kinks says nothing
     # An older dual point is measured only if the bound it proved could still win.
     promising = [old for old in known if not (found and primal - old.value >= least)]
     found += [_measure(objective, point, old) for old in promising]
@@ -414,6 +416,8 @@ def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
     wrong = penalty.unscalable(-slope) & ~penalty.free
     if not wrong.any():
         return 0.0
+    if not terms.curvature.any():
+        return 0.0  # straight pieces give no idea of a step
     bend = objective.spread[wrong] * float(terms.curvature.max(initial=0.0))
     return float(np.max(0.5 * slope[wrong] ** 2 / np.maximum(bend, 1e-300)))
 
@@ -442,6 +446,7 @@ def _with_rays(
         words = "not near a stationary point yet"
         return order[0]._replace(gap=np.inf, infeasibility=words, promise=order[0].gap)
     reason = ""
+    repaired = [] if objective.loss.smooth else [_nothing(objective, point, terms)]
     for candidate in order:
         cleared = clear_rays(
             objective, point.w, candidate.dual.theta, candidate.dual.slope, terms.curvature
@@ -453,8 +458,13 @@ def _with_rays(
         open_columns = objective.penalty.unscalable(-fixed.dual.slope)
         left = np.abs(point.w * fixed.dual.slope)[open_columns].sum()
         if np.isfinite(fixed.gap):
-            return fixed._replace(gap=fixed.gap + float(left) + cleared.charge)
+            fixed = fixed._replace(gap=fixed.gap + float(left) + cleared.charge)
+            if objective.loss.smooth:
+                return fixed
+            repaired.append(fixed)  # at a kink the gradient is no better a start than others
         reason = "no dual point satisfies the constraint of the unpenalised columns"
+    if repaired:
+        return min(repaired, key=_gap)
     return order[0]._replace(gap=np.inf, infeasibility=reason, promise=order[0].gap)
 
 

@@ -41,6 +41,8 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> float:
     Exact where the loss is piecewise quadratic with kinks (the middle, if several do); otherwise
     a safeguarded Newton method on the slope.
     """
+    if risk.loss.pooled:
+        return risk.loss.best_shift(z, risk.y)
     if risk.kinks is not None:
         return _middle(*risk.kinks.best_shifts(z, risk.mass))
     return _root(risk, z, steps)

@@ -175,7 +175,7 @@ class Objective:
             self,
             design=self.design.thinned(every),
             y=np.ascontiguousarray(self.y[::every]),
-            mass=mass / mass.sum(),
+            mass=self.loss.masses(mass),
             offset=None if self.offset is None else np.ascontiguousarray(self.offset[::every]),
             meter=Meter(),
         )

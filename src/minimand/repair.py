@@ -63,7 +63,8 @@ def clear_rays(
     """Make Xᵀ(mass∘θ) vanish on unpenalised columns, or point to their bound if they have one.
 
     θ moves along h∘(X_c a + a₀), h the curvature of the loss: samples at the edge of their dual
-    domain have little curvature, so they move little and stay inside. The columns c are the free
+    domain have little curvature, so they move little and stay inside; where there are kinks, h is
+    the room they have. The columns c are the free
     ones and, of those with one bound, the ones that have left it in w and the ones whose slope is
     wrong; a few rounds find them, and bring the slope down to rounding.
     """
@@ -74,7 +75,9 @@ def clear_rays(
     wrong = _wrong(objective, slope, limit)
     if not wrong.any() and _regular(objective, chosen):
         return Cleared(theta, slope)
-    metric = curvature if curvature.any() else np.ones_like(curvature)
+    metric = curvature if objective.loss.smooth else _room(objective, theta)
+    if not metric.any():
+        metric = np.ones_like(curvature)
     project: Projection | None = None
     charge = 0.0
     for _ in range(_ROUNDS):
@@ -85,7 +88,10 @@ def clear_rays(
                 return Cleared(theta, slope, reason=reason)
             make = _projection_by_gram if _regular(objective, chosen) else _projection_by_basis
             project, blur = make(objective, np.flatnonzero(chosen), metric)
-            charge = max(charge, 0.5 * blur * objective.mean(theta * theta))
+            if objective.loss.smooth:
+                charge = max(charge, 0.5 * blur * objective.mean(theta * theta))
+            else:  # straight pieces: what a slope hides is a slope times the way to the optimum
+                charge = max(charge, 2.0 * np.sqrt(blur) * objective.scale)
         theta = objective.loss.into_domain(project(theta, slope), objective.y)
         if objective.intercept:
             theta = balance(objective, theta)
@@ -94,6 +100,12 @@ def clear_rays(
         if not wrong.any():
             return Cleared(theta, slope, charge)
     return Cleared(theta, slope, reason=_NO_BOUND if objective.has_free_columns else _NO_SIGNS)
+
+
+def _room(objective: Objective, theta: Array) -> Array:
+    """How far every multiplier may move within its domain, at most 1."""
+    room = objective.loss.room(theta, objective.y)
+    return room / room.max() if room.any() else room
 
 
 def _wrong(objective: Objective, slope: Array, limit: Array) -> BoolArray:

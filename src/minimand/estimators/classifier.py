@@ -24,6 +24,7 @@ from .class_weights import weighted_by_class
 from .problem import build
 from .regressor import _loss_of
 from .settings import Settings, check_settings
+from .support_vectors import Margins, Training
 
 _SOMEBODY = ("a callback", "an interrupt")  # who may end the whole fit, not one class only
 
@@ -45,7 +46,7 @@ class _Coded(NamedTuple):
     kept: Any  # samples whose weight is not zero
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(ClassifierMixin, Margins, Estimator):
     r"""Minimise mean loss(z, y) + alpha·penalty(w) over z = offset + X w + b, y = ±1.
 
     With k > 2 classes one model per class is fitted against the rest; each meets ``tol`` and the
@@ -149,6 +150,7 @@ class Classifier(ClassifierMixin, Estimator):
         with Relay(self, X, y) as relay:
             solutions = self._solve_all(coded.output, objectives, relay)
             self._store(coded.output, objectives, solutions)
+            self._training = Training.of(objectives, solutions, coded.weights)
         self._warn_if_short(objectives[0], solutions)
         return self
 

@@ -27,10 +27,7 @@ def build(
         design, y, sample_weight = design.rows(kept), y[kept], sample_weight[kept]
         offset = None if offset is None else offset[kept]
     n, d = design.shape
-    mass = np.full(n, 1.0 / n)
-    if sample_weight is not None:
-        mass = sample_weight / sample_weight.max()  # first, so that the sum cannot overflow
-        mass /= mass.sum()
+    mass = settings.loss.masses(np.ones(n) if sample_weight is None else sample_weight)
     parts = ["offset"] * (offset is not None) + ["X w"] + ["b"] * bool(intercept)
     score = " + ".join(parts)
     return Objective(

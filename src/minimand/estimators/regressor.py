@@ -15,6 +15,7 @@ from .base import Estimator
 from .callbacks import Relay, with_callbacks
 from .problem import build
 from .settings import Settings, check_settings
+from .support_vectors import Training
 
 
 class Regressor(RegressorMixin, Estimator):
@@ -149,6 +150,7 @@ class Regressor(RegressorMixin, Estimator):
             self.n_iter_ = max(solution.certificate.iterations, 1)
             self.solver_ = solution.solver
             self.history_ = solution.history
+            self._training = Training.of([objective], [solution], sample_weight)
         self._warn_if_short(objective, [solution])
         return self
 

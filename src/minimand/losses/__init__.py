@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..registry import Registry
 from .base import Distance, Loss, Margin, Terms, Unary
 from .calibration import Calibration, is_calibrated
+from .chebyshev import Chebyshev
 from .composed import Composed
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
@@ -34,6 +35,7 @@ REGISTRY: Registry[Loss] = Registry(
         Squared,
         Huber,
         Absolute,
+        Chebyshev,
         Quantile,
         EpsilonInsensitive,
         SquaredEpsilonInsensitive,
@@ -56,6 +58,7 @@ __all__ = [
     "REGISTRY",
     "Absolute",
     "Calibration",
+    "Chebyshev",
     "Composed",
     "CrossEntropy",
     "Distance",

@@ -46,6 +46,16 @@ class Loss(Parameterized):
     smoothness: float = np.inf
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
+    pooled: ClassVar[bool] = False  # whether it is one number for the whole set of samples
+
+    def masses(self, weight: Array) -> Array:
+        """What every sample counts in the objective, by its weight: a share of the mean."""
+        mass = weight / weight.max()  # first, so that the sum cannot overflow
+        return mass / mass.sum()
+
+    def best_shift(self, z: Array, y: Array) -> float:
+        """The b that minimises the loss at z + b: only a loss of the whole set is asked."""
+        raise NotImplementedError(f"{type(self).__name__} must define best_shift(z, y)")
 
     def value(self, z: Array, y: Array) -> Array:
         """ℓ(z, y), elementwise."""
@@ -84,6 +94,10 @@ class Loss(Parameterized):
     def into_domain(self, u: Array, y: Array) -> Array:
         """The point of dom ℓ*(·, y) nearest to u (identity when that is everything)."""
         return u
+
+    def room(self, u: Array, y: Array) -> Array:
+        """About how far every uᵢ may move without leaving dom ℓ*: for losses with kinks."""
+        return np.ones_like(u)
 
     def infimum(self, y: Array) -> Array:
         """inf_z ℓ(z, y), or a lower bound of it."""
@@ -315,6 +329,10 @@ class Distance(Unary):
         """u, clipped to the slopes that the pieces have."""
         return u if self.pieces is None else self.pieces.clip(u)
 
+    def room(self, u: Array, y: Array) -> Array:
+        """The distance of u to the nearer end of the slopes that the pieces have."""
+        return super().room(u, y) if self.pieces is None else self.pieces.room(u)
+
     def plq(self, y: Array) -> PLQ | None:
         """ψ(z − y)."""
         return None if self.pieces is None else PLQ(self.pieces, np.ones_like(y), y)
@@ -376,6 +394,10 @@ class Margin(Unary):
     def into_domain(self, u: Array, y: Array) -> Array:
         """y·u, clipped to the slopes that the pieces have."""
         return u if self.pieces is None else y * self.pieces.clip(y * u)
+
+    def room(self, u: Array, y: Array) -> Array:
+        """The distance of y·u to the nearer end of the slopes that the pieces have."""
+        return super().room(u, y) if self.pieces is None else self.pieces.room(y * u)
 
     def plq(self, y: Array) -> PLQ | None:
         """ψ(y·z)."""

@@ -186,6 +186,11 @@ class Pieces:
         """The point of the domain of ψ* nearest to v."""
         return np.clip(v, self.lowest, self.highest)
 
+    def room(self, v: Array) -> Array:
+        """The distance of v to the nearer end of the domain of ψ*; 1 where it has no ends."""
+        room = np.maximum(np.minimum(v - self.lowest, self.highest - v), 0.0)
+        return np.where(np.isfinite(room), room, 1.0)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pieces):
             return NotImplemented

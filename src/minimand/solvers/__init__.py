@@ -10,16 +10,28 @@ from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
 from .coordinates import Cyclic, Random
 from .dual import Dual
+from .linear_program import Simplex
 from .multiplier import Multiplier
 from .newton import Newton
+from .primal_dual import PrimalDual
 from .proximal import Fista, ProximalGradient
 from .reweighted import Reweighted
 from .subgradient import Subgradient
 from .working_set import WorkingSet
 
 SOLVERS: dict[str, Solver] = {
-    s.name: s for s in (ClosedForm(), Newton(), WorkingSet(), Dual(), Multiplier(), Reweighted())
+    s.name: s
+    for s in (
+        ClosedForm(),
+        Newton(),
+        WorkingSet(),
+        Dual(),
+        PrimalDual(),
+        Multiplier(),
+        Reweighted(),
+    )
 }
+SOLVERS |= {s.name: s for s in (Simplex(),)}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only
@@ -37,8 +49,10 @@ __all__ = [
     "Dual",
     "Fista",
     "Newton",
+    "PrimalDual",
     "ProximalGradient",
     "Random",
+    "Simplex",
     "Solution",
     "Solver",
     "State",

@@ -76,6 +76,7 @@ class Solver(Parameterized):
     it is never the optimum itself: strong penalties make coefficients small, not zero."""
     by_name_only: ClassVar[bool] = False  # "auto" never takes it, however many refuse
     takes_nonconvex: ClassVar[bool] = False  # others are not asked about such problems
+    takes_pooled: ClassVar[bool] = False  # nor about a loss that is no mean over samples
     default_max_iter: ClassVar[int | None] = None  # most iterations where max_iter is None
     patience: ClassVar[int] = 30  # iterations without any progress before it is given up
 
@@ -90,6 +91,9 @@ class Solver(Parameterized):
         """The same, after what no solver of convex problems can take has been refused."""
         if not objective.convex and not self.takes_nonconvex:
             return Verdict(False, "the penalty is not convex; 'reweighted' minimises its tangents")
+        if objective.loss.pooled and not self.takes_pooled:
+            words = f"{objective.loss!r} is one number for the whole set, not a mean over samples"
+            return Verdict(False, words)
         return self.accepts(objective, control)
 
     def prepared(self, objective: Objective) -> Solver:

@@ -1,0 +1,114 @@
+"""The largest residual: a loss of the whole set."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from .._typing import Array
+from .base import Loss
+
+_TIE = 8 * float(np.finfo(float).eps)
+_ROOM = 1e-14  # by which rounding may carry Σ|uᵢ| beyond 1
+
+
+class Chebyshev(Loss):
+    """maxᵢ |zᵢ − yᵢ|: the fit whose worst error is least.
+
+    The unit is the whole set, not a sample: the loss counts once, whatever the number of samples,
+    and ``sample_weight`` says which samples are present (weight > 0) and no more. Outliers decide:
+    at the optimum at least d + 2 residuals have the largest size, unless columns are collinear.
+
+    `value`, `gradient` and the others return one number per sample, the sum of which is meant;
+    `value` has it all at the worst sample.
+
+    Examples
+    --------
+    >>> import numpy as np, minimand as mm
+    >>> mm.Chebyshev().value(np.array([1.0, 4.0, 2.0]), np.array([1.5, 1.0, 2.0]))
+    array([0., 3., 0.])
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 0.0, 1.0])
+    >>> model = mm.Regressor("chebyshev", "no_penalty").fit(X, y)
+    >>> float(np.abs(model.predict(X) - y).max().round(9))
+    0.5
+    """
+
+    pooled: ClassVar[bool] = True
+
+    @property
+    def smooth(self) -> bool:
+        """No: it has a kink wherever two residuals share the lead."""
+        return False
+
+    def masses(self, weight: Array) -> Array:
+        """1 for every sample that is present."""
+        return (weight > 0).astype(float)
+
+    def value(self, z: Array, y: Array) -> Array:
+        """maxᵢ |rᵢ| at the worst sample, 0 elsewhere."""
+        size = np.abs(z - y)
+        out = np.zeros_like(size)
+        worst = np.argmax(size)
+        out[worst] = size[worst]
+        return out
+
+    def gradient(self, z: Array, y: Array) -> Array:
+        """sign(r) at the worst sample; half of it at each of two that err to both sides alike."""
+        r = z - y
+        out = np.zeros_like(r)
+        high, low = np.argmax(r), np.argmin(r)
+        up, down = r[high], -r[low]
+        if abs(up - down) <= _TIE * max(up, down):
+            out[high], out[low] = 0.5, -0.5
+        elif up > down:
+            out[high] = 1.0
+        else:
+            out[low] = -1.0
+        return out
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        """0."""
+        return np.zeros(np.shape(z))
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """Σ uᵢyᵢ where Σ|uᵢ| ≤ 1."""
+        return u * y if np.abs(u).sum() <= 1.0 + _ROOM else np.full(np.shape(u), np.inf)
+
+    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
+        """|uᵢ|·max|r| − uᵢrᵢ, and what Σ|uᵢ| leaves of 1, times max|r|, at the worst sample."""
+        r, size = z - y, np.abs(u)
+        largest, used = np.max(np.abs(r)), size.sum()
+        if not used <= 1.0 + _ROOM:
+            return np.full(np.shape(r), np.inf)
+        terms = np.maximum(size * largest - u * r, 0.0)
+        terms[np.argmax(np.abs(r))] += max(1.0 - used, 0.0) * largest
+        return terms
+
+    def into_domain(self, u: Array, y: Array) -> Array:
+        """Scaled down to Σ|uᵢ| ≤ 1, so that what vanishes in sums of u still does."""
+        used = np.abs(u).sum()
+        return u / used if used > 1.0 else u
+
+    def room(self, u: Array, y: Array) -> Array:
+        """|uᵢ|: samples that do not matter had better not begin to."""
+        return np.abs(u)
+
+    def infimum(self, y: Array) -> Array:
+        """0."""
+        return np.zeros(np.shape(y))
+
+    def prox(self, z: Array, y: Array, step: float | Array) -> Array:
+        """y + what is left of r when its largest entries are cut off, step in total."""
+        if np.ndim(step):
+            raise ValueError("Chebyshev has a prox for one step, the same for all samples.")
+        r = z - y
+        ordered = np.sort(np.abs(r))[::-1]
+        levels = (np.cumsum(ordered) - step) / np.arange(1, r.size + 1)
+        top = max(float(levels.max(initial=0.0)), 0.0)
+        return y + np.clip(r, -top, top)
+
+    def best_shift(self, z: Array, y: Array) -> float:
+        """−(max r + min r)/2: the midrange."""
+        r = z - y
+        return float(-0.5 * (r.max() + r.min()))

@@ -1,0 +1,104 @@
+"""Losses of straight pieces with penalties of straight pieces: a vertex, by the simplex method.
+
+ψ(t) = ψ(κ₁) + s₀(t − κ₁) + Σₖ Δₖ(t − κₖ)₊ has kinks at κₖ where its slope grows by Δₖ. Its slope
+v = s₀ + Σₖ aₖ with 0 ≤ aₖ ≤ Δₖ costs ψ*(v) = Σₖ κₖaₖ + constant: so the dual of the problem is a
+linear program in the aᵢₖ, with bounds, and one row per column of X (see `dual_program`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .._typing import Array
+from ..certificate import Judgement, judge
+from ..objective import Objective, Point
+from .base import Control, Solver, Verdict
+from .dual_program import solve_dual
+from .highs import Failure
+from .largest_residual import rounds
+from .search import recentred
+from .units import Units, beside, scaled_rows
+
+
+class Simplex(Solver):
+    """Exact solutions by linear programming, for losses and penalties of straight pieces.
+
+    Takes `Absolute`, `Quantile`, `Hinge`, `EpsilonInsensitive`, `PerceptronLoss`, any loss of
+    yours whose ``pieces`` are straight, and `Chebyshev`, with `L1`, bounds or no penalty. The model
+    is a vertex: without a penalty it passes through at least as many samples as it has coefficients
+    (the largest residual of `Chebyshev` is shared by one more than that).
+
+    The dual program is solved, by HiGHS, which has few rows; for `Chebyshev` on the rows that
+    matter. ``max_seconds`` is kept; a program that is cut off has no model to show yet, so what is
+    returned then is the start, with its true gap.
+
+    Examples
+    --------
+    >>> import numpy as np, minimand as mm
+    >>> X, y = np.arange(6.0)[:, None], np.array([0.0, 1.0, 2.0, 3.0, 4.0, 50.0])
+    >>> model = mm.Regressor("absolute", "no_penalty", solver="simplex").fit(X, y)
+    >>> bool(np.allclose([model.coef_[0], model.intercept_], [1.0, 0.0]))
+    True
+    """
+
+    name = "simplex"
+    takes_pooled = True
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Straight pieces in both."""
+        loss, form = objective.loss, objective.penalty.separable
+        if not loss.pooled:
+            plq = loss.plq(objective.y)
+            if plq is None or not plq.pieces.linear:
+                return Verdict(False, f"{loss!r} is not made of straight pieces")
+        if form is None:
+            return Verdict(False, "the penalty is not a sum over features")
+        if form.l2.any():
+            return Verdict(False, "the penalty has a quadratic part, a linear program has none")
+        n, d = objective.design.shape
+        cost = 200.0 * (objective.design.nnz + n) * (d + 10.0)
+        return Verdict(True, "straight pieces: an exact vertex by linear programming", cost)
+
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+        """One linear program, or for a loss of the whole set one per round."""
+        if objective.loss.pooled:
+            yield from rounds(objective, start, control)
+            return
+        found = _vertex(objective, control)
+        if found is None:
+            yield judge(objective, recentred(objective, start))
+            return
+        yield judge(objective, found[0], [found[1]])
+
+
+def _vertex(objective: Objective, control: Control) -> tuple[Point, Array] | None:
+    """The optimal vertex and its multipliers; None if there was no time for it."""
+    plq = objective.loss.plq(objective.y)
+    assert plq is not None
+    pieces, sign = plq.pieces, plq.sign
+    n = objective.n_samples
+    null = objective.point(np.zeros(objective.n_features), objective.null.b)
+    ahead = pieces.knots[:, None] - plq.at(null.z)  # of every sample to every kink
+    unit = float(np.abs(ahead).mean()) or 1.0
+    weight = n * objective.mass
+    units = Units.of(objective.design, objective.mass, intercept=objective.intercept)
+    x = scaled_rows(units.rows(objective.design), sign).T
+    steps = pieces.jumps[:, None] * weight
+    seconds = None if control.max_seconds is None else control.max_seconds - control.seconds
+    found = solve_dual(
+        objective,
+        units,
+        beside(*[x] * len(pieces.knots)),
+        (ahead / unit).ravel(),
+        np.column_stack([np.zeros(steps.size), steps.ravel()]),
+        np.asarray(x @ (pieces.slopes[0] * weight)),
+        size=float(n),
+        unit=unit,
+        seconds=seconds,
+    )
+    if isinstance(found, Failure):
+        return None
+    slope = pieces.slopes[0] + found.variables.reshape(-1, n).sum(axis=0) / weight
+    return objective.point(found.w, null.b + found.b), sign * slope

@@ -1,0 +1,65 @@
+"""A primal-dual interior-point method for piecewise linear-quadratic losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..certificate import Judgement, judge
+from ..objective import Objective, Point
+from .base import Control, Solver, Verdict
+from .interior import InteriorPoint
+from .search import recentred
+
+_LARGEST = 1500  # unknowns of a system that is formed and factorised in every iteration
+_ITERATIONS = 100
+_USUAL = 20.0  # iterations that a problem takes
+_NEAR = 4.0  # targets within which the method's own idea of the gap is worth judging
+
+
+class PrimalDual(Solver):
+    """Mehrotra's predictor-corrector method on ψ' ∈ [lowest, highest], w and their slacks.
+
+    Every kink of the loss, of |wⱼ| and of a bound is a pair of numbers whose product is driven to
+    zero; see `interior`. About twenty systems of d unknowns, however the columns are scaled.
+    """
+
+    name = "primal_dual"
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Losses with pieces and penalties that are a sum over features; not both n and d large."""
+        form = objective.penalty.separable
+        if objective.loss.plq(objective.y) is None:
+            return Verdict(False, f"{objective.loss!r} is not linear or quadratic piece by piece")
+        if form is None:
+            return Verdict(False, "the penalty is not a sum over features")
+        n, d = objective.design.shape
+        size = min(n, d) if not objective.penalty.free.any() else d
+        memory = 8.0 * (3 * size * size + 16 * n)
+        if size > _LARGEST or memory > control.memory:
+            return Verdict(
+                False, f"a dense system of {size} unknowns in every iteration is too large"
+            )
+        nnz = objective.design.nnz
+        products = nnz * min(d, nnz / max(n, 1)) / 16 if d <= n else nnz * n / 16
+        cost = _USUAL * (products + size**3 / 48 + 8 * nnz + 40 * n)
+        return Verdict(True, "pieces of lines and parabolas: an interior-point method", cost)
+
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+        """Judged points, from where the method's own idea of the gap is near the target."""
+        form, plq = objective.penalty.separable, objective.loss.plq(objective.y)
+        assert form is not None and plq is not None
+        judgement = judge(objective, recentred(objective, start))
+        yield judgement
+        inner = InteriorPoint(objective, plq, form, judgement.point)
+        watched = bool(control.callbacks) or control.max_iter is not None
+        for _ in range(_ITERATIONS):
+            length = inner.step()
+            if watched or inner.products <= _NEAR * control.target or control.expired:
+                w = form.project(inner.w)
+                point = recentred(objective, Point(w, inner.b, inner.refresh()))
+                judgement = judge(objective, point, [inner.theta], raw=False)
+                yield judgement
+            if not np.isfinite(length) or length < 1e-12:
+                return
