@@ -410,7 +410,8 @@ def _without_penalty(
 def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
     """About what one step along the worst column with a wrong sign would gain: slope²/2h.
 
-    At w = 0 the other terms of the gap of a cone all vanish, however far the optimum is.
+    At w = 0 the other terms of the gap of a cone all vanish, however far the optimum is. A loss
+    without curvature is gained in proportion to the slope.
     """
     penalty = objective.penalty
     wrong = penalty.unscalable(-slope) & ~penalty.free
@@ -419,6 +420,10 @@ def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
     if not terms.curvature.any():
         return 0.0  # straight pieces give no idea of a step
     bend = objective.spread[wrong] * float(terms.curvature.max(initial=0.0))
+    if objective.kinks is not None and not bend.any():
+        steep = objective.root_spread[wrong] * objective.mean(np.abs(terms.gradient))
+        share = np.abs(slope[wrong]) / np.maximum(steep, 1e-300)
+        return float(np.max(np.minimum(share, 1.0))) * objective.scale
     return float(np.max(0.5 * slope[wrong] ** 2 / np.maximum(bend, 1e-300)))
 
 

@@ -75,9 +75,7 @@ def clear_rays(
     wrong = _wrong(objective, slope, limit)
     if not wrong.any() and _regular(objective, chosen):
         return Cleared(theta, slope)
-    metric = curvature if objective.loss.smooth else _room(objective, theta)
-    if not metric.any():
-        metric = np.ones_like(curvature)
+    metric = _mobility(objective, theta, curvature)
     project: Projection | None = None
     charge = 0.0
     for _ in range(_ROUNDS):
@@ -102,10 +100,22 @@ def clear_rays(
     return Cleared(theta, slope, reason=_NO_BOUND if objective.has_free_columns else _NO_SIGNS)
 
 
-def _room(objective: Objective, theta: Array) -> Array:
-    """How far every multiplier may move within its domain, at most 1."""
-    room = objective.loss.room(theta, objective.y)
-    return room / room.max() if room.any() else room
+def _mobility(objective: Objective, theta: Array, curvature: Array) -> Array:
+    """How freely multipliers may move: the curvature of the loss, which ψ* has the inverse of.
+
+    Where the loss has kinks it is the distance from the corners of ψ*, the slopes of linear pieces:
+    a sample away from all kinks has its multiplier in a corner, and moving it costs most.
+    """
+    if objective.kinks is not None:
+        pieces, sign, _ = objective.kinks
+        corners = pieces.slopes[pieces.curvatures == 0]
+        if corners.size:
+            v = sign * theta
+            curvature = np.min([np.abs(v - corner) for corner in corners], axis=0)
+    elif not objective.loss.smooth:
+        curvature = objective.loss.room(theta, objective.y)
+        curvature = curvature / curvature.max() if curvature.any() else curvature
+    return curvature if curvature.any() else np.ones_like(curvature)
 
 
 def _wrong(objective: Objective, slope: Array, limit: Array) -> BoolArray:
@@ -177,7 +187,7 @@ def _projection_by_basis(
     columns = objective.design.columns(free).matvec(np.eye(free.size))
     if objective.intercept:
         columns = np.column_stack([columns, np.ones(objective.n_samples)])
-    movable = metric > 1e-10 * metric.max()
+    movable = (metric > 1e-10 * metric.max()) & (objective.mass > 0)
     root = np.sqrt(objective.mass[movable] * metric[movable])
     seen = root[:, None] * columns[movable]
     size = np.sqrt((seen * seen).sum(axis=0))

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, BoolArray
 from ..linear_system import factorise, pseudo_inverse
 from ..losses import PLQ
 from ..objective import EPS, Objective, Point, dot
 from ..penalties import Separable
-from .risers import Rises, of_penalty, of_pieces
+from .risers import of_penalty, of_pieces
 
 _NEAREST = 0.9995  # share of the way to the boundary that a step may go
 _STEADY = 1e-12  # added to the diagonal, relative to the curvature of a column
@@ -43,6 +43,15 @@ class Step(NamedTuple):
     dt: Array
 
 
+class Settled(NamedTuple):
+    """Slopes of the samples at the end of their risers or along them; and who stays on a knot."""
+
+    slope: Array
+    curvature: Array  # of samples on a curved piece
+    on: BoolArray
+    miss: Array  # t − knot of those that stay on one
+
+
 Solve = Callable[[Array, float], Step]
 
 
@@ -56,20 +65,20 @@ class InteriorPoint:
     def __init__(
         self, rows: Objective, plq: PLQ, form: Separable, start: Point, pull: Pull | None = None
     ) -> None:
-        self._rows, self._plq, self._form = rows, plq, form
+        self.rows, self.plq, self.form = rows, plq, form
         self._pull = pull or Pull(np.zeros(rows.n_features), 0.0)
         self.w, self.b = form.project(start.w).copy(), start.b
         self.t = plq.at(rows.scores(self.w, self.b))
         self._samples = of_pieces(plq.pieces, rows.mass)
         self._features = of_penalty(form, 1.0 / rows.n_samples)
         self._risers = [*self._samples.risers, *self._features.risers]
-        self._separate = not form.l2.any() and plq.pieces.linear
+        self.all_lines = not form.l2.any() and plq.pieces.linear
         self._pinned = form.bounds is not None and (form.bounds[0] == form.bounds[1])
         self._begin()
 
     def _begin(self) -> None:
         """Slacks of the size of t, multipliers of the size of the slopes."""
-        rows, pieces = self._rows, self._plq.pieces
+        rows, pieces = self.rows, self.plq.pieces
         total = float(rows.mass.sum())
         centre = self.t - float(np.mean(pieces.knots))
         width = dot(rows.mass, np.abs(centre)) / total
@@ -91,7 +100,7 @@ class InteriorPoint:
     @property
     def theta(self) -> Array:
         """Multipliers of the samples: slopes in z."""
-        return self._plq.sign * self.slope
+        return self.plq.sign * self.slope
 
     @property
     def products(self) -> float:
@@ -102,7 +111,7 @@ class InteriorPoint:
         """One predictor and one corrector; the length of the step that was taken."""
         rate, slope = self._samples.system(self.t)
         stiff, bend = self._features.system(self.w)
-        solve = self._system(self._rows.mass * rate, stiff)
+        solve = self._system(self.rows.mass * rate, stiff)
         before = self.products
         step = self._solve(solve, slope, bend)
         dual, primal = self._lengths(1.0)
@@ -122,7 +131,7 @@ class InteriorPoint:
         rooms = [riser.room() for riser in self._risers]
         dual = min(1.0, nearest * min(room[0] for room in rooms))
         primal = min(1.0, nearest * min(room[1] for room in rooms))
-        return (dual, primal) if self._separate else (min(dual, primal),) * 2
+        return (dual, primal) if self.all_lines else (min(dual, primal),) * 2
 
     def _move(self, step: Step, dual: float, primal: float) -> None:
         self.w += primal * step.dw
@@ -133,17 +142,15 @@ class InteriorPoint:
 
     def refresh(self) -> Array:
         """z, and with it t, computed from the coefficients again."""
-        z = self._rows.scores(self.w, self.b)
-        self.t = self._plq.at(z)
+        z = self.rows.scores(self.w, self.b)
+        self.t = self.plq.at(z)
         return z
 
     def _solve(self, solve: Solve, slope: Array, bend: Array) -> Step:
         """Newton's step for the slopes that samples and features would have without moving."""
-        rows = self._rows
-        u = rows.mass * self._plq.sign * slope
-        gradient = rows.backward(u) + self._pull.w + self._form.l2 * self.w + bend
+        gradient, balance = self.gradient(slope)
+        gradient += self.form.l2 * self.w + bend
         gradient[self._pinned] = 0.0
-        balance = float(u.sum()) + self._pull.b if rows.intercept else 0.0
         step = solve(gradient, balance)
         for riser in self._samples.risers:
             riser.follow(step.dt)
@@ -151,13 +158,46 @@ class InteriorPoint:
             riser.follow(step.dw)
         return step
 
+    def gradient(self, slope: Array) -> tuple[Array, float]:
+        """Slopes in w and b of the loss, and of the linear term, for given slopes in t."""
+        u = self.rows.mass * self.plq.sign * slope
+        balance = float(u.sum()) + self._pull.b if self.rows.intercept else 0.0
+        return self.rows.backward(u) + self._pull.w, balance
+
+    def snapped(self) -> tuple[Array, BoolArray]:
+        """w with coefficients that stop at zero or at a bound put there, and which these are."""
+        w, settled = self.w.copy(), np.zeros(self.w.size, dtype=bool) | self._pinned
+        for riser in self._features.risers:
+            assert riser.where is not None
+            stops = riser.stays()
+            w[riser.where[stops]] = np.broadcast_to(riser.knot, stops.shape)[stops]
+            settled[riser.where[stops]] = True
+        return w, settled
+
+    def settled_samples(self) -> Settled:
+        """What the samples' slopes will be, as far as it can be seen."""
+        size = self.t.size
+        slope, curvature = np.full(size, self._samples.base), np.zeros(size)
+        on, miss = np.zeros(size, dtype=bool), np.zeros(size)
+        for riser in self._samples.risers:
+            if riser.bend:
+                v, inside = riser.followed(self.t)
+                riser.add_to(slope, v)
+                curvature[inside] += 1.0 / riser.bend
+                continue
+            stays = riser.stays()
+            slope += np.where(stays, riser.v, np.where(riser.p > riser.q, riser.height, 0.0))
+            miss[stays] = self.t[stays] - riser.knot
+            on |= stays & (self.rows.mass > 0)
+        return Settled(slope, curvature, on, miss)
+
     def _system(self, h: Array, stiff: Array) -> Solve:
         """The system of Newton's equations, in whichever of d and n is smaller."""
-        rows = self._rows
+        rows = self.rows
         n, d = rows.design.shape
-        diagonal = self._form.l2 + stiff
+        diagonal = self.form.l2 + stiff
         diagonal[self._pinned] = _PINNED
-        if n < d and (diagonal > 0).all():
+        if n < d and (self.form.l2 > 0).all():
             return self._by_rows(np.maximum(h, 1e-200), diagonal)
         matrix, mean = rows.hessian(h)
         steady = _STEADY * np.diag(matrix) + EPS * float(h.sum()) * rows.spread
@@ -168,15 +208,16 @@ class InteriorPoint:
         def solve(gradient: Array, balance: float) -> Step:
             dw = -inverse(gradient - mean * balance)
             db = -balance / total - dot(mean, dw) if rows.intercept and total > 0 else 0.0
-            return Step(dw, db, self._plq.sign * (rows.forward(dw) + db))
+            return Step(dw, db, self.plq.sign * (rows.forward(dw) + db))
 
         return solve
 
     def _by_rows(self, h: Array, diagonal: Array) -> Solve:
-        """(1/h + X D⁻¹ Xᵀ) y = Δb − X D⁻¹ gradient, y = h∘(X Δw + Δb), Δw = −D⁻¹(gradient + Xᵀy).
+        """(1/h + X D⁻¹ Xᵀ) y = Δb − X D⁻¹ gradient, Δw = −D⁻¹(gradient + Xᵀy).
 
+        y = h∘(X Δw + Δb) is the step of the multipliers.
         """
-        rows = self._rows
+        rows = self.rows
         kernel = rows.design.row_gram(1.0 / diagonal)
         kernel.flat[:: h.size + 1] += 1.0 / h
         inverse = factorise(kernel) or pseudo_inverse(kernel)
@@ -189,6 +230,6 @@ class InteriorPoint:
                 db = -(balance + float(y.sum())) / float(ones.sum())
                 y += db * ones
             dw = -(gradient + rows.backward(y)) / diagonal
-            return Step(dw, db, self._plq.sign * (rows.forward(dw) + db))
+            return Step(dw, db, self.plq.sign * (y / h))  # exact where h is large
 
         return solve

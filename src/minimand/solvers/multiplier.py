@@ -16,6 +16,7 @@ from ..penalties import Ball
 from .base import Control, Solver, Verdict
 from .closed_form import ClosedForm
 from .newton import Newton
+from .primal_dual import PrimalDual
 from .search import recentred
 from .working_set import WorkingSet
 
@@ -35,7 +36,7 @@ class Multiplier(Solver):
     """
 
     name = "multiplier"
-    _inner: ClassVar[tuple[Solver, ...]] = (ClosedForm(), Newton(), WorkingSet())
+    _inner: ClassVar[tuple[Solver, ...]] = (ClosedForm(), Newton(), WorkingSet(), PrimalDual())
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Balls, for every loss that a solver of the penalised problem accepts."""

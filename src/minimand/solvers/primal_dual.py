@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from ..certificate import Judgement, judge
 from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
 from .interior import InteriorPoint
+from .reduction import reduced, worth_reducing
 from .search import recentred
+from .vertex import Offer, offered
 
 _LARGEST = 1500  # unknowns of a system that is formed and factorised in every iteration
 _ITERATIONS = 100
@@ -49,17 +49,38 @@ class PrimalDual(Solver):
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, from where the method's own idea of the gap is near the target."""
         form, plq = objective.penalty.separable, objective.loss.plq(objective.y)
-        assert form is not None and plq is not None
+        assert form is not None
+        assert plq is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
-        inner = InteriorPoint(objective, plq, form, judgement.point)
         watched = bool(control.callbacks) or control.max_iter is not None
+        begin = judgement.point
+        if worth_reducing(objective, plq) and not watched:
+            for offer in reduced(objective, plq, form, begin, control, 0.5 * control.target):
+                judgement = _judged(objective, offer, control)
+                yield judgement
+            begin = judgement.point
+        inner = InteriorPoint(objective, plq, form, begin)
         for _ in range(_ITERATIONS):
             length = inner.step()
-            if watched or inner.products <= _NEAR * control.target or control.expired:
-                w = form.project(inner.w)
-                point = recentred(objective, Point(w, inner.b, inner.refresh()))
-                judgement = judge(objective, point, [inner.theta], raw=False)
-                yield judgement
-            if not np.isfinite(length) or length < 1e-12:
+            near = inner.products <= _NEAR * control.target
+            if watched or near or control.expired:
+                inner.refresh()
+                yield _judged(objective, offered(inner, near), control)
+            if not length > 1e-12:
                 return
+
+
+def _judged(objective: Objective, offer: Offer, control: Control) -> Judgement:
+    """The first model on offer that is good enough, or the best."""
+    best: Judgement | None = None
+    for w, b in offer.models:
+        point = recentred(objective, objective.point(w, b))
+        known = [] if best is None else [best.dual]
+        judgement = judge(objective, point, offer.thetas if best is None else (), known, raw=False)
+        if best is None or judgement.beats(best):
+            best = judgement
+        if best.reaches(objective, control.target):
+            break
+    assert best is not None
+    return best

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array, IntArray
+from .._typing import Array, BoolArray, IntArray
 from ..losses import Pieces
 from ..penalties import Separable
 
@@ -51,7 +51,8 @@ class Riser:
     def begin(self, t: Array, width: float | Array, size: float | Array) -> None:
         """Well inside: slacks not below ``width``, v in the middle, or ``size`` without an end."""
         tau = self._tau(t)
-        width = self._mine(width) + np.zeros_like(tau)
+        self.width = width = self._mine(width) + np.zeros_like(tau)
+        self.size = self._mine(size)
         if self.ends:
             self.v = 0.5 * self.height + np.zeros_like(tau)
             self.s = self.v.copy()
@@ -79,6 +80,18 @@ class Riser:
             total += values
         else:
             total[self.where] += values
+
+    def stays(self) -> BoolArray:
+        """Where both slacks vanish before v comes near an end: t stops on the knot."""
+        if self.ends:
+            share = np.minimum(self.v, self.s) / self.height
+            return share > np.maximum(self.p, self.q) / self.width
+        return self.v / self.size > self.q / self.width
+
+    def followed(self, t: Array) -> tuple[Array, BoolArray]:
+        """v of a curved piece at t, and where it is between the ends."""
+        v = self._tau(t) / self.bend
+        return np.clip(v, 0.0, self.height), (v > 0) & (v < self.height)
 
     @property
     def products(self) -> float:
