@@ -119,6 +119,9 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
     targets = np.asarray(_TARGETS[loss.target] if y is None else y, dtype=float).ravel()
     loss.check_target(targets)
     _require(loss.convex, f"{loss!r}: the loss says that it is not convex.")
+    if loss.pooled:
+        _check_pooled(loss, targets)
+        return
     for target in targets:
         z = _axis(float(target))
         ys = np.full(z.shape, target)
@@ -135,6 +138,36 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
             _check_domain(loss, slopes, float(target))
             _check_infimum(loss, z, ys)
             _check_loss_prox(loss, z, float(target))
+
+
+def _check_pooled(loss: Loss, targets: Array) -> None:
+    """The laws of a loss of the whole set, whose terms count by their sum."""
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 40):
+        y = rng.choice(targets, size=n)
+        points = [y + size * rng.standard_normal(n) for size in (1e-3, 1.0, 1e3)] + [y, y + 1.0]
+        for z in points:
+            slope = loss.gradient(z, y)
+            here = loss.value(z, y).sum()
+            noise = 64 * EPS * (here + np.abs(slope) @ (np.abs(z) + np.abs(y)))
+            _require(loss.infimum(y).sum() <= here + noise, f"{loss!r}: a value below the infimum")
+            own = loss.fenchel_young(z, slope, y)
+            _require(own.sum() <= noise, f"{loss!r}: the gradient does not touch the loss")
+            shifted = loss.value(z + loss.best_shift(z, y), y).sum()
+            for other in points:
+                chord = loss.value(other, y).sum() - here - slope @ (other - z)
+                room = noise + 64 * EPS * np.abs(slope) @ np.abs(other)
+                _require(chord >= -room, f"{loss!r}: the gradient is no subgradient")
+                moved = loss.value(z + float(np.mean(other - z)), y).sum()
+                _require(shifted <= moved + noise, f"{loss!r}: best_shift is not the best")
+                u = loss.into_domain(other - y, y)
+                terms = loss.fenchel_young(z, u, y)
+                _require((terms >= 0).all(), f"{loss!r}: a negative Fenchel-Young term")
+                _require(np.isfinite(terms).all(), f"{loss!r}: into_domain leaves the domain")
+                direct = here + loss.conjugate(u, y).sum() - u @ z
+                room = noise + 64 * EPS * np.abs(u) @ (np.abs(z) + np.abs(y))
+                same = abs(terms.sum() - direct) <= room
+                _require(same, f"{loss!r}: fenchel_young is not ℓ + ℓ* − u·z")
 
 
 def _axis(centre: float) -> Array:

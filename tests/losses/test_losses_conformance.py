@@ -16,6 +16,7 @@ BUILT_IN = [
     mm.CrossEntropy(),
     mm.Logistic(),
     mm.SquaredHinge(),
+    mm.Chebyshev(),
 ]
 
 

@@ -335,3 +335,22 @@ def test_refusals():
             fit(loss, penalty, X, y)
     with pytest.raises(ValueError, match="one number for the whole set"):
         mm.Regressor("chebyshev", "l1", solver="newton").fit(X, y)
+
+
+def test_memory_is_kept():
+    X, y = data(n=2000, d=10)
+    with pytest.raises(ValueError, match="does not fit into memory=1000"):
+        fit("absolute", "no_penalty", X, y, memory=1000)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "chebyshev", mm.Quantile(0.8)], ids=repr)
+@pytest.mark.parametrize("n", [60, 61])
+def test_alpha_max(loss, n):
+    """Everything is zero at alpha_max, and something is not below it."""
+    X, y = data(n=n, d=3)
+    top = mm.alpha_max(mm.Regressor(loss, "l1"), X, y)
+    assert not fit(loss, "l1", X, y, alpha=top * (1 + 1e-9)).coef_.any()
+    assert fit(loss, "l1", X, y, alpha=0.98 * top).coef_.any()
+    labels = (y > 0.3).astype(int)
+    top = mm.alpha_max(mm.Classifier("hinge", "l1"), X, labels)
+    assert not fit("hinge", "l1", X, labels, alpha=top, estimator=mm.Classifier).coef_.any()

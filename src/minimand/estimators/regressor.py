@@ -39,8 +39,9 @@ class Regressor(RegressorMixin, Estimator):
     intercept : bool, default=True
         Whether to add an unpenalised b.
     solver : str or Solver, default="auto"
-        ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"multiplier"``, ``"reweighted"``, or
-        let the verdicts decide. To study them, and by name only: ``"proximal_gradient"``,
+        ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"multiplier"``, ``"reweighted"``,
+        ``"simplex"``, ``"constraint_generation"``, or let the verdicts decide. To study them,
+        and by name only: ``"proximal_gradient"``,
         ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``, or an object such as
         `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6

@@ -96,7 +96,7 @@ class Loss(Parameterized):
         return u
 
     def room(self, u: Array, y: Array) -> Array:
-        """About how far every uᵢ may move without leaving dom ℓ*: for losses with kinks."""
+        """How freely every uᵢ may move at little cost in ℓ*: for losses with kinks."""
         return np.ones_like(u)
 
     def infimum(self, y: Array) -> Array:
@@ -330,7 +330,7 @@ class Distance(Unary):
         return u if self.pieces is None else self.pieces.clip(u)
 
     def room(self, u: Array, y: Array) -> Array:
-        """The distance of u to the nearer end of the slopes that the pieces have."""
+        """The distance of u from the slopes of linear pieces."""
         return super().room(u, y) if self.pieces is None else self.pieces.room(u)
 
     def plq(self, y: Array) -> PLQ | None:
@@ -396,7 +396,7 @@ class Margin(Unary):
         return u if self.pieces is None else y * self.pieces.clip(y * u)
 
     def room(self, u: Array, y: Array) -> Array:
-        """The distance of y·u to the nearer end of the slopes that the pieces have."""
+        """The distance of y·u from the slopes of linear pieces."""
         return super().room(u, y) if self.pieces is None else self.pieces.room(y * u)
 
     def plq(self, y: Array) -> PLQ | None:

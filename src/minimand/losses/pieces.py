@@ -187,9 +187,14 @@ class Pieces:
         return np.clip(v, self.lowest, self.highest)
 
     def room(self, v: Array) -> Array:
-        """The distance of v to the nearer end of the domain of ψ*; 1 where it has no ends."""
-        room = np.maximum(np.minimum(v - self.lowest, self.highest - v), 0.0)
-        return np.where(np.isfinite(room), room, 1.0)
+        """The distance of v from the corners of ψ*, the slopes of linear pieces; 1 without any.
+
+        A sample away from all kinks has its multiplier in a corner, and moving it costs most.
+        """
+        corners = self.slopes[self.curvatures == 0]
+        if not corners.size:
+            return np.ones(np.shape(v))
+        return np.min([np.abs(v - corner) for corner in corners], axis=0)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pieces):

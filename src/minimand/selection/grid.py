@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import Array, ArrayLike, BoolArray
 from ..estimators.prepare import copy_of, prepare
 from ..estimators.settings import Settings, check_settings
+from ..intercept import balanced_gradient
 from ..objective import EPS, Objective, Point
 from ..penalties import Concave, Majorised, NoPenalty, Separable
 from ..solvers import Control, solve
@@ -30,7 +31,9 @@ def alpha_max(
 
     .. math:: \alpha_{\max} = \max_j |\partial_j L| / c_j
 
-    at the best model without them, L the mean loss and :math:`c_j` the weight of the L1 part.
+    at the best model without them, L the mean loss and :math:`c_j` the weight of the L1 part. Where
+    a loss has kinks and many samples lie at one (the hinge), L has many slopes there: the one that
+    is taken makes every coefficient zero, but a smaller alpha may do so, too.
 
     Parameters
     ----------
@@ -155,7 +158,9 @@ def slope_without(objective: Objective, left_out: BoolArray, tol: float) -> Arra
 def _slope_at(objective: Objective, point: Point) -> Array:
     """Xᵀ(mass∘gradient) with the best intercept, zero where it is nothing but rounding."""
     point = recentred(objective, point)
-    gradient = objective.loss.gradient(point.z, objective.y)
+    balanced = balanced_gradient(objective, point.z) if objective.intercept else None
+    at_hand = objective.loss.gradient(point.z, objective.y)
+    gradient = at_hand if balanced is None else balanced
     slope = objective.backward(objective.mass * gradient)
     size = np.sqrt(objective.mean(gradient * gradient)) * objective.root_spread
     noise = 8 * EPS * np.sqrt(objective.n_samples + 16.0)

@@ -70,6 +70,8 @@ def held_out_losses(path: Path, model: Any, test: Samples) -> Array:
     design = as_design(model._map_features(test.X))
     loss = model._checked_settings().loss
     weight = np.ones(len(test)) if test.weight is None else test.weight
+    mass, present = loss.masses(weight), weight > 0
+    whole = slice(None) if present.all() else present
     coefs = path.coefs.reshape(len(path), -1, design.shape[1])
     intercepts = path.intercepts.reshape(len(path), -1)
     total = np.zeros(len(path))
@@ -81,8 +83,8 @@ def held_out_losses(path: Path, model: Any, test: Samples) -> Array:
             if test.offset is not None:
                 z += test.offset
             with np.errstate(over="ignore", invalid="ignore"):
-                total[part] += [weight @ loss.value(row, target) for row in z]
-    return total / weight.sum()
+                total[part] += [mass[whole] @ loss.value(row[whole], target[whole]) for row in z]
+    return total
 
 
 def _products(design: Design, coefs: Array) -> Array:

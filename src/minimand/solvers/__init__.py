@@ -8,6 +8,7 @@ from ..objective import Objective, Point
 from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
+from .constraint_generation import ConstraintGeneration
 from .coordinates import Cyclic, Random
 from .dual import Dual
 from .linear_program import Simplex
@@ -31,7 +32,7 @@ SOLVERS: dict[str, Solver] = {
         Reweighted(),
     )
 }
-SOLVERS |= {s.name: s for s in (Simplex(),)}
+SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration())}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only
@@ -44,6 +45,7 @@ __all__ = [
     "SOLVERS",
     "STOP",
     "ClosedForm",
+    "ConstraintGeneration",
     "Control",
     "Cyclic",
     "Dual",

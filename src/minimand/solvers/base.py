@@ -59,6 +59,11 @@ class Control:
         return time.perf_counter() - self.started
 
     @property
+    def remaining(self) -> float | None:
+        """Seconds that are left; None where there is no limit."""
+        return None if self.max_seconds is None else self.max_seconds - self.seconds
+
+    @property
     def expired(self) -> bool:
         """Whether the time is up; solvers ask inside long iterations."""
         return self.max_seconds is not None and self.seconds >= self.max_seconds

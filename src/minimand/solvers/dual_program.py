@@ -13,13 +13,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from .._typing import Array, BoolArray, IntArray
 from ..objective import Objective
 from ..penalties import Separable
 from .highs import Failure, Optimum, minimise
 from .units import Units, beside
+
+_LARGEST = 20_000_000  # numbers in the system by which multipliers are polished
 
 
 class Split(NamedTuple):
@@ -125,3 +127,34 @@ def _snapped(form: Separable, split: Split, found: Optimum, w: Array) -> Array:
         inside &= ~np.isin(split.features, at)
     w[split.features[inside]] = 0.0
     return form.project(w)
+
+
+def polished(objective: Objective, units: Units, w: Array, theta: Array) -> Array:
+    """The same multipliers, with slopes that agree with w to rounding, not to a tolerance.
+
+    Where wⱼ is neither zero nor at a bound, (Xᵀu)ⱼ = −l1ⱼ·sign(wⱼ), and Σu = 0 if there is an
+    intercept; multipliers that have room move, and those at the edge of their domain stay.
+    """
+    form = objective.penalty.separable
+    assert form is not None
+    room = objective.loss.room(theta, objective.y)
+    rows = np.flatnonzero(room > 1e-9 * room.max(initial=0.0))
+    active = np.flatnonzero(((w != 0) | (form.l1 == 0)) & ~form.at_bound(w))
+    kept = np.append(active, w.size) if objective.intercept else active
+    if not 0 < rows.size * kept.size <= _LARGEST:
+        return theta
+    x = units.rows(objective.design, rows)
+    x = x[:, kept]
+    x = x.toarray() if sparse.issparse(x) else x
+    system = (objective.mass[rows, None] * room[rows, None] * x).T
+    wanted = -form.l1[active] * np.sign(w[active])
+    for _ in range(2):
+        u = objective.mass * theta
+        total = u.sum()
+        slope = objective.backward(u)[active] - units.shift[active] * total
+        missing = (wanted - slope) / units.scale[active]
+        missing = np.append(missing, -total) if objective.intercept else missing
+        step = linalg.lstsq(system, missing, check_finite=False)[0]
+        theta = theta.copy()
+        theta[rows] += room[rows] * step
+    return objective.loss.into_domain(theta, objective.y)

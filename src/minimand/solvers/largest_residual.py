@@ -7,7 +7,7 @@ is feasible for all rows: the bound of every round is one of the whole problem.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from .._typing import Array, IntArray
 from ..certificate import Judgement, judge
 from ..objective import EPS, Objective, Point
 from .base import Control
-from .dual_program import solve_dual
+from .dual_program import polished, solve_dual
 from .highs import Failure
 from .search import recentred
 from .units import Units, beside
@@ -23,8 +23,15 @@ from .units import Units, beside
 _FIRST = 100  # rows of the first round, at least
 _NEW = 50  # rows that join in a round, at least
 
+Restricted = Callable[
+    [Objective, Units, Point, IntArray, float | None], tuple[Point, list[Array]] | None
+]
+"""Of a problem on some rows, the best model and its multipliers; None if there was no time."""
 
-def rounds(objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+
+def rounds(
+    objective: Objective, start: Point, control: Control, best_on: Restricted
+) -> Iterator[Judgement]:
     """Solve on some rows, judge on all, add the rows with the largest residuals."""
     judgement = judge(objective, recentred(objective, start))
     yield judgement
@@ -32,12 +39,11 @@ def rounds(objective: Objective, start: Point, control: Control) -> Iterator[Jud
     null = objective.point(np.zeros(objective.n_features), objective.null.b)
     rows = _first_rows(null.z - objective.y, 2 * (objective.n_features + 2))
     while not control.expired:
-        seconds = None if control.max_seconds is None else control.max_seconds - control.seconds
-        found = _on_rows(objective, units, null, rows, seconds)
+        found = best_on(objective, units, null, rows, control.remaining)
         if found is None:
             return
-        point, theta = found
-        judgement = judge(objective, recentred(objective, point), [theta], known=[judgement.dual])
+        point, duals = found
+        judgement = judge(objective, recentred(objective, point), duals, known=[judgement.dual])
         yield judgement
         more = _with_worst(rows, np.abs(point.z - objective.y))
         if more.size == rows.size:
@@ -45,10 +51,10 @@ def rounds(objective: Objective, start: Point, control: Control) -> Iterator[Jud
         rows = more
 
 
-def _on_rows(
+def vertex_on(
     objective: Objective, units: Units, null: Point, rows: IntArray, seconds: float | None
-) -> tuple[Point, Array] | None:
-    """The best model of some rows, and its multipliers."""
+) -> tuple[Point, list[Array]] | None:
+    """By linear programming, for penalties without a quadratic part."""
     r = null.z[rows] - objective.y[rows]
     unit = float(np.abs(r).max()) or 1.0
     x = units.rows(objective.design, rows).T
@@ -68,7 +74,8 @@ def _on_rows(
         return None
     theta = np.zeros(objective.n_samples)
     theta[rows] = found.variables[: rows.size] - found.variables[rows.size :]
-    return objective.point(found.w, null.b + found.b), theta
+    duals = [polished(objective, units, found.w, theta), theta]
+    return objective.point(found.w, null.b + found.b), duals
 
 
 def _first_rows(r: Array, size: int) -> IntArray:

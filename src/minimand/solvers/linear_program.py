@@ -15,9 +15,9 @@ from .._typing import Array
 from ..certificate import Judgement, judge
 from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
-from .dual_program import solve_dual
+from .dual_program import polished, solve_dual
 from .highs import Failure
-from .largest_residual import rounds
+from .largest_residual import rounds, vertex_on
 from .search import recentred
 from .units import Units, beside, scaled_rows
 
@@ -49,31 +49,36 @@ class Simplex(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Straight pieces in both."""
         loss, form = objective.loss, objective.penalty.separable
-        if not loss.pooled:
-            plq = loss.plq(objective.y)
-            if plq is None or not plq.pieces.linear:
-                return Verdict(False, f"{loss!r} is not made of straight pieces")
+        plq = loss.plq(objective.y)
+        if not loss.pooled and (plq is None or not plq.pieces.linear):
+            return Verdict(False, f"{loss!r} is not made of straight pieces")
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
         if form.l2.any():
-            return Verdict(False, "the penalty has a quadratic part, a linear program has none")
+            words = "the penalty has a quadratic part, a linear program has none"
+            other = "; 'constraint_generation' takes it" if loss.pooled else ""
+            return Verdict(False, words + other)
         n, d = objective.design.shape
+        # One copy of the data per kink, and as many again for HiGHS; Chebyshev needs a few rows.
+        copies = 0 if plq is None else 2 * plq.pieces.knots.size
+        if 12.0 * objective.design.nnz * copies > control.memory:
+            return Verdict(False, f"the linear program does not fit into memory={control.memory:g}")
         cost = 200.0 * (objective.design.nnz + n) * (d + 10.0)
         return Verdict(True, "straight pieces: an exact vertex by linear programming", cost)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One linear program, or for a loss of the whole set one per round."""
         if objective.loss.pooled:
-            yield from rounds(objective, start, control)
+            yield from rounds(objective, start, control, vertex_on)
             return
         found = _vertex(objective, control)
         if found is None:
             yield judge(objective, recentred(objective, start))
             return
-        yield judge(objective, found[0], [found[1]])
+        yield judge(objective, *found)
 
 
-def _vertex(objective: Objective, control: Control) -> tuple[Point, Array] | None:
+def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]] | None:
     """The optimal vertex and its multipliers; None if there was no time for it."""
     plq = objective.loss.plq(objective.y)
     assert plq is not None
@@ -86,7 +91,6 @@ def _vertex(objective: Objective, control: Control) -> tuple[Point, Array] | Non
     units = Units.of(objective.design, objective.mass, intercept=objective.intercept)
     x = scaled_rows(units.rows(objective.design), sign).T
     steps = pieces.jumps[:, None] * weight
-    seconds = None if control.max_seconds is None else control.max_seconds - control.seconds
     found = solve_dual(
         objective,
         units,
@@ -96,9 +100,11 @@ def _vertex(objective: Objective, control: Control) -> tuple[Point, Array] | Non
         np.asarray(x @ (pieces.slopes[0] * weight)),
         size=float(n),
         unit=unit,
-        seconds=seconds,
+        seconds=control.remaining,
     )
     if isinstance(found, Failure):
         return None
     slope = pieces.slopes[0] + found.variables.reshape(-1, n).sum(axis=0) / weight
-    return objective.point(found.w, null.b + found.b), sign * slope
+    theta = sign * slope
+    duals = [polished(objective, units, found.w, theta), theta]
+    return objective.point(found.w, null.b + found.b), duals

@@ -100,6 +100,8 @@ class _Classes(NamedTuple):
     def _balanced(self, rows: IntArray, weights: Array) -> bool:
         """Whether Σ aᵢyᵢxᵢ and Σ aᵢyᵢ vanish, up to the rounding of sums of that size."""
         x, signs = matrix_of(self.design, rows), self.signs[rows]
+        if self.units.intercept and not self.design.sparse:
+            x = x - x[np.argmax(weights)]  # Σ aᵢyᵢ = 0: what rows share is no part of the sums
         sums, sizes = np.asarray((signs * weights) @ x), np.asarray(weights @ abs(x))
         if self.units.intercept:
             sums, sizes = np.append(sums, (signs * weights).sum()), np.append(sizes, 1.0)
