@@ -12,8 +12,10 @@ from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from .information import LassoLarsIC
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
+from .linear_svm import LinearSVC, LinearSVR
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
+from .quantile import QuantileRegressor
 from .ridge_cv import RidgeCV
 
 __all__ = [
@@ -24,9 +26,12 @@ __all__ = [
     "LassoCV",
     "LassoLarsIC",
     "LinearRegression",
+    "LinearSVC",
+    "LinearSVR",
     "LogisticRegression",
     "LogisticRegressionCV",
     "PoissonRegressor",
+    "QuantileRegressor",
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",
