@@ -78,11 +78,24 @@ def problem_of(
 ) -> Problem:
     """The problem of a scikit-learn model on data that have been checked."""
     name = check_known(model)
-    weights = _WEIGHTS.get(name, _weighted)(model, y, weights)
+    if name == "LinearSVC" and len(model.classes_) > 2 and model.class_weight is not None:
+        return _one_versus_rest(model, X, y, weights, offset)
+    return _problem(model, X, y, _WEIGHTS.get(name, _weighted)(model, y, weights), offset)
+
+
+def _problem(
+    model: Any,
+    X: Any,
+    y: AnyArray,
+    weights: Array | None,
+    offset: Array | None,
+    outputs: slice = slice(None),
+) -> Problem:
+    """The problem of a model with these weights, all of it or some outputs."""
     reading = read(model, lambda: float(X.shape[0] if weights is None else weights.sum()))
     if reading.constant:
         X = with_constant_column(X, reading.constant)
-    targets = _targets(model, y, reading)
+    targets = _targets(model, y, reading)[outputs]
     for target in targets:
         reading.loss.check_target(target)
     alphas = _per_output(reading.alpha, len(targets))
@@ -98,6 +111,25 @@ def problem_of(
         for own, target in zip(settings[1:], targets[1:])
     ]
     return Problem([first, *others], settings[0], reading.constant)
+
+
+def _one_versus_rest(
+    model: Any, X: Any, y: AnyArray, weights: Array | None, offset: Array | None
+) -> Problem:
+    """Liblinear weighs, of several classes, only the one that stands against the rest."""
+    plain = np.ones(y.shape[0]) if weights is None else weights
+    weighted = weighted_by_class(model.class_weight, y, plain)
+    assert weighted is not None
+    if (weighted[plain > 0] == 0).any():
+        raise ValueError(
+            "class_weight is 0 for one of several classes: leave its samples out instead."
+        )
+    parts = [
+        _problem(model, X, y, np.where(y == label, weighted, plain), offset, slice(k, k + 1))
+        for k, label in enumerate(model.classes_)
+    ]
+    objectives = [part.objectives[0] for part in parts]
+    return Problem(objectives, parts[0].settings, parts[0].constant)
 
 
 def _for_output(first: Objective, shared: Settings, own: Settings, target: Array) -> Objective:
