@@ -24,6 +24,7 @@ from .losses import (
     EpsilonInsensitive,
     Gamma,
     Hinge,
+    Huber,
     Logistic,
     Loss,
     Poisson,
@@ -176,6 +177,11 @@ def read(model: Any, total: Total) -> Reading:
     return _ADAPTERS[check_known(model)](model, total)
 
 
+def has_joint_scale(model: Any) -> bool:
+    """Whether the model has a scale that is minimised over, beside its coefficients."""
+    return any(cls.__name__ == "HuberRegressor" for cls in type(model).__mro__)
+
+
 def check_known(model: Any) -> str:
     """The name of the scikit-learn class whose objective we know; refuses others in words."""
     for cls in type(model).__mro__:
@@ -298,6 +304,13 @@ def _tweedie(model: Any, total: Total) -> Reading:
     return Reading(loss, L2(), float(model.alpha), model.fit_intercept)
 
 
+def _huber_regressor(model: Any, total: Total) -> Reading:
+    """With the scale σ held fixed: what remains of the joint problem, divided by 2/σ."""
+    sigma = float(getattr(model, "scale_", 1.0))
+    loss = Huber(float(model.epsilon) * sigma)
+    return Reading(loss, L2(), float(model.alpha) * sigma / total(), model.fit_intercept)
+
+
 def _quantile_regressor(model: Any, total: Total) -> Reading:
     return Reading(Quantile(float(model.quantile)), L1(), float(model.alpha), model.fit_intercept)
 
@@ -363,6 +376,7 @@ _ADAPTERS: dict[str, Callable[[Any, Total], Reading]] = {
     "LinearSVR": _linear_svr,
     "SVC": _svc,
     "SVR": _svr,
+    "HuberRegressor": _huber_regressor,
     "QuantileRegressor": _quantile_regressor,
     "PoissonRegressor": _poisson,
     "GammaRegressor": _gamma,

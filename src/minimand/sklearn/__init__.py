@@ -10,6 +10,7 @@ from __future__ import annotations
 from .cross_validated import ElasticNetCV, LassoCV
 from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
+from .huber import HuberRegressor
 from .information import LassoLarsIC
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .linear_svm import LinearSVC, LinearSVR
@@ -22,6 +23,7 @@ __all__ = [
     "ElasticNet",
     "ElasticNetCV",
     "GammaRegressor",
+    "HuberRegressor",
     "Lasso",
     "LassoCV",
     "LassoLarsIC",

@@ -1,0 +1,314 @@
+"""The Huber loss and its scale at once: min over w, b and σ ≥ 0 of
+
+    F = σ + Σ massᵢ·σ·H(rᵢ/σ) + Ω(w),   r = z − y,   H(t) = t² for |t| ≤ ε, 2ε|t| − ε² beyond.
+
+H is twice the Huber loss: with σ fixed, F = σ + (2/σ)·P_σ, where P_σ is the mean of Huber(εσ) plus
+½σΩ. F is convex in all three together, since σ·H(r/σ) is the maximum over |θ| ≤ 2ε of the linear
+functions θr − σθ²/4. So for every such θ, with u = mass∘θ,
+
+    F ≥ σ·(1 − ¼ mean θ²) − mean θy − Ω*(−Xᵀu),
+
+a bound for all σ ≥ 0 at once if mean θ² ≤ 4. In terms of φ = ½σθ, a dual point of P_σ, the gap is
+
+    F − bound = (2/σ)·gap_σ(φ) + σ·(1 − mean φ²/σ²),
+
+two terms that are never negative; the first is what the referee says of P_σ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+from ..certificate import Certificate, Judgement, judge, stamp
+from ..history import State
+from ..losses import Huber
+from ..objective import EPS, Objective, Point
+from ..penalties import Separable
+from ..penalties.base import number
+from . import solve
+from .base import CALLBACK, INTERRUPT, STOP, Control, Solution
+from .search import recentred
+
+_ROOM = 1e-14  # by which rounding may carry mean φ² beyond σ²
+_LEAST = 10 * EPS  # share of the null model's objective below which no scale goes
+_INNER = 1e-13  # relative gap of a problem with σ fixed: σ is found from its residuals
+_STEEPEST = 1e-3  # factor by which σ falls at most from one problem to the next
+_MOST = 100  # scales to be tried
+_SHARED = ("spread", "root_spread", "column_norms", "free_columns_are_regular", "constant_target")
+
+
+class Joint(NamedTuple):
+    """What the referee found for all of w, b and σ; ``theta`` is feasible whatever σ."""
+
+    sigma: float
+    judgement: Judgement  # with σ fixed
+    primal: float
+    gap: float
+    theta: Array
+    by_sample: Array  # shares of the gap; that of σ is spread over all samples
+    rounding: float
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """P_σ for one σ, from which those for all others follow."""
+
+    objective: Objective
+    sigma: float
+
+    @property
+    def epsilon(self) -> float:
+        """ε, where H becomes linear."""
+        assert isinstance(self.objective.loss, Huber)
+        return float(self.objective.loss.delta) / self.sigma
+
+    def at(self, sigma: float) -> Scaled:
+        """The same problem with another σ; what depends on X alone is shared."""
+        old, form = self.objective, self.objective.penalty.separable
+        assert form is not None
+        penalty = Separable(form.l1, sigma / self.sigma * form.l2)
+        new = replace(old, loss=Huber(self.epsilon * sigma), penalty=penalty)
+        new.__dict__.update({k: old.__dict__[k] for k in _SHARED if k in old.__dict__})
+        return Scaled(new, sigma)
+
+    def value(self, point: Point) -> float:
+        """F."""
+        return self.sigma + 2.0 / self.sigma * self.objective.primal(point)
+
+    def best(self, point: Point) -> float:
+        """The σ that minimises F at a point."""
+        return best_scale(point.z - self.objective.y, self.objective.mass, self.epsilon)
+
+    def excess(self, point: Point) -> float:
+        """Mean min(r²/σ², ε²): above 1 where a larger σ would be better, by the slope of F."""
+        t = np.minimum(np.abs(point.z - self.objective.y) / self.sigma, self.epsilon)
+        return self.objective.mean(t * t)
+
+    def judged(self, point: Point, thetas: Iterable[Array] = ()) -> Joint:
+        """The smallest gap of (point, σ), by the slopes at the point and by other multipliers."""
+        found = [judge(self.objective, point, thorough=True)]
+        found += [self._with(point, 0.5 * self.sigma * theta) for theta in thetas]
+        return min((self._joint(each) for each in found), key=lambda joint: joint.gap)
+
+    def _with(self, point: Point, phi: Array) -> Judgement:
+        return judge(self.objective, point, [phi], raw=False, thorough=True)
+
+    def _joint(self, found: Judgement) -> Joint:
+        """Shrink the multipliers to mean φ² ≤ σ²; φ = 0 is the last resort."""
+        mean, point = self.objective.mean, found.point
+        for tries in range(5):
+            share = mean((found.dual.theta / self.sigma) ** 2)
+            if share <= 1.0 + _ROOM:
+                break
+            shrink = (1.0 - EPS) / np.sqrt(share) if tries < 3 else 0.0
+            found = self._with(point, shrink * found.dual.theta)
+        unused = self.sigma * max(1.0 - share, 0.0)
+        gap = 2.0 / self.sigma * found.gap + unused
+        return Joint(
+            sigma=self.sigma,
+            judgement=found,
+            primal=self.sigma + 2.0 / self.sigma * found.primal,
+            gap=gap if share <= 1.0 + _ROOM else np.inf,
+            theta=2.0 / self.sigma * found.dual.theta,
+            by_sample=2.0 / self.sigma * found.by_sample + unused * self.objective.mass,
+            rounding=2.0 / self.sigma * found.rounding(self.objective) + 4 * EPS * self.sigma,
+        )
+
+    def certificate(self, joint: Joint, scale: float) -> Certificate:
+        """The gap of all three, in the words of all three."""
+        relative = 0.0 if joint.gap == 0 else (joint.gap / scale if scale > 0 else np.inf)
+        if self.objective.constant_target and joint.gap <= joint.rounding:
+            relative = 0.0  # the null model is perfect: gap and scale are rounding, both
+        return Certificate(
+            primal=joint.primal,
+            dual=joint.primal - joint.gap,
+            gap=joint.gap,
+            relative=relative,
+            objective=self._words,
+            rounding=joint.rounding,
+            passes=self.objective.meter.passes,
+            infeasibility=joint.judgement.infeasibility,
+            dual_point=joint.theta,
+            by_sample=joint.by_sample,
+            by_feature=2.0 / self.sigma * joint.judgement.by_feature,
+        )
+
+    @property
+    def _words(self) -> str:
+        form = self.objective.penalty.separable
+        assert form is not None
+        factor = number(float(2.0 / self.sigma * form.l2.max(initial=0.0)))
+        score = self.objective.words.rpartition("z = ")[2]
+        loss = f"σ + mean 2σ·huber((z − y)/σ; delta={self.epsilon:.6g})"
+        return f"{loss} + {factor}½‖w‖², z = {score}, σ ≥ 0"
+
+
+def best_scale(r: Array, mass: Array, epsilon: float) -> float:
+    """σ with mean min(r², (εσ)²) = σ², the best one for these residuals; 0 if most vanish.
+
+    At σ = |rₖ|/ε, the k smallest residuals are inside: there the mean divided by σ² is ε²·(Σ
+    inside mass·r²/rₖ² + mass outside), which falls with k. Between two such σ it is solved for.
+    """
+    size = np.abs(r)
+    largest = float(size.max(initial=0.0))
+    if largest == 0 or not np.isfinite(largest):
+        return 0.0
+    order = np.argsort(size)
+    size, mass = size[order] / largest, mass[order]
+    inside = np.cumsum(mass * size**2)
+    outside = np.cumsum(mass[::-1])[::-1] - mass
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = epsilon**2 * (inside / size**2 + outside)
+    below = np.flatnonzero(share >= 1.0)  # NaN where a residual is zero: that is no knot
+    if not below.size:
+        return 0.0
+    k = below[-1]
+    left = 1.0 - epsilon**2 * outside[k]
+    # Only rounding can leave nothing here; then every scale up to the next knot is best.
+    return largest * float(np.sqrt(inside[k] / left) if left > EPS else size[k] / epsilon)
+
+
+class Null(NamedTuple):
+    """The model with w = 0: a σ near its best one, and F there, which tolerances refer to."""
+
+    sigma: float
+    value: float
+
+
+def null_of(scaled: Scaled) -> Null:
+    """Min F over b and σ with w = 0, up to 1e-8 of it; zeros if that fits all samples."""
+    objective = scaled.objective
+    r = objective.null.z - objective.y
+    spread = float(np.abs(r).max(initial=0.0))
+    if objective.constant_target and objective.intercept or spread == 0:
+        return Null(0.0, 0.0)
+    sigma, search, least = scaled.best(objective.null) or spread, _Search(), np.inf
+    for _ in range(_MOST):
+        here = scaled.at(sigma)
+        null = here.objective.null
+        best = here.best(null)
+        least = min(least, here.value(null), here.at(best).value(null) if best else np.inf)
+        sigma, last = search.next(sigma, here.excess(null), best), sigma
+        if abs(sigma - last) <= 1e-10 * sigma or sigma <= 1e-9 * least:
+            break
+    return Null(sigma, least)
+
+
+@dataclass
+class _Search:
+    """σ at which the excess is 1: log excess falls with log σ; secants within a bracket."""
+
+    low: float = -np.inf
+    high: float = np.inf
+    last: tuple[float, float] | None = None
+
+    def next(self, sigma: float, excess: float, best: float) -> float:
+        """The next σ, after one with its excess and the best σ for the residuals found there."""
+        if excess <= 0 or best <= 0:  # most residuals vanish: the scale may be next to nothing
+            self.high = min(self.high, np.log(sigma))
+            return self._middle()
+        s, f = np.log(sigma), np.log(excess)
+        if f > 0:
+            self.low = max(self.low, s)
+        else:
+            self.high = min(self.high, s)
+        new = max(np.log(best), s + np.log(_STEEPEST))
+        if self.last is not None and f != self.last[1]:
+            secant = s - f * (s - self.last[0]) / (f - self.last[1])
+            new = secant if self.low <= secant <= self.high else new
+        self.last = (s, f)
+        return float(np.exp(new)) if self.low <= new <= self.high else self._middle()
+
+    def _middle(self) -> float:
+        ends = np.isfinite(self.low), np.isfinite(self.high)
+        if all(ends):
+            return float(np.exp(0.5 * (self.low + self.high)))
+        return float(np.exp(self.high) / 10 if ends[1] else np.exp(self.low) * 10)
+
+
+def minimise_jointly(
+    scaled: Scaled, control: Control, start: Point | None = None
+) -> tuple[float, Solution]:
+    """The best σ, and the model that goes with it; one iteration is one σ.
+
+    Every σ costs one problem with σ fixed, started from the last, which says whether σ is too
+    large or too small. What is handed over is the best of the points seen, each with the best σ
+    for its residuals; if that is 0, as where most samples are fitted exactly, σ stays positive,
+    and small enough for the tolerance.
+    """
+    null = null_of(scaled)
+    scale, floor = null.value, _LEAST * (null.value or 1.0)
+    target = control.tol * scale
+    control.target = target
+    objective = scaled.objective
+    point = recentred(objective, objective.null if start is None else start)
+    sigma = max(scaled.best(point) or null.sigma, floor)
+    best = scaled.at(sigma).judged(point)
+    observe = _observer(control, objective)
+    stopped_by, count, search, solver = observe(0, best), 0, _Search(), ""
+    try:
+        while not stopped_by and not _reached(best, target, scale, objective):
+            if control.max_iter is not None and count >= control.max_iter:
+                stopped_by = f"max_iter={control.max_iter}"
+                break
+            here = scaled.at(sigma)
+            inner = Control(tol=_INNER, max_seconds=control.remaining)
+            solution = solve(here.objective, "auto", inner, point)
+            point, count, solver = solution.point, count + 1, solution.solver
+            assert solution.certificate.dual_point is not None
+            theta = 2.0 / sigma * solution.certificate.dual_point
+            own = max(here.best(point), _STEEPEST * sigma, floor)
+            found = scaled.at(own).judged(point, [theta, best.theta])
+            best = min(found, best, key=lambda joint: joint.gap)
+            stopped_by = observe(count, best)
+            moved = max(search.next(sigma, here.excess(point), here.best(point)), floor)
+            if control.expired:
+                stopped_by = f"max_seconds={control.max_seconds}"
+            elif moved == sigma or count >= _MOST:
+                break
+            sigma = moved
+    except KeyboardInterrupt:
+        stopped_by = INTERRUPT
+    final = scaled.at(best.sigma)
+    certificate = stamp(final.certificate(best, scale), count, control.seconds)
+    converged = _reached(best, target, scale, objective)
+    solution = Solution(
+        point=best.judgement.point,
+        slope=best.judgement.slope,
+        certificate=certificate,
+        solver=solver,
+        converged=converged,
+        stopped_by=stopped_by or ("" if converged else "no further progress"),
+    )
+    return best.sigma, solution
+
+
+def _reached(joint: Joint, target: float, scale: float, objective: Objective) -> bool:
+    """Whether the gap is below the target, or is nothing but rounding."""
+    excused = joint.rounding <= 1e-3 * scale or objective.constant_target
+    return joint.gap <= target or (joint.gap <= joint.rounding and excused)
+
+
+def _observer(control: Control, objective: Objective) -> Callable[[int, Joint], str]:
+    """Tells callbacks of an iteration, and whether one of them wants to stop."""
+
+    def observe(iteration: int, joint: Joint) -> str:
+        state = State(
+            iteration,
+            objective.meter.passes,
+            control.seconds,
+            joint.primal,
+            joint.primal - joint.gap,
+            joint.gap,
+            control.target,
+            joint.judgement.point,
+        )
+        answers = [callback(state) for callback in control.callbacks]
+        return CALLBACK if any(answer is STOP for answer in answers) else ""
+
+    return observe
