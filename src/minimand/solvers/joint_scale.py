@@ -122,8 +122,8 @@ class Scaled:
     def certificate(self, joint: Joint, scale: float) -> Certificate:
         """The gap of all three, in the words of all three."""
         relative = 0.0 if joint.gap == 0 else (joint.gap / scale if scale > 0 else np.inf)
-        if self.objective.constant_target and joint.gap <= joint.rounding:
-            relative = 0.0  # the null model is perfect: gap and scale are rounding, both
+        if scale == 0 and _reached(joint, 0.0, scale):
+            relative = 0.0  # the null model is perfect: there is nothing to be compared with
         return Certificate(
             primal=joint.primal,
             dual=joint.primal - joint.gap,
@@ -252,7 +252,7 @@ def minimise_jointly(
     observe = _observer(control, objective)
     stopped_by, count, search, solver = observe(0, best), 0, _Search(), ""
     try:
-        while not stopped_by and not _reached(best, target, scale, objective):
+        while not stopped_by and not _reached(best, target, scale):
             if control.max_iter is not None and count >= control.max_iter:
                 stopped_by = f"max_iter={control.max_iter}"
                 break
@@ -276,7 +276,7 @@ def minimise_jointly(
         stopped_by = INTERRUPT
     final = scaled.at(best.sigma)
     certificate = stamp(final.certificate(best, scale), count, control.seconds)
-    converged = _reached(best, target, scale, objective)
+    converged = _reached(best, target, scale)
     solution = Solution(
         point=best.judgement.point,
         slope=best.judgement.slope,
@@ -288,10 +288,11 @@ def minimise_jointly(
     return best.sigma, solution
 
 
-def _reached(joint: Joint, target: float, scale: float, objective: Objective) -> bool:
-    """Whether the gap is below the target, or is nothing but rounding."""
-    excused = joint.rounding <= 1e-3 * scale or objective.constant_target
-    return joint.gap <= target or (joint.gap <= joint.rounding and excused)
+def _reached(joint: Joint, target: float, scale: float) -> bool:
+    """Whether the gap is below the target, or nothing but rounding; σ itself is never 0."""
+    if scale == 0:
+        return joint.gap <= joint.rounding + _LEAST
+    return joint.gap <= max(target, joint.rounding if joint.rounding <= 1e-3 * scale else 0.0)
 
 
 def _observer(control: Control, objective: Objective) -> Callable[[int, Joint], str]:
