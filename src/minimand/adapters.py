@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.linear_model import HuberRegressor
 
 from ._typing import AnyArray, Array
 from .estimators.class_weights import weighted_by_class
@@ -179,7 +180,7 @@ def read(model: Any, total: Total) -> Reading:
 
 def has_joint_scale(model: Any) -> bool:
     """Whether the model has a scale that is minimised over, beside its coefficients."""
-    return any(cls.__name__ == "HuberRegressor" for cls in type(model).__mro__)
+    return isinstance(model, HuberRegressor)
 
 
 def check_known(model: Any) -> str:

@@ -183,5 +183,6 @@ def _check_combination(model: Any) -> None:
     if model.penalty == "l1" and model.loss == "hinge":
         raise ValueError(
             "Unsupported set of arguments: The combination of penalty='l1' and loss='hinge' is not "
-            "supported; take loss='squared_hinge', or minimand.Classifier, whose intercept is free."
+            f"supported, Parameters: penalty='l1', loss='hinge', dual={model.dual}; take "
+            "loss='squared_hinge', or minimand.Classifier, whose intercept is free."
         )

@@ -185,7 +185,7 @@ def null_of(scaled: Scaled) -> Null:
     objective = scaled.objective
     r = objective.null.z - objective.y
     spread = float(np.abs(r).max(initial=0.0))
-    if objective.constant_target and objective.intercept or spread == 0:
+    if (objective.constant_target and objective.intercept) or spread == 0:
         return Null(0.0, 0.0)
     sigma, search, least = scaled.best(objective.null) or spread, _Search(), np.inf
     for _ in range(_MOST):
