@@ -97,6 +97,9 @@ class HuberRegressor(DropIn, linear_model.HuberRegressor):
     def _solve(
         self, objective: Objective, solver: str | Solver, control: Control, start: Point | None
     ) -> Solution:
-        """Search the scale."""
-        self.scale_, solution = minimise_jointly(Scaled(objective, self.scale_), control, start)
+        """Search the scale; a warm start also knows the bound of the last fit."""
+        scaled = Scaled(objective, self.scale_)
+        old = None if start is None else self.certificate_.dual_point
+        evidence = [] if old is None or old.shape != objective.y.shape else [old]
+        self.scale_, solution = minimise_jointly(scaled, control, start, evidence)
         return solution

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..certificate import Certificate, Judgement, judge, stamp
+from ..certificate import Certificate, Dual, Judgement, judge, stamp
 from ..history import State
 from ..losses import Huber
 from ..objective import EPS, Objective, Point
@@ -37,7 +37,9 @@ from .search import recentred
 _ROOM = 1e-14  # by which rounding may carry mean φ² beyond σ²
 _LEAST = 10 * EPS  # share of the null model's objective below which no scale goes
 _INNER = 1e-13  # relative gap of a problem with σ fixed: σ is found from its residuals
+_TRIES = 4  # to shrink multipliers that a repair may have stretched again
 _STEEPEST = 1e-3  # factor by which σ falls at most from one problem to the next
+_NEWTON = 40  # iterations before the other method is tried
 _MOST = 100  # scales to be tried
 _SHARED = ("spread", "root_spread", "column_norms", "free_columns_are_regular", "constant_target")
 
@@ -98,22 +100,35 @@ class Scaled:
     def _with(self, point: Point, phi: Array) -> Judgement:
         return judge(self.objective, point, [phi], raw=False, thorough=True)
 
+    def _without(self, found: Judgement) -> Judgement:
+        """The judgement by φ = 0."""
+        objective, w = self.objective, found.point.w
+        nothing = np.zeros_like(w)
+        return replace(
+            found,
+            gap=found.primal,
+            dual=Dual(np.zeros_like(found.point.z), nothing),
+            by_sample=objective.mass * found.terms.value,
+            by_feature=objective.penalty.by_feature(w, nothing),
+            infeasibility="",
+        )
+
     def _joint(self, found: Judgement) -> Joint:
-        """Shrink the multipliers to mean φ² ≤ σ²; φ = 0 is the last resort."""
-        mean, point = self.objective.mean, found.point
-        for tries in range(5):
-            share = mean((found.dual.theta / self.sigma) ** 2)
+        """Shrink the multipliers to mean φ² ≤ σ²; φ = 0, whose bound is 0, is the last resort."""
+        for _ in range(_TRIES):
+            share = self.objective.mean((found.dual.theta / self.sigma) ** 2)
             if share <= 1.0 + _ROOM:
                 break
-            shrink = (1.0 - EPS) / np.sqrt(share) if tries < 3 else 0.0
-            found = self._with(point, shrink * found.dual.theta)
+            found = self._with(found.point, (1.0 - EPS) / np.sqrt(share) * found.dual.theta)
+        if not share <= 1.0 + _ROOM or not found.gap <= found.primal:
+            share, found = 0.0, self._without(found)
         unused = self.sigma * max(1.0 - share, 0.0)
         gap = 2.0 / self.sigma * found.gap + unused
         return Joint(
             sigma=self.sigma,
             judgement=found,
             primal=self.sigma + 2.0 / self.sigma * found.primal,
-            gap=gap if share <= 1.0 + _ROOM else np.inf,
+            gap=gap,
             theta=2.0 / self.sigma * found.dual.theta,
             by_sample=2.0 / self.sigma * found.by_sample + unused * self.objective.mass,
             rounding=2.0 / self.sigma * found.rounding(self.objective) + 4 * EPS * self.sigma,
@@ -232,23 +247,27 @@ class _Search:
 
 
 def minimise_jointly(
-    scaled: Scaled, control: Control, start: Point | None = None
+    scaled: Scaled,
+    control: Control,
+    start: Point | None = None,
+    evidence: Iterable[Array] = (),
 ) -> tuple[float, Solution]:
     """The best σ, and the model that goes with it; one iteration is one σ.
 
     Every σ costs one problem with σ fixed, started from the last, which says whether σ is too
     large or too small. What is handed over is the best of the points seen, each with the best σ
     for its residuals; if that is 0, as where most samples are fitted exactly, σ stays positive,
-    and small enough for the tolerance.
+    and small enough for the tolerance. ``evidence`` are multipliers θ from elsewhere.
     """
     null = null_of(scaled)
     scale, floor = null.value, _LEAST * (null.value or 1.0)
     target = control.tol * scale
     control.target = target
     objective = scaled.objective
-    point = recentred(objective, objective.null if start is None else start)
+    point = objective.null if start is None else start
     sigma = max(scaled.best(point) or null.sigma, floor)
-    best = scaled.at(sigma).judged(point)
+    point = recentred(scaled.at(sigma).objective, point)
+    best = scaled.at(sigma).judged(point, evidence)
     observe = _observer(control, objective)
     stopped_by, count, search, solver = observe(0, best), 0, _Search(), ""
     try:
@@ -257,8 +276,7 @@ def minimise_jointly(
                 stopped_by = f"max_iter={control.max_iter}"
                 break
             here = scaled.at(sigma)
-            inner = Control(tol=_INNER, max_seconds=control.remaining)
-            solution = solve(here.objective, "auto", inner, point)
+            solution = _with_fixed_scale(here.objective, point, control)
             point, count, solver = solution.point, count + 1, solution.solver
             assert solution.certificate.dual_point is not None
             theta = 2.0 / sigma * solution.certificate.dual_point
@@ -286,6 +304,23 @@ def minimise_jointly(
         stopped_by=stopped_by or ("" if converged else "no further progress"),
     )
     return best.sigma, solution
+
+
+def _with_fixed_scale(objective: Objective, start: Point, control: Control) -> Solution:
+    """The best model for one σ, by Newton steps from the last, or through the interior.
+
+    A small σ makes almost a kink of the loss, where Newton steps may come to nothing.
+    """
+    near = Control(tol=_INNER, max_iter=_NEWTON, max_seconds=control.remaining)
+    solution = solve(objective, "auto", near, start)
+    if solution.converged or control.expired:
+        return solution
+    far = Control(tol=_INNER, max_seconds=control.remaining)
+    try:
+        other = solve(objective, "primal_dual", far, solution.point)
+    except ValueError:  # it does not take the problem
+        return solution
+    return min(solution, other, key=lambda each: each.certificate.gap)
 
 
 def _reached(joint: Joint, target: float, scale: float) -> bool:
