@@ -12,6 +12,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"threads", "registry", "parameters"},
     {"linear_system"},
     {"losses", "penalties", "design"},
+    {"robust_shift"},
     {"outputs", "remembered_gram", "intercept", "transforms"},
     {"memory"},
     {"objective"},

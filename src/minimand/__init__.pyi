@@ -21,6 +21,7 @@ from .losses import Distance as Distance
 from .losses import EpsilonInsensitive as EpsilonInsensitive
 from .losses import Exponential as Exponential
 from .losses import Gamma as Gamma
+from .losses import GemanMcClure as GemanMcClure
 from .losses import Hinge as Hinge
 from .losses import Huber as Huber
 from .losses import Logistic as Logistic
@@ -32,10 +33,13 @@ from .losses import PerceptronLoss as PerceptronLoss
 from .losses import Pieces as Pieces
 from .losses import Poisson as Poisson
 from .losses import Quantile as Quantile
+from .losses import RobustLoss as RobustLoss
 from .losses import Squared as Squared
 from .losses import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
 from .losses import SquaredHinge as SquaredHinge
 from .losses import SquaredMargin as SquaredMargin
+from .losses import TanhMargin as TanhMargin
+from .losses import TruncatedSquared as TruncatedSquared
 from .losses import Tweedie as Tweedie
 from .losses import ZeroOne as ZeroOne
 from .losses import is_calibrated as is_calibrated

@@ -157,23 +157,35 @@ class PiecewiseDual:
         return 1.0 / (self.l2[:1] if uniform else self.l2)
 
     @cached_property
-    def _rows(self) -> tuple[Array, Array, Array, Array]:
-        squares = self.design.row_squares(self._inverse)
-        return self.plq.sign, self.plq.shift, self.mass, squares
+    def squares(self) -> Array:
+        """Σⱼ xᵢⱼ²/l2ⱼ of every row."""
+        return self.design.row_squares(self._inverse)
+
+    @property
+    def step(self) -> float:
+        """By how much b moves per unit of Σ mass·sign·v."""
+        return self._memory[1]
+
+    def move(self, rows: IntArray, dv: Array, dw: Array, dtotal: float) -> None:
+        """Change some slopes, and w and b as they ask for."""
+        self.v[rows] += dv
+        self.w += dw
+        self.b -= self.step * dtotal
+        self._memory = (self.b, *self._memory[1:])
 
     @property
     def _first_step(self) -> float:
         """A small share of what a row weighs: large enough to move b, too small to slow rows."""
         if not self.intercept:
             return 0.0
-        return _SHARE_OF_INTERCEPT * float(self._rows[3].mean()) or 1.0
+        return _SHARE_OF_INTERCEPT * float(self.squares.mean()) or 1.0
 
     def ascend(self, epochs: int, tol: float) -> Ascent:
         """Coordinate ascent in place over v, and with it w and b."""
         self.seed += 1
         found = self.design.ascend(
             self.plq.pieces.parts,
-            self._rows,
+            (self.plq.sign, self.plq.shift, self.mass, self.squares),
             self._inverse,
             (self.intercept, self.reach),
             self.v,

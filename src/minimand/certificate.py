@@ -58,8 +58,9 @@ class Dual(NamedTuple):
 class Certificate:
     """A proof of quality: the objective at the model lies within `gap` of the optimum.
 
-    For a penalty that is not convex (kind "stationary") it lies within `gap` of the least value
-    of the convex tangent problem at the model, and `dual` bounds that value, not the optimum.
+    Where the loss or the penalty is not convex (kind "stationary") it lies within `gap` of the
+    least value of the convex tangent problem at the model, and `dual` bounds that value, not the
+    optimum.
 
     Attributes
     ----------
@@ -227,8 +228,8 @@ def judge(
         try leaving out constraints that do not matter at the point.
     """
     if not objective.convex:
-        tangent = Tangent.at(objective, point.w)
-        duals = [*duals, *(dual.theta for dual in known)]
+        tangent = Tangent.at(objective, point)
+        duals = [tangent.dual_inside(dual) for dual in (*duals, *(dual.theta for dual in known))]
         inside = tangent.inside(point)
         return lifted(judge(tangent.problem, inside, duals, raw=raw, thorough=thorough), tangent)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -238,15 +239,20 @@ def judge(
 def lifted(judgement: Judgement, tangent: Tangent) -> Judgement:
     """A judgement of a tangent problem, as one of the problem it lies above."""
     point = tangent.outside(judgement.point)
-    primal = tangent.whole.primal(point)
-    slope = tangent.spread(judgement.dual.slope)
+    whole, unit = tangent.whole, tangent.unit
+    primal, gap = whole.primal(point), unit * judgement.gap
+    theta, slope = tangent.dual_outside(judgement.dual.theta), unit * judgement.dual.slope
     return replace(
         judgement,
         point=point,
         primal=primal,
-        dual=Dual(judgement.dual.theta, slope, primal - judgement.gap),
-        slope=tangent.spread(judgement.slope),
-        by_feature=tangent.spread(judgement.by_feature),
+        gap=gap,
+        dual=Dual(theta, tangent.spread(slope), primal - gap),
+        terms=judgement.terms if whole.loss.convex else whole.loss.terms(point.z, whole.y),
+        slope=tangent.spread(unit * judgement.slope),
+        by_sample=unit * judgement.by_sample,
+        by_feature=tangent.spread(unit * judgement.by_feature),
+        promise=unit * judgement.promise,
         kind="stationary",
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ._typing import Array
 from .losses import PLQ, Loss
+from .robust_shift import robust_shift
 
 _EPS = float(np.finfo(float).eps)
 
@@ -39,8 +40,11 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> float:
     """The b that minimises Σ mass·ℓ(z + b, y).
 
     Exact where the loss is piecewise quadratic with kinks (the middle, if several do); otherwise
-    a safeguarded Newton method on the slope.
+    a safeguarded Newton method on the slope. A loss that is not convex may have many minima: the
+    lowest that was found.
     """
+    if not risk.loss.convex:
+        return robust_shift(risk.loss, z, risk.y, risk.mass)
     if risk.loss.pooled:
         return risk.loss.best_shift(z, risk.y)
     if risk.kinks is not None:

@@ -105,6 +105,21 @@ class Objective:
             new.__dict__["null"] = self.null._replace(w=null)
         return new
 
+    def weighted(self, loss: Loss, weights: Array) -> tuple[Objective, float]:
+        """The same data under another loss with sample weights, and the sum T of the masses then.
+
+        Masses add up to one, so everything is divided by T: the new objective is 1/T times
+        Σ massᵢ·weightsᵢ·loss(zᵢ, yᵢ) + Ω(w).
+        """
+        mass = self.mass * weights
+        total = float(mass.sum())
+        if not total > 0:
+            total, mass = 1.0, np.zeros_like(mass)  # nothing but the penalty is left
+        penalty = self.penalty.times(1.0 / total)
+        new = replace(self, loss=loss, mass=mass / total, penalty=penalty, memory=None)
+        new.__dict__["constant_target"] = self.constant_target
+        return new, total
+
     # Products with the data, counted ---------------------------------------------------------
 
     def scores(self, w: Array, b: float) -> Array:
@@ -202,7 +217,8 @@ class Objective:
     @cached_property
     def convex(self) -> bool:
         """Whether local minima are global ones."""
-        return not hasattr(self.penalty, "majoriser")  # Majorised, but asking a protocol is slow
+        # A Majorised penalty, that is, but asking a protocol is slow.
+        return self.loss.convex and not hasattr(self.penalty, "majoriser")
 
     @cached_property
     def kinks(self) -> PLQ | None:

@@ -75,7 +75,9 @@ def clear_rays(
     wrong = _wrong(objective, slope, limit)
     if not wrong.any() and _regular(objective, chosen):
         return Cleared(theta, slope)
-    metric = _mobility(objective, theta, curvature)
+    metric = curvature if objective.loss.smooth else _room(objective, theta)
+    if not metric.any():
+        metric = np.ones_like(curvature)
     project: Projection | None = None
     charge = 0.0
     for _ in range(_ROUNDS):
@@ -100,22 +102,10 @@ def clear_rays(
     return Cleared(theta, slope, reason=_NO_BOUND if objective.has_free_columns else _NO_SIGNS)
 
 
-def _mobility(objective: Objective, theta: Array, curvature: Array) -> Array:
-    """How freely multipliers may move: the curvature of the loss, which ψ* has the inverse of.
-
-    Where the loss has kinks it is the distance from the corners of ψ*, the slopes of linear pieces:
-    a sample away from all kinks has its multiplier in a corner, and moving it costs most.
-    """
-    if objective.kinks is not None:
-        pieces, sign, _ = objective.kinks
-        corners = pieces.slopes[pieces.curvatures == 0]
-        if corners.size:
-            v = sign * theta
-            curvature = np.min([np.abs(v - corner) for corner in corners], axis=0)
-    elif not objective.loss.smooth:
-        curvature = objective.loss.room(theta, objective.y)
-        curvature = curvature / curvature.max() if curvature.any() else curvature
-    return curvature if curvature.any() else np.ones_like(curvature)
+def _room(objective: Objective, theta: Array) -> Array:
+    """How far every multiplier may move within its domain, at most 1."""
+    room = objective.loss.room(theta, objective.y)
+    return room / room.max() if room.any() else room
 
 
 def _wrong(objective: Objective, slope: Array, limit: Array) -> BoolArray:

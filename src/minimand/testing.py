@@ -24,6 +24,7 @@ from .losses import (
     CrossEntropy,
     Distance,
     Gamma,
+    GemanMcClure,
     Huber,
     Logistic,
     Loss,
@@ -31,6 +32,8 @@ from .losses import (
     Poisson,
     Squared,
     SquaredHinge,
+    TanhMargin,
+    TruncatedSquared,
     Tweedie,
 )
 from .objective import EPS, Objective
@@ -49,6 +52,7 @@ from .penalties import (
 )
 from .solvers import Control, Solver
 from .solvers.base import run
+from .tangent import Tangent
 
 __all__ = ["check_design", "check_loss", "check_penalty", "check_solver"]
 
@@ -118,6 +122,10 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
         raise AssertionError(str(error)) from error
     targets = np.asarray(_TARGETS[loss.target] if y is None else y, dtype=float).ravel()
     loss.check_target(targets)
+    if loss.composed is not None:
+        check_loss(loss.composed.base, y)
+        _check_robust(loss, targets)
+        return
     _require(loss.convex, f"{loss!r}: the loss says that it is not convex.")
     if loss.pooled:
         _check_pooled(loss, targets)
@@ -138,6 +146,43 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
             _check_domain(loss, slopes, float(target))
             _check_infimum(loss, z, ys)
             _check_loss_prox(loss, z, float(target))
+
+
+def _check_robust(loss: Loss, targets: Array) -> None:
+    """The laws of a loss that is not convex: slopes, and tangents that lie above and touch."""
+    inner = loss.composed
+    assert inner is not None
+    for target in targets:
+        z = _axis(float(target))
+        y = np.full(z.shape, target)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            _check_extremes(loss, float(target))
+            _check_terms(loss, z, y)
+            _check_steps(loss, z, y)
+            _check_infimum(loss, z, y)
+            base, weights = inner.base.value(z, y), inner.weights(z, y)
+            value, noise = loss.value(z, y), _noise(loss, z, y)
+        above = value[:, None] + weights[:, None] * (base[None, :] - base[:, None])
+        size = np.abs(above) + weights[:, None] * (np.abs(base)[None, :] + np.abs(base)[:, None])
+        slack = noise[:, None] + noise[None, :] + 64 * EPS * size
+        sentence = f"{loss!r}: a tangent, the base loss with weights, lies below the loss"
+        _require_all(value[None, :] <= above + slack, sentence, tangent_at=z[:, None], z=z[None, :])
+
+
+def _check_steps(loss: Loss, z: Array, y: Array) -> None:
+    """The gradient is one of the difference quotients' limits, from one side at least."""
+    slope, fits = loss.gradient(z, y), np.zeros(z.shape, dtype=bool)
+    size = np.maximum(np.minimum(np.abs(z), np.abs(z - y)), 0.1)
+    for relative in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+        step = (z + relative * size) - z
+        around = [loss.value(z + k * step, y) for k in (-1, 0, 1)]
+        noise = (_noise(loss, z, y) + _noise(loss, z + step, y) + _noise(loss, z - step, y)) / step
+        left, right = (around[1] - around[0]) / step, (around[2] - around[1]) / step
+        both = (around[2] - around[0]) / (2 * step)
+        for quotient in (left, right, both):
+            near = 1e-4 * np.maximum(np.abs(quotient), np.abs(slope))
+            fits |= np.abs(quotient - slope) <= near + noise
+    _require_all(fits, f"{loss!r}: the gradient is not the slope of the value", z=z, y=y)
 
 
 def _check_pooled(loss: Loss, targets: Array) -> None:
@@ -726,7 +771,8 @@ def check_solver(solver: Solver, *, tol: float = 1e-6) -> int:
 
     On each problem it accepts: gap ≤ tol·scale, dual ≤ optimum ≤ primal (the optimum by a generic
     method of SciPy), and a valid certificate when it is stopped after one iteration. Where the
-    penalty is not convex: gap ≤ tol·scale for the tangent, and a model no worse than the lasso.
+    loss or the penalty is not convex: gap ≤ tol·scale for the tangent, and a model no worse than
+    that of the base loss or the lasso.
 
     Parameters
     ----------
@@ -755,7 +801,7 @@ def check_solver(solver: Solver, *, tol: float = 1e-6) -> int:
     accepted = 0
     for objective, best in _battery_with_optima():
         control = Control(tol=tol, random_state=0)
-        verdict = solver.accepts(objective, control)
+        verdict = solver.verdict(objective, control)
         where = f"solver {solver.name!r} on {objective.words}"
         _require(bool(verdict.reason), f"{where}: a verdict must give its reason.")
         if not verdict.ok:
@@ -765,7 +811,7 @@ def check_solver(solver: Solver, *, tol: float = 1e-6) -> int:
         goal = max(tol * objective.scale, solution.certificate.rounding)
         _check_solution(where, objective, solution, best)
         worse = solution.certificate.primal - best
-        sentence = f"{where}: the model is {worse:.3g} worse than the lasso."
+        sentence = f"{where}: the model is {worse:.3g} worse than a convex fit."
         _require(objective.convex or worse <= 2 * goal, sentence)
         gap = solution.certificate.gap
         _require(gap <= goal, f"{where}: the gap {gap:.3g} is above its goal {goal:.3g}.")
@@ -786,7 +832,7 @@ def _check_solution(where: str, objective: Objective, solution: Any, best: float
     )
     _require(certificate.gap >= 0, f"{where}: the gap is {certificate.gap!r}.")
     if not objective.convex:
-        sentence = f"{where}: kind={certificate.kind!r}, but the penalty is not convex."
+        sentence = f"{where}: kind={certificate.kind!r}, but the problem is not convex."
         _require(certificate.kind == "stationary", sentence)
         return
     best = min(best, primal)
@@ -821,7 +867,8 @@ def _battery() -> Iterator[Objective]:
             n, d = (40, 5) if (i + j) % 3 or isinstance(penalty, NoPenalty) else (10, 14)
             yield _problem(loss, penalty, alpha, (n, d), (i, j), rng)
     not_convex: list[tuple[Loss, Penalty]] = [
-        (Squared(), MCP()), (Poisson(), SCAD() + 0.1 * L2()), (Logistic(), Lq())
+        (Squared(), MCP()), (Poisson(), SCAD() + 0.1 * L2()), (Logistic(), Lq()),
+        (GemanMcClure(), L2()), (TruncatedSquared(2.0), L1()), (TanhMargin(), L2() + MCP()),
     ]  # fmt: skip
     for i, (loss, penalty) in enumerate(not_convex):
         yield _problem(loss, penalty, 0.05, (40, 5), (i, i + 1), rng)
@@ -873,14 +920,16 @@ def _target(loss: Loss, z: Array, rng: np.random.Generator) -> Array:
 def _generic_optimum(objective: Objective) -> float:
     """The objective after L-BFGS-B (SLSQP in a ball) on w = p − q with p, q ≥ 0.
 
-    It is an upper bound of the optimum, whatever SciPy made of it. If the penalty is not convex, it
-    is taken at the minimiser of its first majoriser.
+    It is an upper bound of the optimum, whatever SciPy made of it. If the problem is not convex, it
+    is taken at the minimiser of its first tangent problem.
     """
     from scipy import optimize
 
+    whole = objective
+    if not objective.convex:
+        objective = Tangent.first(objective).problem
     d, ball = objective.n_features, objective.penalty
-    convex = ball.first_majoriser().penalty if isinstance(ball, Majorised) else ball
-    form = ball.rest if isinstance(ball, Ball) else convex.separable
+    form = ball.rest if isinstance(ball, Ball) else ball.separable
     assert form is not None
     scale = np.sqrt(np.maximum(objective.moments(objective.mass).second, 1e-300))
     l1, l2 = form.l1, form.l2
@@ -915,5 +964,5 @@ def _generic_optimum(objective: Objective) -> float:
         found = optimize.minimize(
             value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
         )
-    w = objective.penalty.project(split(found.x))
-    return objective.primal(objective.point(w, float(found.x[-1])))
+    w = whole.penalty.project(split(found.x))
+    return whole.primal(whole.point(w, float(found.x[-1])))

@@ -1,5 +1,7 @@
 """Transforms and the losses that match them."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -187,6 +189,17 @@ def test_other_refusals():
         mm.Regressor(mm.MatchingLoss(np.sinh, 3)).fit(X, Z)
     with pytest.raises(ValueError, match="from -1 to 1, the range of f, but y ranges"):
         mm.Regressor(mm.MatchingLoss(transforms.tanh)).fit(X, 3 * Z)
+
+
+def test_a_stored_loss_is_its_parameters_alone():
+    model = mm.Regressor(mm.MatchingLoss(np.sinh)).fit(X, Z)
+    again = pickle.loads(pickle.dumps(model))
+    assert set(vars(again.loss)) == {"f", "F"}
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    changed = mm.MatchingLoss(np.sinh)
+    changed.value(Z, Z)
+    changed.set_params(f=np.arcsinh)
+    np.testing.assert_array_equal(changed.value(Z, Z), mm.MatchingLoss(np.arcsinh).value(Z, Z))
 
 
 # Pairs that do not match ------------------------------------------------------------------

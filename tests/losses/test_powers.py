@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
+from sklearn.datasets import load_diabetes
 
 import minimand as mm
 from minimand.testing import check_loss
@@ -73,6 +74,23 @@ def test_the_median_and_the_mean_are_the_ends():
 @pytest.mark.parametrize("p", [1.1, 1.3, 1.5, 2, 3, 4, 8, 20])
 def test_every_pair_reaches_the_gap(p, penalty):
     model = mm.Regressor(mm.Lp(p), penalty, alpha=0.05).fit(X, Y)
+    assert model.certificate_.relative <= 1e-6
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+@pytest.mark.parametrize(("p", "alpha"), [(1.01, 1e-3), (1.05, 1e-1), (8, 1e-3), (20, 1e-1)])
+def test_wild_scales_reach_the_gap_too(p, alpha, penalty):
+    """All but kinks for p near 1; sums of 1e40 for p = 20, beside which the penalty is nothing."""
+    data, y = load_diabetes(return_X_y=True)
+    model = mm.Regressor(mm.Lp(p), penalty, alpha=alpha).fit(data, y)
+    assert model.certificate_.relative <= 1e-6
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_interpolation_with_p_near_1(penalty):
+    """Residuals all vanish, and their slopes can be seen in the dual alone."""
+    wide = RNG.standard_normal((20, 40))
+    model = mm.Regressor(mm.Lp(1.1), penalty, alpha=1e-3).fit(wide, wide[:, :3].sum(axis=1))
     assert model.certificate_.relative <= 1e-6
 
 

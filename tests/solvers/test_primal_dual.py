@@ -50,7 +50,9 @@ def data(loss, kind="ordinary", n=50, d=5, seed=0):
         X[:, -1], X[1], noisy[1] = X[:, 0], X[0], noisy[0]
     elif kind == "constant":
         X[:, 0], X[:, 1] = 0.0, 3.0
-    return X, (np.where(noisy > np.median(noisy), 1.0, -1.0) if isinstance(loss, mm.Margin) else noisy)
+    return X, (
+        np.where(noisy > np.median(noisy), 1.0, -1.0) if isinstance(loss, mm.Margin) else noisy
+    )
 
 
 def fit(

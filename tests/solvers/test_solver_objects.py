@@ -21,7 +21,8 @@ def test_names_and_objects_are_the_same(name):
     assert REGISTRY.get(name) == SOLVERS[name]
     assert pickle.loads(pickle.dumps(SOLVERS[name])) == SOLVERS[name]
     penalty = {"multiplier": mm.L1Ball(2.0), "reweighted": mm.MCP()}.get(name, "l2")
-    settings = {"penalty": penalty, "tol": 1e-3, "random_state": 0}
+    loss = "geman_mc_clure" if name == "graduated" else "squared"
+    settings = {"loss": loss, "penalty": penalty, "tol": 1e-3, "random_state": 0}
     by_name = mm.Regressor(solver=name, **settings).fit(X, Y)
     by_object = mm.Regressor(solver=SOLVERS[name], **settings).fit(X, Y)
     np.testing.assert_array_equal(by_name.coef_, by_object.coef_)

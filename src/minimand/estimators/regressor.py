@@ -40,10 +40,9 @@ class Regressor(RegressorMixin, Estimator):
         Whether to add an unpenalised b.
     solver : str or Solver, default="auto"
         ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"multiplier"``, ``"reweighted"``,
-        ``"simplex"``, ``"constraint_generation"``, or let the verdicts decide. To study them,
-        and by name only: ``"proximal_gradient"``,
-        ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``, or an object such as
-        `minimand.solvers.Fista(restart=True)`.
+        ``"graduated"``, ``"simplex"``, ``"constraint_generation"``, or let the verdicts decide. To
+        study them, and by name only: ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``,
+        ``"cyclic"``, ``"random"``, or an object such as `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6
         The fit stops when its certified gap is below tol × (objective of the null model − mean
         infimum of the loss).
@@ -56,7 +55,8 @@ class Regressor(RegressorMixin, Estimator):
     warm_start : bool, default=False
         Start from the last fit's coefficients.
     random_state : int or RandomState, optional
-        Seed of solvers that draw random numbers (``"random"``); the others are deterministic.
+        Seed of solvers that draw random numbers (``"random"``, ``"graduated"``); the others are
+        deterministic.
     verbose : bool, default=False
         Show a progress bar with the gap.
     callbacks : sequence, optional

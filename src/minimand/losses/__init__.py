@@ -10,6 +10,7 @@ from .base import Distance, Loss, Margin, Terms, Unary
 from .calibration import Calibration, is_calibrated
 from .chebyshev import Chebyshev
 from .composed import Composed
+from .concave import RobustLoss
 from .deviance import Gamma, Tweedie
 from .distance import Huber, Squared
 from .margin import Logistic, SquaredHinge
@@ -25,6 +26,7 @@ from .piecewise import (
     SquaredEpsilonInsensitive,
 )
 from .powers import Lp
+from .robust import GemanMcClure, TanhMargin, TruncatedSquared
 from .surrogates import Exponential, SquaredMargin, ZeroOne
 from .table import Table, tabulate
 
@@ -50,6 +52,9 @@ REGISTRY: Registry[Loss] = Registry(
         Exponential,
         SquaredMargin,
         ZeroOne,
+        GemanMcClure,
+        TruncatedSquared,
+        TanhMargin,
     ],
 )
 
@@ -65,6 +70,7 @@ __all__ = [
     "EpsilonInsensitive",
     "Exponential",
     "Gamma",
+    "GemanMcClure",
     "Hinge",
     "Huber",
     "Logistic",
@@ -76,12 +82,15 @@ __all__ = [
     "Pieces",
     "Poisson",
     "Quantile",
+    "RobustLoss",
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "SquaredMargin",
     "Table",
+    "TanhMargin",
     "Terms",
+    "TruncatedSquared",
     "Tweedie",
     "Unary",
     "ZeroOne",

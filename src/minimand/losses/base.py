@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from . import facts as facts_of
 from . import probe
 from .bracket import young_gap
 from .pieces import PLQ, Pieces
+
+if TYPE_CHECKING:
+    from .concave import RobustLoss
 
 Target = Literal["real", "sign", "unit", "count", "positive"]
 
@@ -123,6 +126,14 @@ class Loss(Parameterized):
         return True
 
     @property
+    def composed(self) -> RobustLoss | None:
+        """A loss that is not convex as a concave function of one that is; None: it is not known.
+
+        This is what gives it convex tangents, which a solver descends on.
+        """
+        return None
+
+    @property
     def smooth(self) -> bool:
         """Whether the gradient is continuous, so that second-order methods apply."""
         return True
@@ -152,7 +163,14 @@ class Loss(Parameterized):
     @property
     def refusal(self) -> str:
         """Why no model can be fitted with this loss, in words; empty if one can."""
-        return "" if self.convex else "it is not convex, and has no convex tangents to descend on"
+        if self.convex or self.composed is not None:
+            return ""
+        return "it is not convex, and has no convex tangents to descend on"
+
+    @property
+    def nearly_kinked(self) -> bool:
+        """Whether the gradient, though continuous, turns faster than scores can be computed."""
+        return False
 
     def attained(self, y: Array) -> bool:
         """Whether inf_z ℓ(z, y) is attained for all these y; log(1 + e^−m) never reaches 0."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,26 +10,17 @@ from .._typing import Array
 from . import probe
 from .base import Loss, Target
 from .bracket import young_gap
-from .increasing import Increasing, Plain, as_increasing, name_of, violation
+from .increasing import Plain, Transformed, violation
 
 _TARGETS = (0.3, 0.5, 0.9, 0.0, 1.0, -0.5, -1.0, -3.0, 7.0, 40.0)
 
 
-class Composed(Loss):
+class Composed(Transformed, Loss):
     """ℓ(f(z), y); `minimand.transforms.compose` makes them, and refuses what is not convex."""
 
     def __init__(self, loss: Loss, f: Any) -> None:
         self.loss = loss
         self.f = f
-
-    @cached_property
-    def _f(self) -> Increasing | Plain:
-        return as_increasing(self.f)
-
-    @property
-    def f_name(self) -> str:
-        """What f is called."""
-        return name_of(self.f)
 
     @property
     def target(self) -> Target:  # type: ignore[override]
@@ -50,7 +40,7 @@ class Composed(Loss):
     def check_parameters(self) -> None:
         """The pair must be convex."""
         self.loss.check_parameters()
-        fault = violation(self.f) if isinstance(self._f, Plain) else ""
+        fault = violation(self.f) if isinstance(self.increasing, Plain) else ""
         if fault:
             raise ValueError(
                 f"f must be differentiable and strictly increasing to be composed with a loss, "
@@ -100,18 +90,18 @@ class Composed(Loss):
 
     def _bends(self, z: Array, y: Array) -> tuple[Array, Array, Array]:
         """ℓ''·f'², ℓ'·f'', and the size that rounding of the latter goes with."""
-        inner, slope = self._f(z), self._f.derivative(z)
+        inner, slope = self.increasing(z), self.increasing.derivative(z)
         pull = self.loss.gradient(inner, y)
         bend = self.loss.curvature(inner, y) * slope**2
-        return bend, pull * self._f.second_derivative(z), np.abs(pull) * np.abs(slope)
+        return bend, pull * self.increasing.second_derivative(z), np.abs(pull) * np.abs(slope)
 
     def value(self, z: Array, y: Array) -> Array:
         """ℓ(f(z), y)."""
-        return self.loss.value(self._f(z), y)
+        return self.loss.value(self.increasing(z), y)
 
     def gradient(self, z: Array, y: Array) -> Array:
         """ℓ'(f(z), y)·f'(z)."""
-        return self.loss.gradient(self._f(z), y) * self._f.derivative(z)
+        return self.loss.gradient(self.increasing(z), y) * self.increasing.derivative(z)
 
     def curvature(self, z: Array, y: Array) -> Array:
         """ℓ''·f'² + ℓ'·f''."""
@@ -134,8 +124,8 @@ class Composed(Loss):
 
     def attained(self, y: Array) -> bool:
         """If f takes every value, as for the loss."""
-        return self.loss.attained(y) and not np.isfinite(self._f.range).any()
+        return self.loss.attained(y) and not np.isfinite(self.increasing.range).any()
 
     def transform(self, z: Array) -> Array:
         """f(z), on the scale of y."""
-        return self.loss.transform(self._f(z))
+        return self.loss.transform(self.increasing(z))

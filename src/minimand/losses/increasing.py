@@ -103,6 +103,29 @@ def as_increasing(f: Any) -> Increasing | Plain:
     return f if isinstance(f, Increasing) else Plain(f)
 
 
+class Transformed:
+    """What losses with a parameter ``f`` share: its numerical companions, found once."""
+
+    f: Any
+
+    @property
+    def increasing(self) -> Increasing | Plain:
+        """f with its inverse, derivatives and range."""
+        kept = self.__dict__.get("_kept")
+        if kept is None or kept[0] is not self.f:
+            kept = self.__dict__["_kept"] = (self.f, as_increasing(self.f))
+        return kept[1]
+
+    @property
+    def f_name(self) -> str:
+        """What f is called."""
+        return name_of(self.f)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The parameters alone: what is kept to save time is not worth storing."""
+        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+
+
 def name_of(f: Any) -> str:
     """What to call f in a sentence."""
     return str(getattr(f, "name", None) or getattr(f, "__name__", None) or repr(f))

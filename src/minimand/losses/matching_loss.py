@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Array, IntArray
 from .base import Loss, Target
-from .increasing import Function, Increasing, Plain, as_increasing, name_of, violation
+from .increasing import Function, Plain, Transformed, violation
 from .quadrature import integrate
 
 _EPS = float(np.finfo(float).eps)
@@ -16,7 +16,7 @@ _CLOSE = 1.0  # scores nearer than this to f⁻¹(y): F(z) − F(f⁻¹(y)) − 
 _TARGETS: dict[tuple[float, float], Target] = {(0.0, np.inf): "count", (0.0, 1.0): "unit"}
 
 
-class MatchingLoss(Loss):
+class MatchingLoss(Transformed, Loss):
     """∫ f(s) − y ds from f⁻¹(y) to z: the Bregman divergence of F, F' = f, at the scores.
 
     = F(z) − F(s) − y·(z − s) with f(s) = y. Its slope in z is f(z) − y, so it is convex because f
@@ -48,27 +48,19 @@ class MatchingLoss(Loss):
         self.F = F
 
     @property
-    def _increasing(self) -> Increasing | Plain:
-        """f with its inverse; kept, as finding the range of a plain callable takes a while."""
-        kept = self.__dict__.get("_kept")
-        if kept is None or kept[0] is not self.f:
-            kept = self.__dict__["_kept"] = (self.f, as_increasing(self.f))
-        return kept[1]
-
-    @property
     def target(self) -> Target:  # type: ignore[override]
         """By the range of f."""
-        return _TARGETS.get(self._increasing.range, "real") if callable(self.f) else "real"
+        return _TARGETS.get(self.increasing.range, "real") if callable(self.f) else "real"
 
     @property
     def smoothness(self) -> float:  # type: ignore[override]
         """The steepest slope of f, where it is known."""
-        return self._increasing.steepest
+        return self.increasing.steepest
 
     @property
     def name(self) -> str:
         """``matching_loss(z, y; f=tanh)``."""
-        return f"matching_loss(z, y; f={name_of(self.f)})"
+        return f"matching_loss(z, y; f={self.f_name})"
 
     def check_parameters(self) -> None:
         """f must increase, and F' must be f."""
@@ -77,7 +69,7 @@ class MatchingLoss(Loss):
                 f"f of MatchingLoss must be a function of the score, such as "
                 f"minimand.transforms.tanh, not {self.f!r}."
             )
-        if isinstance(self._increasing, Plain):
+        if isinstance(self.increasing, Plain):
             witness = violation(self.f)
             if witness:
                 raise ValueError(
@@ -93,7 +85,7 @@ class MatchingLoss(Loss):
         z = np.linspace(-6.0, 6.0, 25)
         with np.errstate(all="ignore"):
             heights = np.asarray(self.F(z), float)
-            rise, _ = integrate(lambda x, _: self._increasing(x), z[:-1], z[1:], np.full(24, 1e-15))
+            rise, _ = integrate(lambda x, _: self.increasing(x), z[:-1], z[1:], np.full(24, 1e-15))
             size = np.abs(heights[1:]) + np.abs(heights[:-1]) + np.abs(rise)
             wrong = ~(np.abs(np.diff(heights) - rise) <= 1e-9 * size)
         if wrong.any():
@@ -106,7 +98,7 @@ class MatchingLoss(Loss):
 
     def check_target(self, y: Array) -> None:
         """y must lie in the range of f, its ends included."""
-        lo, hi = self._increasing.range
+        lo, hi = self.increasing.range
         if not (np.isfinite(y).all() and (y >= lo).all() and (y <= hi).all()):
             raise ValueError(
                 f"y is outside the domain of {self!r}: it takes numbers from {lo:g} to {hi:g}, "
@@ -120,12 +112,12 @@ class MatchingLoss(Loss):
     def gradient(self, z: Array, y: Array) -> Array:
         """f(z) − y."""
         with np.errstate(over="ignore"):
-            return self._increasing(z) - y
+            return self.increasing(z) - y
 
     def curvature(self, z: Array, y: Array) -> Array:
         """f'(z)."""
         with np.errstate(over="ignore"):
-            return np.asarray(self._increasing.derivative(z), float)
+            return np.asarray(self.increasing.derivative(z), float)
 
     def conjugate(self, u: Array, y: Array) -> Array:
         """F*(y + u) − F*(y): the Fenchel-Young term at z = 0, less ℓ(0, y)."""
@@ -136,17 +128,17 @@ class MatchingLoss(Loss):
 
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
         """The divergence of z from f⁻¹(a), a = y + u, with the error of its quadrature."""
-        lo, hi = self._increasing.range
+        lo, hi = self.increasing.range
         a = np.asarray(y + u, float)
         slack = 4 * _EPS * (np.abs(y) + np.abs(u))  # of the sum itself, at an end of the range
         inside = (a >= lo - slack) & (a <= hi + slack)
-        a = np.clip(np.where(inside, a, self._increasing(np.zeros(())))[()], lo, hi)
+        a = np.clip(np.where(inside, a, self.increasing(np.zeros(())))[()], lo, hi)
         term, error = self._divergence(z, a, self._inverse(a))
         return np.where(inside, term + error, np.inf)
 
     def into_domain(self, u: Array, y: Array) -> Array:
         """y + u in the range of f."""
-        return np.clip(u + y, *self._increasing.range) - y
+        return np.clip(u + y, *self.increasing.range) - y
 
     def infimum(self, y: Array) -> Array:
         """0."""
@@ -154,13 +146,13 @@ class MatchingLoss(Loss):
 
     def attained(self, y: Array) -> bool:
         """Unless y is at an end of the range."""
-        lo, hi = self._increasing.range
+        lo, hi = self.increasing.range
         return bool(((y > lo) & (y < hi)).all())
 
     def transform(self, z: Array) -> Array:
         """f(z)."""
         with np.errstate(over="ignore"):
-            return np.array(self._increasing(z))
+            return np.array(self.increasing(z))
 
     def _origin(self, y: Array) -> Array:
         """f⁻¹(y), remembered for the y of a fit, which is asked for again and again."""
@@ -171,7 +163,7 @@ class MatchingLoss(Loss):
 
     def _inverse(self, y: Array) -> Array:
         with np.errstate(divide="ignore"):
-            return np.asarray(self._increasing.inverse(np.asarray(y, float)), float)
+            return np.asarray(self.increasing.inverse(np.asarray(y, float)), float)
 
     def _divergence(self, z: Array, a: Array, s: Array) -> tuple[Array, Array]:
         """(∫ f − a from s to z, its error), s = f⁻¹(a); elementwise, of any shape."""
@@ -182,7 +174,7 @@ class MatchingLoss(Loss):
         with np.errstate(all="ignore"):
             for end, tail in ((-np.inf, "below"), (np.inf, "above")):
                 if (at := s == end).any():
-                    term[at] = getattr(self._increasing, tail)(z[at])
+                    term[at] = getattr(self.increasing, tail)(z[at])
             finite = np.isfinite(s)
             by_formula = finite & (np.abs(z - s) > _CLOSE) & (self._antiderivative() is not None)
             for chosen, rule in (
@@ -194,7 +186,7 @@ class MatchingLoss(Loss):
         return np.maximum(term, 0.0).reshape(shape), error.reshape(shape)
 
     def _antiderivative(self) -> Function | None:
-        return self.F or getattr(self._increasing, "antiderivative", None)
+        return self.F or getattr(self.increasing, "antiderivative", None)
 
     def _by_formula(self, z: Array, a: Array, s: Array) -> tuple[Array, Array]:
         """F(z) − F(s) − a(z − s)."""
@@ -206,7 +198,7 @@ class MatchingLoss(Loss):
         return np.where(np.isnan(term), np.inf, term), np.where(np.isfinite(error), error, 0.0)
 
     def _by_quadrature(self, z: Array, a: Array, s: Array) -> tuple[Array, Array]:
-        f = self._increasing
+        f = self.increasing
 
         def height(x: Array, which: IntArray) -> Array:
             return f(x) - a[which]

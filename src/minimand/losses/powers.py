@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 
 from .._typing import Array
+from ..parameters import check_number
 from .base import Distance, Loss
+from .concave import RobustLoss
 from .pieces import Pieces
+from .robust import RootOfAbsolute
 
 _NEAREST = 1e-12  # residuals below this have the curvature of this one, which is finite
 _FAR = 1e300  # the largest value of ψ* that counts
@@ -45,9 +46,7 @@ class Lp(Distance):
 
     def check_parameters(self) -> None:
         """p must be a number that is not negative."""
-        number = isinstance(self.p, Real) and not isinstance(self.p, bool)
-        if not (number and np.isfinite(self.p) and self.p >= 0):
-            raise ValueError(f"p of Lp must be a finite number ≥ 0, not {self.p!r}.")
+        check_number(self, "p", "a finite number ≥ 0", lambda p: p >= 0)
 
     def check_target(self, y: Array) -> None:
         """Any finite numbers."""
@@ -59,9 +58,19 @@ class Lp(Distance):
         return self.p >= 1
 
     @property
+    def composed(self) -> RobustLoss | None:
+        """For 0 < p < 1, as a concave function of |r|."""
+        return RootOfAbsolute(self.p) if 0 < self.p < 1 else None
+
+    @property
     def smooth(self) -> bool:
         """p > 1."""
         return self.p > 1
+
+    @property
+    def nearly_kinked(self) -> bool:
+        """1 < p < 1.25: the slope at |r| = 1e-16, the rounding of a score, is not small."""
+        return 1 < self.p < 1.25
 
     @property
     def refusal(self) -> str:

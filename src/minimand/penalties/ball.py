@@ -77,6 +77,10 @@ class Ball:
         """S + multiplier·size: the penalised problem that has the constrained one's solution."""
         return self.rest + self.size.times(multiplier, self.rest.l1.size)
 
+    def times(self, factor: float) -> Ball:
+        """factor·S inside the same ball."""
+        return replace(self, rest=self.rest.times(factor))
+
     def value(self, w: Array) -> float:
         """S(w); inf outside the ball."""
         return self.rest.value(w) if self.size.radius(w) <= self.radius else np.inf

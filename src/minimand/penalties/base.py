@@ -36,6 +36,9 @@ class BoundPenalty(Protocol):
     def prox(self, w: Array, step: float) -> Array:
         """argmin_x Ω(x) + ‖x − w‖²/(2·step)."""
 
+    def times(self, factor: float) -> BoundPenalty:
+        """factor·Ω, factor > 0; constraints stay as they are."""
+
     def project(self, w: Array) -> Array:
         """The nearest point where Ω is finite: w itself, unless there are constraints."""
 

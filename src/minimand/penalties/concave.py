@@ -19,10 +19,11 @@ _STEEPEST = 1e250  # a slope of more would overflow in products
 
 
 class Curve(NamedTuple):
-    """p(|wⱼ|; λⱼ) for known λ."""
+    """factor·p(|wⱼ|; λⱼ) for known λ."""
 
     penalty: ConcavePenalty
     lam: Array
+    factor: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +42,15 @@ class Concave:
 
     __radd__ = __add__
 
+    def times(self, factor: float) -> Concave:
+        """factor·Ω: unlike a factor of the penalty object, not one of λ."""
+        curves = tuple(curve._replace(factor=factor * curve.factor) for curve in self.curves)
+        return Concave(curves, self.convex.times(factor))
+
     @property
     def lam(self) -> Array:
         """Σ of the λ of all curves."""
-        return np.sum([curve.lam for curve in self.curves], axis=0)
+        return np.sum([factor * lam for _, lam, factor in self.curves], axis=0)
 
     def value(self, w: Array) -> float:
         """Ω(w)."""
@@ -53,13 +59,13 @@ class Concave:
     def heights(self, w: Array) -> Array:
         """Σ p(|wⱼ|) of the curves, per feature."""
         t = np.abs(w)
-        return np.sum([p.curve(t, lam) for p, lam in self.curves], axis=0)
+        return np.sum([factor * p.curve(t, lam) for p, lam, factor in self.curves], axis=0)
 
     def slopes(self, w: Array) -> Array:
         """Σ p'(|wⱼ|): infinite only where |wⱼ| = 0; a curve with λⱼ = 0 is flat."""
         t = np.abs(w)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            parts = [np.where(lam > 0, p.slope(t, lam), 0.0) for p, lam in self.curves]
+            parts = [np.where(lam > 0, f * p.slope(t, lam), 0.0) for p, lam, f in self.curves]
         slopes = np.sum(parts, axis=0)
         return np.where(t > 0, np.minimum(slopes, _STEEPEST), slopes)
 
@@ -129,8 +135,8 @@ class Concave:
             raise NotImplementedError("the prox of a sum of two non-convex penalties is not known")
         if self.convex.bounds is not None:
             raise NotImplementedError("the prox of a non-convex penalty within bounds is not known")
-        penalty, lam = self.curves[0]
-        inner = step / (1.0 + step * self.convex.l2)
+        penalty, lam, factor = self.curves[0]
+        inner = factor * step / (1.0 + step * self.convex.l2)
         a = np.abs(self.convex.prox(w, step))
         moved = np.where(lam > 0, penalty.shrunk(a, inner, lam), a)
         return np.copysign(moved, w)

@@ -29,6 +29,10 @@ class Separable:
         bounds = _intersection(self.bounds, other.bounds)
         return Separable(self.l1 + other.l1, self.l2 + other.l2, bounds)
 
+    def times(self, factor: float) -> Separable:
+        """factor·(Σ l1|w| + ½ l2 w²) within the same bounds."""
+        return Separable(factor * self.l1, factor * self.l2, self.bounds)
+
     def value(self, w: Array) -> float:
         """Σ l1|w| + ½ l2 w²; inf outside the bounds."""
         if self.bounds is not None and ((w < self.bounds[0]) | (w > self.bounds[1])).any():

@@ -73,20 +73,35 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
     curved_only = (form.l2 > 0) & ~kinked
     if not kinked.any() or curved_only.any():
         return None
-    slope = slope_without(objective, kinked, tol)
+    objective, unit = _convex(objective)
+    slope = unit * slope_without(objective, kinked, tol)
     bound = settings.penalty.bind(objective.n_features, 1.0)
     if isinstance(bound, Concave) and not np.isfinite(bound.slopes(np.zeros_like(slope))).all():
-        return _where_zero_wins(objective, bound, slope)
+        return _where_zero_wins(objective, bound, slope, unit)
     return float((_pull(form, slope)[kinked] / form.l1[kinked]).max())
 
 
-def _where_zero_wins(objective: Objective, bound: Concave, slope: Array) -> float:
+def _convex(objective: Objective) -> tuple[Objective, float]:
+    """The problem itself, or 1/unit times the convex one from which a robust margin loss starts.
+
+    The null model of such a loss bets on one class without end, where no slope is left.
+    """
+    inner = objective.loss.composed
+    if inner is None or inner.attained(objective.y):
+        return objective, 1.0
+    weights = np.full(objective.n_samples, inner.first_weight)
+    return objective.weighted(inner.base, weights)
+
+
+def _where_zero_wins(
+    objective: Objective, bound: Concave, slope: Array, unit: float = 1.0
+) -> float:
     """The alpha beyond which no column by itself lowers the objective, its tangent being infinite.
 
     One coefficient of size t gains |slope|·t − ½ct², c its curvature at the null model, and costs
     alpha·p(t).
     """
-    curvature = objective.mean(objective.loss.curvature(objective.null.z, objective.y))
+    curvature = unit * objective.mean(objective.loss.curvature(objective.null.z, objective.y))
     bend = np.maximum(curvature * objective.column_norms**2, 1e-300)
     gain, steep = 0.0, np.abs(slope)
     for share in np.geomspace(1e-3, 2.0, 200, endpoint=False):
@@ -177,7 +192,8 @@ def _ridge_top(settings: Settings, objective: Objective) -> float:
         raise ValueError(
             f"penalty {settings.penalty!r} has no scale for a grid: pass alphas of your own."
         )
-    curvature = objective.mean(objective.loss.curvature(objective.null.z, objective.y))
+    objective, unit = _convex(objective)
+    curvature = unit * objective.mean(objective.loss.curvature(objective.null.z, objective.y))
     bends = curvature * objective.column_norms[l2 > 0] ** 2 / l2[l2 > 0]
     return _RIDGE_TOP * float(bends.max(initial=0.0))
 

@@ -11,6 +11,7 @@ from .closed_form import ClosedForm
 from .constraint_generation import ConstraintGeneration
 from .coordinates import Cyclic, Random
 from .dual import Dual
+from .graduated import Graduated
 from .linear_program import Simplex
 from .multiplier import Multiplier
 from .newton import Newton
@@ -32,7 +33,7 @@ SOLVERS: dict[str, Solver] = {
         Reweighted(),
     )
 }
-SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration())}
+SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration(), Graduated())}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only
@@ -50,6 +51,7 @@ __all__ = [
     "Cyclic",
     "Dual",
     "Fista",
+    "Graduated",
     "Newton",
     "PrimalDual",
     "ProximalGradient",

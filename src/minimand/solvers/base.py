@@ -95,7 +95,10 @@ class Solver(Parameterized):
     def verdict(self, objective: Objective, control: Control) -> Verdict:
         """The same, after what no solver of convex problems can take has been refused."""
         if not objective.convex and not self.takes_nonconvex:
-            return Verdict(False, "the penalty is not convex; 'reweighted' minimises its tangents")
+            part, name = "penalty", "reweighted"
+            if not objective.loss.convex:
+                part, name = "loss", "graduated"
+            return Verdict(False, f"the {part} is not convex; {name!r} minimises its tangents")
         if objective.loss.pooled and not self.takes_pooled:
             words = f"{objective.loss!r} is one number for the whole set, not a mean over samples"
             return Verdict(False, words)

@@ -9,14 +9,17 @@ import numpy as np
 from .._typing import Array
 from ..canonical import PiecewiseDual
 from ..certificate import Judgement, judge
+from ..design import Ascent
 from ..losses import PLQ
 from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
+from .free_rows import free_step
 from .search import recentred
 
 _RUNS = 300
 _WORK = 2e8  # numbers to be read in one run, so that it can be stopped within a second
 _EPOCHS = 10, 300  # of one run, at least and at most
+_BETWEEN = 12  # sweeps between two steps on the free rows
 _SHARE = 0.8  # of the target that the estimate must reach: it is a little larger than the gap
 
 
@@ -54,14 +57,30 @@ class Dual(Solver):
         goal = _SHARE * control.target
         epochs = int(np.clip(_WORK / max(objective.design.nnz, 1), *_EPOCHS))
         for _ in range(_RUNS):
-            found = form.ascend(epochs, goal)
-            objective.meter.passes += 2.0 * found.sweeps
+            found = self._advance(form, objective, control, goal, epochs)
             point = recentred(objective, objective.point(form.w.copy(), form.b))
             theta = form.plq.sign * form.v
             judgement = judge(objective, point, [theta], known=[judgement.dual], raw=False)
             yield judgement
             if found.gap <= goal:
                 goal *= 0.25  # it thought that it was done, and the referee disagrees
+
+    def _advance(
+        self,
+        form: PiecewiseDual,
+        objective: Objective,
+        control: Control,
+        goal: float,
+        epochs: int,
+    ) -> Ascent:
+        """Sweeps, and between them steps on the free rows, until the gap seems small enough."""
+        while True:
+            found = form.ascend(min(epochs, _BETWEEN), goal)
+            objective.meter.passes += 2.0 * found.sweeps
+            epochs -= _BETWEEN
+            if found.gap <= goal or epochs <= 0 or control.expired:
+                return found
+            objective.meter.passes += free_step(form)
 
 
 def _dual_of(objective: Objective, start: Point) -> PiecewiseDual:

@@ -37,6 +37,8 @@ class Newton(Solver):
         form = objective.penalty.separable
         if not objective.loss.smooth:
             return Verdict(False, f"{objective.loss!r} has kinks; Newton needs a smooth loss")
+        if objective.loss.nearly_kinked:
+            return Verdict(False, f"{objective.loss!r} all but has kinks; Newton's steps stall")
         if form is None or form.l1.any():
             return Verdict(False, "the penalty has kinks; Newton takes L2 or no penalty")
         if form.bounds is not None:

@@ -36,6 +36,8 @@ class Reweighted(Solver):
         """Penalties that are concave in |w|, and losses that the lasso's solver takes."""
         if objective.convex:
             return Verdict(False, "the penalty is convex: it needs no tangents")
+        if not objective.loss.convex:
+            return Verdict(False, "the loss is not convex; 'graduated' minimises its tangents")
         inner = self._inner.accepts(Tangent.first(objective).problem, control)
         if not inner.ok:
             return Verdict(False, f"its tangent problems are refused: {inner.reason}")
@@ -52,12 +54,12 @@ class Reweighted(Solver):
                 point = found
         for _ in range(_ROUNDS):
             before = objective.primal(point)
-            tangent = Tangent.at(objective, point.w)
+            tangent = Tangent.at(objective, point)
             new = yield from self._lower(tangent, point, control, _SHARE)
             # The tangent has fallen, and so has the objective, but for rounding.
             if objective.primal(new) > before + 1e-13 * abs(before):
                 return
-            point = _stretched(objective, point, new)
+            point = stretched(objective, point, new)
 
     def _lower(
         self,
@@ -95,31 +97,32 @@ def _beginnings(objective: Objective) -> Iterator[Tangent]:
     coefficients are large. The tangent at the coefficients of one-column fits knows them.
     """
     yield Tangent.first(objective)
-    if Tangent.at(objective, objective.null.w).columns is None:
+    if Tangent.at(objective, objective.null).columns is None:
         return
     _, gradient, curvature = objective.loss.terms(objective.null.z, objective.y)
     first, second = objective.moments(objective.mass)
     spread = second - first**2 * objective.intercept
     bend = np.where(spread > 1e-10 * second, spread, np.inf) * (objective.mean(curvature) or 1.0)
-    yield Tangent.at(objective, -objective.backward(objective.mass * gradient) / bend)
+    w = -objective.backward(objective.mass * gradient) / bend
+    yield Tangent.at(objective, objective.null._replace(w=w))
 
 
-def _stretched(objective: Objective, old: Point, new: Point) -> Point:
+def stretched(objective: Objective, old: Point, new: Point) -> Point:
     """The step from old to new, doubled for as long as the objective falls.
 
-    A tangent lies above a concave penalty, so its minimiser stops short of where the objective
+    A tangent lies above the objective, so its minimiser stops short of where the objective
     leads; how far, no bound tells. Coefficients that came to zero, or left it, stay as they are.
     """
     moving = old.w * new.w > 0
-    dw = np.where(moving, new.w - old.w, 0.0)
-    if not dw.any():
+    dw, db = np.where(moving, new.w - old.w, 0.0), new.b - old.b
+    if not dw.any() and not db:
         return new
-    dz = objective.forward(dw)
+    dz = objective.forward(dw) + db
     ahead = dw * new.w < 0
     room = float(np.min(-new.w[ahead] / dw[ahead], initial=np.inf))
     best, value, t = new, objective.primal(new), 1.0
     while t < min(room, _FARTHEST):
-        tried = Point(new.w + t * dw, new.b, new.z + t * dz)
+        tried = Point(new.w + t * dw, new.b + t * db, new.z + t * dz)
         tried_value = objective.primal(tried)
         if not tried_value < value:
             break
