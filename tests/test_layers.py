@@ -24,7 +24,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"adapters", "selection", "separability"},
     {"hard_margin"},
     {"audit", "sklearn"},
-    {"explanation", "duality", "testing", "demo"},
+    {"explanation", "complementarity", "testing", "demo"},
     {"cli"},
     {"__main__"},
 ]

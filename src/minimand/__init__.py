@@ -19,7 +19,7 @@ _MODULES = ("design", "losses", "penalties", "solvers", "testing", "transforms")
 _NAMES = {
     "audit": ("certify",),
     "certificate": ("Certificate",),
-    "duality": ("duality",),
+    "complementarity": ("duality",),
     "estimators": ("Classifier", "Regressor"),
     "explanation": ("explain",),
     "hard_margin": ("HardMargin",),

@@ -8,7 +8,7 @@ from . import testing as testing
 from . import transforms as transforms
 from .audit import certify as certify
 from .certificate import Certificate as Certificate
-from .duality import duality as duality
+from .complementarity import duality as duality
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .explanation import explain as explain

@@ -79,6 +79,16 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     solver_ : str
     history_ : History
         Objective, bound and gap after every iteration, added up over the classes.
+    support_ : ndarray of shape (n_support,)
+        Samples whose multiplier is not zero, for some class at least.
+    dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
+        Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors. For the hinge it is
+        yᵢαᵢ with 0 ≤ αᵢ ≤ C = 1/(alpha·n_samples), or sᵢ/(alpha·Σs) with sample weights s.
+    margin_, slack_, margin_points_ : float or ndarray, ndarray, MarginPoints
+        Only for losses that vanish beyond a margin (`Hinge`, `SquaredHinge`): the distance 1/‖w‖
+        from the plane to the margin, max(0, 1 − y·z) of every sample, and which samples lie on the
+        margin, inside it and beyond it. One column per class where there are several; NaN for
+        samples of weight 0.
 
     Examples
     --------

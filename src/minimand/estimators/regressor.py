@@ -75,6 +75,10 @@ class Regressor(RegressorMixin, Estimator):
         The solver that was chosen.
     history_ : History
         Objective, bound and gap after every iteration, against passes and seconds.
+    support_ : ndarray of shape (n_support,)
+        Samples whose multiplier is not zero: with `EpsilonInsensitive`, those outside the tube.
+    dual_coef_ : ndarray of shape (1, n_support)
+        Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors.
 
     Examples
     --------

@@ -21,7 +21,6 @@ class Places:
     edge: float  # 1 for the hinge
     margins: Array  # y·z, (n_samples, n_scores); NaN for samples of weight zero
     tolerance: Array  # how far from the edge a margin may be and count as on it
-    free: BoolArray  # multipliers between the slopes on the two sides of the edge
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +84,8 @@ def _places(
     z = np.stack([s.point.z for s in solutions], axis=1)
     gaps = np.array([max(s.certificate.gap, s.certificate.rounding) for s in solutions])
     products = np.maximum(loss.fenchel_young(z, theta, y), gaps)
-    end = 1e-9 * (pieces.slopes[-1] - pieces.left[-1])
-    slopes = y * theta
-    free = (slopes > pieces.left[-1] + end) & (slopes < pieces.slopes[-1] - end)
     tolerance = (1 + 1e-9) * np.sqrt(products / size)
-    return Places(
-        edge, rows.spread(y * z, np.nan), rows.spread(tolerance, 0.0), rows.spread(free, False)
-    )
+    return Places(edge, rows.spread(y * z, np.nan), rows.spread(tolerance, 0.0))
 
 
 def _factor(objective: Objective) -> float | None:
@@ -120,14 +114,14 @@ class MarginPoints:
     Attributes
     ----------
     on, inside, beyond : ndarray of bool, of shape (n_samples,) or (n_samples, n_classes)
-        On the margin are margins within `tolerance` of 1, and samples whose multiplier lies
-        strictly between 0 and C.
+        A margin within `tolerance` of 1 is on it.
     margins : ndarray of the same shape
         y·z, with y = ±1; NaN for samples of weight 0.
     tolerance : ndarray of the same shape
-        The root of the gap, or of the sample's product α·(y·z − 1) of complementary slackness if
-        that is larger: one factor of the product is below its root, and a margin nearer to 1
-        cannot be told from 1. A smaller ``tol`` of the fit makes it smaller.
+        The root of the gap, or if that is larger of the sample's product α·(y·z − 1) of
+        complementary slackness, α as a share of C. One factor of the product is below its root:
+        a margin that is nearer to 1 cannot be told from 1, and one that is not belongs to a
+        multiplier as near to 0 or C. A smaller ``tol`` of the fit makes it smaller.
     """
 
     on: BoolArray
@@ -209,7 +203,7 @@ class Margins(SupportVectors):
         """Which samples lie on the margin, inside it and beyond it."""
         found = self._places("margin_points_")
         ahead = found.margins - found.edge
-        on = (np.abs(ahead) <= found.tolerance) | found.free
+        on = np.abs(ahead) <= found.tolerance
         return MarginPoints(
             on=_flat(on),
             inside=_flat(~on & (ahead < 0)),

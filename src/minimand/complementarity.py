@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ class Constraint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SampleTable:
-    """Complementary slackness, sample by sample; ``print`` shows the largest multipliers.
+    """Complementary slackness, sample by sample.
 
     Attributes
     ----------
@@ -62,6 +62,7 @@ class SampleTable:
     largest: Array
     product: Array
     heading: str = "score z"
+    name: str = ""  # which of several
 
     @property
     def zero(self) -> BoolArray:
@@ -84,9 +85,11 @@ class SampleTable:
         return np.where(np.isfinite(self.largest), self.largest, most)
 
     def lines(self, most: int) -> Iterator[str]:
-        """The table as text, the samples with the largest multipliers first."""
+        """The table as text: free multipliers first, then the others by size."""
+        if self.name:
+            yield self.name
         yield f"{'sample':>8} {self.heading:>12} {'slack':>12} {'multiplier':>12} {'product':>10}"
-        order = np.argsort(-np.abs(self.multiplier), kind="stable")
+        order = np.lexsort((-np.abs(self.multiplier), ~self.free))
         for i in order[:most]:
             yield (
                 f"{i:>8} {self.value[i]:>12.6g} {self.slack[i]:>12.6g} "
@@ -149,9 +152,7 @@ class Duality:
             f"minimise {found.objective}",
             f"primal {found.primal:.10g}, dual {found.dual:.10g}, gap {found.gap:.3g}",
         ]
-        many = not isinstance(self.samples, SampleTable)
-        for i, table in enumerate(np.atleast_1d(np.array(self.samples, dtype=object))):
-            lines += [f"class {i} against the rest"] * many
+        for table in [self.samples] if isinstance(self.samples, SampleTable) else self.samples:
             lines += table.lines(most)
         for row in self.constraints:
             lines.append(
@@ -219,9 +220,14 @@ def duality(
         best, certificate = model.judged(X, y)
         return _of_plane(best, certificate, model.intercept)
     found = examine(model, X, y, sample_weight, offset)
-    samples = [_samples(o, j) for o, j in zip(found.objectives, found.judgements)]
-    intervals = [_interval(o, j) for o, j in zip(found.objectives, found.judgements)]
+    judged = list(zip(found.objectives, found.judgements))
+    samples = [_samples(*pair) for pair in judged]
     single = len(samples) == 1
+    if not single:
+        names = [f"class {label} against the rest" for label in getattr(model, "classes_", ())]
+        names = names or [f"output {i}" for i in range(len(samples))]
+        samples = [replace(table, name=name) for table, name in zip(samples, names)]
+    intervals = [_interval(*pair) for pair in judged]
     return Duality(
         certificate=found.certificate,
         samples=samples[0] if single else samples,
