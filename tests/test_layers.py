@@ -20,7 +20,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"certificate"},
     {"solvers"},
     {"progress", "report"},
-    {"estimators"},
+    {"estimators", "readings"},
     {"adapters", "selection", "separability"},
     {"hard_margin"},
     {"audit", "sklearn"},

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from . import adapters
+from . import adapters, readings
 from ._typing import Array, ArrayLike
 from .certificate import Certificate, Judgement, judge
 from .estimators import data
@@ -69,7 +69,7 @@ def certify(
     if isinstance(model, HardMargin):
         refuse_weights(model, sample_weight, offset)
         return model.judged(X, y)[1]
-    if adapters.has_joint_scale(model):
+    if readings.has_joint_scale(model):
         return _with_scale(model, X, y, sample_weight, offset, against)
     return examine(model, X, y, sample_weight, offset, against).certificate
 
@@ -224,7 +224,7 @@ def _foreign(
     model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
 ) -> tuple[list[Objective], Array, Array]:
     """The objectives of a scikit-learn model, one per output, and its point of each."""
-    adapters.check_known(model)
+    readings.check_known(model)
     check_is_fitted(model)
     X, y = data.check_xy(model, X, y, fitted=True, many=True)
     weights = data.check_weights(sample_weight, X.shape[0])
