@@ -17,7 +17,8 @@ from .estimators.prepare import prepare
 from .hard_margin import HardMargin
 from .objective import Objective
 from .solvers import Control, solve
-from .solvers.joint_scale import Scaled, minimise_jointly, null_of
+from .solvers.joint_scale import Scaled
+from .solvers.scale_search import minimise_jointly, null_of
 
 _ENOUGH = 1e-6  # a relative gap from which on nobody asks for a tighter one
 _TIGHT = 1e-9  # that of the dual point which is solved for

@@ -11,7 +11,8 @@ from .._typing import ArrayLike
 from ..estimators.callbacks import with_callbacks
 from ..objective import Objective, Point
 from ..solvers import Control, Solution, Solver
-from ..solvers.joint_scale import Scaled, minimise_jointly
+from ..solvers.joint_scale import Scaled
+from ..solvers.scale_search import minimise_jointly
 from .base import DropIn, own_tolerance
 
 

@@ -17,31 +17,23 @@ two terms that are never negative; the first is what the referee says of P_σ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from .._typing import Array
-from ..certificate import Certificate, Dual, Judgement, judge, stamp
-from ..history import State
+from ..certificate import Certificate, Dual, Judgement, judge
 from ..losses import Huber
 from ..objective import EPS, Objective, Point
 from ..penalties import Separable
 from ..penalties.base import number
-from . import solve
-from .base import CALLBACK, INTERRUPT, STOP, Control, Solution
-from .search import recentred
 
 _ROOM = 1e-14  # by which rounding may carry mean φ² beyond σ²
-_LEAST = 10 * EPS  # share of the null model's objective below which no scale goes
-_INNER = 1e-13  # relative gap of a problem with σ fixed: σ is found from its residuals
 _TRIES = 4  # to shrink multipliers that a repair may have stretched again
-_STEEPEST = 1e-3  # factor by which σ falls at most from one problem to the next
-_NEWTON = 40  # iterations before the other method is tried
-_MOST = 100  # scales to be tried
 _SHARED = ("spread", "root_spread", "column_norms", "free_columns_are_regular", "constant_target")
+LEAST_SCALE = 10 * EPS  # σ in units of the null model's objective, or of 1 where that is 0
 
 
 class Joint(NamedTuple):
@@ -54,6 +46,12 @@ class Joint(NamedTuple):
     theta: Array
     by_sample: Array  # shares of the gap; that of σ is spread over all samples
     rounding: float
+
+    def reaches(self, target: float, scale: float) -> bool:
+        """Whether the gap is below the target, or nothing but rounding; σ itself is never 0."""
+        if scale == 0:
+            return self.gap <= self.rounding + LEAST_SCALE
+        return self.gap <= max(target, self.rounding if self.rounding <= 1e-3 * scale else 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +135,7 @@ class Scaled:
     def certificate(self, joint: Joint, scale: float) -> Certificate:
         """The gap of all three, in the words of all three."""
         relative = 0.0 if joint.gap == 0 else (joint.gap / scale if scale > 0 else np.inf)
-        if scale == 0 and _reached(joint, 0.0, scale):
+        if scale == 0 and joint.reaches(0.0, scale):
             relative = 0.0  # the null model is perfect: there is nothing to be compared with
         return Certificate(
             primal=joint.primal,
@@ -186,165 +184,3 @@ def best_scale(r: Array, mass: Array, epsilon: float) -> float:
     left = 1.0 - epsilon**2 * outside[k]
     # Only rounding can leave nothing here; then every scale up to the next knot is best.
     return largest * float(np.sqrt(inside[k] / left) if left > EPS else size[k] / epsilon)
-
-
-class Null(NamedTuple):
-    """The model with w = 0: a σ near its best one, and F there, which tolerances refer to."""
-
-    sigma: float
-    value: float
-
-
-def null_of(scaled: Scaled) -> Null:
-    """Min F over b and σ with w = 0, up to 1e-8 of it; zeros if that fits all samples."""
-    objective = scaled.objective
-    r = objective.null.z - objective.y
-    spread = float(np.abs(r).max(initial=0.0))
-    if (objective.constant_target and objective.intercept) or spread == 0:
-        return Null(0.0, 0.0)
-    sigma, search, least = scaled.best(objective.null) or spread, _Search(), np.inf
-    for _ in range(_MOST):
-        here = scaled.at(sigma)
-        null = here.objective.null
-        best = here.best(null)
-        least = min(least, here.value(null), here.at(best).value(null) if best else np.inf)
-        sigma, last = search.next(sigma, here.excess(null), best), sigma
-        if abs(sigma - last) <= 1e-10 * sigma or sigma <= 1e-9 * least:
-            break
-    return Null(sigma, least)
-
-
-@dataclass
-class _Search:
-    """σ at which the excess is 1: log excess falls with log σ; secants within a bracket."""
-
-    low: float = -np.inf
-    high: float = np.inf
-    last: tuple[float, float] | None = None
-
-    def next(self, sigma: float, excess: float, best: float) -> float:
-        """The next σ, after one with its excess and the best σ for the residuals found there."""
-        if excess <= 0 or best <= 0:  # most residuals vanish: the scale may be next to nothing
-            self.high = min(self.high, np.log(sigma))
-            return self._middle()
-        s, f = np.log(sigma), np.log(excess)
-        if f > 0:
-            self.low = max(self.low, s)
-        else:
-            self.high = min(self.high, s)
-        new = max(np.log(best), s + np.log(_STEEPEST))
-        if self.last is not None and f != self.last[1]:
-            secant = s - f * (s - self.last[0]) / (f - self.last[1])
-            new = secant if self.low <= secant <= self.high else new
-        self.last = (s, f)
-        return float(np.exp(new)) if self.low <= new <= self.high else self._middle()
-
-    def _middle(self) -> float:
-        ends = np.isfinite(self.low), np.isfinite(self.high)
-        if all(ends):
-            return float(np.exp(0.5 * (self.low + self.high)))
-        return float(np.exp(self.high) / 10 if ends[1] else np.exp(self.low) * 10)
-
-
-def minimise_jointly(
-    scaled: Scaled,
-    control: Control,
-    start: Point | None = None,
-    evidence: Iterable[Array] = (),
-) -> tuple[float, Solution]:
-    """The best σ, and the model that goes with it; one iteration is one σ.
-
-    Every σ costs one problem with σ fixed, started from the last, which says whether σ is too
-    large or too small. What is handed over is the best of the points seen, each with the best σ
-    for its residuals; if that is 0, as where most samples are fitted exactly, σ stays positive,
-    and small enough for the tolerance. ``evidence`` are multipliers θ from elsewhere.
-    """
-    null = null_of(scaled)
-    scale, floor = null.value, _LEAST * (null.value or 1.0)
-    target = control.tol * scale
-    control.target = target
-    objective = scaled.objective
-    point = objective.null if start is None else start
-    sigma = max(scaled.best(point) or null.sigma, floor)
-    point = recentred(scaled.at(sigma).objective, point)
-    best = scaled.at(sigma).judged(point, evidence)
-    observe = _observer(control, objective)
-    stopped_by, count, search, solver = observe(0, best), 0, _Search(), ""
-    try:
-        while not stopped_by and not _reached(best, target, scale):
-            if control.max_iter is not None and count >= control.max_iter:
-                stopped_by = f"max_iter={control.max_iter}"
-                break
-            here = scaled.at(sigma)
-            solution = _with_fixed_scale(here.objective, point, control)
-            point, count, solver = solution.point, count + 1, solution.solver
-            assert solution.certificate.dual_point is not None
-            theta = 2.0 / sigma * solution.certificate.dual_point
-            own = max(here.best(point), _STEEPEST * sigma, floor)
-            found = scaled.at(own).judged(point, [theta, best.theta])
-            best = min(found, best, key=lambda joint: joint.gap)
-            stopped_by = observe(count, best)
-            moved = max(search.next(sigma, here.excess(point), here.best(point)), floor)
-            if control.expired:
-                stopped_by = f"max_seconds={control.max_seconds}"
-            elif moved == sigma or count >= _MOST:
-                break
-            sigma = moved
-    except KeyboardInterrupt:
-        stopped_by = INTERRUPT
-    final = scaled.at(best.sigma)
-    certificate = stamp(final.certificate(best, scale), count, control.seconds)
-    converged = _reached(best, target, scale)
-    solution = Solution(
-        point=best.judgement.point,
-        slope=best.judgement.slope,
-        certificate=certificate,
-        solver=solver,
-        converged=converged,
-        stopped_by=stopped_by or ("" if converged else "no further progress"),
-    )
-    return best.sigma, solution
-
-
-def _with_fixed_scale(objective: Objective, start: Point, control: Control) -> Solution:
-    """The best model for one σ, by Newton steps from the last, or through the interior.
-
-    A small σ makes almost a kink of the loss, where Newton steps may come to nothing.
-    """
-    near = Control(tol=_INNER, max_iter=_NEWTON, max_seconds=control.remaining)
-    solution = solve(objective, "auto", near, start)
-    if solution.converged or control.expired:
-        return solution
-    far = Control(tol=_INNER, max_seconds=control.remaining)
-    try:
-        other = solve(objective, "primal_dual", far, solution.point)
-    except ValueError:  # it does not take the problem
-        return solution
-    return min(solution, other, key=lambda each: each.certificate.gap)
-
-
-def _reached(joint: Joint, target: float, scale: float) -> bool:
-    """Whether the gap is below the target, or nothing but rounding; σ itself is never 0."""
-    if scale == 0:
-        return joint.gap <= joint.rounding + _LEAST
-    return joint.gap <= max(target, joint.rounding if joint.rounding <= 1e-3 * scale else 0.0)
-
-
-def _observer(control: Control, objective: Objective) -> Callable[[int, Joint], str]:
-    """Tells callbacks of an iteration, and whether one of them wants to stop."""
-
-    def observe(iteration: int, joint: Joint) -> str:
-        state = State(
-            iteration,
-            objective.meter.passes,
-            control.seconds,
-            joint.primal,
-            joint.primal - joint.gap,
-            joint.gap,
-            control.target,
-            joint.judgement.point,
-        )
-        answers = [callback(state) for callback in control.callbacks]
-        return CALLBACK if any(answer is STOP for answer in answers) else ""
-
-    return observe
