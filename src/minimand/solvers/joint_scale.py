@@ -89,14 +89,22 @@ class Scaled:
         t = np.minimum(np.abs(point.z - self.objective.y) / self.sigma, self.epsilon)
         return self.objective.mean(t * t)
 
-    def judged(self, point: Point, thetas: Iterable[Array] = ()) -> Joint:
-        """The smallest gap of (point, σ), by the slopes at the point and by other multipliers."""
+    def judged(self, point: Point, thetas: Iterable[Array] = (), enough: float = -np.inf) -> Joint:
+        """The smallest gap of (point, σ), by the slopes at the point and by other multipliers.
+
+        A gap that is ``enough`` ends the comparison: the best of all bounds takes more passes.
+        """
+        thetas = list(thetas)
+        for theta in thetas if enough >= 0 else []:
+            quick = self._joint(self._with(point, 0.5 * self.sigma * theta, thorough=False))
+            if quick.gap <= enough:
+                return quick
         found = [judge(self.objective, point, thorough=True)]
         found += [self._with(point, 0.5 * self.sigma * theta) for theta in thetas]
         return min((self._joint(each) for each in found), key=lambda joint: joint.gap)
 
-    def _with(self, point: Point, phi: Array) -> Judgement:
-        return judge(self.objective, point, [phi], raw=False, thorough=True)
+    def _with(self, point: Point, phi: Array, thorough: bool = True) -> Judgement:
+        return judge(self.objective, point, [phi], raw=False, thorough=thorough)
 
     def _without(self, found: Judgement) -> Judgement:
         """The judgement by φ = 0."""

@@ -98,7 +98,7 @@ def minimise_jointly(
     sigma = max(scaled.best(point) or null.sigma, floor)
     here = scaled.at(sigma)
     point = recentred(here.objective, point)
-    course = _Course(scaled, floor, point, sigma, here.judged(point, evidence))
+    course = _Course(scaled, floor, point, sigma, here.judged(point, evidence, control.target))
     stopped_by = course.report(control)
     try:
         while not stopped_by and not course.best.reaches(control.target, null.value):
@@ -139,7 +139,7 @@ class _Course:
         near = self.scaled.at(max(own, _STEEPEST * self.sigma, self.floor))
         assert solution.certificate.dual_point is not None
         theta = 2.0 / self.sigma * solution.certificate.dual_point
-        found = near.judged(self.point, [theta, self.best.theta])
+        found = near.judged(self.point, [theta, self.best.theta], control.target)
         self.best = min(found, self.best, key=lambda joint: joint.gap)
         moved = max(self.search.next(self.sigma, here.excess(self.point), own), self.floor)
         self.sigma = 0.0 if moved == self.sigma else moved
