@@ -5,7 +5,7 @@ import pytest
 from sklearn import linear_model, svm
 
 import minimand as mm
-from minimand.sklearn import LinearSVC, LinearSVR, QuantileRegressor
+from minimand.sklearn import HuberRegressor, LinearSVC, LinearSVR, QuantileRegressor
 
 RNG = np.random.default_rng(11)
 X = RNG.standard_normal((50, 4)) + 0.4
@@ -53,7 +53,7 @@ def test_of_several_classes_only_the_one_against_the_rest_is_weighed():
         LinearSVC(class_weight={0: 0.0, 1: 1.0, 2: 1.0}).fit(X, THREE)
 
 
-@pytest.mark.parametrize("cls", [LinearSVC, LinearSVR])
+@pytest.mark.parametrize("cls", [LinearSVC, LinearSVR, QuantileRegressor, HuberRegressor])
 def test_without_an_intercept_it_is_zero(cls):
     y = THREE if cls is LinearSVC else Z
     model = cls(fit_intercept=False).fit(X, y)

@@ -96,6 +96,7 @@ class DropIn(CallbackSupportMixin):
     certificate_: Certificate
     _NUMERIC: ClassVar[bool] = True  # whether y holds numbers
     _MANY: ClassVar[bool] = False  # whether y may have several columns
+    _DOUBLE: ClassVar[bool] = False  # whether scikit-learn's attributes are float64 whatever X is
 
     def __sklearn_tags__(self) -> Any:
         """Sparse X is welcome whatever ``solver`` says; arrays are NumPy's."""
@@ -146,8 +147,8 @@ class DropIn(CallbackSupportMixin):
         return Fit(problem, solutions, dtype)
 
     def _precision(self, X: Any) -> Any:
-        """The type of the attributes: that of X."""
-        return X.dtype
+        """The type of the attributes: that of X, unless scikit-learn's class knows but one."""
+        return np.dtype(np.float64) if self._DOUBLE else X.dtype
 
     def _shared_solver(self, objectives: list[Objective]) -> str | Solver:
         """One factorisation for all outputs, where there is one."""

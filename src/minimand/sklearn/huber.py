@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn import linear_model
@@ -67,6 +67,7 @@ class HuberRegressor(DropIn, linear_model.HuberRegressor):
     ([4], True)
     """
 
+    _DOUBLE = True
     __init__ = own_tolerance(linear_model.HuberRegressor)
 
     @with_callbacks
@@ -90,10 +91,6 @@ class HuberRegressor(DropIn, linear_model.HuberRegressor):
         self.outliers_ = np.abs(y - X @ self.coef_ - self.intercept_) > self.epsilon * self.scale_
         self._warn_if_short(fit)
         return self
-
-    def _precision(self, X: Any) -> Any:
-        """float64, whatever X is, as in scikit-learn."""
-        return np.dtype(np.float64)
 
     def _solve(
         self, objective: Objective, solver: str | Solver, control: Control, start: Point | None

@@ -17,9 +17,7 @@ from .logistic import _check_classes
 class _Liblinear(DropIn):
     """What both share: float64, and an intercept that is the weight of a constant column."""
 
-    def _precision(self, X: Any) -> Any:
-        """Liblinear knows float64 only, and so do its users."""
-        return np.dtype(np.float64)
+    _DOUBLE = True
 
     def _store(self: Any, fit: Fit, coef: AnyArray) -> None:
         self.coef_ = coef

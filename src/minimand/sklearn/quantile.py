@@ -55,6 +55,7 @@ class QuantileRegressor(DropIn, linear_model.QuantileRegressor):
     (True, 0.9)
     """
 
+    _DOUBLE = True
     tol: ClassVar[float] = _EXACT
 
     @with_callbacks

@@ -125,7 +125,7 @@ class _Course:
     sigma: float
     best: Joint
     count: int = 0
-    solver: str = ""
+    solver: str = "newton"
     search: _Search = field(default_factory=_Search)
 
     def step(self, control: Control) -> bool:
