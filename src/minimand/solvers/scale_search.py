@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -164,7 +164,8 @@ class _Course:
     def solution(self, control: Control, scale: float, stopped_by: str) -> Solution:
         """The best model with its certificate."""
         found = self.best
-        certificate = self.scaled.at(found.sigma).certificate(found, scale)
+        whole = self.scaled.at(found.sigma).certificate(found, scale)
+        certificate = replace(whole, by_sample=None, by_feature=None)  # an audit's business
         converged = found.reaches(control.target, scale)
         return Solution(
             point=found.judgement.point,
