@@ -19,17 +19,19 @@ Y = X @ np.arange(5.0) + np.random.default_rng(1).standard_normal(40)
 
 
 def fit(solver="auto", **kwargs):
-    settings = {"penalty": "l2", "alpha": 0.1, "max_iter": 30, "random_state": 0} | kwargs
+    settings = {"loss": "squared", "penalty": "l2", "alpha": 0.1, "max_iter": 30, "random_state": 0}
+    settings |= kwargs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return mm.Regressor("squared", solver=solver, **settings).fit(X, Y)
+        return mm.Regressor(solver=solver, **settings).fit(X, Y)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_leaves_one(solver):
     seen = []
-    special = {"multiplier": mm.L1Ball(2.0), "reweighted": mm.MCP()}
-    model = fit(solver, callbacks=[seen.append], penalty=special.get(solver, "l2"))
+    special = {"multiplier": mm.L1Ball(2.0), "reweighted": mm.MCP(), "simplex": "l1"}
+    loss = {"simplex": "absolute", "constraint_generation": "chebyshev"}.get(solver, "squared")
+    model = fit(solver, callbacks=[seen.append], penalty=special.get(solver, "l2"), loss=loss)
     history = model.history_
     assert history.solver == model.solver_ == solver
     assert history.objective == model.certificate_.objective

@@ -18,6 +18,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"objective"},
     {"canonical", "repair", "condensed", "tangent", "history"},
     {"certificate"},
+    {"squares"},
     {"solvers"},
     {"progress", "report"},
     {"estimators", "readings"},

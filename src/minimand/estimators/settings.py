@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,16 @@ class Settings:
     @property
     def words(self) -> str:
         """The objective as a formula."""
-        formula = self.penalty.words(self.alpha)
-        penalty = "" if formula == "0" else f" + {formula}"
-        mean = "" if self.loss.pooled else "mean "
-        return f"{mean}{self.loss.name}{penalty}"
+        return self.words_at(self.alpha)
+
+    def words_at(self, alpha: float) -> str:
+        """The same at another alpha."""
+        formula = self.penalty.words(alpha)
+        return self._mean_loss if formula == "0" else f"{self._mean_loss} + {formula}"
+
+    @cached_property
+    def _mean_loss(self) -> str:
+        return self.loss.name if self.loss.pooled else f"mean {self.loss.name}"
 
 
 def check_settings(estimator: Any) -> Settings:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from .._typing import AnyArray, Array, ArrayLike
 from ..adapters import Problem, problem_of
-from ..certificate import Certificate, judge, stamp
+from ..certificate import Certificate, judge
 from ..estimators.base import combined, shortfall
 from ..estimators.callbacks import CallbackSupportMixin, Relay
 from ..estimators.data import check_weights
@@ -225,7 +225,7 @@ def moved(objective: Objective, solution: Solution, w: Array, b: float) -> Solut
     duals = [] if old.dual_point is None else [old.dual_point]
     point = objective.point(w, b)
     found = judge(objective, point, duals, thorough=True)
-    certificate = stamp(found.certificate(objective), old.iterations, old.seconds)
+    certificate = found.certificate(objective, old.iterations, old.seconds)
     return replace(solution, point=point, slope=found.slope, certificate=certificate)
 
 
