@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..certificate import stamp
 from ..history import State
 from ..objective import Objective, Point
 from . import solve
@@ -165,12 +164,18 @@ class _Course:
         """The best model with its certificate."""
         found = self.best
         whole = self.scaled.at(found.sigma).certificate(found, scale)
-        certificate = replace(whole, by_sample=None, by_feature=None)  # an audit's business
+        certificate = replace(
+            whole,
+            iterations=self.count,
+            seconds=control.seconds,
+            by_sample=None,  # an audit's business
+            by_feature=None,
+        )
         converged = found.reaches(control.target, scale)
         return Solution(
             point=found.judgement.point,
             slope=found.judgement.slope,
-            certificate=stamp(certificate, self.count, control.seconds),
+            certificate=certificate,
             solver=self.solver,
             converged=converged,
             stopped_by=stopped_by or ("" if converged else "no further progress"),
