@@ -48,7 +48,7 @@ _ESTIMATORS = [
     TweedieRegressor(power=1.5, tol=1e-12),
     TweedieRegressor(),
     LinearSVC(tol=1e-12),
-    LinearSVC(loss="hinge", tol=1e-12),
+    LinearSVC(loss="hinge", tol=1e-9),
     LinearSVR(epsilon=0.1, tol=1e-12),
     QuantileRegressor(alpha=0.01),
     HuberRegressor(tol=1e-12),
