@@ -20,14 +20,11 @@ def test_names_and_objects_are_the_same(name):
     assert REGISTRY.get(name).name == name
     assert REGISTRY.get(name) == SOLVERS[name]
     assert pickle.loads(pickle.dumps(SOLVERS[name])) == SOLVERS[name]
-    penalty = {"multiplier": mm.L1Ball(2.0), "reweighted": mm.MCP(), "simplex": "l1"}.get(
-        name, "l2"
-    )
-    loss = {
-        "simplex": "absolute",
-        "constraint_generation": "chebyshev",
-        "graduated": "geman_mc_clure",
-    }.get(name, "squared")
+    penalty = {"multiplier": mm.L1Ball(2.0), "reweighted": mm.MCP()}
+    penalty = (penalty | dict.fromkeys(("simplex", "column_generation"), "l1")).get(name, "l2")
+    loss = dict.fromkeys(("simplex", "column_generation"), "absolute")
+    loss |= {"constraint_generation": "chebyshev", "graduated": "geman_mc_clure"}
+    loss = loss.get(name, "squared")
     settings = {"loss": loss, "penalty": penalty, "tol": 1e-3, "random_state": 0}
     by_name = mm.Regressor(solver=name, **settings).fit(X, Y)
     by_object = mm.Regressor(solver=SOLVERS[name], **settings).fit(X, Y)

@@ -65,12 +65,10 @@ def objective(n=30, d=6, penalty=None, loss=None, seed=0, alpha=0.1, **kwargs):
 def test_the_referee_recomputes(name):
     """A solver's own claims play no part: the certificate is that of (w, b) alone."""
     special = {"working_set": mm.L1(), "multiplier": mm.L1Ball(0.5), "reweighted": mm.MCP()}
-    special["simplex"] = mm.L1()
-    loss = {
-        "simplex": mm.Absolute(),
-        "constraint_generation": mm.Chebyshev(),
-        "graduated": mm.GemanMcClure(),
-    }.get(name)
+    special |= dict.fromkeys(("simplex", "column_generation"), mm.L1())
+    losses = dict.fromkeys(("simplex", "column_generation"), mm.Absolute())
+    losses |= {"constraint_generation": mm.Chebyshev(), "graduated": mm.GemanMcClure()}
+    loss = losses.get(name)
     problem = objective(penalty=special.get(name, mm.L2()), loss=loss)
     solution = solve(problem, name, Control(tol=1e-8, max_iter=200))
     again = problem.primal(problem.point(solution.w, solution.b))

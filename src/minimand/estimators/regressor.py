@@ -40,7 +40,7 @@ class Regressor(RegressorMixin, Estimator):
         Whether to add an unpenalised b.
     solver : str or Solver, default="auto"
         ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"dual"``, ``"primal_dual"``,
-        ``"multiplier"``, ``"reweighted"``, ``"graduated"``, ``"simplex"``,
+        ``"column_generation"``, ``"multiplier"``, ``"reweighted"``, ``"graduated"``, ``"simplex"``,
         ``"constraint_generation"``, or let the verdicts decide. To study them, and by name only:
         ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``, or an
         object such as `minimand.solvers.Fista(restart=True)`.

@@ -8,6 +8,7 @@ from ..objective import Objective, Point
 from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
 from .closed_form import ClosedForm
+from .column_generation import ColumnGeneration
 from .constraint_generation import ConstraintGeneration
 from .coordinates import Cyclic, Random
 from .dual import Dual
@@ -29,6 +30,7 @@ SOLVERS: dict[str, Solver] = {
         WorkingSet(),
         Dual(),
         PrimalDual(),
+        ColumnGeneration(),
         Multiplier(),
         Reweighted(),
     )
@@ -46,6 +48,7 @@ __all__ = [
     "SOLVERS",
     "STOP",
     "ClosedForm",
+    "ColumnGeneration",
     "ConstraintGeneration",
     "Control",
     "Cyclic",
