@@ -114,8 +114,9 @@ class Duality:
     constraints : list of Constraint
         Bounds and balls of the penalty, with their multipliers.
     intercept_interval : tuple of two floats, or a list of them
-        All b that are optimal beside the coefficients: one number, unless no support vector is
-        free. Infinite ends are open.
+        All b that are optimal beside the model's own coefficients: one number, up to the accuracy
+        of the fit (a smaller ``tol`` narrows it), unless no support vector is free. Infinite ends
+        are open.
     """
 
     certificate: Certificate

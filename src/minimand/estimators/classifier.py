@@ -55,8 +55,9 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     Parameters
     ----------
     loss : str or Loss, default="logistic"
-        ``"logistic"``, ``"squared_hinge"``, ``"squared"``, ``"huber"``, ``"cross_entropy"``, an
-        object, or your own subclass of `minimand.Margin`.
+        ``"logistic"``, ``"hinge"``, ``"squared_hinge"``, ``"exponential"``, ``"squared"``,
+        ``"tanh_margin"``, an object, or your own subclass of `minimand.Margin`; `losses.table()`
+        compares them.
     penalty : str or Penalty, default="l2"
         ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``, ``"lq"`` or an expression such
         as ``L1() + 0.5 * L2()``.

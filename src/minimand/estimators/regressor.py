@@ -26,8 +26,10 @@ class Regressor(RegressorMixin, Estimator):
     Parameters
     ----------
     loss : str or Loss, default="squared"
-        What a score costs: ``"squared"``, ``"huber"``, ``"poisson"``, ``"gamma"``, ``"tweedie"``,
-        ``"cross_entropy"``, an object, or your own subclass of `minimand.Distance`.
+        What a score costs: ``"squared"``, ``"absolute"``, ``"huber"``, ``"quantile"``,
+        ``"epsilon_insensitive"``, ``"chebyshev"``, ``"geman_mc_clure"``, ``"poisson"``,
+        ``"gamma"``, ``"tweedie"``, ``"cross_entropy"``, an object, or your own subclass of
+        `minimand.Distance`; `losses.table()` compares them.
     penalty : str or Penalty, default="l2"
         ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``, ``"lq"``, a constraint such as
         ``"non_negative"`` or ``L1Ball(2.0)``, or an expression such as

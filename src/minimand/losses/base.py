@@ -310,6 +310,8 @@ def _elementwise(values: Array, z: Array) -> Array:
 class Distance(Unary):
     """ℓ(z, y) = ψ(r) of the residual r = z − y.
 
+    A ψ with kinks says its `pieces` (a `minimand.Pieces`) instead of psi, dpsi and ddpsi.
+
     Examples
     --------
     >>> import numpy as np, minimand as mm
@@ -374,6 +376,8 @@ class Distance(Unary):
 
 class Margin(Unary):
     """ℓ(z, y) = ψ(m) of the margin m = y·z, with labels y = ±1.
+
+    A ψ with kinks says its `pieces` (a `minimand.Pieces`) instead of psi, dpsi and ddpsi.
 
     Examples
     --------

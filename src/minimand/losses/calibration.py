@@ -23,7 +23,7 @@ class Calibration:
         return self.calibrated
 
 
-def is_calibrated(loss: Loss) -> Calibration:
+def is_calibrated(loss: Loss | str) -> Calibration:
     """Whether a loss is classification-calibrated.
 
     Let η be the probability of the positive class, and C_η(z) = η·ℓ(z, +1) + (1 − η)·ℓ(z, −1) the
@@ -34,7 +34,7 @@ def is_calibrated(loss: Loss) -> Calibration:
 
     Parameters
     ----------
-    loss : Loss
+    loss : Loss or str
         A loss of labels: of the margin, or one that takes y in [0, 1].
 
     Returns
@@ -51,7 +51,9 @@ def is_calibrated(loss: Loss) -> Calibration:
     'Squared() takes numbers, not labels: ask of a loss of the margin, such as SquaredMargin()'
     """
     if not isinstance(loss, Loss):
-        raise TypeError(f"loss must be a minimand Loss object, not {loss!r}.")
+        from . import REGISTRY
+
+        loss = REGISTRY.get(loss)
     if labels(loss) is None:
         words = "takes numbers, not labels: ask of a loss of the margin, such as SquaredMargin()"
         return Calibration(False, f"{loss!r} {words}")

@@ -49,6 +49,11 @@ class Composed(Transformed, Loss):
         witness = self.witness()
         if witness:
             match = getattr(self.f, "matching_loss", lambda: f"MatchingLoss({self.f_name})")()
+            if match == self.loss:
+                raise ValueError(
+                    f"{self.loss!r} takes the score z and applies {self.f_name} itself, so that "
+                    f"applying it twice is not convex: use {self.loss!r} alone."
+                )
             raise ValueError(f"{witness}; the loss that matches {self.f_name} is {match}.")
 
     def check_target(self, y: Array) -> None:

@@ -68,7 +68,14 @@ class Plain:
     def __call__(self, z: Array) -> Array:
         """f(z), of the shape of z."""
         with np.errstate(all="ignore"):
-            return np.broadcast_to(np.asarray(self._f(z), float), np.shape(z))
+            try:
+                values = np.asarray(self._f(z), float)
+            except TypeError as error:
+                raise ValueError(
+                    "f must take an array and return one, elementwise: wrap a function of single "
+                    "numbers in numpy.vectorize."
+                ) from error
+            return np.broadcast_to(values, np.shape(z))
 
     def derivative(self, z: Array) -> Array:
         """Central differences of fourth order."""

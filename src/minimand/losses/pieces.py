@@ -47,11 +47,11 @@ class Pieces:
     >>> hinge.lowest, hinge.highest          # the domain of the conjugate
     (-1.0, 0.0)
 
-    A loss of one's own: ½·hinge left of 0, twice as steep beyond −2.
+    A loss of one's own, a hinge that is twice as steep for mistakes:
 
     >>> class Steeper(mm.Margin):
-    ...     pieces = mm.Pieces([-2.0, 0.0], [-1.0, -0.5, 0.0], base=1.0)
-    >>> Steeper().psi(np.array([-4.0, -1.0, 1.0]))
+    ...     pieces = mm.Pieces([0.0, 1.0], [-2.0, -1.0, 0.0], base=1.0)
+    >>> Steeper().psi(np.array([-1.0, 0.5, 1.0]))
     array([3. , 0.5, 0. ])
     """
 

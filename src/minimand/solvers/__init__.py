@@ -98,6 +98,7 @@ def _cheapest(objective: Objective, control: Control) -> Solver:
     accepting = [(verdict.cost, solver.name) for verdict, solver in answers if verdict.ok]
     if accepting:
         return SOLVERS[min(accepting)[1]]
+    _point_to_pieces(objective)
     found = verdicts(objective, control)
     by_name = [name for name, verdict in found.items() if verdict.ok]
     if by_name:
@@ -106,6 +107,16 @@ def _cheapest(objective: Objective, control: Control) -> Solver:
         )
     reasons = "; ".join(f"{name}: {verdict.reason}" for name, verdict in found.items())
     raise ValueError(f"no solver accepts this problem ({reasons}).")
+
+
+def _point_to_pieces(objective: Objective) -> None:
+    """A loss with a kink that did not say its pieces is refused with what to do."""
+    loss = objective.loss
+    if loss.convex and not loss.smooth and not loss.pooled and loss.plq(objective.y) is None:
+        raise ValueError(
+            f"loss {loss!r} has a kink: say its `pieces`, a minimand.Pieces of knots, slopes and "
+            "curvatures, so that the solvers for losses with kinks can take it."
+        )
 
 
 def solve(

@@ -16,6 +16,7 @@ _LARGEST = 1500  # unknowns of a system that is formed and factorised in every i
 _ITERATIONS = 100
 _USUAL = 20.0  # iterations that a problem takes
 _NEAR = 4.0  # targets within which the method's own idea of the gap is worth judging
+_CORNER = 0.01  # the same where the solution is a corner, which must be told from its neighbours
 
 
 class PrimalDual(Solver):
@@ -53,18 +54,21 @@ class PrimalDual(Solver):
         assert plq is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
+        cornered = plq.pieces.linear and not form.l2.all()
+        near_enough = (_CORNER if cornered else _NEAR) * control.target
         watched = bool(control.callbacks) or control.max_iter is not None
         begin = judgement.point
         if worth_reducing(objective, plq) and not watched:
-            for offer in reduced(objective, plq, form, begin, control, 0.5 * control.target):
+            target = min(0.5 * control.target, near_enough)
+            for offer in reduced(objective, plq, form, begin, control, target):
                 judgement = _judged(objective, offer, control)
                 yield judgement
             begin = judgement.point
         inner = InteriorPoint(objective, plq, form, begin)
         for _ in range(_ITERATIONS):
             length = inner.step()
-            near = inner.products <= _NEAR * control.target
-            if watched or near or control.expired:
+            near = inner.products <= near_enough
+            if watched or near or control.expired or not length > 1e-12:
                 inner.refresh()
                 yield _judged(objective, offered(inner, near), control)
             if not length > 1e-12:

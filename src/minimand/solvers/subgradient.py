@@ -61,13 +61,11 @@ class Subgradient(Solver):
             )
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
-        """Smooth losses with a separable penalty."""
+        """Any convex loss of single samples, with a separable penalty."""
         loss = objective.loss
-        if not loss.smooth:
-            return Verdict(False, f"{loss!r} has kinks; only the penalty may have them here")
         if objective.penalty.separable is None:
             return Verdict(False, "the penalty is not a sum over features")
-        if self.step is None and not np.isfinite(loss.smoothness):
+        if self.step is None and loss.smooth and not np.isfinite(loss.smoothness):
             words = f"{loss!r} has no bound on its curvature: pass Subgradient(step=…)"
             return Verdict(False, words)
         words = "by name only: separable penalty; two or three digits at best"
@@ -93,7 +91,9 @@ class Subgradient(Solver):
     def _first_step(self, objective: Objective, form: Separable) -> float:
         if self.step is not None:
             return float(self.step)
-        largest = lipschitz(objective, objective.loss.smoothness * objective.mass)
+        # At a kink there is no curvature: one unit of slope per unit of the score stands for it.
+        bend = objective.loss.smoothness if objective.loss.smooth else 1.0
+        largest = lipschitz(objective, bend * objective.mass)
         largest += float(np.max(form.l2, initial=0.0))
         return 1.0 / largest if largest > 0 else 1.0
 
