@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from .._typing import Array
-from ..certificate import judge, stamp
+from ..certificate import judge
 from ..objective import EPS, Objective, Point
 from .base import Solution
 
@@ -41,7 +41,7 @@ def sharpened(objective: Objective, solution: Solution, tol: float) -> Solution:
         duals = [theta for theta in choices if theta is not None]
         found = judge(objective, solution.point, duals, raw=not duals)
         if duals and found.gap <= allowed:
-            certificate = stamp(found.certificate(objective), old.iterations, old.seconds)
+            certificate = found.certificate(objective, old.iterations, old.seconds)
             return replace(solution, certificate=certificate)
     return solution
 
