@@ -66,6 +66,14 @@ MINIMAND_INLINE double square(const Row& row) {
   return sum;
 }
 
+template <class Row>
+MINIMAND_INLINE bool is_zero(const Row& row) {
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    if (row.value(k) != 0.0) return false;
+  }
+  return true;
+}
+
 /// The weights as scale * v, so that shrinking all of them is one product.
 struct Weights {
   std::span<double> v;
@@ -131,8 +139,9 @@ template <class Row>
 MINIMAND_INLINE double step_length(const OnlineRule& rule, const Row& row, double loss) {
   if (rule.step == Step::constant) return rule.rate;
   const double size = square(row);
-  if (rule.step == Step::pa2) return loss / (size + 0.5 / rule.rate);
-  return size > 0.0 ? std::min(rule.rate, loss / size) : 0.0;
+  const double whole = rule.step == Step::pa2 ? size + 0.5 / rule.rate : size;
+  if (whole == 0.0) return 0.0;  // a row of zeros, and no limit to C
+  return rule.step == Step::pa2 ? loss / whole : std::min(rule.rate, loss / whole);
 }
 
 template <class Row>
@@ -160,6 +169,7 @@ MINIMAND_INLINE OnlineReport pass(const Matrix& matrix, const OnlineRule& rule,
     const auto row = row_of(matrix, i);
     const Reaction reaction = react(rule, w.scale * row.dot(w.v) + state.b, rows.y.data()[i]);
     objective += reaction.loss + 0.5 * rule.ridge * w.squares + rule.lasso * w.magnitude;
+    if (rule.step == Step::pa1 && is_zero(row)) continue;  // no change of w can mend its loss
     if (rule.ridge > 0.0) w.shrink(kept);
     double step = 0.0;
     if (reaction.direction != 0.0) {

@@ -19,6 +19,7 @@ from ._typing import AnyArray, Array, ArrayLike
 from .design import Design, as_design
 from .estimators import data
 from .estimators.base import combined
+from .estimators.declared import declared, places
 from .estimators.settings import check_seed
 from .losses import PerceptronLoss
 from .outputs import ClassOutput
@@ -176,8 +177,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         first = not hasattr(self, "classes_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         data.check_labels(y)
-        output = ClassOutput(_declared(self, classes), PerceptronLoss())
-        index = _indices(output.classes, y)
+        output = ClassOutput(declared(self, classes), PerceptronLoss())
+        index = places(output.classes, y)
         if first:
             shape = (output.n_scores, X.shape[1])
             start, mistakes, passes = (np.zeros(shape), np.zeros(shape[0])), np.zeros(shape[0]), 0
@@ -284,7 +285,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         """The scores z = X w + b: one per sample for two classes, else one per class."""
         check_is_fitted(self)
         X = data.check_x(self, X)
-        z = as_design(X).scores_of(self.coef_) + self.intercept_
+        z = as_design(X).scores_of(self.coef_).T + self.intercept_
         return z[:, 0] if self.classes_.size == 2 else z
 
     def predict(self, X: ArrayLike) -> AnyArray:
@@ -312,32 +313,3 @@ def _one_or_all(values: list[Any]) -> Any:
 def _whole(value: Any, least: int) -> bool:
     number = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     return number and int(value) >= least
-
-
-def _declared(model: Any, classes: ArrayLike) -> AnyArray:
-    """The classes of ``partial_fit``, sorted; those of the first call hold for all."""
-    known = getattr(model, "classes_", None)
-    if classes is None:
-        if known is None:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
-        return known
-    declared = np.unique(np.asarray(classes))
-    if known is not None and not np.array_equal(known, declared):
-        raise ValueError(
-            f"classes={declared.tolist()} is not the same as in the last call to partial_fit, "
-            f"{known.tolist()}: leave it out, or call fit to begin anew."
-        )
-    if declared.size < 2:
-        raise ValueError(f"classes must hold at least 2 labels, not {declared.tolist()}.")
-    return declared
-
-
-def _indices(classes: AnyArray, y: AnyArray) -> AnyArray:
-    """The place of every label among the classes."""
-    unknown = np.setdiff1d(y, classes)
-    if unknown.size:
-        raise ValueError(
-            f"y holds {unknown[:5].tolist()}, not among the classes {classes.tolist()} that were "
-            "declared in the first call to partial_fit: declare all of them there."
-        )
-    return np.searchsorted(classes, y)

@@ -7,6 +7,8 @@ new is ``certificate_`` and the meaning of ``tol``: the certified relative gap, 
 
 from __future__ import annotations
 
+from sklearn import linear_model
+
 from .cross_validated import ElasticNetCV, LassoCV
 from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
@@ -14,6 +16,7 @@ from .information import LassoLarsIC
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
+from .perceptron import Perceptron
 from .ridge_cv import RidgeCV
 
 __all__ = [
@@ -26,9 +29,15 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "Perceptron",
     "PoissonRegressor",
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",
     "TweedieRegressor",
 ]
+
+if hasattr(linear_model, "PassiveAggressiveClassifier"):  # scikit-learn 1.10 has them no more
+    from .passive_aggressive import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+
+    __all__ += ["PassiveAggressiveClassifier", "PassiveAggressiveRegressor"]
