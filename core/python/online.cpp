@@ -1,4 +1,5 @@
 #include "online/passes.hpp"
+#include "online/shuffle.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
 
@@ -84,6 +85,14 @@ Report online_pass_dense(const Array& X, const Rule& rule, const RowArrays& rows
   });
 }
 
+void shuffle_rows(const MutableArray& order, std::uint32_t seed) {
+  if (order.dtype() != nb::dtype<std::uint32_t>() || order.ndim() != 1 || !is_c_contiguous(order)) {
+    value_problem("order must be a vector of uint32");
+  }
+  const std::span<std::uint32_t> rows(static_cast<std::uint32_t*>(order.data()), order.size());
+  without_gil([&] { minimand::shuffle_rows(rows, seed); });
+}
+
 }  // namespace
 
 void bind_online(nb::module_& m) {
@@ -94,6 +103,8 @@ void bind_online(nb::module_& m) {
   m.def("online_pass_dense", &online_pass_dense, arg("X"), arg("rule"), arg("rows"), arg("state"),
         arg("clock"),
         "One pass of a perceptron or passive-aggressive learner over dense rows, in place.");
+  m.def("shuffle_rows", &shuffle_rows, arg("order"), arg("seed"),
+        "Permute row numbers at random, in place.");
 }
 
 }  // namespace minimand::python

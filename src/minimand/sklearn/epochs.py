@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
+from .. import _core
 from .._typing import AnyArray, Array
 from ..design import Design, as_design
 from ..solvers.online import Learner
@@ -38,19 +38,21 @@ class Epochs:
     def __init__(self, model: Any, X: Any, held_out: AnyArray, max_iter: int) -> None:
         self.model, self.max_iter = model, max_iter
         self.design: Design = as_design(X)
-        self.rows = np.flatnonzero(~held_out).astype(np.uint32)
+        self.held_out = held_out
 
-    def run(self, learner: Learner, y: Array, weight: Array, seed: Any, score: Any) -> int:
+    def run(self, learner: Learner, y: Array, weight: Array, seed: int, score: Any) -> int:
         """Passes until the mean loss, or the held-out score, has not improved for a while."""
-        random, model = check_random_state(seed), self.model
+        model, order = self.model, np.arange(y.size, dtype=np.uint32)
         tol = -np.inf if model.tol is None else model.tol
         best, stale, epoch = -np.inf, 0, 0
         learner.forget_penalty()
         for epoch in range(1, self.max_iter + 1):
-            rows = random.permutation(self.rows) if model.shuffle else self.rows
+            if model.shuffle:
+                _core.shuffle_rows(order, seed)  # of the last order, with the same numbers
+            rows = order[~self.held_out[order]]
             report = learner.run(self.design, y, weight, rows)
             self._check_finite(learner, epoch)
-            value = -report.objective / max(self.rows.size, 1)
+            value = -report.objective / max(rows.size, 1)
             if model.early_stopping:
                 value = float(score(learner.w, learner.b))
             if model.verbose > 0:

@@ -12,14 +12,14 @@ from ..design.base import OnlineRule
 from ..solvers.online import Learner
 from .epochs import Epochs
 
-_MOST = np.iinfo(np.int32).max
+MOST = np.iinfo(np.int32).max
 
 
 class Online:
     """Mixin in front of a scikit-learn class: its updates in our passes.
 
     scikit-learn checks parameters and data, divides rows for early stopping and keeps the clock
-    ``t_``. The order of shuffled rows is ours; in a fixed order the models are the same.
+    ``t_``. Rows are shuffled in its order, so that a ``random_state`` gives the same model.
     """
 
     _learners: list[Learner]
@@ -59,7 +59,7 @@ class OnlineClassifier(Online):
         k = self.classes_.size
         self._learners_on(X, k)
         held_out = self._make_validation_split(y, sample_mask=how["sample_weight"] > 0)
-        seeds = check_random_state(self.random_state).randint(_MOST, size=k)
+        seeds = check_random_state(self.random_state).randint(MOST, size=k)
         n_iter = 0
         for i, (label, seed) in enumerate(zip(self.classes_, seeds)):
             weights = (self._expanded_class_weight[i], 1.0)
@@ -84,5 +84,7 @@ class OnlineClassifier(Online):
         classes = np.array([-1.0, 1.0])
         score = self._make_validation_score_cb(held_out, X, y, sample_weight, classes=classes)
         weight: Array = np.where(positive, *class_weights) * sample_weight
+        random = check_random_state(how.get("seed", self.random_state))
+        random.randint(1, MOST)  # scikit-learn draws two numbers, and shuffles by the second
         epochs = Epochs(self, X, held_out, how["max_iter"])
-        return epochs.run(self._learners[i], y, weight, how.get("seed", self.random_state), score)
+        return epochs.run(self._learners[i], y, weight, int(random.randint(MOST)), score)

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from sklearn import linear_model
+from sklearn.utils import check_random_state
 
 from .._typing import AnyArray
 from ..design.base import OnlineRule
 from ..solvers.online import PA1, PA2
 from .epochs import Epochs, intercept_share
-from .online import Online, OnlineClassifier
+from .online import MOST, Online, OnlineClassifier
 
 
 class PassiveAggressiveClassifier(OnlineClassifier, linear_model.PassiveAggressiveClassifier):
@@ -96,7 +97,8 @@ class PassiveAggressiveRegressor(Online, linear_model.PassiveAggressiveRegressor
         (learner,) = self._learners_on(X, 1)
         targets = np.asarray(y, dtype=np.float64)
         epochs = Epochs(self, X, held_out, max_iter)
-        n_iter = epochs.run(learner, targets, weight, self.random_state, score)
+        seed = int(check_random_state(self.random_state).randint(MOST))
+        n_iter = epochs.run(learner, targets, weight, seed, score)
         coef, self.intercept_ = self._keep(n_iter, X)
         self.coef_ = coef[0]
 
