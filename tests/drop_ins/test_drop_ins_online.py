@@ -63,6 +63,10 @@ def as_sparse(X):
 )
 def test_perceptron(parameters, k, form, order):
     X, y = classes(k)
+    if form is as_sparse and "penalty" in parameters:
+        # scikit-learn measures the norm of the features of the last sparse row, not of all, when
+        # it asks whether to stop.
+        parameters = {"tol": None, "max_iter": 10, **parameters}
     agree("Perceptron", form(X), y, **parameters, **order)
 
 
@@ -90,7 +94,7 @@ def test_passive_aggressive_regressor(parameters, loss, order):
     agree("PassiveAggressiveRegressor", X, y, loss=loss, **parameters, **order)
 
 
-def test_batches_with_another_C_or_none():
+def test_batches_of_a_perceptron():
     X, y = classes(3)
     theirs, ours = (m.Perceptron(shuffle=False) for m in (linear_model, drop_ins))
     for rows in (slice(0, 60), slice(60, 200)):

@@ -19,7 +19,7 @@ class Perceptron(OnlineClassifier, linear_model.Perceptron):
         \quad b \leftarrow b + \eta_0 s_i y_i
 
     Parameters, attributes, updates and the meaning of ``tol`` are scikit-learn's: training stops
-    when ``n_iter_no_change`` passes did not lower the mean loss by ``tol``. There is no
+    when ``n_iter_no_change`` passes did not lower the mean loss and penalty by ``tol``. There is no
     certificate, because there is nothing to be minimised: w = 0 has no loss either.
     `minimand.Perceptron` stops at a plane that separates the classes, or where it cycles, and says
     what that proves.
