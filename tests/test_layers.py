@@ -24,6 +24,8 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"estimators", "readings"},
     {"adapters", "selection", "separability"},
     {"hard_margin"},
+    {"perceptron_proof"},
+    {"perceptron"},
     {"audit", "sklearn"},
     {"explanation", "complementarity", "testing", "demo"},
     {"cli"},

@@ -68,6 +68,7 @@ _NAMES = {
         "NonNegative",
         "Penalty",
     ),
+    "perceptron": ("Perceptron",),
     "report": ("plot_history",),
     "selection": ("Path", "Tuned", "alpha_max", "path"),
     "separability": ("separable",),

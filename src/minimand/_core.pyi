@@ -175,3 +175,25 @@ def row_squares(
     indptr: _Index, indices: _Index, data: _Matrix, inverse: _Vector, columns: int
 ) -> _Vector: ...
 def row_squares_dense(X: _Matrix, inverse: _Vector) -> _Vector: ...
+
+# Online passes: step (0 constant, 1 and 2 passive-aggressive), numbers, threshold, rate, ridge,
+# lasso, share of the intercept, average; y, weight, order; w, drift, taken, moves; b, its drift,
+# time, what is owed.
+_OnlineRule = tuple[int, bool, float, float, float, float, float, int]
+_OnlineRows = tuple[_Vector, _Vector, NDArray[np.uint32]]
+_OnlineState = tuple[_Vector, _Vector, _Vector, _Vector]
+_Clock = tuple[float, float, float, float]
+
+def online_pass(
+    indptr: _Index,
+    indices: _Index,
+    data: _Matrix,
+    rule: _OnlineRule,
+    rows: _OnlineRows,
+    state: _OnlineState,
+    clock: _Clock,
+) -> tuple[_Clock, float, int]: ...
+def online_pass_dense(
+    X: _Matrix, rule: _OnlineRule, rows: _OnlineRows, state: _OnlineState, clock: _Clock
+) -> tuple[_Clock, float, int]: ...
+def shuffle_rows(order: NDArray[np.uint32], seed: int) -> None: ...

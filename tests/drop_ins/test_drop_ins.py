@@ -110,7 +110,9 @@ def test_parameters_are_those_of_scikit_learn(name):
     assert list(mine) == list(other)
     for key in mine:
         assert mine[key].kind == other[key].kind
-        expected = 1e-6 if key == "tol" else other[key].default
+        # A gap is what tol is about, except where nothing is minimised.
+        ours_alone = key == "tol" and not name.startswith(("Perceptron", "PassiveAggressive"))
+        expected = 1e-6 if ours_alone else other[key].default
         assert mine[key].default == expected
     assert isinstance(getattr(ours, name)(), their(name))
 

@@ -54,6 +54,37 @@ class Ascent(NamedTuple):
     gap: float  # an estimate
 
 
+class OnlineRule(NamedTuple):
+    """What a row with score z = x·w + b does to a model that learns row by row.
+
+    Its loss is max(0, threshold − y·z), or max(0, |y − z| − threshold) for ``numbers``; where that
+    is not flat, w moves along ±x and b by ``share`` as much. ``step`` 0 moves by ``rate``; 1 is
+    PA-I, min(rate, loss/‖x‖²); 2 is PA-II, loss/(‖x‖² + 1/(2·rate)). The penalty is
+    ridge·½‖w‖² + lasso·‖w‖₁; ``average`` is the step that averaging begins with, 0 for never.
+    """
+
+    step: int
+    numbers: bool
+    threshold: float
+    rate: float
+    ridge: float = 0.0
+    lasso: float = 0.0
+    share: float = 1.0
+    average: int = 0
+
+
+OnlineClock = tuple[float, float, float, float]
+"""The intercept, its drift, 1 + rows so far, and what the l1 norm may have taken."""
+
+
+class OnlineReport(NamedTuple):
+    """What one pass did: the clock, losses and penalties it met added up, rows that moved w."""
+
+    clock: OnlineClock
+    objective: float
+    moves: int
+
+
 class Design:
     """An n×d matrix of which only products are needed.
 
@@ -198,7 +229,7 @@ class Design:
 
     @cached_property
     def in_rows(self) -> Design:
-        """The same matrix in memory with its rows together, for `ascend`."""
+        """The same matrix in memory with its rows together, for `ascend` and `online_pass`."""
         return self.rows(np.arange(self.shape[0]))
 
     def row_squares(self, inverse: Array) -> Array:
@@ -224,6 +255,16 @@ class Design:
         return self.in_rows.ascend(
             pieces, rows, inverse, intercept, v, w, order, memory, epochs=epochs, tol=tol, seed=seed
         )
+
+    def online_pass(
+        self,
+        rule: OnlineRule,
+        rows: tuple[Array, Array, AnyArray],
+        state: tuple[Array, Array, Array, Array],
+        clock: OnlineClock,
+    ) -> OnlineReport:
+        """One pass over rows (y, weight, order); see `solvers.online.Learner`. Changes state."""
+        return self.in_rows.online_pass(rule, rows, state, clock)
 
     @property
     def nnz(self) -> int:

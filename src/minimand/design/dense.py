@@ -17,6 +17,9 @@ from .base import (
     Descent,
     Design,
     Moments,
+    OnlineClock,
+    OnlineReport,
+    OnlineRule,
     scaled_row_gram,
     without_constants,
 )
@@ -193,3 +196,15 @@ class DenseDesign(Design):
             self.x, pieces, rows, inverse, intercept, v, w, order, memory, epochs, tol, seed
         )
         return Ascent(*found)
+
+    def online_pass(
+        self,
+        rule: OnlineRule,
+        rows: tuple[Array, Array, AnyArray],
+        state: tuple[Array, Array, Array, Array],
+        clock: OnlineClock,
+    ) -> OnlineReport:
+        """A pass over contiguous rows; copies X once when it is in Fortran order."""
+        if self.in_rows is not self:
+            return super().online_pass(rule, rows, state, clock)
+        return OnlineReport(*_core.online_pass_dense(self.x, rule, rows, state, clock))

@@ -10,7 +10,17 @@ import numpy as np
 
 from .. import _core
 from .._typing import AnyArray, Array, IntArray
-from .base import Ascent, AscentMemory, Block, Descent, Design, Moments
+from .base import (
+    Ascent,
+    AscentMemory,
+    Block,
+    Descent,
+    Design,
+    Moments,
+    OnlineClock,
+    OnlineReport,
+    OnlineRule,
+)
 
 _BLOCK_ROWS = 1 << 14
 
@@ -187,6 +197,16 @@ class SparseDesign(Design):
             seed,
         )
         return Ascent(*found)
+
+    def online_pass(
+        self,
+        rule: OnlineRule,
+        rows: tuple[Array, Array, AnyArray],
+        state: tuple[Array, Array, Array, Array],
+        clock: OnlineClock,
+    ) -> OnlineReport:
+        """A pass over the CSR rows."""
+        return OnlineReport(*_core.online_pass(*_parts(self.by_row), rule, rows, state, clock))
 
 
 def _check_structure(x: Any) -> None:

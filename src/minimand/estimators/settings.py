@@ -52,7 +52,7 @@ def check_settings(estimator: Any) -> Settings:
     alpha = _real("alpha", estimator.alpha, low=0.0)
     check_limits(estimator)
     check_solver(estimator.solver)
-    _check_random_state(estimator.random_state)
+    check_seed(estimator.random_state)
     _check_features(estimator.features)
     _check_callbacks(estimator.callbacks)
     return Settings(loss, penalty, alpha)
@@ -82,7 +82,8 @@ def check_solver(solver: Any) -> None:
         SOLVERS.get(solver).check_parameters()
 
 
-def _check_random_state(random_state: Any) -> None:
+def check_seed(random_state: Any) -> None:
+    """``random_state`` as scikit-learn knows it."""
     try:
         check_random_state(random_state)
     except ValueError as error:

@@ -7,6 +7,8 @@ new is ``certificate_`` and the meaning of ``tol``: the certified relative gap, 
 
 from __future__ import annotations
 
+from sklearn import linear_model
+
 from .cross_validated import ElasticNetCV, LassoCV
 from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
@@ -16,6 +18,7 @@ from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .linear_svm import LinearSVC, LinearSVR
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
+from .perceptron import Perceptron
 from .quantile import QuantileRegressor
 from .ridge_cv import RidgeCV
 
@@ -32,6 +35,7 @@ __all__ = [
     "LinearSVR",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "Perceptron",
     "PoissonRegressor",
     "QuantileRegressor",
     "Ridge",
@@ -39,3 +43,8 @@ __all__ = [
     "RidgeClassifier",
     "TweedieRegressor",
 ]
+
+if hasattr(linear_model, "PassiveAggressiveClassifier"):  # scikit-learn 1.10 has them no more
+    from .passive_aggressive import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+
+    __all__ += ["PassiveAggressiveClassifier", "PassiveAggressiveRegressor"]

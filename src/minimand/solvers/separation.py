@@ -109,6 +109,12 @@ class _Classes(NamedTuple):
         return bool(np.isfinite(weights).all() and (np.abs(sums) <= limit).all())
 
 
+def confirmed(design: Design, signs: Array, weights: Array, *, intercept: bool) -> Array | None:
+    """Weights of samples with labels ±1, summing to 1, if they prove that no plane separates."""
+    rows = np.flatnonzero(weights)
+    return _Classes.of(design, signs, intercept).witness(rows, weights[rows])
+
+
 def separate(design: Design, signs: Array, *, intercept: bool, form: Form = "margin") -> Separation:
     """Separate samples with labels ±1, or prove that it cannot be done.
 

@@ -1,0 +1,90 @@
+"""What drop-ins that learn row by row share: scikit-learn's parameters → `Learner` → attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._typing import AnyArray, Array
+from ..design.base import OnlineRule
+from ..solvers.online import Learner
+from .epochs import Epochs
+
+MOST = np.iinfo(np.int32).max
+
+
+class Online:
+    """Mixin in front of a scikit-learn class: its updates in our passes.
+
+    scikit-learn checks parameters and data, divides rows for early stopping and keeps the clock
+    ``t_``. Rows are shuffled in its order, so that a ``random_state`` gives the same model.
+    """
+
+    _learners: list[Learner]
+
+    def _rule(self, X: Any) -> OnlineRule:
+        raise NotImplementedError
+
+    def _learners_on(self: Any, X: Any, n_scores: int) -> list[Learner]:
+        """One per score: at the beginning of a fit new ones, from the coefficients it starts at."""
+        if self.t_ == 1.0:
+            rule = self._rule(X)
+            w = np.reshape(self.coef_, (n_scores, -1))
+            b = np.reshape(self.intercept_, n_scores)
+            self._learners = [Learner(rule, w[i], float(b[i])) for i in range(n_scores)]
+        return self._learners
+
+    def _keep(self: Any, n_iter: int, X: Any) -> tuple[AnyArray, AnyArray]:
+        """The clock, and coefficients (n_scores, d) and intercepts in the precision of X."""
+        self.n_iter_ = n_iter
+        self.t_ += n_iter * X.shape[0]
+        models = [learner.averaged for learner in self._learners]
+        coef = np.stack([w for w, _ in models]).astype(X.dtype)
+        return coef, np.array([b for _, b in models], dtype=X.dtype)
+
+
+class OnlineClassifier(Online):
+    """Two classes are one score, more are one-versus-rest."""
+
+    def _fit_binary(self: Any, X: Any, y: AnyArray, **how: Any) -> None:
+        self._learners_on(X, 1)
+        low, high = self._expanded_class_weight
+        held_out = None
+        n_iter = self._fit_score(0, X, y == self.classes_[1], (high, low), held_out, how)
+        self.coef_, self.intercept_ = self._keep(n_iter, X)
+
+    def _fit_multiclass(self: Any, X: Any, y: AnyArray, **how: Any) -> None:
+        k = self.classes_.size
+        self._learners_on(X, k)
+        held_out = self._make_validation_split(y, sample_mask=how["sample_weight"] > 0)
+        seeds = check_random_state(self.random_state).randint(MOST, size=k)
+        n_iter = 0
+        for i, (label, seed) in enumerate(zip(self.classes_, seeds)):
+            weights = (self._expanded_class_weight[i], 1.0)
+            took = self._fit_score(i, X, y == label, weights, held_out, {**how, "seed": seed})
+            n_iter = max(n_iter, took)
+        self.coef_, self.intercept_ = self._keep(n_iter, X)
+
+    def _fit_score(
+        self: Any,
+        i: int,
+        X: Any,
+        positive: AnyArray,
+        class_weights: tuple[float, float],
+        held_out: AnyArray | None,
+        how: dict[str, Any],
+    ) -> int:
+        """Passes of one learner; how many there were."""
+        y = np.where(positive, 1.0, -1.0)
+        sample_weight = np.asarray(how["sample_weight"], dtype=np.float64)
+        if held_out is None:
+            held_out = self._make_validation_split(y, sample_mask=sample_weight > 0)
+        classes = np.array([-1.0, 1.0])
+        score = self._make_validation_score_cb(held_out, X, y, sample_weight, classes=classes)
+        weight: Array = np.where(positive, *class_weights) * sample_weight
+        random = check_random_state(how.get("seed", self.random_state))
+        random.randint(1, MOST)  # scikit-learn draws two numbers, and shuffles by the second
+        epochs = Epochs(self, X, held_out, how["max_iter"])
+        return epochs.run(self._learners[i], y, weight, int(random.randint(MOST)), score)

@@ -1,0 +1,116 @@
+"""PassiveAggressiveClassifier and PassiveAggressiveRegressor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import linear_model
+from sklearn.utils import check_random_state
+
+from .._typing import AnyArray
+from ..design.base import OnlineRule
+from ..solvers.online import PA1, PA2
+from .epochs import Epochs, intercept_share
+from .online import MOST, Online, OnlineClassifier
+
+
+class PassiveAggressiveClassifier(OnlineClassifier, linear_model.PassiveAggressiveClassifier):
+    r"""As `sklearn.linear_model.PassiveAggressiveClassifier`, with its warning of deprecation.
+
+    Every sample moves w and b by τ·y·(x, 1), with the loss ℓ = max(0, 1 − y·z) and
+
+    .. math:: \tau = \min(C, \ell / \|x\|^2) \text{ (PA-I)}, \qquad
+        \tau = \ell / (\|x\|^2 + 1/(2C)) \text{ (PA-II)}
+
+    the least change of w that mends the loss, up to what C allows. Parameters, attributes and the
+    meaning of ``tol`` are scikit-learn's. There is no certificate: no objective is minimised.
+    ``partial_fit`` over batches is one pass over all of them, averaged or not.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        PA-I or PA-II.
+    average : bool or int, default=False
+        Whether ``coef_`` is the mean of all models, from that step on.
+    n_jobs : int, optional
+        No effect: the classes are learnt one after the other.
+    fit_intercept, max_iter, tol, shuffle, verbose, random_state, early_stopping
+        As in `Perceptron`.
+    validation_fraction, n_iter_no_change, class_weight, warm_start
+        As in `Perceptron`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    n_iter_ : int
+    t_ : float
+    """
+
+    def _rule(self, X: Any) -> OnlineRule:
+        step = PA1 if self.loss == "hinge" else PA2
+        return _passive_aggressive(self, X, step, numbers=False, threshold=1.0)
+
+
+class PassiveAggressiveRegressor(Online, linear_model.PassiveAggressiveRegressor):
+    r"""As `sklearn.linear_model.PassiveAggressiveRegressor`, with its warning of deprecation.
+
+    Every sample moves w and b by ±τ·(x, 1) towards y, τ as in `PassiveAggressiveClassifier`
+    with the loss ℓ = max(0, |y − z| − ε).
+
+    Parameters
+    ----------
+    C : float, default=1.0
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
+        PA-I or PA-II.
+    epsilon : float, default=0.1
+    average : bool or int, default=False
+        Whether ``coef_`` is the mean of all models, from that step on.
+    fit_intercept, max_iter, tol, shuffle, verbose, random_state, early_stopping
+        As in `Perceptron`.
+    validation_fraction, n_iter_no_change, warm_start
+        As in `Perceptron`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : ndarray of shape (1,)
+    n_iter_ : int
+    t_ : float
+    """
+
+    def _rule(self, X: Any) -> OnlineRule:
+        step = PA1 if self.loss == "epsilon_insensitive" else PA2
+        return _passive_aggressive(self, X, step, numbers=True, threshold=float(self.epsilon))
+
+    def _fit_regressor(self: Any, X: Any, y: AnyArray, *how: Any) -> None:
+        # What comes between differs from one version of scikit-learn to the next.
+        sample_weight, max_iter = how[-2:]
+        if not hasattr(self, "t_"):
+            self.t_ = 1.0
+        weight = np.asarray(sample_weight, dtype=np.float64)
+        held_out = self._make_validation_split(y, sample_mask=weight > 0)
+        score = self._make_validation_score_cb(held_out, X, y, weight)
+        (learner,) = self._learners_on(X, 1)
+        targets = np.asarray(y, dtype=np.float64)
+        epochs = Epochs(self, X, held_out, max_iter)
+        seed = int(check_random_state(self.random_state).randint(MOST))
+        n_iter = epochs.run(learner, targets, weight, seed, score)
+        coef, self.intercept_ = self._keep(n_iter, X)
+        self.coef_ = coef[0]
+
+
+def _passive_aggressive(
+    model: Any, X: Any, step: int, *, numbers: bool, threshold: float
+) -> OnlineRule:
+    return OnlineRule(
+        step,
+        numbers=numbers,
+        threshold=threshold,
+        rate=float(model.C),
+        share=intercept_share(model, X),
+        average=int(model.average),
+    )
