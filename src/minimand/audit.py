@@ -67,7 +67,8 @@ def certify(
     if isinstance(model, HardMargin):
         refuse_weights(model, sample_weight, offset)
         return model.judged(X, y)[1]
-    return examine(model, X, y, sample_weight, offset, against).certificate
+    found = examine(model, X, y, sample_weight, offset, against).certificate
+    return model._qualified(found) if isinstance(model, Estimator) else found
 
 
 class Examination(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..features import Features
 from ..losses import REGISTRY as LOSSES
 from ..losses import Loss
 from ..penalties import REGISTRY as PENALTIES
@@ -99,6 +100,8 @@ def _check_features(features: Any) -> None:
         raise TypeError(f"features must be an object, not a class: pass {features.__name__}().")
     if not hasattr(features, "fit_transform") or not hasattr(features, "transform"):
         raise TypeError(f"features must have fit_transform and transform, not {features!r}.")
+    if isinstance(features, Features):
+        features.check_parameters()
 
 
 def _check_callbacks(callbacks: Any) -> None:
