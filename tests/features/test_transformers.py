@@ -1,6 +1,5 @@
 """Feature maps are scikit-learn transformers."""
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minimand as mm

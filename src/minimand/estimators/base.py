@@ -26,7 +26,6 @@ from ..registry import Registry
 from ..solvers import REGISTRY as SOLVERS
 from ..solvers import Control, Solution, solve, verdicts
 from ..solvers.base import CALLBACK, INTERRUPT
-from ..solvers.variable_projection import learn
 from ..solvers.complementary import sharpened
 from . import data
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
@@ -81,6 +80,8 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         """
         if not self._features_are_learnt:
             return objectives
+        from ..solvers.variable_projection import learn  # maps load half of scikit-learn
+
         kept = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
         control = replace(self._control([]), callbacks=())
         if control.max_seconds is not None:

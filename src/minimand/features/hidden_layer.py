@@ -77,7 +77,8 @@ class HiddenLayer(Features):
     random, as an estimator's search starts, and stay so.
 
     `minimand.path` and `minimand.Tuned` learn the units at the estimator's own alpha, and then vary
-    the alpha of the output weights. ``max_seconds`` of the estimator leaves half to the units.
+    the alpha of the output weights. The search for the units may take half of the estimator's
+    ``max_seconds``; callbacks see the output weights only.
 
     Examples
     --------

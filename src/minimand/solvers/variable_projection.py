@@ -10,6 +10,7 @@ of the units, ∂φ/∂H = (mass∘θ)vᵀ. So L-BFGS minimises φ over A and c 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +31,7 @@ _INNER = 1e-9  # relative gap of the inner problem: what is left of it is noise 
 _INNER_WITH_KINKS = 1e-8
 
 
-class _Stopped(Exception):
+class _StoppedError(Exception):
     """Time is up, or somebody pressed Ctrl-C."""
 
 
@@ -119,7 +120,7 @@ class _Search:
 
     def solved(self, problems: list[Objective]) -> list[Solution]:
         """Their solutions, each from the last one's weights on."""
-        starts = self._starts or [None] * len(problems)
+        starts: Sequence[tuple[Array, float] | None] = self._starts or [None] * len(problems)
         found = []
         for problem, start in zip(problems, starts):
             limits = Control(
@@ -131,7 +132,7 @@ class _Search:
             begin = None if start is None else problem.point(*start)
             solution = solve(problem, self.solver, limits, begin)
             if solution.stopped_by == INTERRUPT or self.control.expired:
-                raise _Stopped
+                raise _StoppedError
             found.append(solution)
         self._starts = [(s.w, s.b) for s in found]
         return found
@@ -197,13 +198,13 @@ def _settle(search: _Search) -> None:
     random = check_random_state(layer.random_state)
     ends: list[_End] = []
     stopped = False
-    linear, bound = _End(np.zeros_like(search.pack()), np.nan, 0.0, True), -np.inf
+    linear, bound = _End(np.zeros_like(search.pack()), np.nan, np.inf, False), -np.inf
     try:
         linear, bound = search.linear()
         for _ in range(int(layer.restarts)):
             layer.draw(random)
             ends.append(search.from_here())
-    except (_Stopped, KeyboardInterrupt):
+    except (_StoppedError, KeyboardInterrupt):
         stopped = True
         ends += [search.best] if search.best is not None else []
     best = min(ends, key=lambda end: end.value, default=None)
