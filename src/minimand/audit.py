@@ -67,8 +67,7 @@ def certify(
     if isinstance(model, HardMargin):
         refuse_weights(model, sample_weight, offset)
         return model.judged(X, y)[1]
-    found = examine(model, X, y, sample_weight, offset, against).certificate
-    return model._qualified(found) if isinstance(model, Estimator) else found
+    return examine(model, X, y, sample_weight, offset, against).certificate
 
 
 class Examination(NamedTuple):
@@ -76,12 +75,15 @@ class Examination(NamedTuple):
 
     objectives: list[Objective]
     judgements: list[Judgement]
-    parts: str  # what the objectives are, in the plural
+    model: Any
 
     @property
     def certificate(self) -> Certificate:
         """All judgements as one."""
-        return _summary(self.objectives, self.judgements, self.parts)
+        if isinstance(self.model, Estimator):
+            whole = _summary(self.objectives, self.judgements, "classes")
+            return self.model._qualified(whole)
+        return _summary(self.objectives, self.judgements, "outputs")
 
 
 def examine(
@@ -108,7 +110,7 @@ def examine(
         point = objective.point(np.ascontiguousarray(coefs[i], dtype=float), float(intercepts[i]))
         first = judge(objective, point, duals[i], thorough=True)
         parts.append(_with_solved_dual(objective, first))
-    return Examination(objectives, parts, "classes" if own else "outputs")
+    return Examination(objectives, parts, model)
 
 
 def refuse_weights(model: HardMargin, sample_weight: ArrayLike, offset: ArrayLike) -> None:

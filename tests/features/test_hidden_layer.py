@@ -107,6 +107,7 @@ def test_never_worse_than_the_linear_model_and_certified_given_the_units(case, d
     again = mm.certify(model, X, y)
     assert (again.kind, again.objective) == (found.kind, found.objective)
     assert again.relative <= 1e-6
+    assert mm.duality(model, X, y).certificate.kind == "stationary"
 
 
 def test_units_learn_what_no_line_can(data):
@@ -203,6 +204,11 @@ def test_searches_reach_into_the_layer(data):
     model = quietly(search.fit, X, y).best_estimator_
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_it_is_explained_before_it_is_learnt(data):
+    words = mm.explain(mm.Regressor(features=layer()), *data).objective
+    assert words.endswith("z = [X, tanh(X A + c)] w + b, A and c to be learnt")
 
 
 def test_alone_it_is_a_random_layer(data):

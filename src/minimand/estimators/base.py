@@ -95,13 +95,15 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         if not self._features_are_learnt:
             return objectives
         units = f"[X, {self.features_.activation}(X A + c)]"
-        learnt = f"alpha={self.features_.alpha_:g} to slopes of {self.features_.stationarity_:.1e}"
-        note = f", given A and c learnt at {learnt}"
+        note = ", A and c to be learnt"
+        if hasattr(self.features_, "alpha_"):
+            to = f"alpha={self.features_.alpha_:g} to slopes of {self.features_.stationarity_:.1e}"
+            note = f", given A and c learnt at {to}"
         return [replace(o, words=o.words.replace("X w", f"{units} w") + note) for o in objectives]
 
     @property
     def _features_are_learnt(self) -> bool:
-        return getattr(self.features, "learnt", False) is True
+        return self.features is not None and getattr(self.features_, "learnt", False) is True
 
     def _qualified(self, certificate: Certificate) -> Certificate:
         """A fit whose features were learnt is stationary as a whole.

@@ -116,28 +116,35 @@ class Joined(FeatureUnion):
     def __add__(self, other: Any) -> Joined:
         return joined(self, other) if isinstance(other, Features | FeatureUnion) else NotImplemented
 
+    def check_parameters(self) -> None:
+        """Those of all parts; none may be learnt."""
+        for _, part in self.transformer_list:
+            if getattr(part, "learnt", False):
+                raise TypeError(
+                    f"{part!r} is learnt along with the output weights, so it cannot be added to "
+                    "other maps: pass it as features= alone; it keeps the inputs beside its units."
+                )
+            if hasattr(part, "check_parameters"):
+                part.check_parameters()
+
 
 def joined(*maps: Any) -> Joined:
-    """Maps, and unions of maps, as one union."""
-    named: list[tuple[str, Any]] = []
-    for part in _parts(maps):
-        if getattr(part, "learnt", False):
-            raise TypeError(
-                f"{part!r} is learnt along with the output weights, so it cannot be added to other "
-                "maps: pass it as features= alone; it keeps the inputs beside its units."
-            )
-        name, taken = snake_case(type(part).__name__), len(named)
-        known = {other for other, _ in named}
-        named.append((name if name not in known else f"{name}{taken + 1}", part))
-    return Joined(named)
+    """Maps, and sums of maps, as one sum."""
+    named: dict[str, Any] = {}
+    for name, part in _parts(maps):
+        named[name if name not in named else f"{name}{len(named) + 1}"] = part
+    union = Joined(list(named.items()))
+    union.check_parameters()
+    return union
 
 
-def _parts(maps: Iterable[Any]) -> Iterator[Any]:
+def _parts(maps: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     for each in maps:
-        if isinstance(each, FeatureUnion):
-            yield from (part for _, part in each.transformer_list)
+        # A union with weights, or one of scikit-learn's own, stays whole.
+        if isinstance(each, Joined) and not each.transformer_weights:
+            yield from each.transformer_list
         else:
-            yield each
+            yield snake_case(type(each).__name__), each
 
 
 def check_count(owner: Any, name: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import PolynomialFeatures
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import IntArray
 from .base import Features, check_count
@@ -56,7 +59,6 @@ class Monomials(Features):
     """
 
     takes_sparse = True
-    powers_: IntArray
 
     def __init__(self, degree: int = 2, interactions: Any = True) -> None:
         self.degree = degree
@@ -72,18 +74,16 @@ class Monomials(Features):
                 f"not {self.interactions!r}."
             )
 
-    def learn(self, X: Any) -> None:
-        """Which products there are."""
-        if self._pure:
-            identity = np.eye(X.shape[1], dtype=np.int64)
-            powers = [p * identity for p in range(1, int(self.degree) + 1)]
-            self.powers_ = np.concatenate(powers)
-        else:
-            self.powers_ = self._expansion(X).powers_
+    @property
+    def powers_(self) -> IntArray:
+        """Made when it is asked for: of many inputs it is larger than sparse data."""
+        check_is_fitted(self, "n_features_in_")
+        d = self.n_features_in_
+        return np.stack([np.bincount(term, minlength=d) for term in self._terms(d)])
 
     def columns(self, X: Any) -> Any:
         """Every product, as dense or sparse as X."""
-        if not self._pure:
+        if self.interactions:
             return self._expansion(X).transform(X)
         exponents = range(1, int(self.degree) + 1)
         if sparse.issparse(X):
@@ -92,12 +92,20 @@ class Monomials(Features):
 
     def names(self, inputs: list[str]) -> Iterator[str]:
         """x0, x0², x0·x1²."""
-        for row in self.powers_:
-            yield "·".join(_power(inputs[j], row[j]) for j in np.flatnonzero(row))
+        for term in self._terms(len(inputs)):
+            counts = Counter(term)  # in the order of the inputs
+            yield "·".join(_power(inputs[j], exponent) for j, exponent in counts.items())
 
-    @property
-    def _pure(self) -> bool:
-        return not self.interactions
+    def _terms(self, n_features: int) -> Iterator[tuple[int, ...]]:
+        """The factors of every column, as indices of inputs; in scikit-learn's order."""
+        inputs = range(n_features)
+        for p in range(1, int(self.degree) + 1):
+            if not self.interactions:
+                yield from ((j,) * p for j in inputs)
+            elif self.interactions == "only":
+                yield from combinations(inputs, p)
+            else:
+                yield from combinations_with_replacement(inputs, p)
 
     def _expansion(self, X: Any) -> Any:
         only = self.interactions == "only"
