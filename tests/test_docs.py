@@ -130,10 +130,10 @@ def test_links_lead_somewhere():
 
 
 def test_the_limits_name_what_certify_reads():
-    from minimand.adapters import _ADAPTERS
+    from minimand.readings import READERS
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for name in _ADAPTERS if f"`{name}`" not in text] == []
+    assert [name for name in READERS if f"`{name}`" not in text] == []
 
 
 def test_the_stub_has_the_same_names_as_the_package():

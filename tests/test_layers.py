@@ -21,7 +21,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"squares"},
     {"solvers"},
     {"progress", "report"},
-    {"estimators"},
+    {"estimators", "readings"},
     {"adapters", "selection", "separability"},
     {"hard_margin"},
     {"audit", "sklearn"},

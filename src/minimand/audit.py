@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from . import adapters
+from . import adapters, readings
 from ._typing import Array, ArrayLike
 from .certificate import Certificate, Judgement, judge
 from .estimators import data
@@ -17,6 +17,8 @@ from .estimators.prepare import prepare
 from .hard_margin import HardMargin
 from .objective import Objective
 from .solvers import Control, solve
+from .solvers.joint_scale import Scaled
+from .solvers.scale_search import minimise_jointly, null_of
 
 _ENOUGH = 1e-6  # a relative gap from which on nobody asks for a tighter one
 _TIGHT = 1e-9  # that of the dual point which is solved for
@@ -37,8 +39,9 @@ def certify(
     model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
         Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
         LogisticRegression, LogisticRegressionCV (both of two classes), PoissonRegressor,
-        GammaRegressor, TweedieRegressor, QuantileRegressor, LinearSVC, LinearSVR, SVC or SVR
-        with a linear kernel, or one of their drop-ins in `minimand.sklearn`, or a `HardMargin`.
+        GammaRegressor, TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale),
+        LinearSVC, LinearSVR, SVC or SVR with a linear kernel, or one of their drop-ins in
+        `minimand.sklearn`, or a `HardMargin`.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator or a Certificate, optional
@@ -67,6 +70,8 @@ def certify(
     if isinstance(model, HardMargin):
         refuse_weights(model, sample_weight, offset)
         return model.judged(X, y)[1]
+    if readings.has_joint_scale(model):
+        return _with_scale(model, X, y, sample_weight, offset, against)
     return examine(model, X, y, sample_weight, offset, against).certificate
 
 
@@ -111,6 +116,28 @@ def examine(
         first = judge(objective, point, duals[i], thorough=True)
         parts.append(_with_solved_dual(objective, first))
     return Examination(objectives, parts, model)
+
+
+def _with_scale(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike,
+    offset: ArrayLike,
+    against: Any,
+) -> Certificate:
+    """The certificate of a model and its scale, of which `examine` holds the scale fixed."""
+    (objective,), (w,), (b,) = _foreign(model, X, y, sample_weight, offset)
+    scaled = Scaled(objective, float(model.scale_))
+    (duals,) = _dual_points(against, 1, objective.n_samples)
+    point, scale = objective.point(w, float(b)), null_of(scaled).value
+    joint = scaled.judged(point, duals)
+    if joint.gap > _ENOUGH * scale:
+        _, solution = minimise_jointly(scaled, Control(tol=_TIGHT), point)
+        assert solution.certificate.dual_point is not None
+        again = scaled.judged(point, [solution.certificate.dual_point])
+        joint = min(joint, again, key=lambda each: each.gap)
+    return scaled.certificate(joint, scale)
 
 
 def refuse_weights(model: HardMargin, sample_weight: ArrayLike, offset: ArrayLike) -> None:
@@ -201,7 +228,7 @@ def _foreign(
     model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
 ) -> tuple[list[Objective], Array, Array]:
     """The objectives of a scikit-learn model, one per output, and its point of each."""
-    adapters.check_known(model)
+    readings.check_known(model)
     check_is_fitted(model)
     X, y = data.check_xy(model, X, y, fitted=True, many=True)
     weights = data.check_weights(sample_weight, X.shape[0])
