@@ -125,6 +125,7 @@ class _Search:
         for problem, start in zip(problems, starts):
             limits = Control(
                 self.tol,
+                max_iter=self.control.max_iter,
                 max_seconds=self.control.remaining,
                 memory=self.control.memory,
                 random_state=self.control.random_state,
@@ -219,7 +220,11 @@ def _settle(search: _Search) -> None:
 
 
 def _warn(layer: HiddenLayer, stopped: bool) -> None:
-    why = "time was up" if stopped else "it made no more progress, or max_iter was reached"
+    why = (
+        "max_seconds or Ctrl-C stopped it"
+        if stopped
+        else "it made no more progress, or max_iter was reached"
+    )
     warnings.warn(
         f"HiddenLayer: the search for its units ended with a slope of {layer.stationarity_:.1e}, "
         f"above tol={layer.tol:g} or before all restarts, because {why}; the model is valid and no "
