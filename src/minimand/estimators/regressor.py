@@ -36,7 +36,8 @@ class Regressor(RegressorMixin, Estimator):
         Factor of the penalty; 0 means none. Constraints ignore it.
     features : Features or transformer, optional
         A map applied to X first, fitted along with the model (on a copy, `features_`): `Monomials`,
-        `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer.
+        `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer. Maps
+        that look at X alone look at all of its rows, whatever their sample_weight.
     intercept : bool, default=True
         Whether to add an unpenalised b.
     solver : str or Solver, default="auto"
