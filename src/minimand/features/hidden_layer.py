@@ -76,8 +76,9 @@ class HiddenLayer(Features):
     Fitted by itself or in a pipeline, there is no loss to learn from: then the units are drawn at
     random, as an estimator's search starts, and stay so.
 
-    Where loss and penalty both consist of straight pieces (a quantile loss with L1), the value of the
-    inner problem has kinks in A and c too, and the search may end before it is flat; it says so.
+    Where loss and penalty both consist of straight pieces (a quantile loss with L1), the value of
+    the inner problem has kinks in A and c too, and the search may end before it is flat. It warns
+    then.
 
     `minimand.path` and `minimand.Tuned` learn the units at the estimator's own alpha, and then vary
     the alpha of the output weights. The search for the units may take half of the estimator's
