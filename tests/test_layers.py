@@ -11,7 +11,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"_core", "_typing"},
     {"threads", "registry", "parameters"},
     {"linear_system"},
-    {"losses", "penalties", "design"},
+    {"losses", "penalties", "design", "features"},
     {"robust_shift"},
     {"outputs", "remembered_gram", "intercept", "transforms"},
     {"memory"},

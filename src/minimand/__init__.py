@@ -15,13 +15,14 @@ __version__ = "0.1.0"
 
 # The public names and the modules they live in, loaded when they are first used: ``minimand
 # --help`` must not wait for NumPy. Type checkers and editors read the same list in __init__.pyi.
-_MODULES = ("design", "losses", "penalties", "solvers", "testing", "transforms")
+_MODULES = ("design", "features", "losses", "penalties", "solvers", "testing", "transforms")
 _NAMES = {
     "audit": ("certify",),
     "certificate": ("Certificate",),
     "complementarity": ("duality",),
     "estimators": ("Classifier", "Regressor"),
     "explanation": ("explain",),
+    "features": ("Centers", "HiddenLayer", "Monomials", "Neighbors"),
     "hard_margin": ("HardMargin",),
     "history": ("History",),
     "losses": (

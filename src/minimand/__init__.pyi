@@ -1,6 +1,7 @@
 """The public names, for type checkers and editors; __init__.py loads the same ones on demand."""
 
 from . import design as design
+from . import features as features
 from . import losses as losses
 from . import penalties as penalties
 from . import solvers as solvers
@@ -12,6 +13,10 @@ from .complementarity import duality as duality
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .explanation import explain as explain
+from .features import Centers as Centers
+from .features import HiddenLayer as HiddenLayer
+from .features import Monomials as Monomials
+from .features import Neighbors as Neighbors
 from .hard_margin import HardMargin as HardMargin
 from .history import History as History
 from .losses import Absolute as Absolute

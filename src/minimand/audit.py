@@ -80,12 +80,15 @@ class Examination(NamedTuple):
 
     objectives: list[Objective]
     judgements: list[Judgement]
-    parts: str  # what the objectives are, in the plural
+    model: Any
 
     @property
     def certificate(self) -> Certificate:
         """All judgements as one."""
-        return _summary(self.objectives, self.judgements, self.parts)
+        if isinstance(self.model, Estimator):
+            whole = _summary(self.objectives, self.judgements, "classes")
+            return self.model._qualified(whole)
+        return _summary(self.objectives, self.judgements, "outputs")
 
 
 def examine(
@@ -112,7 +115,7 @@ def examine(
         point = objective.point(np.ascontiguousarray(coefs[i], dtype=float), float(intercepts[i]))
         first = judge(objective, point, duals[i], thorough=True)
         parts.append(_with_solved_dual(objective, first))
-    return Examination(objectives, parts, "classes" if own else "outputs")
+    return Examination(objectives, parts, model)
 
 
 def _with_scale(

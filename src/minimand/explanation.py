@@ -51,7 +51,7 @@ def explain(
     """
     from .estimators.prepare import copy_of, prepare
 
-    objective = prepare(copy_of(estimator), X, y, sample_weight, offset)[0]
+    objective = prepare(copy_of(estimator), X, y, sample_weight, offset, learn=False)[0]
     control = estimator._control([])
     asked = estimator.solver
     found = verdicts(objective, control, asked)

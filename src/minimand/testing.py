@@ -20,6 +20,7 @@ import numpy as np
 
 from ._typing import Array, ArrayLike, BoolArray
 from .design import Design, as_design
+from .features.conformance import check_features
 from .losses import (
     Absolute,
     Chebyshev,
@@ -58,7 +59,7 @@ from .solvers import Control, Solver
 from .solvers.base import run
 from .tangent import Tangent
 
-__all__ = ["check_design", "check_loss", "check_penalty", "check_solver"]
+__all__ = ["check_design", "check_features", "check_loss", "check_penalty", "check_solver"]
 
 _TARGETS: dict[str, list[float]] = {
     "real": [-3.0, -0.5, 0.0, 0.7, 40.0],

@@ -71,6 +71,50 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         self.features_ = clone(self.features)
         return _mapped(self.features_.fit_transform(X, y))
 
+    def _learn_features(
+        self, X: Any, weights: Array | None, objectives: list[Objective]
+    ) -> list[Objective]:
+        """Learn what ``features`` leaves to the estimator; the objectives on what they give then.
+
+        ``objectives`` have the rows of X whose weight is not zero.
+        """
+        if not self._features_are_learnt:
+            return objectives
+        from ..solvers.variable_projection import learn  # maps load half of scikit-learn
+
+        kept = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
+        control = replace(self._control([]), callbacks=())
+        if control.max_seconds is not None:
+            control.max_seconds *= 0.5  # the other half is for the output weights
+        learnt = learn(self.features_, kept, objectives, control, self.solver)
+        self.features_.alpha_ = float(self.alpha)
+        return self._described(learnt)
+
+    def _described(self, objectives: list[Objective]) -> list[Objective]:
+        """Objectives that say that their features were learnt, and at which alpha."""
+        if not self._features_are_learnt:
+            return objectives
+        units = f"[X, {self.features_.activation}(X A + c)]"
+        note = ", A and c to be learnt"
+        if hasattr(self.features_, "alpha_"):
+            to = f"alpha={self.features_.alpha_:g} to slopes of {self.features_.stationarity_:.1e}"
+            note = f", given A and c learnt at {to}"
+        return [replace(o, words=o.words.replace("X w", f"{units} w") + note) for o in objectives]
+
+    @property
+    def _features_are_learnt(self) -> bool:
+        return self.features is not None and getattr(self.features_, "learnt", False) is True
+
+    def _qualified(self, certificate: Certificate) -> Certificate:
+        """A fit whose features were learnt is stationary as a whole.
+
+        The gap is that of the output weights given the features; at another alpha than theirs (on a
+        path) it is no more than that.
+        """
+        if not self._features_are_learnt or self.alpha != self.features_.alpha_:
+            return certificate
+        return replace(certificate, kind="stationary")
+
     def _map_features(self, X: Any) -> Any:
         return X if self.features is None else _mapped(self.features_.transform(X))
 

@@ -158,6 +158,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         # Everything is checked before features are fitted, which may take long.
         coded = self._encode(settings, y, sample_weight, offset)
         objectives = self._build_all(settings, self._fit_features(X, y), coded)
+        objectives = self._learn_features(X, coded.weights, objectives)
         with Relay(self, X, y) as relay:
             solutions = self._solve_all(coded.output, objectives, relay)
             self._store(coded.output, objectives, solutions)
@@ -216,9 +217,8 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         self.classes_ = output.classes
         self.coef_ = np.stack([s.w for s in solutions])
         self.intercept_ = np.array([s.b for s in solutions])
-        self.certificate_ = combined(
-            [s.certificate for s in solutions], [o.scale for o in objectives]
-        )
+        whole = combined([s.certificate for s in solutions], [o.scale for o in objectives])
+        self.certificate_ = self._qualified(whole)
         self.n_iter_ = max(self.certificate_.iterations, 1)
         self.solver_ = solutions[0].solver
         self.history_ = history.combined([s.history for s in solutions])

@@ -11,6 +11,7 @@ from .._typing import AnyArray, Array, ArrayLike
 from ..objective import Objective
 from ..outputs import ClassOutput, ScalarOutput
 from . import data
+from .class_weights import weighted_by_class
 from .classifier import Classifier
 from .regressor import Regressor
 
@@ -30,17 +31,21 @@ def prepare(
     offset: ArrayLike = None,
     *,
     fitted: bool = False,
+    learn: bool = True,
 ) -> list[Objective]:
     """The objectives an estimator minimises on these data, one per score.
 
     Unless it is fitted already, the estimator learns the names of the features, the features
-    themselves and the classes, as in `fit`.
+    themselves and the classes, as in `fit`. Without ``learn``, features that are learnt along with
+    the model stay as they are drawn, which takes no time.
     """
+    final = fitted or not learn
     settings = estimator._checked_settings()
     X, y = data.check_xy(estimator, X, y, fitted=fitted)
     mapped = estimator._map_features(X) if fitted else estimator._fit_features(X, y)
     if isinstance(estimator, Regressor):
-        return [estimator._objective(settings, mapped, y, sample_weight, offset)]
+        objectives = [estimator._objective(settings, mapped, y, sample_weight, offset)]
+        return _learnt(estimator, X, y, sample_weight, objectives, final)
     data.check_labels(y)
     output, objectives = estimator._objectives(settings, mapped, y, sample_weight, offset)
     if not fitted:
@@ -50,7 +55,23 @@ def prepare(
             f"y holds the classes {output.classes.tolist()}, but the model was fitted on "
             f"{estimator.classes_.tolist()}: pass the data it was fitted on."
         )
-    return objectives
+    return _learnt(estimator, X, y, sample_weight, objectives, final)
+
+
+def _learnt(
+    estimator: Any,
+    X: Any,
+    y: AnyArray,
+    sample_weight: ArrayLike,
+    objectives: list[Objective],
+    final: bool,
+) -> list[Objective]:
+    """The objectives on features that are learnt along with the model, where there are such."""
+    if final:
+        return estimator._described(objectives)
+    weights = data.check_weights(sample_weight, X.shape[0])
+    weights = weighted_by_class(getattr(estimator, "class_weight", None), y, weights)
+    return estimator._learn_features(X, weights, objectives)
 
 
 def targets_of(estimator: Any, y: AnyArray) -> list[Array]:

@@ -36,8 +36,10 @@ class Regressor(RegressorMixin, Estimator):
         ``L1() + 0.5 * L2() + NonNegative()``.
     alpha : float, default=1.0
         Factor of the penalty; 0 means none. Constraints ignore it.
-    features : transformer, optional
-        A scikit-learn transformer applied to X first, fitted along with the model.
+    features : Features or transformer, optional
+        A map applied to X first, fitted along with the model (on a copy, `features_`): `Monomials`,
+        `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer. Maps
+        that look at X alone look at all of its rows, whatever their sample_weight.
     intercept : bool, default=True
         Whether to add an unpenalised b.
     solver : str or Solver, default="auto"
@@ -150,11 +152,12 @@ class Regressor(RegressorMixin, Estimator):
         sample_weight = data.check_weights(sample_weight, X.shape[0])
         offset = data.check_offset(offset, X.shape[0])
         objective = self._objective(settings, self._fit_features(X, y), y, sample_weight, offset)
+        (objective,) = self._learn_features(X, sample_weight, [objective])
         with Relay(self, X, y) as relay:
             control = self._control(relay.to(_attributes_at))
             solution = self._minimise(objective, control, self._start(objective))
             self.coef_, self.intercept_ = solution.w, solution.b
-            self.certificate_ = solution.certificate
+            self.certificate_ = self._qualified(solution.certificate)
             self.n_iter_ = max(solution.certificate.iterations, 1)
             self.solver_ = solution.solver
             self.history_ = solution.history

@@ -100,6 +100,8 @@ def _check_features(features: Any) -> None:
         raise TypeError(f"features must be an object, not a class: pass {features.__name__}().")
     if not hasattr(features, "fit_transform") or not hasattr(features, "transform"):
         raise TypeError(f"features must have fit_transform and transform, not {features!r}.")
+    if hasattr(features, "check_parameters"):  # a map of ours
+        features.check_parameters()
 
 
 def _check_callbacks(callbacks: Any) -> None:

@@ -129,11 +129,22 @@ class Path:
         """Names of the coefficients: of the features, and of the class where there are several."""
         count = self.coefs.shape[-1]
         features = self.attributes.get("feature_names_in_")
-        if "features_" in self.attributes or features is None or len(features) != count:
+        mapped = self.attributes.get("features_")
+        if mapped is not None:
+            features = _names_out(mapped, features)
+        if features is None or len(features) != count:
             features = [f"w{j}" for j in range(count)]
         if self.coefs.ndim == 2 or self.coefs.shape[1] == 1:
             return [str(name) for name in features]
         return [f"{c}: {name}" for c in self.attributes["classes_"] for name in features]
+
+
+def _names_out(mapped: Any, names_in: Any) -> Any:
+    """What a transformer calls its columns; None if it does not say."""
+    try:
+        return mapped.get_feature_names_out(names_in)
+    except (AttributeError, ValueError):
+        return None
 
 
 def path(

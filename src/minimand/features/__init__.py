@@ -1,0 +1,11 @@
+"""Feature maps: φ in z = φ(x)·w + b, as ``features=`` and as scikit-learn transformers."""
+
+from __future__ import annotations
+
+from .base import Features, Joined
+from .centers import Centers
+from .hidden_layer import HiddenLayer
+from .monomials import Monomials
+from .neighbors import Neighbors
+
+__all__ = ["Centers", "Features", "HiddenLayer", "Joined", "Monomials", "Neighbors"]
