@@ -132,7 +132,7 @@ def test_who_is_calibrated():
         assert not mm.is_calibrated(loss)
         assert not loss.calibrated
     assert mm.is_calibrated("hinge")
-    with pytest.raises(ValueError, match="loss='hing' is not known.*did you mean 'hinge'"):
+    with pytest.raises(ValueError, match=r"loss='hing' is not known.*did you mean 'hinge'"):
         mm.is_calibrated("hing")
 
 
