@@ -94,6 +94,7 @@ def balanced_gradient(risk: Risk, z: Array) -> Array | None:
 def _root(risk: Risk, z: Array, steps: int) -> float:
     loss, y = risk.loss, risk.y
     b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
+    widths = [np.inf, np.inf]  # of the last two brackets
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(steps):
             moved = z + b if b else z
@@ -110,7 +111,10 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
             new = b + step
             if new == b:
                 break
-            trusted = loss.quadratic or abs(step) <= reach
+            # Newton may jump to and fro across a minimum, as on |r|^1.5: then halve the bracket.
+            narrows = not hi - lo > 0.5 * widths[0] or np.isinf(hi - lo)
+            widths = [widths[1], hi - lo]
+            trusted = loss.quadratic or (abs(step) <= reach and narrows)
             if not (lo < new < hi and trusted):
                 new, reach = _between(b, lo, hi, reach, slope), 4 * reach
             if abs(new) > 1e300 or new == b:

@@ -12,6 +12,7 @@ from .base import Loss, Target
 from .bracket import young_gap
 from .increasing import Plain, Transformed, violation
 
+_WIDE = np.linspace(-1.0, 1.0, 801)
 _TARGETS = (0.3, 0.5, 0.9, 0.0, 1.0, -0.5, -1.0, -3.0, 7.0, 40.0)
 
 
@@ -57,13 +58,20 @@ class Composed(Transformed, Loss):
             raise ValueError(f"{witness}; the loss that matches {self.f_name} is {match}.")
 
     def check_target(self, y: Array) -> None:
-        """As the loss does."""
+        """As the loss does, and the pair must be convex for targets such as these."""
         self.loss.check_target(y)
+        values = np.quantile(y, np.linspace(0.0, 1.0, 9))
+        witness = self.witness(tuple(np.unique([*values, np.mean(y)])))
+        if witness:
+            raise ValueError(f"{witness}.")
 
-    def witness(self) -> str:
+    def witness(self, targets: tuple[float, ...] = _TARGETS) -> str:
         """Where the pair bends downwards, in words; empty if it was found nowhere."""
-        z = np.concatenate([np.linspace(-8.0, 8.0, 161), np.linspace(-100.0, 100.0, 81)])
-        for y in filter(self._takes, _TARGETS):
+        reach = 2.0 * max(map(abs, targets))
+        z = np.concatenate(
+            [np.linspace(-8.0, 8.0, 161), np.linspace(-100.0, 100.0, 81), reach * _WIDE]
+        )
+        for y in filter(self._takes, targets):
             with np.errstate(all="ignore"):
                 upward, pulled, scale = self._bends(z, np.full(z.shape, y))
                 bend = upward + pulled

@@ -155,6 +155,9 @@ def run(
             exact = judgement.gap <= judgement.rounding(objective)
             if judgement.reaches(objective, control.target) and (exact or not unmoved):
                 best = judgement
+                # Of several minima this is one; the search for a lower one was cut off.
+                if judgement.kind == "stationary" and control.expired:
+                    stopped_by = f"max_seconds={control.max_seconds}"
                 break
             stopped_by = asked or _limit(solver, control, judgement, history)
             if stopped_by:

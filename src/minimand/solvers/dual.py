@@ -14,12 +14,14 @@ from ..losses import PLQ
 from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
 from .free_rows import free_step
+from .primal_dual import PrimalDual
 from .search import recentred
 
 _RUNS = 300
 _WORK = 2e8  # numbers to be read in one run, so that it can be stopped within a second
 _EPOCHS = 10, 300  # of one run, at least and at most
 _BETWEEN = 12  # sweeps between two steps on the free rows
+_SLOW = 0.1  # of the gap that a run may leave before an interior point is asked to go on
 _SHARE = 0.8  # of the target that the estimate must reach: it is a little larger than the gap
 
 
@@ -28,7 +30,8 @@ class Dual(Solver):
 
     max over v of −Σ massᵢψ*(vᵢ) − ½ Σ (Xᵀu)ⱼ²/l2ⱼ, u = mass·sign·v: each step is the proximal point
     of ψ, so every loss with `pieces` takes the same one. Samples whose slope cannot change are
-    skipped. The intercept is free: the method of multipliers makes Σu vanish.
+    skipped. The intercept is free: the method of multipliers makes Σu vanish. Where the gap
+    falls slowly (weak penalties, columns that are not scaled), `primal_dual` takes over if it can.
     """
 
     name = "dual"
@@ -56,6 +59,7 @@ class Dual(Solver):
         yield judgement
         goal = _SHARE * control.target
         epochs = int(np.clip(_WORK / max(objective.design.nnz, 1), *_EPOCHS))
+        before = np.inf
         for _ in range(_RUNS):
             found = self._advance(form, objective, control, goal, epochs)
             point = recentred(objective, objective.point(form.w.copy(), form.b))
@@ -64,6 +68,10 @@ class Dual(Solver):
             yield judgement
             if found.gap <= goal:
                 goal *= 0.25  # it thought that it was done, and the referee disagrees
+            if judgement.gap > _SLOW * before and PrimalDual().accepts(objective, control).ok:
+                yield from PrimalDual().iterate(objective, judgement.point, control)
+                return
+            before = judgement.gap
 
     def _advance(
         self,
