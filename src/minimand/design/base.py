@@ -54,6 +54,16 @@ class Ascent(NamedTuple):
     gap: float  # an estimate
 
 
+class RowSteps(NamedTuple):
+    """Stochastic steps, as the compiled passes take them: see `solvers.learner`."""
+
+    adaptive: bool
+    slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool]
+    rows: tuple[Array, Array, Array, AnyArray]
+    penalty: tuple[Array, Array]
+    options: tuple[float, float, float, float, float, float, bool]
+
+
 class Design:
     """An n×d matrix of which only products are needed.
 
@@ -216,6 +226,10 @@ class Design:
         return self.in_rows.ascend(
             pieces, rows, inverse, intercept, v, w, order, memory, epochs=epochs, tol=tol, seed=seed
         )
+
+    def step_rows(self, steps: RowSteps, fields: Array, memory: Array) -> None:
+        """Stochastic steps over rows, one after the other; changes fields and memory."""
+        self.in_rows.step_rows(steps, fields, memory)
 
     @property
     def nnz(self) -> int:

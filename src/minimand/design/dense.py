@@ -17,6 +17,7 @@ from .base import (
     Descent,
     Design,
     Moments,
+    RowSteps,
     scaled_row_gram,
     without_constants,
 )
@@ -181,3 +182,10 @@ class DenseDesign(Design):
             self.x, pieces, rows, inverse, intercept, v, w, order, memory, epochs, tol, seed
         )
         return Ascent(*found)
+
+    def step_rows(self, steps: RowSteps, fields: Array, memory: Array) -> None:
+        """Steps on contiguous rows; copies X once when it is in Fortran order."""
+        if self.in_rows is not self:
+            super().step_rows(steps, fields, memory)
+            return
+        _core.stochastic_dense(self.x, *steps, fields, memory)

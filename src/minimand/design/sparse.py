@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core
 from .._typing import AnyArray, Array, IntArray
-from .base import Ascent, AscentMemory, Block, Descent, Design, Moments
+from .base import Ascent, AscentMemory, Block, Descent, Design, Moments, RowSteps
 
 _BLOCK_ROWS = 1 << 14
 
@@ -187,6 +187,10 @@ class SparseDesign(Design):
             seed,
         )
         return Ascent(*found)
+
+    def step_rows(self, steps: RowSteps, fields: Array, memory: Array) -> None:
+        """Steps on the CSR rows."""
+        _core.stochastic_sparse(*_parts(self.by_row), self.shape[1], *steps, fields, memory)
 
 
 def _check_structure(x: Any) -> None:
