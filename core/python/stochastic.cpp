@@ -86,8 +86,8 @@ void stochastic_dense(const Array& X, bool adaptive, const SlopeArrays& slopes,
 void bind_stochastic(nb::module_& m) {
   using nb::arg;
   m.def("stochastic_sparse", &stochastic_sparse, arg("indptr"), arg("indices"), arg("data"),
-        arg("columns"), arg("adaptive"), arg("slopes"), arg("rows"), arg("penalty"),
-        arg("options"), arg("fields").noconvert(), arg("memory").noconvert(),
+        arg("columns"), arg("adaptive"), arg("slopes"), arg("rows"), arg("penalty"), arg("options"),
+        arg("fields").noconvert(), arg("memory").noconvert(),
         "Stochastic steps over the rows of a CSR, one at a time, fields and memory in place.");
   m.def("stochastic_dense", &stochastic_dense, arg("X"), arg("adaptive"), arg("slopes"),
         arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),

@@ -16,15 +16,21 @@ struct AdaptivePass {
   std::span<double> x, held;  // the row, and numbers that go with its entries
   bool penalised;
 
+  MINIMAND_INLINE bool any_above_one(std::size_t size) const {
+    std::int64_t above = 0;
+    const double* const ratios = held.data();
+    for (std::size_t k = 0; k < size; ++k) above |= std::abs(ratios[k]) > 1.0;
+    return above != 0;
+  }
+
   /// x_j / (largest |x_j| so far) of every entry; the sum of their squares.
   MINIMAND_INLINE double normalise(std::size_t size) {
-    bool grown = false;
-    for (std::size_t k = 0; k < size; ++k) {
-      x.data()[k] = row.value(k);
-      held.data()[k] = x.data()[k] * fields.at(kInverse, row.column(k));
-      grown |= std::abs(held.data()[k]) > 1.0;
-    }
-    if (grown) enlarge(size);
+    for_each_entry<Row>(
+        size, MINIMAND_BODY(k) {
+          x.data()[k] = row.value(k);
+          held.data()[k] = x.data()[k] * fields.at(kInverse, row.column(k));
+        });
+    if (any_above_one(size)) enlarge(size);
     return dot(held.data(), held.data(), size);
   }
 
@@ -53,31 +59,33 @@ struct AdaptivePass {
     const double* const l2 = pass.penalty.l2.data();
     const std::size_t mask1 = pass.penalty.l1.size() == 1 ? 0 : ~std::size_t{0};
     const std::size_t mask2 = pass.penalty.l2.size() == 1 ? 0 : ~std::size_t{0};
-    for (std::size_t k = 0; k < size; ++k) {
-      const std::size_t j = row.column(k);
-      const bool met = x.data()[k] != 0.0;
-      const double seen = fields.at(kSeen, j), v = fields.at(kValue, j);
-      const double time = met ? fields.at(kRate, j) * (now - seen) : 0.0;
-      const double left = std::abs(v) - l1[j & mask1] * time;
-      const double kept = left > 0.0 ? std::copysign(left, v) : 0.0;
-      const double shrunk = kept / (1.0 + l2[j & mask2] * time);
-      fields.at(kValue, j) = shrunk;
-      fields.at(kLag, j) += sum * (shrunk - v);
-      fields.at(kSeen, j) = met ? now : seen;
-    }
+    for_each_entry<Row>(
+        size, MINIMAND_BODY(k) {
+          const std::size_t j = row.column(k);
+          const bool met = x.data()[k] != 0.0;
+          const double seen = fields.at(kSeen, j), v = fields.at(kValue, j);
+          const double time = met ? fields.at(kRate, j) * (now - seen) : 0.0;
+          const double left = std::abs(v) - l1[j & mask1] * time;
+          const double kept = left > 0.0 ? std::copysign(left, v) : 0.0;
+          const double shrunk = kept / (1.0 + l2[j & mask2] * time);
+          fields.at(kValue, j) = shrunk;
+          fields.at(kLag, j) += sum * (shrunk - v);
+          fields.at(kSeen, j) = met ? now : seen;
+        });
   }
 
   /// Adds weight (slope x_j)^2 to the squares: new rates, held = rate x, and sum of rate x^2.
   MINIMAND_INLINE double sharpen(std::size_t size, double weight) {
-    for (std::size_t k = 0; k < size; ++k) {
-      const std::size_t j = row.column(k);
-      const double value = x.data()[k];
-      const double squares = fields.at(kSquares, j) + weight * value * value;
-      fields.at(kSquares, j) = squares;
-      const double rate = squares > 0.0 ? fields.at(kInverse, j) / std::sqrt(squares) : 0.0;
-      fields.at(kRate, j) = rate;
-      held.data()[k] = rate * value;
-    }
+    for_each_entry<Row>(
+        size, MINIMAND_BODY(k) {
+          const std::size_t j = row.column(k);
+          const double value = x.data()[k];
+          const double squares = fields.at(kSquares, j) + weight * value * value;
+          fields.at(kSquares, j) = squares;
+          const double rate = squares > 0.0 ? fields.at(kInverse, j) / std::sqrt(squares) : 0.0;
+          fields.at(kRate, j) = rate;
+          held.data()[k] = rate * value;
+        });
     return dot(held.data(), x.data(), size);
   }
 
@@ -90,7 +98,8 @@ struct AdaptivePass {
     m.norm() += weight * (normalise(size) + (o.intercept ? 1.0 : 0.0));
     m.steps() += weight;
     if (penalised) catch_up(size);
-    for (std::size_t k = 0; k < size; ++k) held.data()[k] = fields.at(kValue, row.column(k));
+    for_each_entry<Row>(
+        size, MINIMAND_BODY(k) { held.data()[k] = fields.at(kValue, row.column(k)); });
     const double sign = pass.rows.sign.data()[i];
     const double z = dot(x.data(), held.data(), size) + m.b();
     const double t = sign * z - pass.rows.shift.data()[i];
@@ -108,12 +117,13 @@ struct AdaptivePass {
       if (speed > 0.0) {
         const double moved = pass.slopes.flow(i, t, speed * eta * weight) - t;
         const double factor = sign * moved / speed, sum = m.held();
-        for (std::size_t k = 0; k < size; ++k) {
-          const std::size_t j = row.column(k);
-          const double change = factor * held.data()[k];
-          fields.at(kValue, j) += change;
-          fields.at(kLag, j) += sum * change;
-        }
+        for_each_entry<Row>(
+            size, MINIMAND_BODY(k) {
+              const std::size_t j = row.column(k);
+              const double change = factor * held.data()[k];
+              fields.at(kValue, j) += change;
+              fields.at(kLag, j) += sum * change;
+            });
         m.b() += factor * b_rate;
       }
     }
@@ -131,6 +141,7 @@ struct AdaptivePass {
     const std::span<const std::uint32_t> order = pass.rows.order;
     for (std::size_t k = 0; k < order.size(); ++k) {
       if (k + 3 < order.size()) row.fetch(order.data()[k + 3]);
+      if (k + 1 < order.size()) row.fetch_fields(order.data()[k + 1], pass.fields, fields.fields);
       step(order.data()[k]);
     }
   }
@@ -153,8 +164,8 @@ void run(Row row, const StochasticPass& pass) {
   std::vector<double> x(row.longest()), held(row.longest());
   const StochasticPenalty& penalty = pass.penalty;
   const bool penalised = penalty.strongest(penalty.l1) > 0.0 || penalty.strongest(penalty.l2) > 0.0;
-  AdaptivePass<Row> adaptive{row, pass, {pass.fields, pass.features, kInverse + 1}, x, held,
-                             penalised};
+  AdaptivePass<Row> adaptive{row, pass, {pass.fields, pass.features, kInverse + 1},
+                             x,   held, penalised};
   kernel(adaptive);
 }
 

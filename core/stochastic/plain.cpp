@@ -31,15 +31,16 @@ struct PlainPass {
     const double now = pass.memory.penalty_time(), sum = pass.memory.held();
     const double* const l1 = pass.penalty.l1.data();
     const std::size_t mask = pass.penalty.l1.size() == 1 ? 0 : ~std::size_t{0};
-    for (std::size_t k = 0; k < size; ++k) {
-      const std::size_t j = row.column(k);
-      const double v = fields.at(kValue, j);
-      const double left = std::abs(v) - l1[j & mask] * (now - fields.at(kSeen, j));
-      const double shrunk = left > 0.0 ? std::copysign(left, v) : 0.0;
-      fields.at(kValue, j) = shrunk;
-      fields.at(kLag, j) += sum * (shrunk - v);
-      fields.at(kSeen, j) = now;
-    }
+    for_each_entry<Row>(
+        size, MINIMAND_BODY(k) {
+          const std::size_t j = row.column(k);
+          const double v = fields.at(kValue, j);
+          const double left = std::abs(v) - l1[j & mask] * (now - fields.at(kSeen, j));
+          const double shrunk = left > 0.0 ? std::copysign(left, v) : 0.0;
+          fields.at(kValue, j) = shrunk;
+          fields.at(kLag, j) += sum * (shrunk - v);
+          fields.at(kSeen, j) = now;
+        });
   }
 
   /// v = w, scale = 1: before the scale underflows, or after it became zero.
@@ -77,10 +78,11 @@ struct PlainPass {
     row.move_to(i);
     const std::size_t size = row.size();
     if (sparse_penalty) catch_up(size);
-    for (std::size_t k = 0; k < size; ++k) {
-      x.data()[k] = row.value(k);
-      held.data()[k] = fields.at(kValue, row.column(k));
-    }
+    for_each_entry<Row>(
+        size, MINIMAND_BODY(k) {
+          x.data()[k] = row.value(k);
+          held.data()[k] = fields.at(kValue, row.column(k));
+        });
     const double sign = pass.rows.sign.data()[i];
     const double z = m.scale() * dot(x.data(), held.data(), size) + m.b();
     const double t = sign * z - pass.rows.shift.data()[i];
@@ -90,12 +92,13 @@ struct PlainPass {
     shrink(eta);
     if (slope != 0.0) {
       const double factor = -eta * slope / m.scale(), sum = m.held();
-      for (std::size_t k = 0; k < size; ++k) {
-        const std::size_t j = row.column(k);
-        const double change = factor * x.data()[k];
-        fields.at(kValue, j) += change;
-        fields.at(kLag, j) += sum * change;
-      }
+      for_each_entry<Row>(
+          size, MINIMAND_BODY(k) {
+            const std::size_t j = row.column(k);
+            const double change = factor * x.data()[k];
+            fields.at(kValue, j) += change;
+            fields.at(kLag, j) += sum * change;
+          });
       if (pass.options.intercept) m.b() -= eta * slope;
     }
     if (sparse_penalty) m.penalty_time() += eta / m.scale();
@@ -112,6 +115,7 @@ struct PlainPass {
     const std::span<const std::uint32_t> order = pass.rows.order;
     for (std::size_t k = 0; k < order.size(); ++k) {
       if (k + 3 < order.size()) row.fetch(order.data()[k + 3]);
+      if (k + 1 < order.size()) row.fetch_fields(order.data()[k + 1], pass.fields, fields.fields);
       step(order.data()[k]);
     }
   }

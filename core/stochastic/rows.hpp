@@ -49,14 +49,14 @@ struct StochasticMemory {
 
   MINIMAND_INLINE double& at(std::size_t k) const { return numbers.data()[k]; }
   MINIMAND_INLINE double& b() const { return at(0); }
-  MINIMAND_INLINE double& b_sum() const { return at(1); }       // sum of c b
-  MINIMAND_INLINE double& steps() const { return at(2); }       // t
+  MINIMAND_INLINE double& b_sum() const { return at(1); }         // sum of c b
+  MINIMAND_INLINE double& steps() const { return at(2); }         // t
   MINIMAND_INLINE double& penalty_time() const { return at(3); }  // sum of steps / scale
-  MINIMAND_INLINE double& held() const { return at(4); }        // sum of c scale
-  MINIMAND_INLINE double& scale() const { return at(5); }       // w = scale v
-  MINIMAND_INLINE double& count() const { return at(6); }       // sum of c
-  MINIMAND_INLINE double& norm() const { return at(7); }        // sum of (x / largest x)^2
-  MINIMAND_INLINE double& b_squares() const { return at(8); }   // sum of squared slopes in b
+  MINIMAND_INLINE double& held() const { return at(4); }          // sum of c scale
+  MINIMAND_INLINE double& scale() const { return at(5); }         // w = scale v
+  MINIMAND_INLINE double& count() const { return at(6); }         // sum of c
+  MINIMAND_INLINE double& norm() const { return at(7); }          // sum of (x / largest x)^2
+  MINIMAND_INLINE double& b_squares() const { return at(8); }     // sum of squared slopes in b
 };
 
 /// Numbers per coefficient. With v the coefficient (up to the scale), its average is
@@ -74,6 +74,19 @@ struct Fields {
     return numbers.data()[static_cast<std::size_t>(field) * features + j];
   }
 };
+
+/// A loop over the entries of a row. Those of a dense one meet different coefficients, which the
+/// compiler cannot know; `body` must be inlined always, see targets.hpp.
+#define MINIMAND_BODY(k) [&](std::size_t k) __attribute__((always_inline))
+template <class Row, class Body>
+MINIMAND_INLINE void for_each_entry(std::size_t size, const Body& body) {
+  if constexpr (Row::kPacked) {
+    for (std::size_t k = 0; k < size; ++k) body(k);
+  } else {
+#pragma GCC ivdep
+    for (std::size_t k = 0; k < size; ++k) body(k);
+  }
+}
 
 template <class Scalar, class Index>
 struct SparseRow {
@@ -102,6 +115,16 @@ struct SparseRow {
       __builtin_prefetch(matrix.values.data() + k);
     }
   }
+  /// The coefficients that a row will meet.
+  MINIMAND_INLINE void fetch_fields(std::size_t i, std::span<double> numbers,
+                                    std::size_t width) const {
+    const auto start = static_cast<std::size_t>(matrix.indptr.data()[i]);
+    const auto stop = static_cast<std::size_t>(matrix.indptr.data()[i + 1]);
+    for (std::size_t k = start; k < stop && k < start + 512; ++k) {
+      const auto j = static_cast<std::size_t>(matrix.indices.data()[k]);
+      __builtin_prefetch(numbers.data() + j * width, 1);
+    }
+  }
   std::size_t longest() const {
     std::size_t most = 0;
     for (std::size_t i = 0; i < matrix.majors(); ++i) most = std::max(most, matrix.size_of(i));
@@ -125,6 +148,7 @@ struct DenseRow {
       __builtin_prefetch(row + k);
     }
   }
+  MINIMAND_INLINE void fetch_fields(std::size_t, std::span<double>, std::size_t) const {}
   std::size_t longest() const { return matrix.length; }
 };
 

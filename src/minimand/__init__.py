@@ -19,7 +19,7 @@ _MODULES = ("design", "losses", "penalties", "solvers", "testing", "transforms")
 _NAMES = {
     "audit": ("certify",),
     "certificate": ("Certificate",),
-    "estimators": ("Classifier", "Regressor"),
+    "estimators": ("Classifier", "Regressor", "fit_stream"),
     "explanation": ("explain",),
     "history": ("History",),
     "losses": (

@@ -10,6 +10,7 @@ from .audit import certify as certify
 from .certificate import Certificate as Certificate
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
+from .estimators import fit_stream as fit_stream
 from .explanation import explain as explain
 from .history import History as History
 from .losses import Absolute as Absolute

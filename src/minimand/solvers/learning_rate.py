@@ -61,7 +61,7 @@ def _held_out(objective: Objective, train: AnyArray, test: AnyArray, steps: Step
     """Mean loss on some rows, and the penalty, after two passes over others."""
     train, test = np.sort(train), np.sort(test)
     part = objective.on_rows(train)
-    learner = Learner.start(objective.null.w, objective.null.b, steps.adaptive)
+    learner = Learner.start(np.zeros(objective.n_features), 0.0, steps.adaptive)
     order = np.arange(train.size, dtype=np.uint32)
     weight = np.ones(train.size)
     for _ in range(_PASSES):

@@ -54,7 +54,8 @@ class Sgd(Solver):
     epochs : int, optional
         Passes over the data; by default the estimator's ``max_iter``, or 5.
     shuffle : bool, default=True
-        Draw a new order for every epoch.
+        Draw a new order for every epoch. Without it a fit starts from w = 0, b = 0 and takes the
+        rows as they come: one epoch is what `partial_fit` does with the same rows.
     balanced : bool, default=False
         Spread the rows of every class (sign of the target) evenly over the epoch.
     early_stopping : bool, default=False
@@ -151,6 +152,8 @@ class Sgd(Solver):
         random = check_random_state(control.random_state)
         training, held = self._split(objective.n_samples, random)
         steps = self.steps_for(objective, training, random)
+        if start is objective.null and not self.shuffle:  # as a stream, which knows no null model
+            start = Point(np.zeros(objective.n_features), 0.0, start.z)
         learner = Learner.start(start.w, start.b, steps.adaptive)
         weight = weights_of(objective)
         stopping = _HeldOut(objective, held) if held.size else None
@@ -167,7 +170,10 @@ class Sgd(Solver):
                 return
 
     def steps_for(self, objective: Objective, rows: AnyArray, random: Any) -> Steps:
-        """The schedule, with what was not given found on a sample of the rows."""
+        """The schedule, with what was not given found on a sample of the rows.
+
+        Without a random state the sample is the first of them, as in a stream.
+        """
         form = objective.penalty.separable
         assert form is not None
         l2 = float(form.l2.max(initial=0.0))
@@ -193,7 +199,7 @@ class Sgd(Solver):
         known = self.eta0 is not None and (self.step != "decay" or self.t0 is not None)
         if known:
             return plan(float(self.eta0))  # type: ignore[arg-type]
-        sample = rows if not self.shuffle else random.permutation(rows)
+        sample = rows if random is None or not self.shuffle else random.permutation(rows)
         return plan(first_step(objective, sample, plan))
 
     def _split(self, n: int, random: Any) -> tuple[AnyArray, AnyArray]:
