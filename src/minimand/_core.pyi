@@ -157,9 +157,9 @@ def row_squares(
 ) -> _Vector: ...
 def row_squares_dense(X: _Matrix, inverse: _Vector) -> _Vector: ...
 
-# Stochastic steps. slopes: kind (0 pieces, 1 logistic, 2 given), pieces, slopes given, left at kinks;
-# rows: sign, shift, weight, order; penalty: l1, l2; options: eta, t0, power, tick, average_from,
-# average_power, intercept.
+# Stochastic steps. slopes: kind (0 pieces, 1 logistic, 2 given), pieces, slopes given, left at
+# kinks; rows: sign, shift, weight, order; penalty: l1, l2; options: eta, t0, power, tick,
+# average_from, average_power, intercept.
 _Slopes = tuple[int, _Pieces, _Vector, bool]
 _StochasticRows = tuple[_Vector, _Vector, _Vector, NDArray[np.uint32]]
 _StochasticOptions = tuple[float, float, float, float, float, float, bool]

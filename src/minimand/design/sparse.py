@@ -190,7 +190,8 @@ class SparseDesign(Design):
 
     def step_rows(self, steps: RowSteps, fields: Array, memory: Array) -> None:
         """Steps on the CSR rows."""
-        _core.stochastic_sparse(*_parts(self.by_row), self.shape[1], *steps, fields, memory)
+        x = self.by_row
+        _core.stochastic_sparse(x.indptr, x.indices, x.data, self.shape[1], *steps, fields, memory)
 
 
 def _check_structure(x: Any) -> None:

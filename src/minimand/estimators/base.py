@@ -103,9 +103,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             if bar:
                 bar.close()
 
-    def _learn(
-        self, objectives: list[Objective], weights: Array | None
-    ) -> tuple[Array, Array]:
+    def _learn(self, objectives: list[Objective], weights: Array | None) -> tuple[Array, Array]:
         """The next batch of a stream, which begins here unless there was one before."""
         current: stream.Stream | None = getattr(self, "_stream", None)
         if current is None:

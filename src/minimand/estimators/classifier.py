@@ -35,6 +35,15 @@ def _gives_probabilities(estimator: Any) -> bool:
     return True
 
 
+def _can_learn_from_batches(estimator: Any) -> bool:
+    if isinstance(estimator.class_weight, str):
+        raise AttributeError(
+            f"class_weight={estimator.class_weight!r} needs all of y at once: pass a dict by class "
+            "to use partial_fit."
+        )
+    return True
+
+
 class _Coded(NamedTuple):
     """Labels in numbers: one target per score, and what goes with every sample."""
 
@@ -152,6 +161,7 @@ class Classifier(ClassifierMixin, Estimator):
         self._warn_if_short(objectives[0], solutions)
         return self
 
+    @available_if(_can_learn_from_batches)
     def partial_fit(
         self,
         X: ArrayLike,
@@ -167,11 +177,6 @@ class Classifier(ClassifierMixin, Estimator):
         """
         settings = self._checked_settings()
         stream.solver_of(self)
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight={self.class_weight!r} needs all of y at once: pass a dict by class "
-                "to partial_fit."
-            )
         first = not hasattr(self, "coef_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         data.check_labels(y)
@@ -179,7 +184,7 @@ class Classifier(ClassifierMixin, Estimator):
         shift = data.check_offset(offset, y.shape[0])
         output = ClassOutput(stream.known_classes(self, y, classes), settings.loss)
         weights = weighted_by_class(self.class_weight, y, weights)
-        index = np.searchsorted(output.classes, y)
+        index = np.asarray(np.searchsorted(output.classes, y))
         targets = [output.encode(index, score) for score in range(output.n_scores)]
         mapped = self._fit_features(X, y) if first else self._map_features(X)
         objectives = stream.objectives_of(settings, mapped, targets, shift, self.intercept)

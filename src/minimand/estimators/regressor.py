@@ -41,7 +41,8 @@ class Regressor(RegressorMixin, Estimator):
         ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"multiplier"``, ``"reweighted"``,
         ``"graduated"``, ``"simplex"``, ``"constraint_generation"``, or let the verdicts decide. To
         study them, and by name only: ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``,
-        ``"cyclic"``, ``"random"``; for streams ``"sgd"``; or an object such as `minimand.solvers.Fista(restart=True)`.
+        ``"cyclic"``, ``"random"``; for streams ``"sgd"``; or an object such as
+        `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6
         The fit stops when its certified gap is below tol × (objective of the null model − mean
         infimum of the loss).

@@ -61,9 +61,7 @@ def solver_of(estimator: Any) -> Sgd:
     return solver
 
 
-def begin(
-    estimator: Any, objectives: list[Objective], start: tuple[Array, Array] | None
-) -> Stream:
+def begin(estimator: Any, objectives: list[Objective], start: tuple[Array, Array] | None) -> Stream:
     """A stream from zero, or from the model of a fit; steps are chosen on the first batch."""
     solver = solver_of(estimator)
     verdict = solver.verdict(objectives[0], Control())
@@ -89,8 +87,8 @@ def known_classes(estimator: Any, y: AnyArray, classes: ArrayLike) -> AnyArray:
             f"classes={declared.tolist()} is not the same as on last call to partial_fit, was: "
             f"{before.tolist()}; pass the same ones, or None."
         )
-    known: AnyArray = before if before is not None else declared if declared is not None else (
-        np.unique(y)
+    known: AnyArray = (
+        before if before is not None else declared if declared is not None else (np.unique(y))
     )
     if known.size < 2:
         raise ValueError(

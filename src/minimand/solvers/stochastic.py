@@ -41,9 +41,9 @@ class Sgd(Solver):
     step : {"adaptive", "fixed", "decay", "sqrt", "pegasos"}, default="adaptive"
         The step of the t-th row: ``"fixed"`` η₀; ``"decay"`` η₀/(t + t₀); ``"sqrt"`` η₀/√(t + t₀);
         ``"pegasos"`` 1/(l2·t). ``"adaptive"``: every coefficient has the rate
-        η₀/(largest \|xⱼ\|·√Σ(slope·xⱼ)²), so that the units of columns do not matter, and the loss
-        is followed along its flow, which cannot overshoot: a row of weight 2 is exactly the row
-        twice in a row, as far as the loss goes.
+        η₀/(largest \|xⱼ\|·√Σ(slope·xⱼ)²), so that the units of columns do not matter; and the loss
+        of the row is followed along its flow dz/ds = −ℓ'(z), which cannot overshoot: two flows in
+        a row are one of twice the length, so that a weight is as good as a repetition.
     eta0, t0 : float, optional
         By default found by cross-validation on a sample of at most 1000 rows.
     batch : int, default=1
