@@ -20,7 +20,22 @@ from .estimators.class_weights import weighted_by_class
 from .estimators.data import check_numbers
 from .estimators.problem import build
 from .estimators.settings import Settings
-from .losses import Gamma, Logistic, Loss, Poisson, Squared, Tweedie
+from .losses import (
+    EpsilonInsensitive,
+    Gamma,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    Margin,
+    PerceptronLoss,
+    Pieces,
+    Poisson,
+    Squared,
+    SquaredEpsilonInsensitive,
+    SquaredHinge,
+    Tweedie,
+)
 from .objective import Objective
 from .penalties import L1, L2, NonNegative, NoPenalty, Penalty
 
@@ -254,6 +269,35 @@ def _tweedie(model: Any, total: Total) -> Reading:
     return Reading(loss, L2(), float(model.alpha), model.fit_intercept)
 
 
+def _sgd(model: Any, total: Total) -> Reading:
+    penalties: dict[Any, Penalty] = {
+        "l2": L2(),
+        "l1": L1(),
+        "elasticnet": (model.l1_ratio or 0.0) * L1() + (1 - (model.l1_ratio or 0.0)) * L2(),
+        None: NoPenalty(),
+    }
+    losses: dict[str, Loss] = {
+        "hinge": Hinge(),
+        "squared_hinge": SquaredHinge(),
+        "perceptron": PerceptronLoss(),
+        "log_loss": Logistic(),
+        "modified_huber": _ModifiedHuber(),
+        "squared_error": Squared(),
+        "huber": Huber(model.epsilon),
+        "epsilon_insensitive": EpsilonInsensitive(model.epsilon),
+        "squared_epsilon_insensitive": SquaredEpsilonInsensitive(model.epsilon),
+    }
+    penalty, labels = penalties[model.penalty], hasattr(model, "classes_")
+    fitted = bool(model.fit_intercept)
+    return Reading(losses[model.loss], penalty, float(model.alpha), fitted, labels=labels)
+
+
+class _ModifiedHuber(Margin):
+    """max(0, 1 − m)² for m ≥ −1, −4m beyond."""
+
+    pieces = Pieces([-1.0, 1.0], [-4.0, -4.0, 0.0], [0.0, 2.0, 0.0], base=4.0)
+
+
 _ADAPTERS: dict[str, Callable[[Any, Total], Reading]] = {
     "LinearRegression": _linear_regression,
     "Ridge": _ridge,
@@ -267,6 +311,8 @@ _ADAPTERS: dict[str, Callable[[Any, Total], Reading]] = {
     "LogisticRegression": _logistic_regression,
     "LogisticRegressionCV": _logistic_regression_cv,
     "PoissonRegressor": _poisson,
+    "SGDClassifier": _sgd,
+    "SGDRegressor": _sgd,
     "GammaRegressor": _gamma,
     "TweedieRegressor": _tweedie,
 }

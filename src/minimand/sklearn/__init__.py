@@ -15,6 +15,7 @@ from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
 from .ridge_cv import RidgeCV
+from .stochastic import SGDClassifier, SGDRegressor
 
 __all__ = [
     "ElasticNet",
@@ -30,5 +31,7 @@ __all__ = [
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",
+    "SGDClassifier",
+    "SGDRegressor",
     "TweedieRegressor",
 ]
