@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "lanes.hpp"
@@ -7,6 +8,7 @@ namespace minimand {
 namespace {
 
 constexpr double kSmallestScale = 1e-9;
+constexpr double kSteepest = 1e12;  // of a slope: steps that are too long end far away, not at inf
 
 template <class Row>
 struct PlainPass {
@@ -86,7 +88,8 @@ struct PlainPass {
     const double sign = pass.rows.sign.data()[i];
     const double z = m.scale() * dot(x.data(), held.data(), size) + m.b();
     const double t = sign * z - pass.rows.shift.data()[i];
-    const double slope = sign * pass.slopes.slope(i, t) * pass.rows.weight.data()[i];
+    const double steep = std::clamp(pass.slopes.slope(i, t), -kSteepest, kSteepest);
+    const double slope = sign * steep * pass.rows.weight.data()[i];
     m.steps() += pass.options.tick;
     const double eta = step_size() * pass.options.tick;
     shrink(eta);

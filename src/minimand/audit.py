@@ -32,7 +32,8 @@ def certify(
     model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
         Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
         LogisticRegression, LogisticRegressionCV (both of two classes), PoissonRegressor,
-        GammaRegressor or TweedieRegressor, or one of their drop-ins in `minimand.sklearn`.
+        GammaRegressor, TweedieRegressor, SGDClassifier or SGDRegressor, or one of their drop-ins
+        in `minimand.sklearn`.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator or a Certificate, optional

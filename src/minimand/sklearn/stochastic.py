@@ -47,7 +47,7 @@ class _Trained:
         objectives = self.__dict__.pop("_objectives")
         coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
         parts = [
-            judge(o, o.point(np.array(w, dtype=float), float(b)), thorough=True).certificate(o)
+            _judged(o, np.array(w, dtype=float), float(b))
             for o, w, b in zip(objectives, coefs, intercepts)
         ]
         whole = combined(parts, [o.scale for o in objectives], "outputs")
@@ -133,7 +133,8 @@ class _Trained:
         """What must fall: the objective, or 1 − the held-out score."""
         point = objective.point(w, b)
         if not self.early_stopping:
-            return objective.primal(point)
+            with np.errstate(over="ignore"):  # steps that were too long: inf is no improvement
+                return objective.primal(point)
         z, y, mass = point.z[held], objective.y[held], objective.mass[held]
         if hasattr(self, "classes_"):
             return float(mass @ ((z > 0) != (y > 0)) / mass.sum())
@@ -155,6 +156,11 @@ class _Trained:
         slope = float(objective.loss.gradient(np.array([-reach]), np.ones(1))[0])
         t0 = max(1.0, slope) / (reach * self.alpha)
         return steps._replace(eta=1.0 / self.alpha, t0=t0 - 1.0)
+
+
+def _judged(objective: Objective, w: Array, b: float) -> Certificate:
+    with np.errstate(over="ignore", invalid="ignore"):  # the gap tells of it
+        return judge(objective, objective.point(w, b), thorough=True).certificate(objective)
 
 
 class SGDClassifier(_Trained, linear_model.SGDClassifier):
