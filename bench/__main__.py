@@ -9,13 +9,13 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from . import compare, machine, memory, paths, peers, problems, small, tuning
+from . import compare, kinks, machine, memory, paths, peers, problems, small, tuning
 from .problem import Problem
 from .report import Results, markdown
 
 HERE = Path(__file__).resolve().parent
 SMALL, MEMORY = "small", "memory"
-SYNTHETIC = problems.SYNTHETIC | paths.SYNTHETIC | tuning.SYNTHETIC
+SYNTHETIC = problems.SYNTHETIC | kinks.SYNTHETIC | paths.SYNTHETIC | tuning.SYNTHETIC
 REAL = [*problems.REAL, *paths.REAL]
 NAMES = [*SYNTHETIC, *REAL, SMALL, MEMORY]
 CAP, QUICK_CAP = 60.0, 10.0  # seconds a peer may take for one fit, or one path

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .judge import TARGET, Model, judge_of
+from .judge import Model, judge_of
 from .peers import minimand
 from .peers.base import Peer, single_threaded
 from .problem import Problem
@@ -124,7 +124,7 @@ def _repeat(
     problem: Problem, judge: Any, runners: list[_Runner], repeats: int, cap: float
 ) -> dict[str, Lap]:
     """Best times by name: ours, and those of the peers that met the target."""
-    calls: dict[str, Callable[[], Any]] = {OURS: lambda: minimand.fit(problem, TARGET).model}
+    calls: dict[str, Callable[[], Any]] = {OURS: lambda: minimand.fit(problem, problem.gap).model}
     clock(calls[OURS])
     known: dict[str, Lap] = {}
     for runner in runners:
@@ -134,7 +134,7 @@ def _repeat(
             known[name] = met.lap
             if runner.peer.pooled and met.lap.wall <= cap / 4:
                 calls[name + ALONE] = partial(single_threaded(fit), problem, met.tol)
-    return best_of(calls, lambda m: judge.relative(m) <= TARGET, known, repeats, cap / 4)
+    return best_of(calls, lambda m: judge.relative(m) <= problem.gap, known, repeats, cap / 4)
 
 
 def _run(problem: Problem, peer: Peer, judge: Any, cap: float) -> _Runner:
@@ -142,13 +142,13 @@ def _run(problem: Problem, peer: Peer, judge: Any, cap: float) -> _Runner:
     # Paths are long; one that is over the cap at a loose tol is not tried at a tighter one.
     forgiven = 1 if problem.alphas is None else 0
     found = climb(
-        lambda tol: peer.fit(problem, tol), judge.relative, peer.ladder, TARGET, cap, forgiven
+        lambda tol: peer.fit(problem, tol), judge.relative, peer.ladder, problem.gap, cap, forgiven
     )
     return _Runner(peer, found, cold.wall)
 
 
 def _our_row(problem: Problem, judge: Any, lap: Lap) -> Row:
-    model, own, how, _ = minimand.fit(problem, TARGET)
+    model, own, how, _ = minimand.fit(problem, problem.gap)
     gap = judge.relative(model)
     remark = f"{how}; own certificate {own:.1e}{judge.remark(model)}"
     if own < gap - judge.slack - 1e-12:
@@ -158,8 +158,8 @@ def _our_row(problem: Problem, judge: Any, lap: Lap) -> Row:
         lap,
         gap,
         model.nonzeros(problem),
-        TARGET,
-        gap <= TARGET,
+        problem.gap,
+        gap <= problem.gap,
         remark,
         _accuracy(problem, model),
     )
@@ -176,7 +176,11 @@ def _row(problem: Problem, runner: _Runner, best: dict[str, Lap], cap: float) ->
     if runner.peer.compiles:
         remarks.append(f"first call {runner.cold:.1f} s (compiles)")
     if met is None:
-        why = f"over {cap:.0f} s" if runner.climb.capped else "no tighter tol helped"
+        why = (
+            f"over {cap:.0f} s"
+            if runner.climb.capped or shown.result is None
+            else "no tighter tol helped"
+        )
         why = f"{why}; {runner.peer.limit}" if runner.peer.limit else why
         remarks.append(f"never reached the gap ({why})")
     return Row(

@@ -1,8 +1,8 @@
 """The one referee for everybody: (P(model) − D(reference)) / scale.
 
-P is computed here from the coefficients, D from the dual point of a minimand fit with tol = 1e-10,
-both with plain NumPy and none of minimand's own formulas; D is a lower bound of the optimum for
-whatever dual point it is given, because the point is made feasible first:
+P is computed here from the coefficients, D from the dual point of a minimand fit whose tol is 1e-4
+of the gap asked for, both with plain NumPy and none of minimand's own formulas; D is a lower bound
+of the optimum for whatever dual point it is given, because the point is made feasible first:
 
     D(θ) = −mean ℓ*(θᵢ, yᵢ) − Ω*(−Xᵀθ/n),   Σθ = 0 if there is an intercept
 
@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
 from .problem import Array, Problem
 
-TARGET = 1e-6
-REFERENCE_TOL = 1e-10
+REFERENCE = 1e-4  # tol of the reference, in terms of the gap asked for
+_SECONDS = 120.0  # after which a reference is as good as it gets; its slack is reported
 
 
 class Model(NamedTuple):
@@ -79,7 +78,7 @@ def judge_of(problem: Problem) -> Judge:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = fit(problem, REFERENCE_TOL)
+        fitted = fit(problem, REFERENCE * problem.gap, _SECONDS)
     bounds = dual(problem, np.broadcast_to(problem.signs(), fitted.theta.shape), fitted.theta)
     value = primal(problem, fitted.model)
     return Judge(problem, bounds, scale(problem), fitted.model, value)
@@ -89,10 +88,7 @@ def primal(problem: Problem, model: Model) -> Array:
     """Mean loss + alpha·penalty at every alpha, summed over scores."""
     z = np.asarray(problem.X @ model.w.T).T + model.b[:, None]
     signs = problem.signs()
-    if problem.loss == "squared":
-        loss = 0.5 * np.square(z - signs).mean(axis=1)
-    else:
-        loss = np.logaddexp(0.0, -signs * z).mean(axis=1)
+    loss = problem.formulas.value(z, signs).mean(axis=1)
     r = problem.l1_ratio
     size = r * np.abs(model.w).sum(axis=1) + (1 - r) * 0.5 * np.square(model.w).sum(axis=1)
     return _by_alpha(problem, loss + problem.strengths * size)
@@ -103,8 +99,7 @@ def dual(problem: Problem, signs: Array, theta: Array) -> Array:
 
     Ω*(v) = Σ (|vⱼ| − r·alpha)₊² / (2(1 − r)·alpha); for r = 1, 0 where |v| ≤ alpha.
     """
-    if problem.loss == "logistic":
-        theta = -signs * np.clip(-signs * theta, 0.0, 1.0)
+    theta = problem.formulas.legal(theta, signs)
     theta = np.array([_balanced(row) for row in theta]) if problem.intercept else theta
     slope = np.abs(np.asarray(problem.X.T @ theta.T)).T / problem.n_samples
     l1, l2 = problem.strengths * problem.l1_ratio, problem.strengths * (1 - problem.l1_ratio)
@@ -115,11 +110,7 @@ def dual(problem: Problem, signs: Array, theta: Array) -> Array:
     else:
         beyond = np.maximum(slope - np.reshape(l1, (-1, 1)), 0.0)
         conjugate = np.square(beyond).sum(axis=1) / (2 * l2)
-    if problem.loss == "squared":
-        loss = (0.5 * theta**2 + theta * signs).mean(axis=1)
-    else:
-        p = np.clip(-signs * theta, 0.0, 1.0)
-        loss = (xlogy(p, p) + xlogy(1 - p, 1 - p)).mean(axis=1)
+    loss = problem.formulas.conjugate(theta, signs).mean(axis=1)
     return _by_alpha(problem, -loss - conjugate)
 
 
@@ -139,13 +130,8 @@ def _balanced(theta: Array) -> Array:
 
 def scale(problem: Problem) -> float:
     """P(w = 0, best b) − infimum of the loss, summed over scores."""
-    total = 0.0
+    loss, total = problem.formulas, 0.0
     for y in problem.signs():
-        if problem.loss == "squared":
-            total += 0.5 * float(np.square(y - y.mean() * problem.intercept).mean())
-        elif not problem.intercept:
-            total += float(np.log(2.0))
-        else:
-            p = (y > 0).mean()
-            total += float(-xlogy(p, p) - xlogy(1 - p, 1 - p))
+        b = loss.constant(y) if problem.intercept else 0.0
+        total += float(loss.value(np.full_like(y, b), y).mean())
     return total

@@ -17,6 +17,7 @@ _LIBRARIES = (
     "snapml",
     "glum",
     "cyanure",
+    "rehline",
     "numpy",
     "scipy",
     "numba",

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from . import problems
 from .fresh import fresh
-from .judge import TARGET
+from .problem import TARGET
 from .report import Check
 
 NAMES = ("sparse_lasso", "dense_logistic_l2", "sparse_logistic_l2", "sparse_logistic_l1")

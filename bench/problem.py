@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
+from .losses import Array, Loss, loss_of
+
 Form = TypeVar("Form")
 _L1_RATIO = {"l1": 1.0, "l2": 0.0, "elastic_net": 0.5}
 _PENALTIES = {"l1": "L1", "l2": "L2", "elastic_net": "(½·L1 + ½·L2)"}
 _WARM_UP = 3  # alphas
+TARGET = 1e-6  # relative gap
 
 
 @dataclass(eq=False)
@@ -27,9 +29,9 @@ class Problem:
 
     name: str
     X: Any
-    y: Array  # real for squared, ±1 for logistic, 0 … k−1 for one-versus-rest logistic
-    loss: Literal["squared", "logistic"]
-    penalty: Literal["l1", "l2", "elastic_net"]
+    y: Array  # real, ±1 for losses of labels, or 0 … k−1 for one of these versus the rest
+    loss: str  # a name of losses.NAMES
+    penalty: str  # "l1", "l2" or "elastic_net"
     alpha: float  # of a path: the smallest
     intercept: bool
     peers: tuple[str, ...]
@@ -39,6 +41,14 @@ class Problem:
     forms: dict[str, Any] = field(default_factory=dict, repr=False)
     alphas: Array | None = None  # decreasing
     folds: list[tuple[Array, Array]] | None = None  # rows to train and to test on: choose alpha
+    parameter: float | None = None  # of the loss: q or ε
+    gap: float = TARGET  # that everybody has to reach, relative
+    head: int | None = None  # rows of the warm-up, where a peer's whole fit takes a minute
+
+    @property
+    def formulas(self) -> Loss:
+        """The loss as the judge computes it."""
+        return loss_of(self.loss, self.parameter)
 
     @property
     def strengths(self) -> Array:
@@ -55,7 +65,9 @@ class Problem:
         return replace(self, alpha=float(alpha), alphas=None)
 
     def warm_up(self) -> Problem:
-        """A part of it that has every kind of work: the first alphas of a path."""
+        """A part of it that has every kind of work: the first alphas of a path, or some rows."""
+        if self.head is not None:
+            return replace(self, X=self.X[: self.head], y=self.y[: self.head], forms={})
         return self if self.alphas is None else replace(self, alphas=self.alphas[:_WARM_UP])
 
     @property
@@ -78,7 +90,7 @@ class Problem:
     @property
     def n_scores(self) -> int:
         """1, or the number of classes if there are more than two."""
-        if self.loss == "squared":
+        if not self.formulas.labels:
             return 1
         k = len(np.unique(self.y))
         return 1 if k == 2 else k
@@ -106,10 +118,11 @@ class Problem:
         intercept = "unpenalised intercept" if self.intercept else "no intercept (for all)"
         scores = f", {self.n_scores} one-versus-rest scores" if self.n_scores > 1 else ""
         penalty = f"{_PENALTIES[self.penalty]}, {intercept}{scores}"
+        loss = self.loss if self.parameter is None else f"{self.loss}({self.parameter:g})"
         if self.alphas is None:
-            return f"{n}×{d}, {kind}; mean {self.loss} + {self.alpha:.6g}·{penalty}"
+            return f"{n}×{d}, {kind}; mean {loss} + {self.alpha:.6g}·{penalty}"
         ends = f"{len(self.alphas)} alphas from {self.alphas[0]:.4g} to {self.alphas[-1]:.4g}"
-        return f"{n}×{d}, {kind}; mean {self.loss} + alpha·{penalty}; {ends}"
+        return f"{n}×{d}, {kind}; mean {loss} + alpha·{penalty}; {ends}"
 
     # The data in other forms, made once and outside the timer -------------------------------
 

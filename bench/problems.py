@@ -62,7 +62,7 @@ def dense_logistic_l2(quick: bool) -> Problem:
     return Problem("dense_logistic_l2", X, y, "logistic", "l2", 1e-4, False, DENSE_L2, 0.5, remark)
 
 
-def _documents(quick: bool, zipf: bool) -> tuple[object, Array]:
+def labelled_documents(quick: bool, zipf: bool) -> tuple[object, Array]:
     n, d = (5000, 5000) if quick else (50000, 50000)
     rng = np.random.default_rng(SEED + 2)
     X = synthetic.documents(n, d, 80, rng, zipf)
@@ -72,7 +72,7 @@ def _documents(quick: bool, zipf: bool) -> tuple[object, Array]:
 
 
 def sparse_logistic_l2(quick: bool, zipf: bool = True) -> Problem:
-    X, y = _documents(quick, zipf)
+    X, y = labelled_documents(quick, zipf)
     name = "sparse_logistic_l2" if zipf else "sparse_logistic_l2_uniform"
     remark = "No intercept for anyone: liblinear -s 7 and snapml penalise theirs. " + (
         "Word frequencies follow Zipf." if zipf else "All words equally frequent."
@@ -81,7 +81,7 @@ def sparse_logistic_l2(quick: bool, zipf: bool = True) -> Problem:
 
 
 def sparse_logistic_l1(quick: bool, zipf: bool = True) -> Problem:
-    X, y = _documents(quick, zipf)
+    X, y = labelled_documents(quick, zipf)
     name = "sparse_logistic_l1" if zipf else "sparse_logistic_l1_uniform"
     alpha = alpha_max("logistic", X, y, False) / 100
     remark = "No intercept for anyone: celer has none and snapml penalises its own."

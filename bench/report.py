@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .compare import Row, Table
-from .judge import REFERENCE_TOL, TARGET
+from .judge import REFERENCE
 from .machine import machine, versions
+from .problem import TARGET
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,10 @@ def _head(results: Results) -> str:
     return (
         "# Results\n\n"
         f"Written by `python -m bench`.{size} Best of {results.repeats} interleaved repeats after "
-        f"a warm-up; every solver is run to a relative gap of {TARGET:.0e}, judged for all by one "
-        f"function: (P(model) − D)/scale, with D from a minimand fit at tol = {REFERENCE_TOL:.0e} "
-        "and recomputed from its dual point. `README.md` says how fairness is kept.\n\n"
+        f"a warm-up; every solver is run to a relative gap of {TARGET:.0e} (where a problem names "
+        "another, to that), judged for all by one function: (P(model) − D)/scale, with D from a "
+        f"minimand fit at a tol of {REFERENCE:.0e} times the gap, recomputed from its dual point. "
+        "`README.md` says how fairness is kept.\n\n"
         f"- Machine: {machine()}.{busy}\n- Libraries: {listed}.\n"
         f"- Build of minimand: {results.build}."
     )
@@ -117,7 +119,8 @@ def _problem(table: Table) -> str:
     head += ["remark"]
     lines = [_line(head), "|---" * len(head) + "|"]
     lines += [_line(_cells(row, table, tested)) for row in table.rows]
-    text = [f"## {problem.name}", f"{problem.describe()}. {problem.remark}".strip()]
+    gap = f"; relative gap {problem.gap:.0e}" if problem.gap != TARGET else ""
+    text = [f"## {problem.name}", f"{problem.describe()}{gap}. {problem.remark}".strip()]
     text.append("\n".join(lines))
     text.append(_footer(table))
     return "\n\n".join(text)
@@ -170,7 +173,9 @@ def _seconds(value: float) -> str:
 
 
 def _ratio(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
+    if value is None:
+        return ""
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 
 
 def _yes(met: bool) -> str:

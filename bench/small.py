@@ -12,9 +12,9 @@ from sklearn.linear_model import Lasso, LogisticRegression
 from threadpoolctl import ThreadpoolController
 
 from .fresh import fresh
-from .judge import TARGET, Judge, Model, judge_of
+from .judge import Judge, Model, judge_of
 from .peers.minimand import estimator
-from .problem import Array, Problem
+from .problem import TARGET, Array, Problem
 from .problems import alpha_max
 from .report import Check
 from .timing import clock

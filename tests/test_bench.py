@@ -4,28 +4,102 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("bench", reason="run from the root of the checkout")
 
-from bench import paths, tuning
-from bench.judge import Model, dual, judge_of, primal
+from bench import kinks, losses, paths, peers, tuning
+from bench.judge import Model, dual, judge_of, primal, scale
 from bench.problem import Problem
 from bench.timing import Lap, OverCap, best_of, climb, clock
 
-LOSSES, PENALTIES = ("squared", "logistic"), ("l1", "l2", "elastic_net")
-CASES = list(product(LOSSES, PENALTIES, (0, 1)))
+PARAMETERS = {
+    "quantile": 0.75,
+    "epsilon_insensitive": 0.2,
+    "squared_epsilon_insensitive": 0.2,
+}
+PENALTIES = ("l1", "l2", "elastic_net")
+CASES = list(product(losses.NAMES, PENALTIES, (0, 1)))
+
+
+def targets(loss: str, z: Any) -> Any:
+    labels = losses.loss_of(loss, PARAMETERS.get(loss)).labels
+    return np.where(z > 0, 1.0, -1.0) if labels else z
 
 
 def small_path(loss: str, penalty: str, intercept: bool, count: int = 4) -> Problem:
     rng = np.random.default_rng(3)
     X = rng.standard_normal((40, 12))
     z = X[:, :3].sum(axis=1) + 0.3 + rng.standard_normal(40)
-    y = z if loss == "squared" else np.where(z > 0, 1.0, -1.0)
     alphas = np.geomspace(0.3, 0.01, count)
-    return Problem("small", X, y, loss, penalty, alphas[-1], intercept, (), alphas=alphas)
+    return Problem(
+        "small",
+        X,
+        targets(loss, z),
+        loss,
+        penalty,
+        alphas[-1],
+        intercept,
+        (),
+        alphas=alphas,
+        parameter=PARAMETERS.get(loss),
+    )
+
+
+@pytest.mark.parametrize("name", losses.NAMES)
+def test_conjugates_are_suprema_over_the_legal_slopes(name):
+    loss = losses.loss_of(name, PARAMETERS.get(name))
+    grid = np.linspace(-20.0, 20.0, 40001)[:, None]  # holds every kink
+    y = targets(name, np.array([-1.0, 0.6, 2.0]))
+    for theta in (-3.0, -1.0, -0.4, 0.0, 0.1, 0.25, 0.9, 4.0):
+        legal = loss.legal(np.full(3, theta), y)
+        assert loss.legal(legal, y) == pytest.approx(legal)
+        supremum = (legal * grid - loss.value(grid, y)).max(axis=0)
+        assert loss.conjugate(legal, y) == pytest.approx(supremum, abs=1e-6)
+        # Beyond the legal slopes the supremum is infinite: it grows with the grid.
+        beyond = np.abs(theta - legal)
+        reached = (theta * grid - loss.value(grid, y)).max(axis=0)
+        assert (reached >= 15 * beyond - 20).all()
+
+
+@pytest.mark.parametrize("name", losses.NAMES)
+def test_the_null_model_has_the_best_constant(name):
+    loss = losses.loss_of(name, PARAMETERS.get(name))
+    y = targets(name, np.random.default_rng(1).standard_normal(101) + 0.3)
+    best = loss.value(np.full_like(y, loss.constant(y)), y).mean()
+    tried = [loss.value(np.full_like(y, b), y).mean() for b in np.linspace(-3, 3, 3001)]
+    assert best <= min(tried) + 1e-12
+    assert best == pytest.approx(min(tried), rel=2e-3)
+    problem = Problem("null", np.zeros((101, 1)), y, name, "l2", 1.0, True, ())
+    problem.parameter = PARAMETERS.get(name)
+    assert scale(problem) == pytest.approx(best)
+    problem.intercept = False
+    assert scale(problem) == pytest.approx(loss.value(np.zeros_like(y), y).mean())
+
+
+def test_a_loss_of_a_family_needs_its_parameter():
+    with pytest.raises(ValueError, match="needs a parameter"):
+        losses.loss_of("quantile", None)
+
+
+@pytest.mark.parametrize("name", kinks.SYNTHETIC)
+def test_peers_of_losses_with_kinks_minimise_our_objective(name):
+    """With a tight tol every peer comes down to our bound, and none falls below it."""
+    whole = kinks.SYNTHETIC[name](True)
+    n = 300
+    X = whole.X[:n, :10].toarray() if whole.is_sparse else whole.X[:n, :10]
+    alpha = 0.1 if whole.penalty == "l2" else 0.02  # LIBLINEAR gives up where C is large
+    small = replace(whole, X=X + 0.01, y=whole.y[:n], alpha=alpha, forms={})
+    judge = judge_of(small)
+    assert -1e-13 <= judge.slack <= 1e-7
+    assert judge.model.nonzeros(small) > 0
+    found = peers.load(("liblinear", "rehline", "sklearn_kinks"))[0]
+    for peer in (found[peer] for peer in small.peers if peer in found):
+        gap = judge.relative(peer.fit(small, 1e-9 if len(peer.ladder) > 1 else peer.ladder[0]))
+        assert -1e-12 <= gap <= 1e-6, peer.name
 
 
 @pytest.mark.parametrize(("loss", "penalty", "intercept"), CASES)

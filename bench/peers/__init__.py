@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 
 from .base import Peer
 
-_LIBRARIES = ("sklearn", "celer", "skglm", "liblinear", "snapml", "glum", "cyanure")
+_LIBRARIES = (
+    "sklearn",
+    "celer",
+    "skglm",
+    "liblinear",
+    "snapml",
+    "glum",
+    "cyanure",
+    "rehline",
+    "sklearn_kinks",
+)
 
 
-def load() -> tuple[dict[str, Peer], list[str]]:
+def load(libraries: Iterable[str] = _LIBRARIES) -> tuple[dict[str, Peer], list[str]]:
     """Peers by name, and a note for every library that cannot be imported."""
     found: dict[str, Peer] = {}
     notes: list[str] = []
-    for library in _LIBRARIES:
+    for library in libraries:
         try:
             module = import_module(f".{library}", __name__)
         except Exception as error:  # a broken peer must not end the run

@@ -12,13 +12,21 @@ from ..problem import Array, Problem
 from ..tuning import Tuning, best_index
 from .base import as_model, as_path
 
+_FAMILIES = {
+    "quantile": mm.Quantile,
+    "epsilon_insensitive": mm.EpsilonInsensitive,
+    "squared_epsilon_insensitive": mm.SquaredEpsilonInsensitive,
+}
+
 
 def estimator(problem: Problem, tol: float) -> Any:
     """The estimator for a problem."""
-    kind = mm.Regressor if problem.loss == "squared" else mm.Classifier
+    kind: Any = mm.Classifier if problem.formulas.labels else mm.Regressor
+    family = _FAMILIES.get(problem.loss)
+    loss = problem.loss if family is None else family(problem.parameter)
     r = problem.l1_ratio
     penalty = r * mm.L1() + (1 - r) * mm.L2() if 0 < r < 1 else problem.penalty
-    return kind(problem.loss, penalty, problem.alpha, intercept=problem.intercept, tol=tol)
+    return kind(loss, penalty, problem.alpha, intercept=problem.intercept, tol=tol)
 
 
 class Fitted(NamedTuple):
@@ -30,13 +38,14 @@ class Fitted(NamedTuple):
     theta: Array  # dual points as rows, one per score or alpha
 
 
-def fit(problem: Problem, tol: float) -> Fitted:
-    """Fit as a user would."""
+def fit(problem: Problem, tol: float, max_seconds: float | None = None) -> Fitted:
+    """Fit as a user would; `max_seconds` is for single fits."""
     if problem.folds is not None:
         return _tuned(problem, tol)
     if problem.alphas is not None:
         return _path(problem, tol)
-    fitted = estimator(problem, tol).fit(problem.X, problem.y)
+    fitted = estimator(problem, tol).set_params(max_seconds=max_seconds)
+    fitted.fit(problem.X, problem.y)
     model = as_model(fitted.coef_, fitted.intercept_, problem)
     theta = np.asarray(fitted.certificate_.dual_point).reshape(problem.n_samples, -1).T
     return Fitted(model, fitted.certificate_.relative, fitted.solver_, theta)

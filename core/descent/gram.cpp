@@ -2,56 +2,19 @@
 
 #include <vector>
 
+#include "descent/gram_steps.hpp"
+
 namespace minimand {
 
 SweepReport descend_gram_kernel(std::span<const double> gram, std::span<double> gradient,
                                 std::span<double> w, Penalties penalties, StopRule stop,
                                 std::span<std::size_t> active);
 
-namespace {
-
-/// gradient += scale * row j of the symmetric matrix.
-MINIMAND_INLINE void add_row(std::span<const double> gram, std::size_t j, double scale,
-                             std::span<double> gradient) {
-  const std::size_t n = gradient.size();
-  const double* row = gram.data() + j * n;
-  double* __restrict to = gradient.data();
-  for (std::size_t k = 0; k < n; ++k) to[k] += scale * row[k];
-}
-
-struct GramDescent {
-  std::span<const double> gram;
-  std::span<double> gradient;  // q + Gw, kept up to date
-  std::span<double> w;
-  Penalties penalties;
-
-  MINIMAND_INLINE void begin_full_sweep() {}
-
-  MINIMAND_INLINE double step(std::size_t j) {
-    const double diagonal = gram.data()[j * w.size() + j];
-    const double curvature = diagonal > 0.0 ? diagonal : 0.0;
-    const double l2 = penalties.l2.data()[j];
-    double& value = w.data()[j];
-    const double moved = penalties.clipped(
-        j, coordinate_minimiser(value, gradient.data()[j], curvature, penalties.l1.data()[j], l2));
-    const double delta = moved - value;
-    if (delta == 0.0) return 0.0;
-    value = moved;
-    add_row(gram, j, delta, gradient);
-    return 0.5 * (curvature + l2) * delta * delta;
-  }
-};
-
-}  // namespace
-
 MINIMAND_CLONES SweepReport descend_gram_kernel(std::span<const double> gram,
                                                 std::span<double> gradient, std::span<double> w,
                                                 Penalties penalties, StopRule stop,
                                                 std::span<std::size_t> active) {
-  const std::size_t n = w.size();
-  for (std::size_t j = 0; j < n; ++j) {
-    if (w.data()[j] != 0.0) add_row(gram, j, w.data()[j], gradient);
-  }
+  add_product(gram, w, gradient);
   GramDescent descent{gram, gradient, w, penalties};
   return sweep_until_settled(descent, w, active, stop);
 }

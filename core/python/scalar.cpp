@@ -1,6 +1,7 @@
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
 #include "scalar/functions.hpp"
+#include "scalar/residuals.hpp"
 
 namespace minimand::python {
 namespace {
@@ -53,6 +54,26 @@ double dot(const Array& a, const Array& b) {
   return inner_product(left, right);
 }
 
+std::pair<Result, Result> residual_rows(const MutableArray& Z, const Array& y, const Array& mass,
+                                        bool centre, const MutableArray& shifts) {
+  check_elements<double>(Z, "Z");
+  if (Z.ndim() != 2) value_problem("Z must be two-dimensional");
+  const std::size_t rows = Z.shape(0), samples = Z.shape(1);
+  const Targets targets{vector<double>(y, "y", samples), vector<double>(mass, "mass", samples)};
+  const auto moved = mutable_vector(shifts, "shifts", rows);
+  Fresh residuals({rows, samples}), sums({rows, 4});
+  without_gil([&] {
+    std::vector<ResidualSums> found(rows);
+    minimand::residual_rows({static_cast<double*>(Z.data()), Z.size()}, targets, centre, moved,
+                            residuals.values(), found);
+    auto to = sums.values().begin();
+    for (const ResidualSums& row : found) {
+      for (const double value : {row.mean, row.size, row.square, row.score_times}) *to++ = value;
+    }
+  });
+  return {residuals.hand_over(), sums.hand_over()};
+}
+
 }  // namespace
 
 void bind_scalar(nb::module_& m) {
@@ -65,6 +86,10 @@ void bind_scalar(nb::module_& m) {
         "(gradient, curvature) of log(1 + exp(-y z)), y = +-1.");
   m.def("binary_relative_entropy", &binary_relative_entropy, arg("q"), arg("z"),
         "q log(q/p) + (1-q) log((1-q)/(1-p)), p = 1/(1 + exp(-z)); inf unless 0 <= q <= 1.");
+  m.def("residual_rows", &residual_rows, arg("Z").noconvert(), arg("y"), arg("mass"), arg("centre"),
+        arg("shifts").noconvert(),
+        "(r, sums) of r = z - y for the rows z of Z, in place moved by their shift; sums: mass "
+        "times r, |r|, r^2, |r z|. With centre, shifts become those that make the first sum zero.");
   m.def("dot", &dot, arg("a"), arg("b"), "sum_i a_i b_i, on one thread.");
 }
 

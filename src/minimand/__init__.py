@@ -19,8 +19,10 @@ _MODULES = ("design", "losses", "penalties", "solvers", "testing", "transforms")
 _NAMES = {
     "audit": ("certify",),
     "certificate": ("Certificate",),
+    "complementarity": ("duality",),
     "estimators": ("Classifier", "Regressor", "fit_stream"),
     "explanation": ("explain",),
+    "hard_margin": ("HardMargin",),
     "history": ("History",),
     "losses": (
         "Absolute",

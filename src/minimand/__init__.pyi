@@ -8,10 +8,12 @@ from . import testing as testing
 from . import transforms as transforms
 from .audit import certify as certify
 from .certificate import Certificate as Certificate
+from .complementarity import duality as duality
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .estimators import fit_stream as fit_stream
 from .explanation import explain as explain
+from .hard_margin import HardMargin as HardMargin
 from .history import History as History
 from .losses import Absolute as Absolute
 from .losses import Chebyshev as Chebyshev

@@ -70,6 +70,22 @@ def cd_gram(
     tol: float,
     bounds: tuple[_Vector, _Vector] | None = None,
 ) -> tuple[int, float]: ...
+def cd_gram_path(
+    G: _Vector,
+    q: _Vector,
+    square: float,
+    alphas: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    coefs: _Vector,
+    first: int,
+    target: float,
+    max_epochs: int,
+    products: float,
+) -> int: ...
+def gap_of_squares(
+    square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
+) -> tuple[float, float]: ...
 def cd_columns(
     indptr: _Index,
     indices: _Index,
@@ -105,6 +121,9 @@ def log1p(x: _Vector) -> _Vector: ...
 def logistic_terms(z: _Vector, y: _Vector) -> tuple[_Vector, _Vector, _Vector]: ...
 def logistic_derivatives(z: _Vector, y: _Vector) -> tuple[_Vector, _Vector]: ...
 def binary_relative_entropy(q: _Vector, z: _Vector) -> _Vector: ...
+def residual_rows(
+    Z: _Vector, y: _Vector, mass: _Vector, centre: bool, shifts: _Vector
+) -> tuple[_Vector, _Vector]: ...
 def dot(a: _Vector, b: _Vector) -> float: ...
 
 # A piecewise quadratic function: knots, slopes, curvatures, slopes left of knots, values at knots.

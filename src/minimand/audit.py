@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from . import adapters
+from . import adapters, readings
 from ._typing import Array, ArrayLike
 from .certificate import Certificate, Judgement, judge
 from .estimators import data
 from .estimators.base import Estimator, combined
 from .estimators.prepare import prepare
+from .hard_margin import HardMargin
 from .objective import Objective
+from .solvers import Control, solve
+from .solvers.joint_scale import Scaled
+from .solvers.scale_search import minimise_jointly, null_of
+
+_ENOUGH = 1e-6  # a relative gap from which on nobody asks for a tighter one
+_TIGHT = 1e-9  # that of the dual point which is solved for
 
 
 def certify(
@@ -32,13 +39,16 @@ def certify(
     model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
         Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
         LogisticRegression, LogisticRegressionCV (both of two classes), PoissonRegressor,
-        GammaRegressor, TweedieRegressor, SGDClassifier or SGDRegressor, or one of their drop-ins
-        in `minimand.sklearn`.
+        GammaRegressor, TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale),
+        LinearSVC, LinearSVR, SVC or SVR with a linear kernel, SGDClassifier, SGDRegressor, or one
+        of their drop-ins in `minimand.sklearn`, or a `HardMargin`.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator or a Certificate, optional
         Its dual point competes with the ones found here, which makes the bound tight: with a
         converged minimand fit of the same problem the gap is the model's true suboptimality.
+        Where the loss has kinks (hinge, quantile, …) and the gap is not small, such a fit is made
+        here, from the model on: slopes at kinks prove little.
 
     Returns
     -------
@@ -57,20 +67,41 @@ def certify(
     >>> certificate.relative < 1e-3
     True
     """
-    if isinstance(model, Estimator):
-        check_is_fitted(model)
-        objectives = prepare(model, X, y, sample_weight, offset, fitted=True)
-        coefs = np.atleast_2d(model.coef_)
-        intercepts = np.atleast_1d(model.intercept_)
-        expected = (len(objectives), objectives[0].n_features)
-        if coefs.shape != expected or intercepts.shape != expected[:1]:
-            raise ValueError(
-                f"coef_ has shape {np.shape(model.coef_)}, but these data need {expected} and one "
-                "intercept_ per row: the model was changed after its fit."
-            )
-    else:
-        objectives, coefs, intercepts = _foreign(model, X, y, sample_weight, offset)
+    if isinstance(model, HardMargin):
+        refuse_weights(model, sample_weight, offset)
+        return model.judged(X, y)[1]
+    if readings.has_joint_scale(model):
+        return _with_scale(model, X, y, sample_weight, offset, against)
+    return examine(model, X, y, sample_weight, offset, against).certificate
+
+
+class Examination(NamedTuple):
+    """A model as the referee saw it: its objectives, one per score or output, and judgements."""
+
+    objectives: list[Objective]
+    judgements: list[Judgement]
+    parts: str  # what the objectives are, in the plural
+
+    @property
+    def certificate(self) -> Certificate:
+        """All judgements as one."""
+        return _summary(self.objectives, self.judgements, self.parts)
+
+
+def examine(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    offset: ArrayLike = None,
+    against: Any = None,
+) -> Examination:
+    """Judge a fitted model thoroughly, as `certify` explains."""
+    own = isinstance(model, Estimator)
+    objectives, coefs, intercepts = (_own if own else _foreign)(model, X, y, sample_weight, offset)
     duals = _dual_points(against, len(objectives), objectives[0].n_samples)
+    if own and against is None:
+        duals = _own_evidence(model, len(objectives), objectives[0].n_samples)
     parts = []
     for i, objective in enumerate(objectives):
         if not objective.intercept and intercepts[i] != 0:
@@ -79,8 +110,84 @@ def certify(
                 "that it was fitted without one: certify it with the parameters it was fitted with."
             )
         point = objective.point(np.ascontiguousarray(coefs[i], dtype=float), float(intercepts[i]))
-        parts.append(judge(objective, point, duals[i], thorough=True))
-    return _summary(objectives, parts, "classes" if isinstance(model, Estimator) else "outputs")
+        first = judge(objective, point, duals[i], thorough=True)
+        parts.append(_with_solved_dual(objective, first))
+    return Examination(objectives, parts, "classes" if own else "outputs")
+
+
+def _with_scale(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike,
+    offset: ArrayLike,
+    against: Any,
+) -> Certificate:
+    """The certificate of a model and its scale, of which `examine` holds the scale fixed."""
+    (objective,), (w,), (b,) = _foreign(model, X, y, sample_weight, offset)
+    scaled = Scaled(objective, float(model.scale_))
+    (duals,) = _dual_points(against, 1, objective.n_samples)
+    point, scale = objective.point(w, float(b)), null_of(scaled).value
+    joint = scaled.judged(point, duals)
+    if joint.gap > _ENOUGH * scale:
+        _, solution = minimise_jointly(scaled, Control(tol=_TIGHT), point)
+        assert solution.certificate.dual_point is not None
+        again = scaled.judged(point, [solution.certificate.dual_point])
+        joint = min(joint, again, key=lambda each: each.gap)
+    return scaled.certificate(joint, scale)
+
+
+def refuse_weights(model: HardMargin, sample_weight: ArrayLike, offset: ArrayLike) -> None:
+    """A constraint holds or not: it has no weight, and the plane no offset."""
+    if sample_weight is not None or offset is not None:
+        raise ValueError("HardMargin takes no sample_weight and no offset: leave them out.")
+
+
+def _with_solved_dual(objective: Objective, first: Judgement) -> Judgement:
+    """Where the loss has kinks, a judgement by the best dual point there is.
+
+    The slopes at a model tell little then: at a kink every slope in between would do. So the
+    problem is solved from the model on, and its dual point judges the model.
+    """
+    if objective.kinks is None or not objective.convex or first.reaches(objective, 0.0):
+        return first
+    enough = _ENOUGH * objective.scale
+    if first.gap <= enough:
+        return first
+    try:
+        solution = solve(objective, "auto", Control(tol=_TIGHT), first.point)
+    except ValueError:  # no solver accepts it; what has been proved holds
+        return first
+    theta = solution.certificate.dual_point
+    if theta is None:
+        return first
+    again = judge(objective, first.point, [theta], raw=False, thorough=True)
+    return again if again.gap < first.gap else first
+
+
+def _own(
+    model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
+) -> tuple[list[Objective], Array, Array]:
+    """The objectives of one of our models, one per score, and its point of each."""
+    check_is_fitted(model)
+    objectives = prepare(model, X, y, sample_weight, offset, fitted=True)
+    coefs = np.atleast_2d(model.coef_)
+    intercepts = np.atleast_1d(model.intercept_)
+    expected = (len(objectives), objectives[0].n_features)
+    if coefs.shape != expected or intercepts.shape != expected[:1]:
+        raise ValueError(
+            f"coef_ has shape {np.shape(model.coef_)}, but these data need {expected} and one "
+            "intercept_ per row: the model was changed after its fit."
+        )
+    return objectives, coefs, intercepts
+
+
+def _own_evidence(model: Any, n_scores: int, n_samples: int) -> list[list[Array]]:
+    """The dual point of a model's own fit, if these are data of that size; the referee decides."""
+    try:
+        return _dual_points(model, n_scores, n_samples)
+    except (TypeError, ValueError):
+        return [[] for _ in range(n_scores)]
 
 
 def _summary(objectives: list[Objective], parts: list[Judgement], what: str) -> Certificate:
@@ -118,7 +225,7 @@ def _foreign(
     model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
 ) -> tuple[list[Objective], Array, Array]:
     """The objectives of a scikit-learn model, one per output, and its point of each."""
-    adapters.check_known(model)
+    readings.check_known(model)
     check_is_fitted(model)
     X, y = data.check_xy(model, X, y, fitted=True, many=True)
     weights = data.check_weights(sample_weight, X.shape[0])

@@ -20,7 +20,7 @@ import numpy as np
 from ._typing import Array, BoolArray
 from .intercept import balanced_gradient, best_shift
 from .losses import Terms
-from .objective import EPS, Objective, Point
+from .objective import EPS, Objective, Point, dot
 from .penalties import Separable
 from .repair import balance, clear_rays
 from .tangent import Tangent
@@ -114,27 +114,21 @@ class Certificate:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Judgement:
-    """What the referee found at a point, with what a solver needs to go on from there."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Finding:
+    """What the referee found at a point."""
 
     point: Point
     primal: float
     gap: float
     dual: Dual
-    terms: Terms  # of the loss, at point.z
     slope: Array  # Xᵀ(mass∘gradient) at point.z with the best intercept
-    by_sample: Array
-    by_feature: Array
-    promise: float  # the gap, or what it may become once unpenalised columns have been repaired
     infeasibility: str = ""
     kind: Kind = "global"
 
-    def beats(self, other: Judgement) -> bool:
-        """Whether to keep this point; without a bound of the optimum the objective alone counts."""
-        if self.kind == "stationary":
-            return self.primal <= other.primal
-        return (self.gap, self.primal) <= (other.gap, other.primal)
+    def sizes(self, objective: Objective) -> tuple[float, float]:
+        """√mean gradient² and mean(|value| + |gradient·z|) + Ω: what the rounding of P is of."""
+        raise NotImplementedError(f"{type(self).__name__} must define sizes(objective)")
 
     def reaches(self, objective: Objective, target: float) -> bool:
         """Whether the gap is below the target, or is nothing but rounding."""
@@ -154,14 +148,12 @@ class Judgement:
             return self._rounding(objective)
 
     def _rounding(self, objective: Objective) -> float:
-        w, b, z = self.point
-        terms = self.terms
-        slope = np.sqrt(objective.mean(terms.gradient**2))
-        reach = float((objective.root_spread * np.abs(w)).sum()) + abs(b)
+        w, b, _ = self.point
+        slope, terms = self.sizes(objective)
+        reach = dot(objective.root_spread, np.abs(w)) + abs(b)
         if objective.offset is not None:
             reach += float(np.max(np.abs(objective.offset)))
-        size = slope * reach + objective.mean(np.abs(terms.value) + np.abs(terms.gradient * z))
-        size += objective.penalty.value(w)
+        size = slope * reach + terms
         return 4 * EPS * size if np.isfinite(size) else np.inf
 
     def _lower_bound(self, objective: Objective) -> float:
@@ -170,11 +162,13 @@ class Judgement:
             return -np.inf
         bound = self.primal - self.gap
         if abs(bound) < 1e-12 * abs(self.primal):  # nothing but the rounding of P is left
-            return objective.mean(objective.loss.infimum(objective.y))
+            return objective.infimum
         return bound
 
-    def certificate(self, objective: Objective) -> Certificate:
-        """The same as a Certificate."""
+    def certificate(
+        self, objective: Objective, iterations: int = 0, seconds: float = 0.0
+    ) -> Certificate:
+        """The same as a Certificate, with what the fit took."""
         scale = objective.scale
         relative = 0.0 if self.gap == 0 else (self.gap / scale if scale > 0 else np.inf)
         if objective.constant_target and self.reaches(objective, 0.0):
@@ -187,10 +181,35 @@ class Judgement:
             kind=self.kind,
             objective=objective.words,
             rounding=self.rounding(objective),
+            iterations=iterations,
             passes=objective.meter.passes,
+            seconds=seconds,
             infeasibility=self.infeasibility,
             dual_point=self.dual.theta,
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judgement(Finding):
+    """The same, with what a solver needs to go on from there."""
+
+    terms: Terms  # of the loss, at point.z
+    by_sample: Array
+    by_feature: Array
+    promise: float  # the gap, or what it may become once unpenalised columns have been repaired
+
+    def beats(self, other: Judgement) -> bool:
+        """Whether to keep this point; without a bound of the optimum the objective alone counts."""
+        if self.kind == "stationary":
+            return self.primal <= other.primal
+        return (self.gap, self.primal) <= (other.gap, other.primal)
+
+    def sizes(self, objective: Objective) -> tuple[float, float]:
+        """From the terms of the loss."""
+        value, gradient, _ = self.terms
+        slope = np.sqrt(dot(objective.mass * gradient, gradient))
+        terms = objective.mean(np.abs(value) + np.abs(gradient * self.point.z))
+        return slope, terms + objective.penalty.value(self.point.w)
 
 
 class _Terms(NamedTuple):
@@ -306,7 +325,7 @@ def _judge(
         point=point,
         primal=primal,
         gap=gap,
-        dual=best.dual._replace(value=primal - gap + _slack(primal)),
+        dual=best.dual._replace(value=primal - gap + slack(primal)),
         terms=terms,
         slope=(fresh or known)[0].slope,
         by_sample=best.by_sample,
@@ -318,8 +337,12 @@ def _judge(
 
 def _unbalanced(objective: Objective, gradient: Array) -> bool:
     """Whether Σ mass·gradient is more than rounding: then the intercept is not the best one."""
-    size = objective.mean(np.abs(gradient))
-    return not abs(objective.mean(gradient)) <= 16 * EPS * size
+    return not is_balanced(objective.mean(gradient), objective.mean(np.abs(gradient)))
+
+
+def is_balanced(mean: float, size: float) -> bool:
+    """Whether the mean of some numbers, of that mean size, is zero but for rounding."""
+    return abs(mean) <= 16 * EPS * size
 
 
 def _admissible(objective: Objective, theta: Array) -> Array:
@@ -328,7 +351,7 @@ def _admissible(objective: Objective, theta: Array) -> Array:
     return balance(objective, theta) if objective.intercept else theta
 
 
-def _slack(primal: float) -> float:
+def slack(primal: float) -> float:
     """Room for rounding when bounds are compared by subtraction."""
     return 1e-12 * abs(primal) if np.isfinite(primal) else 0.0
 
@@ -423,10 +446,8 @@ def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
     wrong = penalty.unscalable(-slope) & ~penalty.free
     if not wrong.any():
         return 0.0
-    if not terms.curvature.any():
-        return 0.0  # straight pieces give no idea of a step
     bend = objective.spread[wrong] * float(terms.curvature.max(initial=0.0))
-    if objective.kinks is not None and not bend.any():
+    if not objective.loss.smooth and not bend.any():
         steep = objective.root_spread[wrong] * objective.mean(np.abs(terms.gradient))
         share = np.abs(slope[wrong]) / np.maximum(steep, 1e-300)
         return float(np.max(np.minimum(share, 1.0))) * objective.scale
@@ -477,8 +498,3 @@ def _with_rays(
     if repaired:
         return min(repaired, key=_gap)
     return order[0]._replace(gap=np.inf, infeasibility=reason, promise=order[0].gap)
-
-
-def stamp(certificate: Certificate, iterations: int, seconds: float) -> Certificate:
-    """The certificate with what the fit took."""
-    return replace(certificate, iterations=iterations, seconds=seconds)

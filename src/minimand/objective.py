@@ -87,22 +87,41 @@ class Objective:
         What does not depend on the penalty is shared; passes are counted together unless there is
         a new meter.
         """
+        new = self._copied()
+        new.update(penalty=penalty, constant_target=self.constant_target)
+        if words is not None:
+            new["words"] = words
+        if meter is not None:
+            new["meter"] = meter
+        if columns is not None:
+            new.update(design=self.design.columns(columns), memory=None)
         chosen = slice(None) if columns is None else columns
-        new = replace(
-            self,
-            penalty=penalty,
-            design=self.design if columns is None else self.design.columns(columns),
-            words=self.words if words is None else words,
-            meter=meter or self.meter,
-            memory=self.memory if columns is None else None,
-        )
         for name in ("spread", "root_spread", "column_norms"):
             if name in self.__dict__:
-                new.__dict__[name] = self.__dict__[name][chosen]
-        new.__dict__["constant_target"] = self.constant_target
-        null = penalty.project(np.zeros(new.n_features))
-        if np.array_equal(null, self.null.w[chosen]):  # constraints may have moved it
-            new.__dict__["null"] = self.null._replace(w=null)
+                new[name] = self.__dict__[name][chosen]
+        known = ["infimum"]
+        old = self.null.w[chosen]
+        null = penalty.project(np.zeros(old.size))
+        if np.array_equal(null, old):  # constraints may have moved it
+            new["null"] = self.null._replace(w=null)
+            known.append("null_loss")
+            if not null.any() and penalty.separable and self.penalty.separable:
+                known += ["null_primal", "scale"]  # zero costs nothing under either penalty
+        new.update((name, self.__dict__[name]) for name in known if name in self.__dict__)
+        return self._made(new)
+
+    def with_memory(self, memory: Memory | None) -> Objective:
+        """The same problem, as one of a path or of none; what is known of it stays known."""
+        return self._made({**self.__dict__, "memory": memory})
+
+    def _copied(self) -> dict[str, Any]:
+        """The fields, without what was computed from them."""
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+    def _made(self, contents: dict[str, Any]) -> Objective:
+        """An objective of these fields; a path makes many, and `replace` is slow."""
+        new = object.__new__(type(self))
+        new.__dict__.update(contents)
         return new
 
     def weighted(self, loss: Loss, weights: Array) -> tuple[Objective, float]:
@@ -179,9 +198,13 @@ class Objective:
     def hessian(self, h: Array, columns: IntArray | None = None) -> Covariance:
         """The quadratic form of w with the intercept, if there is one, minimised out."""
         if self.intercept and h.any():
-            return self.covariance(h, columns)
-        size = self.n_features if columns is None else columns.size
-        return Covariance(self.gram(h, columns), np.zeros(size))
+            found = self.covariance(h, columns)
+        else:
+            size = self.n_features if columns is None else columns.size
+            found = Covariance(self.gram(h, columns), np.zeros(size))
+        if h is self.mass and columns is None:  # the diagonal saves another pass
+            self.__dict__.setdefault("spread", np.diag(found.matrix) + found.mean**2)
+        return found
 
     def thinned(self, every: int) -> Objective:
         """The same problem on every k-th row: a cheap place to start from."""
@@ -240,6 +263,9 @@ class Objective:
     @cached_property
     def has_rays(self) -> bool:
         """Whether some column may grow for ever, on one side at least, at no cost."""
+        form = self.penalty.separable
+        if form is not None and form.bounds is None:
+            return self.has_free_columns
         ones = np.ones(self.n_features)
         return bool((self.penalty.unscalable(ones) | self.penalty.unscalable(-ones)).any())
 
@@ -298,9 +324,19 @@ class Objective:
     @cached_property
     def scale(self) -> float:
         """P(null) − mean infimum of the loss: what tol and `relative` refer to."""
-        return max(self.null_primal - self.mean(self.loss.infimum(self.y)), 0.0)
+        return max(self.null_primal - self.infimum, 0.0)
+
+    @cached_property
+    def infimum(self) -> float:
+        """The mean infimum of the loss."""
+        return self.mean(self.loss.infimum(self.y))
+
+    @cached_property
+    def null_loss(self) -> float:
+        """The mean loss of the null model."""
+        return self.mean(self.loss.value(self.null.z, self.y))
 
     @cached_property
     def null_primal(self) -> float:
         """P(null)."""
-        return self.primal(self.null)
+        return self.null_loss + self.penalty.value(self.null.w)

@@ -52,7 +52,12 @@ class RememberedGram:
         before, after = self._columns.size, self._columns.size + new.size
         self._reserve(after)
         block = self._scaled[:, before:after]
-        block[:] = self._design.columns(new).matvec(np.eye(new.size))
+        gathered = self._design.columns(new)
+        if gathered.sparse:
+            block[:] = gathered.matvec(np.eye(new.size))
+        else:
+            for part in gathered.blocks():
+                block[part.rows] = part.matrix
         size = self._mass @ (block * block)
         if self._centred:
             mean = self._mass @ block

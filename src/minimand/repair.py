@@ -64,9 +64,9 @@ def clear_rays(
 
     θ moves along h∘(X_c a + a₀), h the curvature of the loss: samples at the edge of their dual
     domain have little curvature, so they move little and stay inside; where there are kinks, h is
-    the room they have. The columns c are the free
-    ones and, of those with one bound, the ones that have left it in w and the ones whose slope is
-    wrong; a few rounds find them, and bring the slope down to rounding.
+    the room they have, or what else helps. The columns c are the free ones and, of those with one
+    bound, the ones that have left it in w and the ones whose slope is wrong; a few rounds find
+    them, and bring the slope down to rounding.
     """
     limit = _rounding_of_slopes(objective, theta)
     chosen = objective.penalty.free | _departed(objective, w)
@@ -75,9 +75,24 @@ def clear_rays(
     wrong = _wrong(objective, slope, limit)
     if not wrong.any() and _regular(objective, chosen):
         return Cleared(theta, slope)
-    metric = curvature if objective.loss.smooth else _room(objective, theta)
-    if not metric.any():
-        metric = np.ones_like(curvature)
+    metrics = [curvature, np.ones_like(curvature)]
+    if objective.loss.smooth:
+        metrics = metrics[:1] if curvature.any() else metrics[1:]
+    else:
+        metrics.insert(0, _room(objective, theta))
+    cleared = Cleared(theta, slope, reason=_NO_BOUND)
+    for metric in metrics:
+        if metric.any() and cleared.reason:
+            cleared = _clear(objective, theta, slope, chosen, metric)
+    return cleared
+
+
+def _clear(
+    objective: Objective, theta: Array, slope: Array, chosen: BoolArray, metric: Array
+) -> Cleared:
+    """Rounds of projections in one metric."""
+    limit = _rounding_of_slopes(objective, theta)
+    wrong = _wrong(objective, slope, limit)
     project: Projection | None = None
     charge = 0.0
     for _ in range(_ROUNDS):
@@ -103,9 +118,13 @@ def clear_rays(
 
 
 def _room(objective: Objective, theta: Array) -> Array:
-    """How far every multiplier may move within its domain, at most 1."""
+    """How far every multiplier may move within its domain, at most 1; squared.
+
+    That is the metric of affine scaling: a multiplier next to a corner is not moved beyond it.
+    """
     room = objective.loss.room(theta, objective.y)
-    return room / room.max() if room.any() else room
+    share = room / room.max() if room.any() else room
+    return share * share
 
 
 def _wrong(objective: Objective, slope: Array, limit: Array) -> BoolArray:

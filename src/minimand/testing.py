@@ -21,15 +21,19 @@ import numpy as np
 from ._typing import Array, ArrayLike, BoolArray
 from .design import Design, as_design
 from .losses import (
+    Absolute,
+    Chebyshev,
     CrossEntropy,
     Distance,
     Gamma,
     GemanMcClure,
+    Hinge,
     Huber,
     Logistic,
     Loss,
     Margin,
     Poisson,
+    Quantile,
     Squared,
     SquaredHinge,
     TanhMargin,
@@ -866,6 +870,12 @@ def _battery() -> Iterator[Objective]:
         for j, (penalty, alpha) in enumerate(penalties):
             n, d = (40, 5) if (i + j) % 3 or isinstance(penalty, NoPenalty) else (10, 14)
             yield _problem(loss, penalty, alpha, (n, d), (i, j), rng)
+    kinked: list[tuple[Loss, Penalty]] = [
+        (Absolute(), L1()), (Quantile(0.7), NoPenalty()), (Hinge(), L1() + NonNegative()),
+        (Chebyshev(), L1()), (Chebyshev(), L2()), (Chebyshev(), L1() + 0.5 * L2()),
+    ]  # fmt: skip
+    for i, (loss, penalty) in enumerate(kinked):
+        yield _problem(loss, penalty, 0.05, (40, 5), (i, i + 1), rng)
     not_convex: list[tuple[Loss, Penalty]] = [
         (Squared(), MCP()), (Poisson(), SCAD() + 0.1 * L2()), (Logistic(), Lq()),
         (GemanMcClure(), L2()), (TruncatedSquared(2.0), L1()), (TanhMargin(), L2() + MCP()),
@@ -894,16 +904,11 @@ def _problem(
         penalty=penalty.bind(d, alpha),
         design=as_design(sparse.csr_array(x) if j % 2 else x),
         y=_target(loss, z, rng),
-        mass=_mass(rng, n, equal=bool(i % 2)),
+        mass=loss.masses(np.ones(n) if i % 2 else rng.uniform(0.2, 3.0, n)),
         offset=0.1 * rng.standard_normal(n) if (i + j) % 2 else None,
         intercept=bool((i + j) % 4),
         words=f"{loss.name} + {penalty.formula(alpha)}, n={n}, d={d}",
     )
-
-
-def _mass(rng: np.random.Generator, n: int, *, equal: bool) -> Array:
-    weights = np.ones(n) if equal else rng.uniform(0.2, 3.0, n)
-    return np.asarray(weights / weights.sum())
 
 
 def _target(loss: Loss, z: Array, rng: np.random.Generator) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import linear_model as theirs
+from sklearn import svm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel
@@ -51,12 +52,30 @@ MODELS = [
     ("GammaRegressor", {"alpha": 0.1}, COUNTS + 0.5, NEWTON),
     ("TweedieRegressor", {"alpha": 0.1, "power": 1.5}, COUNTS, NEWTON),
     ("TweedieRegressor", {"alpha": 0.1}, Y[:, 0], NEWTON),
+    ("LinearSVC", {"C": 0.3}, LABELS, TIGHT),
+    ("LinearSVC", {"loss": "hinge", "intercept_scaling": 2.0}, LABELS, TIGHT),
+    ("LinearSVC", {"penalty": "l1", "dual": False, "C": 0.2}, LABELS, TIGHT),
+    ("LinearSVC", {"class_weight": {"yes": 3.0}, "fit_intercept": False}, LABELS, TIGHT),
+    ("LinearSVC", {"C": 0.3}, THREE, TIGHT),
+    ("LinearSVC", {"class_weight": "balanced", "loss": "hinge"}, THREE, TIGHT),
+    ("LinearSVR", {"epsilon": 0.3}, Y[:, 0], TIGHT),
+    ("LinearSVR", {"loss": "squared_epsilon_insensitive", "C": 0.1}, Y[:, 0], TIGHT),
+    ("LinearSVR", {"fit_intercept": False}, Y[:, 0], TIGHT),
+    ("QuantileRegressor", {"quantile": 0.7, "alpha": 0.1}, Y[:, 0], {}),
+    ("QuantileRegressor", {"alpha": 0.0, "fit_intercept": False}, Y[:, 0], {}),
+    ("HuberRegressor", {"epsilon": 1.35}, Y[:, 0], TIGHT),
+    ("HuberRegressor", {"alpha": 5.0, "epsilon": 2.0, "fit_intercept": False}, Y[:, 0], TIGHT),
 ]
+
+
+def their(name):
+    """scikit-learn's class of that name."""
+    return getattr(theirs, name, None) or getattr(svm, name)
 
 
 def pair(name, parameters, **how):
     """scikit-learn's model, made to converge, and ours as a user would write it."""
-    peer = getattr(theirs, name)(**parameters).set_params(**how)
+    peer = their(name)(**parameters).set_params(**how)
     return peer, getattr(ours, name)(**parameters)
 
 
@@ -70,7 +89,9 @@ def test_the_optimum_is_that_of_scikit_learn(name, parameters, y, how, kind, wei
         warnings.simplefilter("ignore")  # the peer's, about iterations
         # Its least squares with positive=True take no sparse matrix.
         peer.fit(X if name == "LinearRegression" else data, y, sample_weight=weights)
-    model.set_params(tol=1e-9).fit(data, y, sample_weight=weights)
+    if name != "QuantileRegressor":  # which has no tol
+        model.set_params(tol=1e-9)
+    model.fit(data, y, sample_weight=weights)
     assert model.certificate_.relative <= 1e-9
     np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(model.intercept_, peer.intercept_, rtol=1e-3, atol=1e-3)
@@ -85,13 +106,13 @@ def test_the_optimum_is_that_of_scikit_learn(name, parameters, y, how, kind, wei
 @pytest.mark.parametrize("name", ours.__all__)
 def test_parameters_are_those_of_scikit_learn(name):
     mine = inspect.signature(getattr(ours, name)).parameters
-    other = inspect.signature(getattr(theirs, name)).parameters
+    other = inspect.signature(their(name)).parameters
     assert list(mine) == list(other)
     for key in mine:
         assert mine[key].kind == other[key].kind
         expected = 1e-6 if key == "tol" else other[key].default
         assert mine[key].default == expected
-    assert isinstance(getattr(ours, name)(), getattr(theirs, name))
+    assert isinstance(getattr(ours, name)(), their(name))
 
 
 @pytest.mark.parametrize("precision", [np.float32, np.float64])

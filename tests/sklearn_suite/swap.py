@@ -14,16 +14,25 @@ import minimand.sklearn as drop_ins
 OURS = frozenset(drop_ins.__all__)
 
 
+PACKAGES = ("sklearn.linear_model", "sklearn.svm")
+
+
 class _Swap(ast.NodeTransformer):
-    """``from sklearn.linear_model import Lasso, Lars`` takes Lasso from us."""
+    """``from sklearn.linear_model import Lasso, Lars`` takes Lasso from us, and so does svm.X."""
 
     def visit_ImportFrom(self, node):
-        if not (node.module or "").startswith("sklearn.linear_model"):
+        if not (node.module or "").startswith(PACKAGES):
             return node
         ours = [alias for alias in node.names if alias.name in OURS]
         theirs = [alias for alias in node.names if alias.name not in OURS]
         found = [ast.ImportFrom(drop_ins.__name__, ours, 0)] if ours else []
         return found + ([ast.ImportFrom(node.module, theirs, 0)] if theirs else [])
+
+    def visit_Attribute(self, node):
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id == "svm" and node.attr in OURS:
+            return ast.Name(node.attr, node.ctx)
+        return node
 
 
 def swapped(name):
@@ -32,6 +41,7 @@ def swapped(name):
     tree = ast.fix_missing_locations(_Swap().visit(ast.parse(path.read_text(encoding="utf-8"))))
     module = types.ModuleType(f"swapped.{name}")
     module.__file__ = str(path)
+    vars(module).update({name: getattr(drop_ins, name) for name in OURS})  # for svm.X
     exec(compile(tree, path, "exec"), module.__dict__)
     uses = _uses(tree)
     return {
@@ -75,7 +85,7 @@ def is_ours(value):
 
 def is_theirs(value):
     """Whether it is, or holds, a linear model that is scikit-learn's own."""
-    return _is_of(value, "sklearn.linear_model", "sklearn.svm") and not is_ours(value)
+    return _is_of(value, *PACKAGES) and not is_ours(value)
 
 
 def _is_of(value, *packages):

@@ -20,8 +20,14 @@ def test_names_and_objects_are_the_same(name):
     assert REGISTRY.get(name).name == name
     assert REGISTRY.get(name) == SOLVERS[name]
     assert pickle.loads(pickle.dumps(SOLVERS[name])) == SOLVERS[name]
-    penalty = {"multiplier": mm.L1Ball(2.0), "reweighted": mm.MCP()}.get(name, "l2")
-    loss = "geman_mc_clure" if name == "graduated" else "squared"
+    penalty = {"multiplier": mm.L1Ball(2.0), "reweighted": mm.MCP(), "simplex": "l1"}.get(
+        name, "l2"
+    )
+    loss = {
+        "simplex": "absolute",
+        "constraint_generation": "chebyshev",
+        "graduated": "geman_mc_clure",
+    }.get(name, "squared")
     settings = {"loss": loss, "penalty": penalty, "tol": 1e-3, "random_state": 0}
     by_name = mm.Regressor(solver=name, **settings).fit(X, Y)
     by_object = mm.Regressor(solver=SOLVERS[name], **settings).fit(X, Y)

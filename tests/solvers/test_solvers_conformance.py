@@ -58,16 +58,20 @@ def objective(n=30, d=6, penalty=None, loss=None, seed=0, alpha=0.1, **kwargs):
     if loss.target == "sign":
         y = np.sign(y)
     penalty = (penalty or mm.L2()).bind(d, alpha)
-    return Objective(loss, penalty, as_design(x), y, np.full(n, 1 / n), **kwargs)
+    return Objective(loss, penalty, as_design(x), y, loss.masses(np.ones(n)), **kwargs)
 
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_the_referee_recomputes(name):
     """A solver's own claims play no part: the certificate is that of (w, b) alone."""
     special = {"working_set": mm.L1(), "multiplier": mm.L1Ball(0.5), "reweighted": mm.MCP()}
-    penalty = special.get(name, mm.L2())
-    loss = mm.GemanMcClure() if name == "graduated" else mm.Squared()
-    problem = objective(penalty=penalty, loss=loss)
+    special["simplex"] = mm.L1()
+    loss = {
+        "simplex": mm.Absolute(),
+        "constraint_generation": mm.Chebyshev(),
+        "graduated": mm.GemanMcClure(),
+    }.get(name)
+    problem = objective(penalty=special.get(name, mm.L2()), loss=loss)
     solution = solve(problem, name, Control(tol=1e-8, max_iter=200))
     again = problem.primal(problem.point(solution.w, solution.b))
     assert solution.certificate.primal == pytest.approx(again, rel=1e-14)

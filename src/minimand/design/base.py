@@ -99,6 +99,14 @@ class Design:
         """Xᵀ u; u is (n,) or (n, k)."""
         return self.reduce(lambda x, part: np.asarray(x.T @ part), u)
 
+    def scores_of(self, coefs: Array) -> Array:
+        """Coefs Xᵀ: the scores of many models, a row for each, as their coefficients are."""
+        return np.ascontiguousarray(self.matvec(np.ascontiguousarray(coefs.T)).T)
+
+    def slopes_of(self, u: Array) -> Array:
+        """U X: the slopes of many dual points, likewise."""
+        return np.ascontiguousarray(self.rmatvec(np.ascontiguousarray(u.T)).T)
+
     def rmatvec_on(self, columns: IntArray, u: Array) -> Array:
         """X_cᵀ u for some columns."""
         return self.columns(columns).rmatvec(u)

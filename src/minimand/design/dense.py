@@ -24,6 +24,7 @@ from .base import (
 
 _BLOCK_BYTES = 1 << 22
 _WIDE = 8
+_SAMPLE = 1000  # rows that are enough for a rough mean
 
 
 class DenseDesign(Design):
@@ -57,6 +58,14 @@ class DenseDesign(Design):
             return np.ascontiguousarray(self.x.T @ u)
         return _core.dense_rmatvec(self.x, np.ascontiguousarray(u))
 
+    def scores_of(self, coefs: Array) -> Array:
+        """Coefs Xᵀ."""
+        return coefs @ self.x.T if self._wide(coefs.T) else super().scores_of(coefs)
+
+    def slopes_of(self, u: Array) -> Array:
+        """U X."""
+        return u @ self.x if self._wide(u.T) else super().slopes_of(u)
+
     def _wide(self, operand: Array) -> bool:
         """Whether there are so many vectors that BLAS multiplies matrices faster than we do."""
         return operand.ndim == 2 and operand.shape[1] >= _WIDE and self.x.dtype == np.float64
@@ -81,12 +90,15 @@ class DenseDesign(Design):
 
     @cached_property
     def centre(self) -> Array:
-        """Plain column means: near enough to any weighted mean to keep centring accurate."""
-        n = self.shape[0]
-        return self.rmatvec(np.full(n, 1.0 / n))
+        """Means of some rows: near enough to any weighted mean to keep centring accurate.
+
+        The mean of one row in k is at most √k standard deviations from that of all of them.
+        """
+        sample = self.x[:: max(1, self.shape[0] // _SAMPLE)]
+        return sample.mean(axis=0, dtype=np.float64)
 
     def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
-        """Centred about the plain means while packing, then corrected to the weighted means."""
+        """Centred about rough means while packing, then corrected to the weighted means."""
         x = self.x if columns is None else np.asfortranarray(self.x[:, columns])
         centre = self.centre if columns is None else self.centre[columns]
         matrix, first = _core.dense_covariance(x, h, centre)

@@ -26,8 +26,10 @@ from ..registry import Registry
 from ..solvers import REGISTRY as SOLVERS
 from ..solvers import Control, Sgd, Solution, solve, verdicts
 from ..solvers.base import CALLBACK, INTERRUPT
+from ..solvers.complementary import sharpened
 from . import data, stream
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
+from .support_vectors import SupportVectors
 
 _SHORT_NAMES: dict[str, Registry[Any]] = {
     "loss": LOSSES,
@@ -36,7 +38,7 @@ _SHORT_NAMES: dict[str, Registry[Any]] = {
 }
 
 
-class Estimator(CallbackSupportMixin, BaseEstimator):
+class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
     """Base of the estimators that minimise mean loss + alpha·penalty over a linear score."""
 
     def set_params(self, **params: Any) -> Self:
@@ -98,7 +100,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if start is not None:
             begin = objective.point(np.array(start[0], dtype=float), float(start[1]))
         try:
-            return solve(objective, self.solver, control, begin)
+            solution = solve(objective, self.solver, control, begin)
+            return sharpened(objective, solution, control.tol)
         finally:
             if bar:
                 bar.close()

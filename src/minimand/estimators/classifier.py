@@ -24,6 +24,7 @@ from .class_weights import weighted_by_class
 from .problem import build
 from .regressor import _loss_of
 from .settings import Settings, check_settings
+from .support_vectors import Margins, Training
 
 _SOMEBODY = ("a callback", "an interrupt")  # who may end the whole fit, not one class only
 
@@ -54,7 +55,7 @@ class _Coded(NamedTuple):
     kept: Any  # samples whose weight is not zero
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(ClassifierMixin, Margins, Estimator):
     r"""Minimise mean loss(z, y) + alpha·penalty(w) over z = offset + X w + b, y = ±1.
 
     With k > 2 classes one model per class is fitted against the rest; each meets ``tol`` and the
@@ -87,6 +88,16 @@ class Classifier(ClassifierMixin, Estimator):
     solver_ : str
     history_ : History
         Objective, bound and gap after every iteration, added up over the classes.
+    support_ : ndarray of shape (n_support,)
+        Samples whose multiplier is not zero, for some class at least.
+    dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
+        Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors. For the hinge it is
+        yᵢαᵢ with 0 ≤ αᵢ ≤ C = 1/(alpha·n_samples), or sᵢ/(alpha·Σs) with sample weights s.
+    margin_, slack_, margin_points_ : float or ndarray, ndarray, MarginPoints
+        Only for losses that vanish beyond a margin (`Hinge`, `SquaredHinge`): the distance 1/‖w‖
+        from the plane to the margin, max(0, 1 − y·z) of every sample, and which samples lie on the
+        margin, inside it and beyond it. One column per class where there are several; NaN for
+        samples of weight 0.
 
     Examples
     --------
@@ -158,6 +169,7 @@ class Classifier(ClassifierMixin, Estimator):
         with Relay(self, X, y) as relay:
             solutions = self._solve_all(coded.output, objectives, relay)
             self._store(coded.output, objectives, solutions)
+            self._training = Training.of(objectives, solutions, coded.weights)
         self._warn_if_short(objectives[0], solutions)
         return self
 

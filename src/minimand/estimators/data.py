@@ -120,7 +120,7 @@ def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a finite float matrix; scikit-learn converts it and minds the feature names."""
     X = _check_form(X)
     try:
-        X = validate_data(estimator, X, reset=reset, **_MATRIX)
+        X = validate_data(estimator, X, reset=reset, skip_check_array=_is_plain(X), **_MATRIX)
     except ValueError as error:
         if not str(error).startswith("could not convert"):
             raise
@@ -129,6 +129,14 @@ def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
         ) from error
     check_finite(X, "X")
     return X
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether there is nothing to convert; to be told so by scikit-learn takes a small fit's time.
+
+    Subclasses of arrays, masked ones for instance, are for it to judge.
+    """
+    return type(x) is np.ndarray and x.dtype in (np.float64, np.float32)
 
 
 def _check_form(X: Any) -> Any:
@@ -175,7 +183,10 @@ def _target(estimator: Any, y: Any, many: bool) -> AnyArray:
     _refuse_complex(y, "y")
     if len(y.shape) not in (1, 2):
         raise ValueError(f"y must be 1D, one entry per sample, but it is {len(y.shape)}D.")
-    y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    if not _is_plain(y):
+        y = check_array(
+            y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0
+        )
     if y.ndim == 2 and not many:
         y = _single_column(estimator, y)
     if y.dtype.kind == "f":

@@ -15,6 +15,7 @@ from .base import Estimator
 from .callbacks import Relay, with_callbacks
 from .problem import build
 from .settings import Settings, check_settings
+from .support_vectors import Training
 
 
 class Regressor(RegressorMixin, Estimator):
@@ -38,11 +39,11 @@ class Regressor(RegressorMixin, Estimator):
     intercept : bool, default=True
         Whether to add an unpenalised b.
     solver : str or Solver, default="auto"
-        ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"multiplier"``, ``"reweighted"``,
-        ``"graduated"``, ``"simplex"``, ``"constraint_generation"``, or let the verdicts decide. To
-        study them, and by name only: ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``,
-        ``"cyclic"``, ``"random"``; for streams ``"sgd"``; or an object such as
-        `minimand.solvers.Fista(restart=True)`.
+        ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"dual"``, ``"primal_dual"``,
+        ``"multiplier"``, ``"reweighted"``, ``"graduated"``, ``"simplex"``,
+        ``"constraint_generation"``, or let the verdicts decide. To study them, and by name only:
+        ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``; for
+        streams ``"sgd"``; or an object such as `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6
         The fit stops when its certified gap is below tol × (objective of the null model − mean
         infimum of the loss).
@@ -75,6 +76,10 @@ class Regressor(RegressorMixin, Estimator):
         The solver that was chosen.
     history_ : History
         Objective, bound and gap after every iteration, against passes and seconds.
+    support_ : ndarray of shape (n_support,)
+        Samples whose multiplier is not zero: with `EpsilonInsensitive`, those outside the tube.
+    dual_coef_ : ndarray of shape (1, n_support)
+        Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors.
 
     Examples
     --------
@@ -151,6 +156,7 @@ class Regressor(RegressorMixin, Estimator):
             self.n_iter_ = max(solution.certificate.iterations, 1)
             self.solver_ = solution.solver
             self.history_ = solution.history
+            self._training = Training.of([objective], [solution], sample_weight)
         self._warn_if_short(objective, [solution])
         return self
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,16 @@ class Settings:
     @property
     def words(self) -> str:
         """The objective as a formula."""
-        formula = self.penalty.words(self.alpha)
-        penalty = "" if formula == "0" else f" + {formula}"
-        mean = "" if self.loss.pooled else "mean "
-        return f"{mean}{self.loss.name}{penalty}"
+        return self.words_at(self.alpha)
+
+    def words_at(self, alpha: float) -> str:
+        """The same at another alpha."""
+        formula = self.penalty.words(alpha)
+        return self._mean_loss if formula == "0" else f"{self._mean_loss} + {formula}"
+
+    @cached_property
+    def _mean_loss(self) -> str:
+        return self.loss.name if self.loss.pooled else f"mean {self.loss.name}"
 
 
 def check_settings(estimator: Any) -> Settings:
@@ -43,33 +50,34 @@ def check_settings(estimator: Any) -> Settings:
         raise ValueError(f"loss={loss!r} cannot be minimised: {loss.refusal}.")
     penalty = PENALTIES.get(estimator.penalty)
     alpha = _real("alpha", estimator.alpha, low=0.0)
-    _check_limits(estimator)
-    _check_solver(estimator.solver)
+    check_limits(estimator)
+    check_solver(estimator.solver)
     _check_random_state(estimator.random_state)
     _check_features(estimator.features)
     _check_callbacks(estimator.callbacks)
     return Settings(loss, penalty, alpha)
 
 
-def _check_limits(estimator: Any) -> None:
-    """Numbers and switches that say when to stop and what to show."""
+def check_limits(estimator: Any) -> None:
+    """Numbers and switches that say when to stop and what to show, as far as there are any."""
     _real("tol", estimator.tol, low=0.0)
     for name in ("max_seconds", "memory"):
-        if getattr(estimator, name) is not None:
+        if getattr(estimator, name, None) is not None:
             _real(name, getattr(estimator, name), low=0.0)
-    if estimator.max_iter is not None and (
-        not isinstance(estimator.max_iter, numbers.Integral)
-        or isinstance(estimator.max_iter, bool)
-        or estimator.max_iter < 1
+    most = getattr(estimator, "max_iter", None)
+    if most is not None and (
+        not isinstance(most, numbers.Integral) or isinstance(most, bool) or most < 1
     ):
-        raise ValueError(f"max_iter must be None or an integer ≥ 1, not {estimator.max_iter!r}.")
+        raise ValueError(f"max_iter must be None or an integer ≥ 1, not {most!r}.")
     for name in ("intercept", "warm_start", "verbose"):
         # 0 and 1 are switches too: scikit-learn's verbose is a number.
-        if not isinstance(getattr(estimator, name), bool | np.bool_ | numbers.Integral):
-            raise ValueError(f"{name} must be True or False, not {getattr(estimator, name)!r}.")
+        switch = getattr(estimator, name, False)
+        if not isinstance(switch, bool | np.bool_ | numbers.Integral):
+            raise ValueError(f"{name} must be True or False, not {switch!r}.")
 
 
-def _check_solver(solver: Any) -> None:
+def check_solver(solver: Any) -> None:
+    """A name, or an object whose options are legal."""
     if not (isinstance(solver, str) and solver == SOLVERS.special):
         SOLVERS.get(solver).check_parameters()
 

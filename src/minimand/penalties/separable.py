@@ -76,6 +76,8 @@ class Separable:
         linear = self.l1 * np.abs(w) - (v - c) * w
         if self._all_quadratic:
             quadratic = 0.5 * (c - self.l2 * w) ** 2 / self.l2
+        elif not self.l2.any():
+            return np.where(excess > 0, np.inf, np.maximum(linear, 0.0))
         else:
             curved = self.l2 > 0
             quadratic = np.where(excess > 0, np.inf, 0.0)

@@ -154,4 +154,5 @@ def _gathered(
     length = min(map(len, columns))
     columns = [column[:length] for column in columns]
     short = sum(not s.converged for column in columns for s in column)
-    return gathered(model, objectives, alphas[:length], columns), model, short
+    path = gathered(model, objectives, alphas[:length], columns, scored=False)
+    return path, model, short

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -221,39 +221,42 @@ def penalties_of(settings: Settings, objective: Objective) -> At:
     rest = objective.words.removeprefix(settings.words)
 
     def at(base: Objective, alpha: float) -> Objective:
-        words = replace(settings, alpha=alpha).words + rest
+        words = settings.words_at(alpha) + rest
         return base.with_penalty(settings.penalty.bind(d, alpha), words=words, meter=Meter())
 
     return at
 
 
 def gathered(
-    probe: Any, objectives: list[Objective], alphas: Array, columns: list[list[Solution]]
+    probe: Any,
+    objectives: list[Objective],
+    alphas: Array,
+    columns: list[list[Solution]],
+    *,
+    scored: bool = True,
 ) -> Path:
-    """One Path of the solutions of every score."""
+    """One Path of the solutions of every score; without its R² or D² if nobody will ask."""
     scales = [objective.scale for objective in objectives]
     certificates = [combined([s.certificate for s in row], scales) for row in zip(*columns)]
     coefs = np.stack([[s.w for s in column] for column in columns], axis=1)
     intercepts = np.stack([[s.b for s in column] for column in columns], axis=1)
     perfect = all(objective.constant_target for objective in objectives)
-    explained = [
-        1.0
-        if perfect
-        else 1.0 - sum(above_infimum(o, s) for o, s in zip(objectives, row)) / (sum(scales) or 1.0)
-        for row in zip(*columns)
-    ]
+    explained = np.full(len(certificates), 1.0 if perfect else np.nan)
+    if scored and not perfect:
+        left = [sum(above_infimum(o, s) for o, s in zip(objectives, row)) for row in zip(*columns)]
+        explained = 1.0 - np.array(left) / (sum(scales) or 1.0)
     names = ("n_features_in_", "feature_names_in_", "features_", "classes_")
     kept = {name: getattr(probe, name) for name in names if hasattr(probe, name)}
     kept["solver_"] = columns[0][0].solver
     if not isinstance(probe, Classifier):
         coefs, intercepts = coefs[:, 0], intercepts[:, 0]
-    return Path(alphas, coefs, intercepts, certificates, np.array(explained), probe, kept)
+    return Path(alphas, coefs, intercepts, certificates, explained, probe, kept)
 
 
 def above_infimum(objective: Objective, solution: Solution) -> float:
     """The mean loss of a solution above the least conceivable."""
-    loss, y = objective.loss, objective.y
-    return objective.mean(loss.value(solution.point.z, y) - loss.infimum(y))
+    loss = objective.mean(objective.loss.value(solution.point.z, objective.y))
+    return loss - objective.infimum
 
 
 def _warn_if_short(estimator: Any, columns: list[list[Solution]]) -> None:

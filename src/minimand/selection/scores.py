@@ -94,7 +94,7 @@ def _products(design: Design, coefs: Array) -> Array:
         if not used.size:
             return np.zeros((len(coefs), design.shape[0]))
         design, coefs = design.columns(used), coefs[:, used]
-    return np.ascontiguousarray(design.matvec(np.ascontiguousarray(coefs.T)).T)
+    return design.scores_of(coefs)
 
 
 def with_offset(model: Any, offset: Array | None) -> Any:

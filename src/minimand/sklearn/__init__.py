@@ -10,10 +10,13 @@ from __future__ import annotations
 from .cross_validated import ElasticNetCV, LassoCV
 from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
+from .huber import HuberRegressor
 from .information import LassoLarsIC
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
+from .linear_svm import LinearSVC, LinearSVR
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
+from .quantile import QuantileRegressor
 from .ridge_cv import RidgeCV
 from .stochastic import SGDClassifier, SGDRegressor
 
@@ -21,13 +24,17 @@ __all__ = [
     "ElasticNet",
     "ElasticNetCV",
     "GammaRegressor",
+    "HuberRegressor",
     "Lasso",
     "LassoCV",
     "LassoLarsIC",
     "LinearRegression",
+    "LinearSVC",
+    "LinearSVR",
     "LogisticRegression",
     "LogisticRegressionCV",
     "PoissonRegressor",
+    "QuantileRegressor",
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",

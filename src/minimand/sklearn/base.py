@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from .._typing import AnyArray, Array, ArrayLike
 from ..adapters import Problem, problem_of
-from ..certificate import Certificate, judge, stamp
+from ..certificate import Certificate, judge
 from ..estimators.base import combined, shortfall
 from ..estimators.callbacks import CallbackSupportMixin, Relay
 from ..estimators.data import check_weights
@@ -90,12 +90,13 @@ class DropIn(CallbackSupportMixin):
     """Mixin in front of a scikit-learn class: its parameters and attributes, our solvers.
 
     Parameters that choose an algorithm are checked as scikit-learn checks them and have no effect
-    on the optimum; those that shape the model are read in `minimand.adapters`.
+    on the optimum; those that shape the model are read in `minimand.readings`.
     """
 
     certificate_: Certificate
     _NUMERIC: ClassVar[bool] = True  # whether y holds numbers
     _MANY: ClassVar[bool] = False  # whether y may have several columns
+    _DOUBLE: ClassVar[bool] = False  # whether scikit-learn's attributes are float64 whatever X is
 
     def __sklearn_tags__(self) -> Any:
         """Sparse X is welcome whatever ``solver`` says; arrays are NumPy's."""
@@ -146,8 +147,8 @@ class DropIn(CallbackSupportMixin):
         return Fit(problem, solutions, dtype)
 
     def _precision(self, X: Any) -> Any:
-        """The type of the attributes: that of X."""
-        return X.dtype
+        """The type of the attributes: that of X, unless scikit-learn's class knows but one."""
+        return np.dtype(np.float64) if self._DOUBLE else X.dtype
 
     def _shared_solver(self, objectives: list[Objective]) -> str | Solver:
         """One factorisation for all outputs, where there is one."""
@@ -224,7 +225,7 @@ def moved(objective: Objective, solution: Solution, w: Array, b: float) -> Solut
     duals = [] if old.dual_point is None else [old.dual_point]
     point = objective.point(w, b)
     found = judge(objective, point, duals, thorough=True)
-    certificate = stamp(found.certificate(objective), old.iterations, old.seconds)
+    certificate = found.certificate(objective, old.iterations, old.seconds)
     return replace(solution, point=point, slope=found.slope, certificate=certificate)
 
 

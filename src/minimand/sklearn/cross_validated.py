@@ -13,9 +13,9 @@ from sklearn.utils import check_scalar
 from sklearn.utils.metadata_routing import process_routing
 
 from .._typing import AnyArray, Array, ArrayLike
-from ..adapters import net_penalty
 from ..estimators import Regressor
 from ..estimators.callbacks import with_callbacks
+from ..readings import net_penalty
 from ..selection import Tuned, alpha_max
 from .base import DropIn, own_tolerance
 from .elastic_net import ElasticNet, Lasso

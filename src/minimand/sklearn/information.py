@@ -8,9 +8,9 @@ import numpy as np
 from sklearn import linear_model
 
 from .._typing import AnyArray, Array, ArrayLike
-from ..adapters import net_penalty
 from ..estimators import Regressor
 from ..estimators.callbacks import with_callbacks
+from ..readings import net_penalty
 from ..selection import alpha_max, path
 from .base import TOL, DropIn
 from .elastic_net import Lasso

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._typing import AnyArray, Array, ArrayLike
 from ..adapters import problem_of
-from ..certificate import Certificate, judge, stamp
+from ..certificate import Certificate, judge
 from ..estimators.base import combined
 from ..objective import Objective
 from ..solvers.learner import Learner, Steps
@@ -51,7 +52,7 @@ class _Trained:
             for o, w, b in zip(objectives, coefs, intercepts)
         ]
         whole = combined(parts, [o.scale for o in objectives], "outputs")
-        self.certificate_ = stamp(whole, int(self.n_iter_), 0.0)
+        self.certificate_ = replace(whole, iterations=int(self.n_iter_))
         return self
 
     def _refuse_passive_aggressive(self: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._typing import Array
-from ..certificate import UNATTAINED, Certificate, Judgement, judge, stamp
+from ..certificate import UNATTAINED, Certificate, Finding, Judgement, judge
 from ..history import History, State
 from ..objective import Objective, Point
 from ..parameters import Parameterized
@@ -151,7 +151,7 @@ def run(
         for iteration, judgement in enumerate(solver.iterate(objective, begin, control)):
             if best is None or judgement.beats(best):
                 best = judgement
-            asked = _observe(control, objective, judgement, iteration, history)
+            asked = observe(control, objective, judgement, iteration, history)
             unmoved = judgement.point is objective.null and not solver.null_may_do
             exact = judgement.gap <= judgement.rounding(objective)
             if judgement.reaches(objective, control.target) and (exact or not unmoved):
@@ -212,10 +212,10 @@ def _stalled(history: History, patience: int) -> bool:
     return not falling and not now.gap < 0.999 * before.gap
 
 
-def _observe(
+def observe(
     control: Control,
     objective: Objective,
-    judgement: Judgement,
+    judgement: Finding,
     iteration: int,
     history: History,
 ) -> str:
@@ -255,7 +255,7 @@ def _conclude(
     final = judge(objective, fresh, known=duals, raw=False)
     if not final.gap <= target:
         final = judge(objective, fresh, known=duals, thorough=True)
-    certificate = stamp(final.certificate(objective), max(len(history) - 1, 0), control.seconds)
+    certificate = final.certificate(objective, max(len(history) - 1, 0), control.seconds)
     # A search among several minima that was cut off is not over, wherever it stands.
     cut_off = bool(stopped_by) and final.kind == "stationary"
     converged = final.reaches(objective, target) and not cut_off

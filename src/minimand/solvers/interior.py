@@ -55,6 +55,12 @@ class Settled(NamedTuple):
 Solve = Callable[[Array, float], Step]
 
 
+def by_rows(rows: Objective, form: Separable) -> bool:
+    """Whether the system has n unknowns: rows are fewer, and every column has curvature."""
+    n, d = rows.design.shape
+    return n < d and bool((form.l2 > 0).all())
+
+
 class InteriorPoint:
     """A point strictly inside all bounds, and the step that moves it along the central path.
 
@@ -83,8 +89,9 @@ class InteriorPoint:
         centre = self.t - float(np.mean(pieces.knots))
         width = dot(rows.mass, np.abs(centre)) / total
         width = max(width, 1e-6 * float(np.abs(pieces.knots).max()), 1e-300)
+        ones = np.ones(self.t.size)
         for riser in self._samples.risers:
-            riser.begin(self.t, 0.5 * width, 1.0)
+            riser.begin(self.t, 0.5 * width * ones, ones)
         steep = sum(dot(rows.mass, riser.v) for riser in self._samples.risers) / total
         size = np.sqrt(rows.spread / total)
         size[size == 0] = 1.0
@@ -194,10 +201,10 @@ class InteriorPoint:
     def _system(self, h: Array, stiff: Array) -> Solve:
         """The system of Newton's equations, in whichever of d and n is smaller."""
         rows = self.rows
-        n, d = rows.design.shape
+        d = rows.n_features
         diagonal = self.form.l2 + stiff
         diagonal[self._pinned] = _PINNED
-        if n < d and (self.form.l2 > 0).all():
+        if by_rows(rows, self.form):
             return self._by_rows(np.maximum(h, 1e-200), diagonal)
         matrix, mean = rows.hessian(h)
         steady = _STEADY * np.diag(matrix) + EPS * float(h.sum()) * rows.spread

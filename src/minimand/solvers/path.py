@@ -9,7 +9,7 @@ import numpy as np
 
 from ..memory import Forecast, Memory
 from ..objective import Objective
-from . import choose, solve
+from . import choose, gram_path, solve
 from .base import Control, Solution, Solver
 from .closed_form import ridge_path
 from .together import certify_together
@@ -34,22 +34,25 @@ def solve_path(
     """
     # Tangents of a non-convex penalty are other problems than the ones a path would remember.
     convex = at(base, 1.0).convex
-    base = replace(base, memory=Memory() if convex else None)
-    by_eigenvalues = (
-        _ridge_solutions(base, at, alphas, control)
-        if isinstance(solver, str) and solver == "auto"
-        else None
-    )
+    base = base.with_memory(Memory() if convex else None)
+    automatic = isinstance(solver, str) and solver == "auto"
+    by_eigenvalues = _ridge_solutions(base, at, alphas, control) if automatic else None
     if by_eigenvalues is not None:
         yield from by_eigenvalues
         return
     trail: list[tuple[float, Solution]] = []
-    for alpha in alphas:
+    done, chosen = 0, None
+    if automatic and gram_path.applies(base, at, alphas):
+        for solution in gram_path.solutions(base, at, alphas, control):
+            trail = [*trail[-1:], (alphas[done], solution)]
+            done += 1
+            yield solution
+    for alpha in alphas[done:]:
         objective = at(base, alpha)
         if base.memory is not None:
             base.memory.forecast = _forecast(trail, alpha)
         start = trail[-1][1].point if trail else None
-        if not trail or alpha == 0:  # a choice holds for all alphas but zero
+        if chosen is None or alpha == 0:  # a choice holds for all alphas but zero
             chosen = choose(objective, control, solver)
         solution = solve(objective, chosen, replace(control), start)
         base = objective  # it has computed what no penalty changes
@@ -82,13 +85,13 @@ def _ridge_solutions(
     n, d = base.design.shape
     if not base.loss.quadratic or min(n, d) > 3000 or len(alphas) < 2 or min(alphas) <= 0:
         return None
-    problems = [at(base, alpha) for alpha in alphas]
+    base = base.with_memory(None)
+    _ = base.root_spread, base.scale  # now, so that all problems share them
     unit = at(base, 1.0)
     form = unit.penalty.separable
     if form is None or form.bounds is not None or form.l1.any() or not (form.l2 > 0).all():
         return None
-    unit = replace(unit, memory=None)
-    problems = [replace(problem, memory=None) for problem in problems]
+    problems = [at(base, alpha) for alpha in alphas]
     coefs, intercepts = ridge_path(unit, np.asarray(alphas, dtype=float))
     origin = [("closed_form", 1, "")] * len(problems)
     return list(certify_together(unit, problems, coefs, intercepts, control, origin))

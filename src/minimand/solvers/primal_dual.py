@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..certificate import Judgement, judge
 from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
-from .interior import InteriorPoint
+from .interior import InteriorPoint, by_rows
 from .reduction import reduced, worth_reducing
 from .search import recentred
 from .vertex import Offer, offered
@@ -35,14 +35,14 @@ class PrimalDual(Solver):
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
         n, d = objective.design.shape
-        size = min(n, d) if not objective.penalty.free.any() else d
+        size = n if by_rows(objective, form) else d
         memory = 8.0 * (3 * size * size + 16 * n)
         if size > _LARGEST or memory > control.memory:
             return Verdict(
                 False, f"a dense system of {size} unknowns in every iteration is too large"
             )
         nnz = objective.design.nnz
-        products = nnz * min(d, nnz / max(n, 1)) / 16 if d <= n else nnz * n / 16
+        products = nnz * min(d, nnz / max(n, 1)) / 16 if size == d else nnz * n / 16
         cost = _USUAL * (products + size**3 / 48 + 8 * nnz + 40 * n)
         return Verdict(True, "pieces of lines and parabolas: an interior-point method", cost)
 

@@ -24,7 +24,7 @@ from .vertex import Offer, offered
 
 _WORTH = 8000  # rows below which all of them are taken
 _ROUNDS = 6
-_BAND = 2.5  # width of the band about the kinks, in errors of a solution on some rows
+_BAND = 2.2  # width of the band about the kinks, in errors of a solution on some rows
 _ROUGH = 1e-3  # gap, relative to the scale, of a solution that is only a guess
 _FAIR = 1e-4  # and of a first solution with all rows
 _LEAST = 20  # rows per unknown that are kept, at least

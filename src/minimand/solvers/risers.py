@@ -48,10 +48,10 @@ class Riser:
         self.weight, self.share, self.where = weight, share, where
         self.ends = bool(np.all(np.isfinite(height)))
 
-    def begin(self, t: Array, width: float | Array, size: float | Array) -> None:
+    def begin(self, t: Array, width: Array, size: Array) -> None:
         """Well inside: slacks not below ``width``, v in the middle, or ``size`` without an end."""
         tau = self._tau(t)
-        self.width = width = self._mine(width) + np.zeros_like(tau)
+        self.width = width = self._mine(width)
         self.size = self._mine(size)
         if self.ends:
             self.v = 0.5 * self.height + np.zeros_like(tau)
@@ -63,11 +63,11 @@ class Riser:
             self.v = (np.maximum(tau, 0.0) + width) / self.bend
             self.q = self.bend * self.v - tau
         else:
-            self.v = self._mine(size) + np.zeros_like(tau)
+            self.v = self.size.copy()
             self.q = np.maximum(-tau, width)
 
-    def _mine(self, values: float | Array) -> float | Array:
-        return values if self.where is None or np.ndim(values) == 0 else values[self.where]
+    def _mine(self, values: Array) -> Array:
+        return values if self.where is None else values[self.where]
 
     def _tau(self, t: Array) -> Array:
         return self.side * (self._mine(t) - self.knot)

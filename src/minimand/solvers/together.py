@@ -1,15 +1,13 @@
-"""Many models of one data set, certified together: scores and slopes in two products."""
+"""Many models of one data set, certified together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from .._typing import Array
-from ..certificate import Dual, judge, stamp
-from ..objective import Objective, Point
+from ..objective import Objective
+from ..squares import Models
 from . import solve
 from .base import CALLBACK, INTERRUPT, Control, Solution
 
@@ -32,35 +30,12 @@ def certify_together(
     ``found`` says of each which solver found it, in how many iterations, and what stopped it. One
     that misses the tolerance, and was not cut short, is solved by itself.
     """
-    points = _points(objective, coefs, intercepts)
-    duals = _duals(objective, points)
-    for problem, point, dual, (solver, iterations, stopped_by) in zip(
-        problems, points, duals, found
-    ):
-        problem.meter.passes += 2.0 / len(points)
-        judgement = judge(problem, point, known=[dual], raw=False)
-        converged = judgement.reaches(problem, control.tol * problem.scale)
+    models = Models(objective, coefs, intercepts)
+    for i, (problem, (solver, iterations, stopped_by)) in enumerate(zip(problems, found)):
+        finding = models.finding(i, problem)
+        converged = finding.reaches(problem, control.tol * problem.scale)
         if not converged and not was_cut_short(stopped_by):
-            yield solve(problem, "auto", replace(control), point)
+            yield solve(problem, "auto", replace(control), finding.point)
             continue
-        certificate = stamp(judgement.certificate(problem), iterations, control.seconds)
-        yield Solution(point, dual.slope, certificate, solver, converged, stopped_by)
-
-
-def _points(objective: Objective, coefs: Array, intercepts: Array) -> list[Point]:
-    """The models with their scores, in one product; b is the best one to the last digit."""
-    scores = objective.forward(np.ascontiguousarray(coefs.T))
-    shift = 0.0 if objective.offset is None else objective.offset
-    points = []
-    for w, b, z in zip(coefs, intercepts, np.ascontiguousarray(scores.T)):
-        z += shift + b
-        more = objective.mean(objective.y - z) if objective.intercept else 0.0
-        points.append(Point(w, float(b + more), z + more))
-    return points
-
-
-def _duals(objective: Objective, points: list[Point]) -> list[Dual]:
-    """The gradients of the loss as dual points, their slopes in one product."""
-    thetas = [objective.loss.gradient(point.z, objective.y) for point in points]
-    slopes = objective.backward(np.stack([objective.mass * theta for theta in thetas], axis=1))
-    return [Dual(*pair) for pair in zip(thetas, np.ascontiguousarray(slopes.T))]
+        certificate = finding.certificate(problem, iterations, control.seconds)
+        yield Solution(finding.point, finding.slope, certificate, solver, converged, stopped_by)

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import linalg
 
 from .._typing import Array, IntArray
+from ..threads import one_blas_thread
 from .interior import InteriorPoint
 
 _LARGEST = 1000  # unknowns of the system of a corner
@@ -107,4 +108,6 @@ def _equations(
 
 def _least(matrix: Array, right: Array) -> Array:
     """The shortest solution, or the nearest to one."""
-    return np.asarray(linalg.lstsq(matrix, right, lapack_driver="gelsy", check_finite=False)[0])
+    with one_blas_thread():
+        found = linalg.lstsq(matrix, right, lapack_driver="gelsy", check_finite=False)
+    return np.asarray(found[0])

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "descent/sweeps.hpp"
+
+namespace minimand {
+
+/// gradient += scale * row j of the symmetric matrix.
+MINIMAND_INLINE void add_row(std::span<const double> gram, std::size_t j, double scale,
+                             std::span<double> gradient) {
+  const std::size_t n = gradient.size();
+  const double* row = gram.data() + j * n;
+  double* __restrict to = gradient.data();
+  for (std::size_t k = 0; k < n; ++k) to[k] += scale * row[k];
+}
+
+/// gradient += Gw.
+MINIMAND_INLINE void add_product(std::span<const double> gram, std::span<const double> w,
+                                 std::span<double> gradient) {
+  for (std::size_t j = 0; j < w.size(); ++j) {
+    if (w.data()[j] != 0.0) add_row(gram, j, w.data()[j], gradient);
+  }
+}
+
+/// Steps along the coordinates of 0.5 w'Gw + q'w + penalties.
+struct GramDescent {
+  std::span<const double> gram;
+  std::span<double> gradient;  // q + Gw, kept up to date
+  std::span<double> w;
+  Penalties penalties;
+
+  MINIMAND_INLINE void begin_full_sweep() {}
+
+  MINIMAND_INLINE double step(std::size_t j) {
+    const double diagonal = gram.data()[j * w.size() + j];
+    const double curvature = diagonal > 0.0 ? diagonal : 0.0;
+    const double l2 = penalties.l2.data()[j];
+    double& value = w.data()[j];
+    const double moved = penalties.clipped(
+        j, coordinate_minimiser(value, gradient.data()[j], curvature, penalties.l1.data()[j], l2));
+    const double delta = moved - value;
+    if (delta == 0.0) return 0.0;
+    value = moved;
+    add_row(gram, j, delta, gradient);
+    return 0.5 * (curvature + l2) * delta * delta;
+  }
+};
+
+}  // namespace minimand

@@ -1,0 +1,92 @@
+#include "scalar/residuals.hpp"
+
+#include <cmath>
+
+#include "lanes.hpp"
+#include "parallel.hpp"
+
+namespace minimand {
+
+ResidualSums residual_row(std::span<double> scores, Targets targets, bool centre, double& shift,
+                          std::span<double> residuals);
+
+namespace {
+
+MINIMAND_INLINE Lanes absolute(Lanes x) { return select(x < Lanes{}, -x, x); }
+
+/// r = z - y + shift, and its weighted sum.
+MINIMAND_INLINE double subtract(const double* z, Targets targets, double shift, double* r) {
+  const std::size_t n = targets.y.size();
+  const double* y = targets.y.data();
+  const double* mass = targets.mass.data();
+  Lanes sum = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const Lanes value = load_lanes(z + i) - load_lanes(y + i) + same_lanes(shift);
+    store_lanes(r + i, value);
+    sum += load_lanes(mass + i) * value;
+  }
+  double mean = sum_lanes(sum);
+  for (; i < n; ++i) {
+    r[i] = z[i] - y[i] + shift;
+    mean += mass[i] * r[i];
+  }
+  return mean;
+}
+
+}  // namespace
+
+MINIMAND_CLONES ResidualSums residual_row(std::span<double> scores, Targets targets, bool centre,
+                                          double& shift, std::span<double> residuals) {
+  const std::size_t n = targets.y.size();
+  const double* mass = targets.mass.data();
+  double* z = scores.data();
+  double* r = residuals.data();
+  double more = 0.0;
+  if (centre) {
+    shift = -subtract(z, targets, 0.0, r);
+    // Where residuals are small beside the scores, the first mean is off by more than they allow.
+    more = -subtract(z, targets, shift, r);
+  } else {
+    subtract(z, targets, shift, r);
+  }
+  const Lanes moved = same_lanes(shift + more), rest = same_lanes(more);
+  Lanes mean = {}, size = {}, square = {}, score_times = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const Lanes score = load_lanes(z + i) + moved;
+    const Lanes residual = load_lanes(r + i) + rest;
+    const Lanes weighted = load_lanes(mass + i) * residual;
+    store_lanes(z + i, score);
+    store_lanes(r + i, residual);
+    mean += weighted;
+    size += absolute(weighted);
+    square += weighted * residual;
+    score_times += absolute(weighted * score);
+  }
+  ResidualSums sums{sum_lanes(mean), sum_lanes(size), sum_lanes(square), sum_lanes(score_times)};
+  for (; i < n; ++i) {
+    z[i] += shift + more;
+    r[i] += more;
+    const double weighted = mass[i] * r[i];
+    sums.mean += weighted;
+    sums.size += std::fabs(weighted);
+    sums.square += weighted * r[i];
+    sums.score_times += std::fabs(weighted * z[i]);
+  }
+  shift += more;
+  return sums;
+}
+
+void residual_rows(std::span<double> scores, Targets targets, bool centre, std::span<double> shifts,
+                   std::span<double> residuals, std::span<ResidualSums> sums) {
+  const std::size_t n = targets.y.size();
+  parallel_ranges(sums.size(), 4 * scores.size(), [&](Range range, std::size_t) {
+    for (std::size_t k = range.begin; k < range.end; ++k) {
+      sums[k] = residual_row(scores.subspan(k * n, n), targets, centre, shifts[k],
+                             residuals.subspan(k * n, n));
+    }
+  });
+}
+
+}  // namespace minimand

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace minimand {
+
+/// The samples of a least-squares problem: targets and masses, which add up to one.
+struct Targets {
+  std::span<const double> y;
+  std::span<const double> mass;
+};
+
+/// Weighted sums over the samples of one model.
+struct ResidualSums {
+  double mean;         // of the residual r = z - y
+  double size;         // of |r|
+  double square;       // of r^2
+  double score_times;  // of |r z|
+};
+
+/// For every row z of `scores` the residuals and their sums, after a constant was added to z: its
+/// entry of `shifts`. With `centre`, that is first set to what makes the mean residual zero.
+void residual_rows(std::span<double> scores, Targets targets, bool centre, std::span<double> shifts,
+                   std::span<double> residuals, std::span<ResidualSums> sums);
+
+}  // namespace minimand

@@ -1,0 +1,320 @@
+"""`duality`: primal, dual, multipliers and complementary slackness of a fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._typing import Array, ArrayLike, BoolArray
+from .audit import Examination, examine, refuse_weights
+from .certificate import Certificate, Judgement
+from .estimators.support_vectors import edge_of
+from .hard_margin import HardMargin
+from .intercept import best_shift
+from .objective import Objective
+from .penalties import Separable
+from .penalties.ball import Ball
+from .solvers.hard_margin import Widest
+
+_NEAR = 1e-9  # a share of its range within which a multiplier is at the end of it
+
+
+class Constraint(NamedTuple):
+    """A constraint on the coefficients, its multiplier, and how much room it leaves."""
+
+    words: str
+    multiplier: float
+    slack: float
+
+    @property
+    def product(self) -> float:
+        """multiplier·slack, 0 at an optimum."""
+        return self.multiplier * self.slack
+
+
+@dataclass(frozen=True, eq=False)
+class SampleTable:
+    """Complementary slackness, sample by sample.
+
+    Attributes
+    ----------
+    value : ndarray of shape (n_samples,)
+        The margin y·z if the loss vanishes beyond a margin, otherwise the score z.
+    slack : ndarray of shape (n_samples,)
+        ξ = max(0, 1 − y·z) beside a margin, otherwise the loss. Under a hard margin: y·z − 1.
+    multiplier : ndarray of shape (n_samples,)
+        By how much the optimum grows when the constraint of the sample is tightened by one unit:
+        of y·z ≥ 1 − ξ beside a margin (between 0 and `largest`), otherwise of the score.
+    largest : ndarray of shape (n_samples,)
+        The largest multiplier that is possible, the weight of the sample (1/n) for the hinge; inf
+        where there is no bound. Divided by alpha: the α ≤ C = 1/(alpha·n) of other texts.
+    product : ndarray of shape (n_samples,)
+        The sample's share of the gap, never negative and 0 at an optimum: for the hinge
+        multiplier·(y·z − 1 + ξ) + (largest − multiplier)·ξ.
+    """
+
+    value: Array
+    slack: Array
+    multiplier: Array
+    largest: Array
+    product: Array
+    heading: str = "score z"
+    name: str = ""  # which of several
+
+    @property
+    def zero(self) -> BoolArray:
+        """Samples with the multiplier 0: y·z ≥ 1, beyond the margin or on it."""
+        return np.abs(self.multiplier) <= _NEAR * self._unit
+
+    @property
+    def free(self) -> BoolArray:
+        """Samples whose multiplier lies between its ends: y·z = 1, on the margin."""
+        return ~self.zero & ~self.bound
+
+    @property
+    def bound(self) -> BoolArray:
+        """Samples with the largest multiplier: y·z ≤ 1, inside the margin or on it."""
+        return np.abs(self.multiplier) >= (1 - _NEAR) * self.largest
+
+    @property
+    def _unit(self) -> Array:
+        most = float(np.abs(self.multiplier).max(initial=0.0))
+        return np.where(np.isfinite(self.largest), self.largest, most)
+
+    def lines(self, most: int) -> Iterator[str]:
+        """The table as text: free multipliers first, then the others by size."""
+        if self.name:
+            yield self.name
+        yield f"{'sample':>8} {self.heading:>12} {'slack':>12} {'multiplier':>12} {'product':>10}"
+        order = np.lexsort((-np.abs(self.multiplier), ~self.free))
+        for i in order[:most]:
+            yield (
+                f"{i:>8} {self.value[i]:>12.6g} {self.slack[i]:>12.6g} "
+                f"{self.multiplier[i]:>12.6g} {self.product[i]:>10.1e}"
+            )
+        if order.size > most:
+            yield f"     and {order.size - most} more"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Duality:
+    """What `duality` found.
+
+    Attributes
+    ----------
+    primal, dual, gap : float
+        dual ≤ optimum ≤ primal; gap is their distance, the sum of all products and of the terms
+        of the features (`certificate.by_feature`).
+    certificate : Certificate
+    samples : SampleTable, or a list of them
+        One for each class where several are fitted one versus rest.
+    constraints : list of Constraint
+        Bounds and balls of the penalty, with their multipliers.
+    intercept_interval : tuple of two floats, or a list of them
+        All b that are optimal beside the coefficients: one number, unless no support vector is
+        free. Infinite ends are open.
+    """
+
+    certificate: Certificate
+    samples: SampleTable | list[SampleTable]
+    intercept_interval: tuple[float, float] | list[tuple[float, float]]
+    constraints: list[Constraint] = field(default_factory=list)
+
+    @property
+    def primal(self) -> float:
+        """The objective at the model."""
+        return self.certificate.primal
+
+    @property
+    def dual(self) -> float:
+        """A lower bound of the optimum."""
+        return self.certificate.dual
+
+    @property
+    def gap(self) -> float:
+        """Primal − dual, without cancellation."""
+        return self.certificate.gap
+
+    @property
+    def multipliers(self) -> Array:
+        """Of the samples: (n_samples,), or (n_samples, n_classes)."""
+        if isinstance(self.samples, SampleTable):
+            return self.samples.multiplier
+        return np.stack([table.multiplier for table in self.samples], axis=1)
+
+    def table(self, most: int = 10) -> str:
+        """Everything as text, with at most so many samples."""
+        found = self.certificate
+        lines = [
+            f"minimise {found.objective}",
+            f"primal {found.primal:.10g}, dual {found.dual:.10g}, gap {found.gap:.3g}",
+        ]
+        for table in [self.samples] if isinstance(self.samples, SampleTable) else self.samples:
+            lines += table.lines(most)
+        for row in self.constraints:
+            lines.append(
+                f"{row.words}: multiplier {row.multiplier:.6g}, slack {row.slack:.6g}, "
+                f"product {row.product:.1e}"
+            )
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        return f"Duality(primal={self.primal:.10g}, dual={self.dual:.10g}, gap={self.gap:.3g})"
+
+
+def duality(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    offset: ArrayLike = None,
+) -> Duality:
+    """The dual side of a fitted model: multipliers, and what they say of samples and constraints.
+
+    Parameters
+    ----------
+    model : anything that `certify` takes
+        A fitted `Regressor`, `Classifier` or `HardMargin`, or a model that scikit-learn fitted.
+    X, y, sample_weight, offset
+        The data it was fitted on.
+
+    Returns
+    -------
+    Duality
+
+    Notes
+    -----
+    With multipliers θ (uᵢ = massᵢθᵢ) the dual objective is −Σ massᵢ·ℓ*(θᵢ) − Ω*(−Xᵀu), with Σu = 0
+    if there is an intercept. Weak duality: it is never above the primal. Strong duality: at the
+    optimum the two are equal, and then every product in the table is zero.
+
+    Examples
+    --------
+    The support vector machine: α = 0, 0 < α < C or α = C.
+
+    >>> import numpy as np, minimand as mm
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
+    >>> model = mm.Classifier("hinge", "l2", alpha=0.5).fit(X, y)
+    >>> found = mm.duality(model, X, y)
+    >>> found.samples.zero.tolist()              # −2 and 2 lie beyond the margin
+    [True, False, False, True]
+
+    min x² subject to x ≥ 3 is a fit without data: x* = 3, the multiplier of the bound is 6.
+
+    >>> model = mm.Regressor("squared", mm.L2() + mm.Box(3, np.inf), alpha=2, intercept=False)
+    >>> print(mm.duality(model.fit([[0.0]], [0.0]), [[0.0]], [0.0]))
+    minimise mean squared(z, y) + 2·½‖w‖² + I(3 ≤ w ≤ inf), z = X w
+    primal 9, dual 9, gap 0
+      sample      score z        slack   multiplier    product
+           0            0            0            0    0.0e+00
+    w[0] ≥ 3: multiplier 6, slack 0, product 0.0e+00
+    """
+    if isinstance(model, HardMargin):
+        refuse_weights(model, sample_weight, offset)
+        best, certificate = model.judged(X, y)
+        return _of_plane(best, certificate, model.intercept)
+    found = examine(model, X, y, sample_weight, offset)
+    judged = list(zip(found.objectives, found.judgements))
+    samples = [_samples(*pair) for pair in judged]
+    single = len(samples) == 1
+    if not single:
+        names = [f"class {label} against the rest" for label in getattr(model, "classes_", ())]
+        names = names or [f"output {i}" for i in range(len(samples))]
+        samples = [replace(table, name=name) for table, name in zip(samples, names)]
+    intervals = [_interval(*pair) for pair in judged]
+    return Duality(
+        certificate=found.certificate,
+        samples=samples[0] if single else samples,
+        intercept_interval=intervals[0] if single else intervals,
+        constraints=list(_constraints(found)),
+    )
+
+
+def _samples(objective: Objective, judgement: Judgement) -> SampleTable:
+    """The table of one score."""
+    z, theta = judgement.point.z, judgement.dual.theta
+    edge = edge_of(objective.loss)
+    if edge is None:
+        plq = objective.loss.plq(objective.y)
+        steepest = np.inf
+        if plq is not None:
+            steepest = max(abs(plq.pieces.lowest), abs(plq.pieces.highest))
+        return SampleTable(
+            value=z,
+            slack=judgement.terms.value,
+            multiplier=objective.mass * theta,
+            largest=objective.mass * steepest,
+            product=judgement.by_sample,
+        )
+    margins = objective.y * z
+    steepest = -objective.loss.plq(objective.y).pieces.lowest  # type: ignore[union-attr]
+    return SampleTable(
+        value=margins,
+        slack=np.maximum(edge - margins, 0.0),
+        multiplier=np.maximum(-objective.mass * objective.y * theta, 0.0),
+        largest=objective.mass * steepest,
+        product=judgement.by_sample,
+        heading="margin y·z",
+    )
+
+
+def _interval(objective: Objective, judgement: Judgement) -> tuple[float, float]:
+    """All intercepts that are optimal beside the coefficients."""
+    b, z = judgement.point.b, judgement.point.z
+    if not objective.intercept:
+        return 0.0, 0.0
+    plq = objective.loss.plq(objective.y)
+    if plq is None:
+        shift = best_shift(objective, z)
+        return b + shift, b + shift
+    low, high = plq.best_shifts(z, objective.mass)
+    return float(b + low), float(b + high)
+
+
+def _constraints(found: Examination) -> Iterator[Constraint]:
+    """Rows for the bounds and the ball of the penalty, of every score."""
+    many = len(found.objectives) > 1
+    for i, (objective, judgement) in enumerate(zip(found.objectives, found.judgements)):
+        name = f"w[{i}, {{}}]" if many else "w[{}]"
+        w, v = judgement.point.w, -judgement.dual.slope
+        penalty: Any = objective.penalty
+        if isinstance(penalty, Ball):
+            multiplier, norm = penalty.multiplier(v), penalty.size.norm
+            left = penalty.radius - penalty.size.radius(w)
+            words = f"‖w‖{'₁' if norm == 'l1' else '₂'} ≤ {penalty.radius:g}"
+            yield Constraint(words, multiplier, left)
+            penalty = penalty.with_multiplier(multiplier)
+        if isinstance(penalty, Separable) and penalty.bounds is not None:
+            yield from _bounds(penalty, w, v, name)
+
+
+def _bounds(form: Separable, w: Array, v: Array, name: str) -> Iterator[Constraint]:
+    """λ = slope of l1|·| + ½ l2(·)² − v·(·) at the bound, inwards; 0 if that is downhill."""
+    assert form.bounds is not None
+    lo, hi = form.bounds
+    for j in np.flatnonzero(np.isfinite(lo)):
+        slope = form.l1[j] * (1.0 if lo[j] >= 0 else -1.0) + form.l2[j] * lo[j] - v[j]
+        yield Constraint(f"{name.format(j)} ≥ {lo[j]:g}", max(float(slope), 0.0), w[j] - lo[j])
+    for j in np.flatnonzero(np.isfinite(hi)):
+        slope = form.l1[j] * (1.0 if hi[j] > 0 else -1.0) + form.l2[j] * hi[j] - v[j]
+        yield Constraint(f"{name.format(j)} ≤ {hi[j]:g}", max(-float(slope), 0.0), hi[j] - w[j])
+
+
+def _of_plane(best: Widest, certificate: Certificate, intercept: bool) -> Duality:
+    """The table of a hard margin: constraints y·z ≥ 1 whose multipliers have no upper end."""
+    samples = SampleTable(
+        value=best.margins,
+        slack=best.margins - 1.0,
+        multiplier=best.alpha,
+        largest=np.full(best.alpha.shape, np.inf),
+        product=best.by_sample,
+        heading="margin y·z",
+    )
+    low, high = best.intercepts if intercept else (0.0, 0.0)
+    return Duality(certificate, samples, (low, high))

@@ -1,0 +1,217 @@
+"""Support vectors, margins and slacks of a fitted model: what its dual point says of samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array, BoolArray, IntArray
+from ..losses import Loss, Margin
+from ..objective import Objective
+from ..solvers import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Margins of samples, beside the one where the loss begins to vanish."""
+
+    edge: float  # 1 for the hinge
+    margins: Array  # y·z, (n_samples, n_scores); NaN for samples of weight zero
+    tolerance: Array  # how far from the edge a margin may be and count as on it
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a fit keeps of its samples; those of weight zero had no part in it."""
+
+    multipliers: Array  # mass·θ, (n_samples, n_scores)
+    alpha: float | None  # factor of ½‖w‖²; None where the penalty is another
+    places: Places | None = None  # None where the loss has no margin
+
+    @classmethod
+    def of(
+        cls, objectives: list[Objective], solutions: list[Solution], weights: Array | None
+    ) -> Self | None:
+        """From the solutions of all scores; ``weights`` are those of all samples."""
+        points = [s.certificate.dual_point for s in solutions]
+        if any(point is None for point in points):
+            return None
+        first = objectives[0]
+        theta = np.stack([point for point in points if point is not None], axis=1)
+        rows = _Rows.of(first, weights)
+        multipliers = rows.spread(first.mass[:, None] * theta, 0.0)
+        edge = edge_of(first.loss)
+        places = None if edge is None else _places(edge, objectives, solutions, theta, rows)
+        return cls(multipliers, _factor(first), places)
+
+
+class _Rows(NamedTuple):
+    """Where the samples of an objective are among those of ``fit``; None: they are the same."""
+
+    kept: IntArray | None
+    n_samples: int
+
+    @classmethod
+    def of(cls, objective: Objective, weights: Array | None) -> Self:
+        if weights is None or weights.all():
+            return cls(None, objective.n_samples)
+        return cls(np.flatnonzero(weights), weights.size)
+
+    def spread(self, values: Any, empty: float) -> Any:
+        """The values, with a filling for samples that were left out."""
+        if self.kept is None:
+            return values
+        whole = np.full((self.n_samples, *values.shape[1:]), empty, dtype=values.dtype)
+        whole[self.kept] = values
+        return whole
+
+
+def _places(
+    edge: float,
+    objectives: list[Objective],
+    solutions: list[Solution],
+    theta: Array,
+    rows: _Rows,
+) -> Places:
+    """The tolerance is a root: of a product that is known, one factor is below its root."""
+    loss: Any = objectives[0].loss
+    pieces = loss.pieces
+    size = max(float(pieces.jumps.max()), 0.5 * float(pieces.curvatures.max()))
+    y = np.stack([o.y for o in objectives], axis=1)
+    z = np.stack([s.point.z for s in solutions], axis=1)
+    gaps = np.array([max(s.certificate.gap, s.certificate.rounding) for s in solutions])
+    products = np.maximum(loss.fenchel_young(z, theta, y), gaps)
+    tolerance = (1 + 1e-9) * np.sqrt(products / size)
+    return Places(edge, rows.spread(y * z, np.nan), rows.spread(tolerance, 0.0))
+
+
+def _factor(objective: Objective) -> float | None:
+    form = objective.penalty.separable
+    if form is None or form.l1.any() or form.bounds is not None:
+        return None
+    factor = float(form.l2[0])
+    return factor if factor > 0 and (form.l2 == factor).all() else None
+
+
+def edge_of(loss: Loss) -> float | None:
+    """The margin from which on a loss vanishes, 1 for the hinge; None if there is none above 0."""
+    pieces = loss.pieces if isinstance(loss, Margin) else None
+    if pieces is None or pieces.slopes[-1] != 0 or pieces.curvatures[-1] != 0:
+        return None
+    edge = float(pieces.knots[-1])
+    return edge if edge > 0 else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginPoints:
+    """Where the samples lie: on the margin, y·z = 1, inside it, y·z < 1, or beyond, y·z > 1.
+
+    Of the three, one holds for each sample that has a weight.
+
+    Attributes
+    ----------
+    on, inside, beyond : ndarray of bool, of shape (n_samples,) or (n_samples, n_classes)
+        A margin within `tolerance` of 1 is on it.
+    margins : ndarray of the same shape
+        y·z, with y = ±1; NaN for samples of weight 0.
+    tolerance : ndarray of the same shape
+        The root of the gap, or if that is larger of the sample's product α·(y·z − 1) of
+        complementary slackness, α as a share of C. One factor of the product is below its root:
+        a margin that is nearer to 1 cannot be told from 1, and one that is not belongs to a
+        multiplier as near to 0 or C. A smaller ``tol`` of the fit makes it smaller.
+    """
+
+    on: BoolArray
+    inside: BoolArray
+    beyond: BoolArray
+    margins: Array
+    tolerance: Array
+
+    def __repr__(self) -> str:
+        counts = {"on": self.on, "inside": self.inside, "beyond": self.beyond}
+        words = ", ".join(f"{name}: {int(mask.sum())}" for name, mask in counts.items())
+        return f"MarginPoints({words}; tolerance={np.max(self.tolerance):.1e})"
+
+
+class SupportVectors:
+    """The attributes that follow from multipliers, for any loss."""
+
+    def _trained(self, name: str) -> Training:
+        try:
+            check_is_fitted(self)
+        except ValueError as error:  # NotFittedError; hasattr must be able to ask
+            raise AttributeError(f"{type(self).__name__} has no {name} before fit.") from error
+        found: Training | None = getattr(self, "_training", None)
+        if found is None:
+            raise AttributeError(
+                f"{name} needs the multipliers of a fit: call fit, a model of a path has none."
+            )
+        return found
+
+    @property
+    def support_(self) -> IntArray:
+        """Indices of the samples whose multiplier is not zero, for some class at least."""
+        found = self._trained("support_").multipliers
+        return np.flatnonzero(found.any(axis=1))
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of the support vectors, (n_scores, n_support), with w = Σ dual_coef·x."""
+        found = self._trained("dual_coef_")
+        if found.alpha is None:
+            raise AttributeError(
+                "dual_coef_ needs the penalty L2, with one weight for all features: under another, "
+                "w is no combination of samples."
+            )
+        return -found.multipliers[self.support_].T / found.alpha
+
+
+class Margins(SupportVectors):
+    """The attributes of a classifier whose loss vanishes beyond a margin."""
+
+    coef_: Array
+
+    def _places(self, name: str) -> Places:
+        found = self._trained(name).places
+        if found is None:
+            raise AttributeError(
+                f"{name} needs a loss that vanishes beyond a margin, such as Hinge() or "
+                "SquaredHinge()."
+            )
+        return found
+
+    @property
+    def margin_(self) -> Any:
+        """Distance 1/‖w‖ from the plane to the margin; inf for w = 0."""
+        edge = self._places("margin_").edge
+        with np.errstate(divide="ignore"):
+            distance = edge / np.linalg.norm(self.coef_, axis=1)
+        return float(distance[0]) if distance.size == 1 else distance
+
+    @property
+    def slack_(self) -> Array:
+        """max(0, 1 − y·z) of every sample, (n_samples,) or (n_samples, n_classes)."""
+        found = self._places("slack_")
+        slack: Array = _flat(np.maximum(found.edge - found.margins, 0.0))
+        return slack
+
+    @property
+    def margin_points_(self) -> MarginPoints:
+        """Which samples lie on the margin, inside it and beyond it."""
+        found = self._places("margin_points_")
+        ahead = found.margins - found.edge
+        on = np.abs(ahead) <= found.tolerance
+        return MarginPoints(
+            on=_flat(on),
+            inside=_flat(~on & (ahead < 0)),
+            beyond=_flat(~on & (ahead > 0)),
+            margins=_flat(found.margins),
+            tolerance=_flat(found.tolerance),
+        )
+
+
+def _flat(columns: Any) -> Any:
+    return columns[:, 0] if columns.shape[1] == 1 else columns

@@ -1,0 +1,186 @@
+"""LinearSVC and LinearSVR: C·Σ loss + penalty, the intercept penalised as liblinear has it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn import svm
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._typing import AnyArray, ArrayLike
+from ..estimators.callbacks import with_callbacks
+from .base import DropIn, Fit, own_tolerance
+from .logistic import _check_classes
+
+
+class _Liblinear(DropIn):
+    """What both share: float64, and an intercept that is the weight of a constant column."""
+
+    _DOUBLE = True
+
+    def _store(self: Any, fit: Fit, coef: AnyArray) -> None:
+        self.coef_ = coef
+        self.intercept_ = fit.intercept if self.fit_intercept else 0.0
+        self.n_iter_ = max(fit.iterations)
+        self.certificate_ = fit.certificate
+
+
+class LinearSVC(_Liblinear, svm.LinearSVC):
+    r"""A linear support vector classifier, as `sklearn.svm.LinearSVC`, with a certificate.
+
+    .. math:: \min_{w,b} C \sum_i s_i \max(0, 1 - y_i (x_i^T w + b))^p
+        + \tfrac{1}{2} \|w\|_2^2 + \tfrac{1}{2} (b/c)^2, \quad y_i = \pm 1
+
+    p = 1 for the hinge and 2 for its square; c is ``intercept_scaling``: like liblinear, the model
+    has a constant column of that value, whose weight is penalised like all others. With
+    ``penalty="l1"`` it is :math:`\|w\|_1 + |b/c|`. More than two classes are one versus rest.
+
+    `minimand.Classifier` with ``Hinge()`` leaves the intercept free, and says which samples are
+    support vectors.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2"}, default="l2"
+    loss : {"hinge", "squared_hinge"}, default="squared_hinge"
+        The hinge goes with "l2" only, as in scikit-learn.
+    dual, random_state
+        No effect on the optimum, and any value goes with any loss.
+    tol : float, default=1e-6
+        The certified relative gap to reach.
+    C : float, default=1.0
+        Inverse strength of the penalty.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        "crammer_singer" is refused: there is no such loss yet.
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1
+        The value of the penalised constant column.
+    class_weight : dict or "balanced", optional
+    verbose : int, default=0
+        Show a progress bar with the gap.
+    max_iter : int, default=1000
+        Most iterations.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,); 0.0 without an intercept
+    certificate_ : Certificate
+    n_iter_ : int
+        The most iterations that a class has taken.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import LinearSVC
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(loss="hinge").fit(X, y)
+    >>> model.coef_.shape, model.certificate_.relative < 1e-6
+    ((3, 4), True)
+    """
+
+    _NUMERIC = False
+    __init__ = own_tolerance(svm.LinearSVC)
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        self._check_parameters()
+        _check_combination(self)
+        X, y, weights = self._check_data(X, y, sample_weight)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        _check_classes(self, y, weights)
+        fit = self._fit_problem(X, y, weights)
+        self._store(fit, fit.coef)
+        self._warn_if_short(fit)
+        return self
+
+
+class LinearSVR(_Liblinear, svm.LinearSVR):
+    r"""Linear support vector regression, as `sklearn.svm.LinearSVR`, with a certificate.
+
+    .. math:: \min_{w,b} C \sum_i s_i \max(0, |x_i^T w + b - y_i| - \varepsilon)^p
+        + \tfrac{1}{2} \|w\|_2^2 + \tfrac{1}{2} (b/c)^2
+
+    p = 1, or 2 for ``loss="squared_epsilon_insensitive"``; c is ``intercept_scaling``: like
+    liblinear, the model has a constant column of that value, whose weight is penalised.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Errors up to here are free.
+    tol : float, default=1e-6
+        The certified relative gap to reach.
+    C : float, default=1.0
+        Inverse strength of the penalty.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1.0
+        The value of the penalised constant column.
+    dual, random_state
+        No effect on the optimum, and any value goes with any loss.
+    verbose : int, default=0
+        Show a progress bar with the gap.
+    max_iter : int, default=1000
+        Most iterations.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : ndarray of shape (1,); 0.0 without an intercept
+    certificate_ : Certificate
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from minimand.sklearn import LinearSVR
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> LinearSVR(epsilon=5.0, C=10.0).fit(X, y).certificate_.relative < 1e-6
+    True
+    """
+
+    __init__ = own_tolerance(svm.LinearSVR)
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        self._check_parameters()
+        if self.epsilon < 0:
+            raise ValueError(f"epsilon must be a number ≥ 0, not {self.epsilon!r}.")
+        X, y, weights = self._check_data(X, y, sample_weight)
+        fit = self._fit_problem(X, y, weights)
+        self._store(fit, fit.coef[0])
+        self._warn_if_short(fit)
+        return self
+
+
+def _check_combination(model: Any) -> None:
+    """What scikit-learn has no model for is refused, and what minimand has none for yet."""
+    if model.multi_class == "crammer_singer":
+        raise ValueError(
+            "multi_class='crammer_singer' is not supported: minimand has no such loss yet; leave "
+            "multi_class='ovr', one versus rest."
+        )
+    if model.penalty == "l1" and model.loss == "hinge":
+        raise ValueError(
+            "Unsupported set of arguments: The combination of penalty='l1' and loss='hinge' is not "
+            f"supported, Parameters: penalty='l1', loss='hinge', dual={model.dual}; take "
+            "loss='squared_hinge', or minimand.Classifier, whose intercept is free."
+        )

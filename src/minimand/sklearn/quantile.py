@@ -1,0 +1,88 @@
+"""QuantileRegressor."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from sklearn import linear_model
+
+from .._typing import ArrayLike
+from ..estimators.callbacks import with_callbacks
+from ..objective import Objective
+from ..solvers import Solver
+from .base import DropIn
+
+_EXACT = 1e-10  # a relative gap that only a vertex of the linear program reaches in practice
+# An exact vertex by the simplex method, or from the interior; "highs" leaves the choice to us.
+_SOLVERS = {"highs-ds": "simplex", "revised simplex": "simplex", "highs-ipm": "primal_dual"}
+
+
+class QuantileRegressor(DropIn, linear_model.QuantileRegressor):
+    r"""Quantile regression, as `sklearn.linear_model.QuantileRegressor`, with a certificate.
+
+    .. math:: \min_{w,b} \frac{\sum_i s_i \rho_q(y_i - x_i^T w - b)}{\sum_i s_i}
+        + \alpha \|w\|_1, \quad \rho_q(r) = \max(q r, (q - 1) r)
+
+    scikit-learn's class has no ``tol``, since it solves a linear program to the end, and so neither
+    has this: the relative gap to reach is 1e-10, which as a rule takes a vertex with exact zeros.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+    alpha : float, default=1.0
+    fit_intercept : bool, default=True
+    solver : {"highs", "highs-ds", "highs-ipm", "revised simplex"}, default="highs"
+        "highs-ds" and "revised simplex" find a vertex by the simplex method, "highs-ipm" goes
+        through the interior, and with "highs" the problem decides. The optimum is the same; of
+        several minimisers, solvers may return different ones.
+    solver_options : dict, optional
+        No effect: these are options of `scipy.optimize.linprog`, which is not called with them.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    certificate_ : Certificate
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from minimand.sklearn import QuantileRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = QuantileRegressor(quantile=0.9, alpha=0.01).fit(X, y)
+    >>> model.certificate_.relative < 1e-10, round(float((y < model.predict(X)).mean()), 1)
+    (True, 0.9)
+    """
+
+    _DOUBLE = True
+    tol: ClassVar[float] = _EXACT
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        self._check_parameters()
+        if self.solver == "interior-point":
+            raise ValueError(
+                "Solver interior-point is not anymore available in SciPy >= 1.11.0. Take "
+                "'highs-ipm'."
+            )
+        X, y, weights = self._check_data(X, y, sample_weight)
+        fit = self._fit_problem(X, y, weights)
+        self.coef_ = fit.coef[0]
+        self.intercept_ = self._intercept(fit, y)
+        self.n_iter_ = fit.iterations[0]
+        self.certificate_ = fit.certificate
+        self._warn_if_short(fit)
+        return self
+
+    def _shared_solver(self, objectives: list[Objective]) -> str | Solver:
+        """The solver behind scikit-learn's name of one."""
+        return _SOLVERS.get(self.solver, "auto")

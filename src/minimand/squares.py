@@ -1,0 +1,77 @@
+"""The referee for many models of one least-squares problem: two products, then four sums each.
+
+With the residuals r as dual point, scaled by s into the domain of Ω*, the samples' part of the gap
+is Σ massᵢ·½(rᵢ − s·rᵢ)² = ½(1 − s)²·mean r². So of all that `judge` computes from n numbers, the
+sums of r, |r|, r² and |r·z| are enough; what they cannot tell is left to `judge` itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _core
+from ._typing import Array
+from .certificate import Dual, Finding, is_balanced, judge, slack
+from .objective import Objective, Point
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SquaresFinding(Finding):
+    """What the referee found at a model of the squared loss."""
+
+    square: float  # mean r²
+    score_times: float  # mean |r·z|
+
+    def sizes(self, objective: Objective) -> tuple[float, float]:
+        """The value is ½r², the gradient r."""
+        return float(np.sqrt(self.square)), self.primal + self.score_times
+
+
+class Models:
+    """Models of one data set under the squared loss, each with its scores and its slopes.
+
+    Where the intercept is free, each model gets the best one.
+    """
+
+    def __init__(self, objective: Objective, coefs: Array, intercepts: Array) -> None:
+        coefs = np.ascontiguousarray(coefs)
+        scores = objective.design.scores_of(coefs)
+        if objective.offset is not None:
+            scores += objective.offset
+        shifts, mass = np.array(intercepts, dtype=float), objective.mass
+        residuals, self._sums = _core.residual_rows(
+            scores, objective.y, mass, objective.intercept, shifts
+        )
+        # Another array of that size costs as much as the product itself.
+        equal = bool((mass == mass[0]).all())
+        slopes = objective.design.slopes_of(residuals if equal else residuals * mass)
+        if equal:
+            slopes *= mass[0]
+        self.points = [Point(*row) for row in zip(coefs, shifts.tolist(), scores)]
+        self.duals = [Dual(*row) for row in zip(residuals, slopes)]
+
+    def finding(self, i: int, problem: Objective) -> Finding:
+        """What the referee says of one of them as a model of this problem, on the same data."""
+        problem.meter.passes += 2.0 / len(self.points)
+        mean, size, square, score_times = self._sums[i].tolist()
+        if problem.intercept and not is_balanced(mean, size):
+            return judge(problem, self.points[i])  # the residuals are no dual point
+        form = problem.penalty.separable
+        if form is not None and form.bounds is None:
+            point, dual = self.points[i], self.duals[i]
+            gap, s = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
+            if gap <= problem.scale:  # else no residuals at all may be the better dual point
+                primal = 0.5 * square + form.value(point.w)
+                theta, slope = dual[:2] if s == 1.0 else (s * dual.theta, s * dual.slope)
+                return SquaresFinding(
+                    point=point,
+                    primal=primal,
+                    gap=gap,
+                    dual=Dual(theta, slope, primal - gap + slack(primal)),
+                    slope=dual.slope,
+                    square=square,
+                    score_times=score_times,
+                )
+        return judge(problem, self.points[i], known=[self.duals[i]], raw=False)

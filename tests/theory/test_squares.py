@@ -1,0 +1,120 @@
+"""Many least-squares models judged together are judged as each would be by itself."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import minimand as mm
+from minimand.certificate import judge
+from minimand.design import DenseDesign
+from minimand.objective import Objective
+from minimand.penalties import L1, L2
+from minimand.solvers import Control
+from minimand.solvers.gram_path import applies, solutions
+from minimand.squares import Models, SquaresFinding
+
+PENALTIES = {"lasso": L1(), "ridge": L2(), "net": L1() + 0.1 * L2()}
+
+
+def problem(rng, n, d, penalty, alpha, intercept, weighted, level=0.0):
+    X = rng.normal(size=(n, d)) + rng.normal(size=d)
+    y = level + X[:, 0] + rng.normal(size=n)
+    mass = rng.uniform(0.2, 1.0, size=n) if weighted else np.ones(n)
+    return Objective(
+        loss=mm.Squared(),
+        penalty=penalty.bind(d, alpha),
+        design=DenseDesign(X),
+        y=y,
+        mass=mass / mass.sum(),
+        offset=rng.normal(size=n) if weighted else None,
+        intercept=intercept,
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(3, 25),
+    d=st.integers(1, 8),
+    penalty=st.sampled_from(sorted(PENALTIES)),
+    alpha=st.sampled_from([1e-3, 0.1, 1.0]),
+    intercept=st.booleans(),
+    weighted=st.booleans(),
+    level=st.sampled_from([0.0, 1e4]),
+    seed=st.integers(0, 2**16),
+)
+def test_findings_are_judgements(n, d, penalty, alpha, intercept, weighted, level, seed):
+    rng = np.random.default_rng(seed)
+    base = problem(rng, n, d, PENALTIES[penalty], alpha, intercept, weighted, level)
+    near = mm.solvers.solve(base).w
+    coefs = near + rng.choice([0.0, 1e-6, 1e-2], size=(10, 1)) * rng.normal(size=(10, d))
+    models = Models(base, coefs, np.zeros(10))
+    for i, w in enumerate(coefs):
+        found = models.finding(i, replace(base))
+        point = models.points[i]
+        assert np.allclose(point.z, base.scores(w, point.b), rtol=1e-12, atol=1e-11)
+        alone = judge(base, base.point(w, point.b))
+        room = 10 * alone.rounding(base) + 1e-12 * base.scale
+        assert found.primal == pytest.approx(alone.primal, rel=1e-12, abs=room)
+        assert found.gap == pytest.approx(alone.gap, rel=1e-6, abs=room)
+        assert found.rounding(base) == pytest.approx(alone.rounding(base), rel=1e-6)
+        # The bound is what its dual point proves: another model cannot be below it.
+        bound = found.certificate(base).dual
+        assert bound <= base.primal(base.point(near, 0.0)) + room or base.intercept
+        assert (
+            judge(base, point, [found.dual.theta], raw=False).gap <= found.gap * (1 + 1e-6) + room
+        )
+
+
+def test_the_sums_are_enough_for_a_usual_model():
+    base = problem(np.random.default_rng(0), 50, 5, L1(), 0.1, True, False, level=1e6)
+    coefs = np.repeat(mm.solvers.solve(base).w[None], 8, axis=0)
+    assert isinstance(Models(base, coefs, np.zeros(8)).finding(3, base), SquaresFinding)
+
+
+@pytest.mark.parametrize("shape", [(60, 12), (30, 1200)], ids=["all columns", "columns met"])
+@pytest.mark.parametrize("name", ["lasso", "net"])
+def test_paths_on_a_gram_are_optimal(name, shape):
+    """The same optima as fits by themselves, at every alpha, without any pass of its own."""
+    base = problem(np.random.default_rng(1), *shape, PENALTIES[name], 1.0, True, True)
+
+    def at(objective, alpha):
+        return objective.with_penalty(PENALTIES[name].bind(shape[1], alpha))
+
+    top = np.abs(base.backward(base.mass * (base.null.z - base.y))).max()
+    alphas = list(np.geomspace(top, 0.02 * top, 25))
+    assert applies(base, at, alphas)
+    found = list(solutions(base, at, alphas, Control(tol=1e-8)))
+    assert len(found) == len(alphas)
+    for alpha, solution in zip(alphas, found):
+        cold = mm.solvers.solve(at(base, alpha), "working_set", Control(tol=1e-8))
+        assert solution.converged
+        assert solution.certificate.relative <= 1e-8
+        assert abs(solution.certificate.primal - cold.certificate.primal) <= 1e-7 * base.scale
+        assert solution.certificate.dual <= cold.certificate.primal + 1e-12 * base.scale
+
+
+def test_a_path_that_cannot_be_settled_is_solved_by_itself():
+    """Below the rounding of a Gram nothing settles on it: each alpha goes to another solver."""
+    base = problem(np.random.default_rng(2), 40, 6, L1(), 1.0, False, False)
+
+    def at(objective, alpha):
+        return objective.with_penalty(L1().bind(6, alpha))
+
+    found = list(solutions(base, at, [0.1, 0.01, 0.001], Control(tol=0.0)))
+    assert all(s.certificate.gap <= 2 * s.certificate.rounding for s in found)
+
+
+def test_what_is_refused():
+    def under(penalty):
+        return lambda base, alpha: base.with_penalty(penalty.bind(base.n_features, alpha))
+
+    base = problem(np.random.default_rng(3), 30, 4, L1(), 1.0, True, False)
+    assert applies(base, under(L1()), [0.1, 0.01])
+    for penalty in (L2(), L1(weights=[0, 1, 1, 1]), L1() + mm.NonNegative(), mm.MCP()):
+        assert not applies(base, under(penalty), [0.1, 0.01])
+    assert not applies(base, under(L1()), [0.1])
+    assert not applies(replace(base, loss=mm.Huber()), under(L1()), [0.1, 0.01])
+    assert not applies(replace(base, y=1e200 * base.y), under(L1()), [0.1, 0.01])
