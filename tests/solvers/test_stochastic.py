@@ -199,6 +199,15 @@ def test_regression_in_five_epochs(loss):
     assert found.certificate_.primal - best.primal <= 0.02 * scale
 
 
+def test_a_target_far_from_zero():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 5))
+    y = 1e6 + 100 * (X @ np.arange(5.0) + rng.standard_normal(500))
+    best = mm.Regressor(alpha=1e-3).fit(X, y).certificate_
+    found = mm.Regressor(alpha=1e-3, solver="sgd", random_state=0).fit(X, y).certificate_
+    assert found.primal <= 1.1 * best.primal
+
+
 @pytest.mark.parametrize("step", ["adaptive", "fixed", "decay", "sqrt"])
 def test_l1_gives_exact_zeros(step):
     rng = np.random.default_rng(0)

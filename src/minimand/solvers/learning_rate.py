@@ -16,8 +16,12 @@ _FACTORS = (4.0, 2.0)  # climb in long strides first
 _MOST = 20  # strides in one direction
 
 
-def first_step(objective: Objective, rows: AnyArray, plan: Callable[[float], Steps]) -> float:
+def first_step(
+    objective: Objective, rows: AnyArray, plan: Callable[[float], Steps], b: float
+) -> float:
     """The step for which half of a sample, learnt in two passes, predicts the other half best.
+
+    Training starts from w = 0 and the intercept b.
 
     ``plan`` makes a schedule of a first step. From a guess on the scale of the data the search
     climbs by factors of 4, then of 2, while the held-out loss falls.
@@ -31,7 +35,7 @@ def first_step(objective: Objective, rows: AnyArray, plan: Callable[[float], Ste
     def score(step: float) -> float:
         if step not in scores:
             scores[step] = sum(
-                _held_out(objective, halves[i], halves[1 - i], plan(step)) for i in (0, 1)
+                _held_out(objective, halves[i], halves[1 - i], plan(step), b) for i in (0, 1)
             )
         return scores[step]
 
@@ -57,11 +61,13 @@ def _guess(objective: Objective, sample: AnyArray, plan: Callable[[float], Steps
     return 0.5 / square if square > 0 else 0.5
 
 
-def _held_out(objective: Objective, train: AnyArray, test: AnyArray, steps: Steps) -> float:
+def _held_out(
+    objective: Objective, train: AnyArray, test: AnyArray, steps: Steps, b: float
+) -> float:
     """Mean loss on some rows, and the penalty, after two passes over others."""
     train, test = np.sort(train), np.sort(test)
     part = objective.on_rows(train)
-    learner = Learner.start(np.zeros(objective.n_features), 0.0, steps.adaptive)
+    learner = Learner.start(np.zeros(objective.n_features), b, steps.adaptive)
     order = np.arange(train.size, dtype=np.uint32)
     weight = np.ones(train.size)
     for _ in range(_PASSES):

@@ -151,9 +151,9 @@ class Sgd(Solver):
         yield judge(objective, start)
         random = check_random_state(control.random_state)
         training, held = self._split(objective.n_samples, random)
-        steps = self.steps_for(objective, training, random)
         if start is objective.null and not self.shuffle:  # as a stream, which knows no null model
             start = Point(np.zeros(objective.n_features), 0.0, start.z)
+        steps = self.steps_for(objective, training, random, start.b)
         learner = Learner.start(start.w, start.b, steps.adaptive)
         weight = weights_of(objective)
         stopping = _HeldOut(objective, held) if held.size else None
@@ -169,8 +169,8 @@ class Sgd(Solver):
             if over:
                 return
 
-    def steps_for(self, objective: Objective, rows: AnyArray, random: Any) -> Steps:
-        """The schedule, with what was not given found on a sample of the rows.
+    def steps_for(self, objective: Objective, rows: AnyArray, random: Any, b: float = 0.0) -> Steps:
+        """The schedule, with what was not given found on a sample of the rows, from intercept b.
 
         Without a random state the sample is the first of them, as in a stream.
         """
@@ -200,7 +200,7 @@ class Sgd(Solver):
         if known:
             return plan(float(self.eta0))  # type: ignore[arg-type]
         sample = rows if random is None or not self.shuffle else random.permutation(rows)
-        return plan(first_step(objective, sample, plan))
+        return plan(first_step(objective, sample, plan, b))
 
     def _split(self, n: int, random: Any) -> tuple[AnyArray, AnyArray]:
         """Rows to train on, and rows that are held out."""
