@@ -55,6 +55,7 @@ struct AdaptivePass {
   /// The penalty's steps since a coefficient was met last, as one proximal step.
   MINIMAND_INLINE void catch_up(std::size_t size) {
     const double now = pass.memory.penalty_time(), sum = pass.memory.held();
+    const double inverse = now > 0.0 ? 1.0 / now : 0.0;
     const double* const l1 = pass.penalty.l1.data();
     const double* const l2 = pass.penalty.l2.data();
     const std::size_t mask1 = pass.penalty.l1.size() == 1 ? 0 : ~std::size_t{0};
@@ -69,7 +70,11 @@ struct AdaptivePass {
           const double kept = left > 0.0 ? std::copysign(left, v) : 0.0;
           const double shrunk = kept / (1.0 + l2[j & mask2] * time);
           fields.at(kValue, j) = shrunk;
-          fields.at(kLag, j) += sum * (shrunk - v);
+          // Between the two it was about their geometric mean, which is what the average must hold:
+      // sums of t grow like the square of the time.
+      const double past = seen * inverse, since = sum * (1.0 - past * past);
+      const double between = std::copysign(std::sqrt(v * shrunk), v);
+      fields.at(kLag, j) += sum * (shrunk - v) + since * (v - between);
           fields.at(kSeen, j) = met ? now : seen;
         });
   }

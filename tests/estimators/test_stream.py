@@ -62,7 +62,7 @@ def test_classes_declared_once(classes):
     assert not hasattr(streamed, "certificate_")
     certificate = mm.certify(streamed, X, y)
     optimum = mm.Classifier("hinge", alpha=1e-3).fit(X, y).certificate_
-    assert certificate.dual <= optimum.primal
+    assert certificate.dual <= optimum.primal + 1e-12  # rounding
     assert certificate.primal >= optimum.dual
 
 

@@ -143,7 +143,11 @@ class Learner:
             left = left / (1.0 + form.l2 * time)
         if not average or count == 0.0:
             return scale * left + 0.0, float(self.memory[0])
-        mean = (held * left - (self.fields[1] + held * (left - v))) / count
+        lag = self.fields[1] + held * (left - v)
+        if self.adaptive and now > 0:  # what a coefficient was while it was not met
+            between = np.copysign(np.sqrt(v * left), v)
+            lag += held * (1.0 - (self.fields[2] / now) ** 2) * (v - between)
+        mean = (held * left - lag) / count
         mean = np.where((left == 0) & (form.l1 > 0), 0.0, mean)
         return mean, float(self.memory[1] / count)
 
