@@ -13,4 +13,5 @@ NB_MODULE(_core, m) {
   minimand::python::bind_piecewise(m);
   minimand::python::bind_dual(m);
   minimand::python::bind_online(m);
+  minimand::python::bind_stochastic(m);
 }

@@ -20,7 +20,7 @@ _NAMES = {
     "audit": ("certify",),
     "certificate": ("Certificate",),
     "complementarity": ("duality",),
-    "estimators": ("Classifier", "Regressor"),
+    "estimators": ("Classifier", "Regressor", "fit_stream"),
     "explanation": ("explain",),
     "features": ("Centers", "HiddenLayer", "Monomials", "Neighbors"),
     "hard_margin": ("HardMargin",),

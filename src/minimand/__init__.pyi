@@ -12,6 +12,7 @@ from .certificate import Certificate as Certificate
 from .complementarity import duality as duality
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
+from .estimators import fit_stream as fit_stream
 from .explanation import explain as explain
 from .features import Centers as Centers
 from .features import HiddenLayer as HiddenLayer

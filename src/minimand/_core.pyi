@@ -197,3 +197,34 @@ def online_pass_dense(
     X: _Matrix, rule: _OnlineRule, rows: _OnlineRows, state: _OnlineState, clock: _Clock
 ) -> tuple[_Clock, float, int]: ...
 def shuffle_rows(order: NDArray[np.uint32], seed: int) -> None: ...
+
+# Stochastic steps. slopes: kind (0 pieces, 1 logistic, 2 given), pieces, slopes given, left at
+# kinks; rows: sign, shift, weight, order; penalty: l1, l2; options: eta, t0, power, tick,
+# average_from, average_power, intercept.
+_Slopes = tuple[int, _Pieces, _Vector, bool]
+_StochasticRows = tuple[_Vector, _Vector, _Vector, NDArray[np.uint32]]
+_StochasticOptions = tuple[float, float, float, float, float, float, bool]
+
+def stochastic_sparse(
+    indptr: _Index,
+    indices: _Index,
+    data: _Matrix,
+    columns: int,
+    adaptive: bool,
+    slopes: _Slopes,
+    rows: _StochasticRows,
+    penalty: tuple[_Vector, _Vector],
+    options: _StochasticOptions,
+    fields: _Vector,
+    memory: _Vector,
+) -> None: ...
+def stochastic_dense(
+    X: _Matrix,
+    adaptive: bool,
+    slopes: _Slopes,
+    rows: _StochasticRows,
+    penalty: tuple[_Vector, _Vector],
+    options: _StochasticOptions,
+    fields: _Vector,
+    memory: _Vector,
+) -> None: ...

@@ -40,8 +40,8 @@ def certify(
         Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
         LogisticRegression, LogisticRegressionCV (both of two classes), PoissonRegressor,
         GammaRegressor, TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale),
-        LinearSVC, LinearSVR, SVC or SVR with a linear kernel, or one of their drop-ins in
-        `minimand.sklearn`, or a `HardMargin`.
+        LinearSVC, LinearSVR, SVC or SVR with a linear kernel, SGDClassifier, SGDRegressor, or one
+        of their drop-ins in `minimand.sklearn`, or a `HardMargin`.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator or a Certificate, optional

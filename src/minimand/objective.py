@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._typing import Array, BoolArray, IntArray
+from ._typing import AnyArray, Array, BoolArray, IntArray
 from .design import Covariance, Design, Moments
 from .intercept import best_shift
 from .linear_system import least_pivot
@@ -208,13 +208,20 @@ class Objective:
 
     def thinned(self, every: int) -> Objective:
         """The same problem on every k-th row: a cheap place to start from."""
-        mass = self.mass[::every]
+        return self._on(self.design.thinned(every), slice(None, None, every))
+
+    def on_rows(self, rows: AnyArray) -> Objective:
+        """The same problem on some rows (increasing)."""
+        return self._on(self.design.rows(rows), rows)
+
+    def _on(self, design: Design, rows: Any) -> Objective:
+        """The same problem on a design of some rows; passes are counted anew."""
         return replace(
             self,
-            design=self.design.thinned(every),
-            y=np.ascontiguousarray(self.y[::every]),
-            mass=self.loss.masses(mass),
-            offset=None if self.offset is None else np.ascontiguousarray(self.offset[::every]),
+            design=design,
+            y=np.ascontiguousarray(self.y[rows]),
+            mass=self.loss.masses(self.mass[rows]),
+            offset=None if self.offset is None else np.ascontiguousarray(self.offset[rows]),
             meter=Meter(),
         )
 

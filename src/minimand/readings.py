@@ -20,6 +20,9 @@ from .losses import (
     Huber,
     Logistic,
     Loss,
+    Margin,
+    PerceptronLoss,
+    Pieces,
     Poisson,
     Quantile,
     Squared,
@@ -232,6 +235,35 @@ def _libsvm(model: Any, total: Total, loss: Loss) -> Reading:
     return Reading(loss, L2(), 1.0 / (float(model.C) * total()), True)
 
 
+def _sgd(model: Any, total: Total) -> Reading:
+    penalties: dict[Any, Penalty] = {
+        "l2": L2(),
+        "l1": L1(),
+        "elasticnet": _mix(model.l1_ratio or 0.0),
+        None: NoPenalty(),
+    }
+    losses: dict[str, Loss] = {
+        "hinge": Hinge(),
+        "squared_hinge": SquaredHinge(),
+        "perceptron": PerceptronLoss(),
+        "log_loss": Logistic(),
+        "modified_huber": _ModifiedHuber(),
+        "squared_error": Squared(),
+        "huber": Huber(model.epsilon),
+        "epsilon_insensitive": EpsilonInsensitive(model.epsilon),
+        "squared_epsilon_insensitive": SquaredEpsilonInsensitive(model.epsilon),
+    }
+    penalty, labels = penalties[model.penalty], hasattr(model, "classes_")
+    fitted = bool(model.fit_intercept)
+    return Reading(losses[model.loss], penalty, float(model.alpha), fitted, labels=labels)
+
+
+class _ModifiedHuber(Margin):
+    """max(0, 1 − m)² for m ≥ −1, −4m beyond."""
+
+    pieces = Pieces([-1.0, 1.0], [-4.0, -4.0, 0.0], [0.0, 2.0, 0.0], base=4.0)
+
+
 READERS: dict[str, Callable[[Any, Total], Reading]] = {
     "LinearRegression": _linear_regression,
     "Ridge": _ridge,
@@ -251,6 +283,8 @@ READERS: dict[str, Callable[[Any, Total], Reading]] = {
     "HuberRegressor": _huber_regressor,
     "QuantileRegressor": _quantile_regressor,
     "PoissonRegressor": _poisson,
+    "SGDClassifier": _sgd,
+    "SGDRegressor": _sgd,
     "GammaRegressor": _gamma,
     "TweedieRegressor": _tweedie,
 }

@@ -145,7 +145,7 @@ def test_a_kink_without_pieces_is_refused_with_what_to_do(loss):
     with pytest.raises(ValueError, match="has a kink: say its `pieces`"):
         fit(loss)
     for name in SOLVERS:
-        if name == "subgradient":
+        if name in ("subgradient", "sgd"):
             continue  # any slope will do there
         with pytest.raises(ValueError, match=f"solver='{name}' does not accept"):
             mm.Regressor(Absolute(), solver=name).fit(np.eye(3), [1.0, 2.0, 3.0])

@@ -12,9 +12,10 @@ from minimand.solvers.closed_form import ridge_path
 from minimand.testing import check_solver
 
 SLOW = ("proximal_gradient", "fista", "subgradient")  # at the columns' own scales: test_teaching.py
+EARLY = ("sgd",)  # ends before a gap is small, by design: test_stochastic.py
 
 
-@pytest.mark.parametrize("name", [name for name in SOLVERS if name not in SLOW])
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name not in SLOW + EARLY])
 def test_conformance(name):
     assert check_solver(SOLVERS[name]) >= 2
 

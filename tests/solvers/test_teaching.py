@@ -392,4 +392,4 @@ def test_auto_never_takes_them():
     for loss in LOSSES:
         for penalty, alpha in PENALTIES:
             assert not choose(problem(loss, penalty, alpha), Control()).by_name_only
-    assert sum(solver.by_name_only for solver in SOLVERS.values()) == 5
+    assert sum(solver.by_name_only for solver in SOLVERS.values()) == 6

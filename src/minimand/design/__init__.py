@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Ascent, Block, Covariance, Descent, Design, Moments
+from .base import Ascent, Block, Covariance, Descent, Design, Moments, RowSteps
 from .dense import DenseDesign
 from .sparse import SparseDesign
 from .wrap import Standardized, as_design
@@ -15,6 +15,7 @@ __all__ = [
     "Descent",
     "Design",
     "Moments",
+    "RowSteps",
     "SparseDesign",
     "Standardized",
     "as_design",

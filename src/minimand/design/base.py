@@ -85,6 +85,16 @@ class OnlineReport(NamedTuple):
     moves: int
 
 
+class RowSteps(NamedTuple):
+    """Stochastic steps, as the compiled passes take them: see `solvers.learner`."""
+
+    adaptive: bool
+    slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool]
+    rows: tuple[Array, Array, Array, AnyArray]
+    penalty: tuple[Array, Array]
+    options: tuple[float, float, float, float, float, float, bool]
+
+
 class Design:
     """An n×d matrix of which only products are needed.
 
@@ -265,6 +275,10 @@ class Design:
     ) -> OnlineReport:
         """One pass over rows (y, weight, order); see `solvers.online.Learner`. Changes state."""
         return self.in_rows.online_pass(rule, rows, state, clock)
+
+    def step_rows(self, steps: RowSteps, fields: Array, memory: Array) -> None:
+        """Stochastic steps over rows, one after the other; changes fields and memory."""
+        self.in_rows.step_rows(steps, fields, memory)
 
     @property
     def nnz(self) -> int:

@@ -20,6 +20,7 @@ from .base import (
     OnlineClock,
     OnlineReport,
     OnlineRule,
+    RowSteps,
     scaled_row_gram,
     without_constants,
 )
@@ -208,3 +209,10 @@ class DenseDesign(Design):
         if self.in_rows is not self:
             return super().online_pass(rule, rows, state, clock)
         return OnlineReport(*_core.online_pass_dense(self.x, rule, rows, state, clock))
+
+    def step_rows(self, steps: RowSteps, fields: Array, memory: Array) -> None:
+        """Steps on contiguous rows; copies X once when it is in Fortran order."""
+        if self.in_rows is not self:
+            super().step_rows(steps, fields, memory)
+            return
+        _core.stochastic_dense(self.x, *steps, fields, memory)

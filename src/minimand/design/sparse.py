@@ -20,6 +20,7 @@ from .base import (
     OnlineClock,
     OnlineReport,
     OnlineRule,
+    RowSteps,
 )
 
 _BLOCK_ROWS = 1 << 14
@@ -207,6 +208,11 @@ class SparseDesign(Design):
     ) -> OnlineReport:
         """A pass over the CSR rows."""
         return OnlineReport(*_core.online_pass(*_parts(self.by_row), rule, rows, state, clock))
+
+    def step_rows(self, steps: RowSteps, fields: Array, memory: Array) -> None:
+        """Steps on the CSR rows."""
+        x = self.by_row
+        _core.stochastic_sparse(x.indptr, x.indices, x.data, self.shape[1], *steps, fields, memory)
 
 
 def _check_structure(x: Any) -> None:

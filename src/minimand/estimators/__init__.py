@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .classifier import Classifier
 from .regressor import Regressor
+from .stream import fit_stream
 
-__all__ = ["Classifier", "Regressor"]
+__all__ = ["Classifier", "Regressor", "fit_stream"]

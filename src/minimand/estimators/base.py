@@ -24,10 +24,10 @@ from ..penalties import REGISTRY as PENALTIES
 from ..progress import Bar
 from ..registry import Registry
 from ..solvers import REGISTRY as SOLVERS
-from ..solvers import Control, Solution, solve, verdicts
+from ..solvers import Control, Sgd, Solution, solve, verdicts
 from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.complementary import sharpened
-from . import data
+from . import data, stream
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
 from .support_vectors import SupportVectors
 
@@ -136,6 +136,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         self, objective: Objective, control: Control, start: tuple[Array, float] | None
     ) -> Solution:
         """Solve one objective, with a bar if asked."""
+        self.__dict__.pop("_stream", None)  # what a stream has learnt is over
         bar = Bar(type(self).__name__) if self.verbose else None
         if bar:
             control.callbacks = [*control.callbacks, bar]
@@ -148,6 +149,21 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         finally:
             if bar:
                 bar.close()
+
+    def _learn(self, objectives: list[Objective], weights: Array | None) -> tuple[Array, Array]:
+        """The next batch of a stream, which begins here unless there was one before."""
+        current: stream.Stream | None = getattr(self, "_stream", None)
+        if current is None:
+            start = None
+            if hasattr(self, "coef_"):  # a model that was fitted learns on from where it is
+                start = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+            current = stream.begin(self, objectives, start)
+        learnt = current.learn(objectives, weights)
+        self._stream = current
+        self.solver_, self.n_iter_ = Sgd.name, 1
+        for name in ("certificate_", "history_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        return learnt
 
     def _warn_if_short(self, objective: Objective, solutions: list[Solution]) -> None:
         """Warn, at the line that called fit, if a solution misses the tolerance."""
@@ -229,6 +245,8 @@ def _advice(solution: Solution, others: list[str]) -> str:
         advice = "add a penalty"  # neither patience nor another tol can help
     elif solution.stopped_by in (CALLBACK, INTERRUPT):
         advice = "fit again with warm_start=True to go on from here"
+    elif solution.solver == Sgd.name:
+        advice = "raise epochs for more of the same"
     elif solution.stopped_by.startswith("max_"):
         advice = "raise the limit or tol"
     else:

@@ -17,7 +17,7 @@ from .._typing import AnyArray, Array, ArrayLike
 from ..objective import Objective
 from ..outputs import ClassOutput
 from ..solvers import Solution, State
-from . import data
+from . import data, stream
 from .base import Estimator, combined
 from .callbacks import Relay, with_callbacks
 from .class_weights import weighted_by_class
@@ -33,6 +33,15 @@ def _gives_probabilities(estimator: Any) -> bool:
     loss = _loss_of(estimator)
     if loss is None or not loss.probabilistic:
         raise AttributeError(f"loss={estimator.loss!r} does not give probabilities.")
+    return True
+
+
+def _can_learn_from_batches(estimator: Any) -> bool:
+    if isinstance(estimator.class_weight, str):
+        raise AttributeError(
+            f"class_weight={estimator.class_weight!r} needs all of y at once: pass a dict by class "
+            "to use partial_fit."
+        )
     return True
 
 
@@ -164,6 +173,37 @@ class Classifier(ClassifierMixin, Margins, Estimator):
             self._store(coded.output, objectives, solutions)
             self._training = Training.of(objectives, solutions, coded.weights)
         self._warn_if_short(objectives[0], solutions)
+        return self
+
+    @available_if(_can_learn_from_batches)
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike = None,
+        sample_weight: ArrayLike = None,
+        offset: ArrayLike = None,
+    ) -> Self:
+        """Learn from one more batch of a stream, one stochastic step per row, in order.
+
+        As in `Regressor.partial_fit`. ``classes`` declares all labels in the first call; without
+        it, those of the first batch are all there are. ``class_weight`` must be None or a dict.
+        """
+        settings = self._checked_settings()
+        stream.solver_of(self)
+        first = not hasattr(self, "coef_")
+        X, y = data.check_xy(self, X, y, fitted=not first)
+        data.check_labels(y)
+        weights = data.check_weights(sample_weight, y.shape[0])
+        shift = data.check_offset(offset, y.shape[0])
+        output = ClassOutput(stream.known_classes(self, y, classes), settings.loss)
+        weights = weighted_by_class(self.class_weight, y, weights)
+        index = np.asarray(np.searchsorted(output.classes, y))
+        targets = [output.encode(index, score) for score in range(output.n_scores)]
+        mapped = self._fit_features(X, y) if first else self._map_features(X)
+        objectives = stream.objectives_of(settings, mapped, targets, shift, self.intercept)
+        self.coef_, self.intercept_ = self._learn(objectives, weights)
+        self.classes_ = output.classes
         return self
 
     def _checked_settings(self) -> Settings:

@@ -10,7 +10,7 @@ from .._typing import Array, ArrayLike
 from ..objective import Objective
 from ..outputs import ScalarOutput
 from ..solvers import State
-from . import data
+from . import data, stream
 from .base import Estimator
 from .callbacks import Relay, with_callbacks
 from .problem import build
@@ -46,8 +46,8 @@ class Regressor(RegressorMixin, Estimator):
         ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"dual"``, ``"primal_dual"``,
         ``"column_generation"``, ``"multiplier"``, ``"reweighted"``, ``"graduated"``, ``"simplex"``,
         ``"constraint_generation"``, or let the verdicts decide. To study them, and by name only:
-        ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``, or an
-        object such as `minimand.solvers.Fista(restart=True)`.
+        ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``; for
+        streams ``"sgd"``; or an object such as `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6
         The fit stops when its certified gap is below tol × (objective of the null model − mean
         infimum of the loss).
@@ -60,8 +60,8 @@ class Regressor(RegressorMixin, Estimator):
     warm_start : bool, default=False
         Start from the last fit's coefficients.
     random_state : int or RandomState, optional
-        Seed of solvers that draw random numbers (``"random"``, ``"graduated"``); the others are
-        deterministic.
+        Seed of solvers that draw random numbers (``"random"``, ``"graduated"``, ``"sgd"``); the
+        others are deterministic.
     verbose : bool, default=False
         Show a progress bar with the gap.
     callbacks : sequence, optional
@@ -163,6 +163,29 @@ class Regressor(RegressorMixin, Estimator):
             self.history_ = solution.history
             self._training = Training.of([objective], [solution], sample_weight)
         self._warn_if_short(objective, [solution])
+        return self
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
+    ) -> Self:
+        """Learn from one more batch of a stream, one stochastic step per row, in order.
+
+        The same rows in batches of any size lead to the same model. ``solver`` must be ``"auto"``,
+        ``"sgd"`` or a `minimand.solvers.Sgd`, whose step is chosen on the first batch unless
+        ``eta0`` is given. The parameters are those of `fit`; features are fitted on the first
+        batch. There is no certificate of a stream: ask `minimand.certify` with data at hand.
+        """
+        settings = self._checked_settings()
+        stream.solver_of(self)
+        first = not hasattr(self, "coef_")
+        X, y = data.check_xy(self, X, y, fitted=not first)
+        y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
+        weights = data.check_weights(sample_weight, X.shape[0])
+        shift = data.check_offset(offset, X.shape[0])
+        mapped = self._fit_features(X, y) if first else self._map_features(X)
+        objectives = stream.objectives_of(settings, mapped, [y], shift, self.intercept)
+        coef, intercept = self._learn(objectives, weights)
+        self.coef_, self.intercept_ = coef[0], float(intercept[0])
         return self
 
     def _start(self, objective: Objective) -> tuple[Array, float] | None:

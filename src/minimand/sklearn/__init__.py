@@ -21,6 +21,7 @@ from .logistic_cv import LogisticRegressionCV
 from .perceptron import Perceptron
 from .quantile import QuantileRegressor
 from .ridge_cv import RidgeCV
+from .stochastic import SGDClassifier, SGDRegressor
 
 __all__ = [
     "ElasticNet",
@@ -41,6 +42,8 @@ __all__ = [
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",
+    "SGDClassifier",
+    "SGDRegressor",
     "TweedieRegressor",
 ]
 

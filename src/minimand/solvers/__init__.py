@@ -19,6 +19,7 @@ from .newton import Newton
 from .primal_dual import PrimalDual
 from .proximal import Fista, ProximalGradient
 from .reweighted import Reweighted
+from .stochastic import Sgd
 from .subgradient import Subgradient
 from .working_set import WorkingSet
 
@@ -39,6 +40,7 @@ SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration(), Graduated())}
 SOLVERS |= {
     s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
 }  # for teaching: by name only
+SOLVERS |= {Sgd.name: Sgd()}  # by name only too: for streams
 REGISTRY: Registry[Solver] = Registry(
     "solver", Solver, [type(s) for s in SOLVERS.values()], special="auto"
 )
@@ -59,6 +61,7 @@ __all__ = [
     "PrimalDual",
     "ProximalGradient",
     "Random",
+    "Sgd",
     "Simplex",
     "Solution",
     "Solver",

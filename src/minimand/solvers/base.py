@@ -84,6 +84,7 @@ class Solver(Parameterized):
     takes_pooled: ClassVar[bool] = False  # nor about a loss that is no mean over samples
     default_max_iter: ClassVar[int | None] = None  # most iterations where max_iter is None
     patience: ClassVar[int] = 30  # iterations without any progress before it is given up
+    exhausted: ClassVar[str] = "no further progress"  # why its last judgement was the last
 
     def check_parameters(self) -> None:
         """Raise ValueError, in one sentence, for an option outside its range."""
@@ -267,6 +268,6 @@ def _conclude(
         certificate=certificate,
         solver=solver.name,
         converged=converged,
-        stopped_by=stopped_by or ("" if converged else "no further progress"),
+        stopped_by=stopped_by or ("" if converged else solver.exhausted),
         history=history,
     )

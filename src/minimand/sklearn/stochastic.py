@@ -1,0 +1,254 @@
+"""SGDClassifier and SGDRegressor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn import linear_model
+from sklearn.utils import check_random_state
+
+from .._typing import AnyArray, Array, ArrayLike
+from ..adapters import problem_of
+from ..certificate import Certificate, judge
+from ..estimators.base import combined
+from ..objective import Objective
+from ..solvers.learner import Learner, Steps
+
+_SMALLEST = 1e-6  # step at which learning_rate="adaptive" gives up
+_POWERS = {"constant": 0.0, "adaptive": 0.0, "optimal": 1.0}
+
+
+class _Trained:
+    """scikit-learn's checks, schedules and stopping rules around our compiled passes."""
+
+    certificate_: Certificate
+
+    def fit(
+        self: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        coef_init: ArrayLike = None,
+        intercept_init: ArrayLike = None,
+        sample_weight: ArrayLike = None,
+    ) -> Any:
+        """Fit the model, and judge it: the gap is sound, and as loose as such steps are.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        coef_init, intercept_init : array-like, optional
+            Where to start.
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        self._refuse_passive_aggressive()
+        super().fit(X, y, coef_init, intercept_init, sample_weight)  # type: ignore[misc]
+        objectives = self.__dict__.pop("_objectives")
+        coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+        parts = [
+            _judged(o, np.array(w, dtype=float), float(b))
+            for o, w, b in zip(objectives, coefs, intercepts)
+        ]
+        whole = combined(parts, [o.scale for o in objectives], "outputs")
+        self.certificate_ = replace(whole, iterations=int(self.n_iter_))
+        return self
+
+    def _refuse_passive_aggressive(self: Any) -> None:
+        if self.learning_rate in ("pa1", "pa2"):
+            raise ValueError(
+                f"learning_rate={self.learning_rate!r} is not there: use 'optimal', 'constant', "
+                "'invscaling' or 'adaptive'."
+            )
+
+    def _learn_all(
+        self: Any, X: Any, y: AnyArray, sample_weight: Array, alpha: float, max_iter: int
+    ) -> None:
+        """Train every output, and set the attributes that scikit-learn's methods set."""
+        self._refuse_passive_aggressive()
+        self.__dict__.pop("certificate_", None)
+        # Split by labels, before rows of weight zero are left out.
+        held_out = self._make_validation_split(y, sample_mask=sample_weight > 0)
+        weights = np.asarray(sample_weight, dtype=float)
+        problem = problem_of(self, X, y, None if (weights == 1).all() else weights)
+        objectives = problem.objectives
+        if objectives[0].n_samples != held_out.size:
+            held_out = held_out[weights > 0]
+        total = float(weights[weights > 0].sum())
+        random = check_random_state(self.random_state)
+        fresh = self.t_ == 1.0 or len(getattr(self, "_learners", ())) != len(objectives)
+        if fresh:
+            starts = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
+            self._learners = [Learner.start(w, float(b), False) for w, b in starts]
+        epochs = [
+            self._train(objective, learner, total, held_out, max_iter, random)
+            for objective, learner in zip(objectives, self._learners)
+        ]
+        self.n_iter_ = max(epochs)
+        self.t_ += self.n_iter_ * X.shape[0]
+        average = bool(self.average) and self.average <= self.t_ - 1.0
+        models = [learner.model(o, average) for o, learner in zip(objectives, self._learners)]
+        self.coef_ = np.stack([w for w, _ in models]).astype(X.dtype)
+        self.intercept_ = np.array([b for _, b in models], dtype=X.dtype)
+        self._objectives = objectives
+
+    def _train(
+        self: Any,
+        objective: Objective,
+        learner: Learner,
+        total: float,
+        held_out: AnyArray,
+        max_iter: int,
+        random: Any,
+    ) -> int:
+        """Epochs until the training objective, or the held-out score, has stopped to improve."""
+        weight = objective.mass * total
+        if np.ptp(objective.mass) == 0 and total == objective.n_samples:
+            weight = np.ones(objective.n_samples)
+        rows = np.flatnonzero(~held_out).astype(np.uint32)
+        steps, tol = self._steps(objective), -np.inf if self.tol is None else self.tol
+        best, waited = np.inf, 0
+        for epoch in range(1, max_iter + 1):
+            learner.learn(
+                objective, weight, random.permutation(rows) if self.shuffle else rows, steps
+            )
+            w, b = learner.model(objective, average=False)
+            if not (np.isfinite(w).all() and np.isfinite(b)):
+                raise ValueError(
+                    f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input "
+                    "data with StandardScaler or MinMaxScaler might help."
+                )
+            if max_iter == 1 or (tol == -np.inf and not self.early_stopping):
+                continue
+            value = self._criterion(objective, w, b, held_out)
+            waited = waited + 1 if value > best - tol else 0
+            best = min(best, value)
+            if waited >= self.n_iter_no_change:
+                if self.learning_rate != "adaptive" or steps.eta <= _SMALLEST:
+                    return epoch
+                steps, waited = steps._replace(eta=steps.eta / 5), 0
+        return max_iter
+
+    def _criterion(self: Any, objective: Objective, w: Array, b: float, held: AnyArray) -> float:
+        """What must fall: the objective, or 1 − the held-out score."""
+        point = objective.point(w, b)
+        if not self.early_stopping:
+            with np.errstate(over="ignore"):  # steps that were too long: inf is no improvement
+                return objective.primal(point)
+        z, y, mass = point.z[held], objective.y[held], objective.mass[held]
+        if hasattr(self, "classes_"):
+            return float(mass @ ((z > 0) != (y > 0)) / mass.sum())
+        centred = y - mass @ y / mass.sum()
+        return float(mass @ (z - y) ** 2 / max(mass @ centred**2, 1e-300))
+
+    def _steps(self: Any, objective: Objective) -> Steps:
+        """The step of row t: eta0, eta0/t^power_t, or 1/(alpha·(t₀ + t))."""
+        steps = Steps(
+            float(self.eta0),
+            power=_POWERS.get(self.learning_rate, float(self.power_t)),
+            average_from=float(self.average) - 1.0 if self.average else np.inf,
+            average_power=0.0,
+        )
+        if self.learning_rate != "optimal":
+            return steps
+        # Léon Bottou's rule: the first step is about as long as w will be.
+        reach = np.sqrt(1.0 / np.sqrt(self.alpha))
+        slope = float(objective.loss.gradient(np.array([-reach]), np.ones(1))[0])
+        t0 = max(1.0, slope) / (reach * self.alpha)
+        return steps._replace(eta=1.0 / self.alpha, t0=t0 - 1.0)
+
+
+def _judged(objective: Objective, w: Array, b: float) -> Certificate:
+    with np.errstate(over="ignore", invalid="ignore"):  # the gap tells of it
+        return judge(objective, objective.point(w, b), thorough=True).certificate(objective)
+
+
+class SGDClassifier(_Trained, linear_model.SGDClassifier):
+    r"""Stochastic training, as `sklearn.linear_model.SGDClassifier`, with a certificate.
+
+    .. math:: \min_{w,b} \frac{1}{n}\sum_i s_i\,\ell(x_i^T w + b, y_i)
+        + \alpha\,(\rho\|w\|_1 + \tfrac{1}{2}(1-\rho)\|w\|_2^2)
+
+    Parameters, losses, schedules and stopping rules are scikit-learn's; ``tol`` too, since such
+    steps stop early by design. ``learning_rate`` is not ``"pa1"`` or ``"pa2"``. With more than two
+    classes a class weight counts in all the one-versus-rest problems.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, t_
+        As in scikit-learn.
+    certificate_ : Certificate
+        After `fit`; of a stream ask `minimand.certify`.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import SGDClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SGDClassifier(random_state=0).fit(scale(X), y)
+    >>> model.score(scale(X), y) > 0.85, model.certificate_.gap >= 0
+    (True, True)
+    """
+
+    def _fit_binary(
+        self,
+        X: Any,
+        y: AnyArray,
+        alpha: float,
+        sample_weight: Array,
+        learning_rate: str,
+        max_iter: int,
+        **older: Any,
+    ) -> None:
+        self._learn_all(X, y, sample_weight, alpha, max_iter)
+
+    _fit_multiclass = _fit_binary
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike = None, sample_weight: ArrayLike = None
+    ) -> Self:
+        """One pass over a batch, in random order if ``shuffle``; parameters as in scikit-learn."""
+        super().partial_fit(X, y, classes, sample_weight)
+        self.__dict__.pop("_objectives", None)
+        return self
+
+
+class SGDRegressor(_Trained, linear_model.SGDRegressor):
+    r"""Stochastic training, as `sklearn.linear_model.SGDRegressor`, with a certificate.
+
+    Parameters, losses, schedules and stopping rules are scikit-learn's; ``learning_rate`` is not
+    ``"pa1"`` or ``"pa2"``. See `SGDClassifier`.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import SGDRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = SGDRegressor(random_state=0).fit(scale(X), y)
+    >>> model.score(scale(X), y) > 0.5, model.certificate_.relative < 0.05
+    (True, True)
+    """
+
+    def _fit_regressor(
+        self,
+        X: Any,
+        y: AnyArray,
+        alpha: float,
+        *others: Any,
+        **older: Any,
+    ) -> None:
+        # (loss, learning_rate, sample_weight, max_iter), with one more before them in older ones
+        sample_weight, max_iter = others[-2:]
+        if not hasattr(self, "t_"):
+            self.t_ = 1.0
+        self._learn_all(X, y, sample_weight, alpha, max_iter)
+        self.coef_ = self.coef_[0]
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
+        """One pass over a batch, in random order if ``shuffle``; parameters as in scikit-learn."""
+        super().partial_fit(X, y, sample_weight)
+        self.__dict__.pop("_objectives", None)
+        return self

@@ -1,0 +1,282 @@
+"""Stochastic gradient descent: a row at a time, for data that are large or never end."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._typing import AnyArray, Array
+from ..certificate import Judgement, judge
+from ..objective import Objective, Point
+from .base import Control, Solver, Verdict
+from .learner import UNCOMPILED_BATCH, Learner, Steps, compiled
+from .learning_rate import first_step
+
+_SCHEDULES = ("adaptive", "fixed", "decay", "sqrt", "pegasos")
+_POWERS = {"adaptive": 0.0, "fixed": 0.0, "decay": 1.0, "sqrt": 0.5, "pegasos": 1.0}
+_EPOCHS = 5
+_SMALL = 1_000_000  # stored numbers up to which every epoch is judged: that costs two passes
+_PATIENCE = 3  # epochs without progress on held-out rows before training ends
+
+
+class Sgd(Solver):
+    r"""Stochastic gradient descent: one row (or batch), one step; the model is an average.
+
+    .. math:: w \leftarrow (1 - \eta_t l_2)\, w - \eta_t s_i \ell'(z_i, y_i)\, x_i
+
+    An l1 part then moves every coefficient towards zero by η·l1 and stops there: exact zeros. The
+    gap of such a fit is sound but loose. It stops after its epochs, not at a tolerance, and is
+    taken by name only: in memory the other solvers are faster *and* certain. `partial_fit` of the
+    estimators takes the same steps over a stream.
+
+    At a kink, margin losses take the slope on the left (a margin of exactly 1 still counts as too
+    small for the hinge), distance losses the slope nearest to zero.
+
+    Parameters
+    ----------
+    step : {"adaptive", "fixed", "decay", "sqrt", "pegasos"}, default="adaptive"
+        The step of the t-th row: ``"fixed"`` η₀; ``"decay"`` η₀/(t + t₀); ``"sqrt"`` η₀/√(t + t₀);
+        ``"pegasos"`` 1/(l2·t). ``"adaptive"``: every coefficient has the rate
+        η₀/(largest \|xⱼ\|·√Σ(slope·xⱼ)²), so that the units of columns do not matter; and the loss
+        of the row is followed along its flow dz/ds = −ℓ'(z), which cannot overshoot: two flows in
+        a row are one of twice the length, so that a weight is as good as a repetition.
+    eta0, t0 : float, optional
+        By default found by cross-validation on a sample of at most 1000 rows.
+    batch : int, default=1
+        Rows per step. Losses without a compiled slope take at least 8, through NumPy.
+    average : bool, default=True
+        Hand over the average of all models, the t-th with weight t, or the last one where that has
+        the lower objective (a stream knows none, and hands over the average); with an l1 part the
+        average has the zeros of the last one.
+    epochs : int, optional
+        Passes over the data; by default the estimator's ``max_iter``, or 5.
+    shuffle : bool, default=True
+        Draw a new order for every epoch. Without it a fit starts from w = 0, b = 0 and takes the
+        rows as they come: one epoch is what `partial_fit` does with the same rows.
+    balanced : bool, default=False
+        Spread the rows of every class (sign of the target) evenly over the epoch.
+    early_stopping : bool, default=False
+        Hold out some rows; end when their mean loss has not fallen for 3 epochs, and hand over
+        the model for which it was least.
+    validation_fraction : float, default=0.1
+        The share that is held out then.
+
+    Examples
+    --------
+    >>> import warnings, minimand as mm
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)       # unscaled columns are fine
+    >>> model = mm.Classifier(alpha=0.01, solver=mm.solvers.Sgd(epochs=10), random_state=0)
+    >>> with warnings.catch_warnings(action="ignore"):   # that it ends by design
+    ...     score = model.fit(X, y).score(X, y)
+    >>> score > 0.9
+    True
+    """
+
+    name = "sgd"
+    by_name_only = True
+    takes_nonconvex = True
+    exhausted = "its last epoch (stochastic training ends early by design)"
+
+    def __init__(
+        self,
+        step: str = "adaptive",
+        eta0: float | None = None,
+        t0: float | None = None,
+        batch: int = 1,
+        average: bool = True,
+        epochs: int | None = None,
+        shuffle: bool = True,
+        balanced: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+    ) -> None:
+        self.step = step
+        self.eta0 = eta0
+        self.t0 = t0
+        self.batch = batch
+        self.average = average
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.balanced = balanced
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+
+    def check_parameters(self) -> None:
+        """Refuse options outside their range, and such as the schedule would ignore."""
+        if self.step not in _SCHEDULES:
+            raise ValueError(f"step of Sgd must be one of {_SCHEDULES}, not {self.step!r}.")
+        for name in ("eta0", "t0"):
+            value = getattr(self, name)
+            if value is not None and not _positive(value):
+                raise ValueError(f"{name} of Sgd must be None or a positive number, not {value!r}.")
+        if self.step == "pegasos" and self.eta0 is not None:
+            raise ValueError("eta0 of Sgd must be None for step='pegasos', which is 1/(l2·t).")
+        if self.t0 is not None and self.step not in ("decay", "sqrt"):
+            raise ValueError(f"t0 of Sgd must be None for step={self.step!r}, which has none.")
+        for name, value in (("batch", self.batch), ("epochs", self.epochs)):
+            if value is not None and not (_positive(value) and isinstance(value, numbers.Integral)):
+                raise ValueError(f"{name} of Sgd must be an integer ≥ 1, not {value!r}.")
+        for name in ("average", "shuffle", "balanced", "early_stopping"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} of Sgd must be True or False.")
+        if self.balanced and not self.shuffle:
+            raise ValueError("balanced=True of Sgd needs shuffle=True: it draws an order itself.")
+        if not _positive(self.validation_fraction) or self.validation_fraction >= 1:
+            raise ValueError(
+                "validation_fraction of Sgd must be a number between 0 and 1, "
+                f"not {self.validation_fraction!r}."
+            )
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Any loss that is a mean over samples; l1 and l2 parts, or no penalty."""
+        form = objective.penalty.separable
+        if form is None or form.bounds is not None:
+            return Verdict(False, "the penalty is not a sum of l1 and l2 parts without bounds")
+        if self.step != "adaptive" and np.ptp(form.l2) > 0:
+            words = "the l2 weights differ between features; take Sgd(step='adaptive')"
+            return Verdict(False, words)
+        if self.step == "pegasos" and not form.l2.any():
+            return Verdict(False, "the step 1/(l2·t) of PEGASOS needs an L2 penalty")
+        words = "by name only: a step per row, a loose certificate"
+        if not compiled(objective):
+            batch = max(self.batch, UNCOMPILED_BATCH)
+            words += f"; {objective.loss!r} has no compiled slope: batches of {batch} in NumPy"
+        epochs = self.epochs or control.max_iter or _EPOCHS
+        return Verdict(True, words, 20.0 * epochs * objective.design.nnz)
+
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+        """One epoch after the other; every one is judged where that is cheap."""
+        yield judge(objective, start)
+        random = check_random_state(control.random_state)
+        training, held = self._split(objective.n_samples, random)
+        if start is objective.null and not self.shuffle:  # as a stream, which knows no null model
+            start = Point(np.zeros(objective.n_features), 0.0, start.z)
+        steps = self.steps_for(objective, training, random, start.b)
+        learner = Learner.start(start.w, start.b, steps.adaptive)
+        weight = weights_of(objective)
+        stopping = _HeldOut(objective, held) if held.size else None
+        epochs = self.epochs or control.max_iter or _EPOCHS
+        for epoch in range(1, epochs + 1):
+            learner.learn(objective, weight, self._order(objective, training, random), steps)
+            w, b = self._model(objective, learner)
+            if stopping is not None:
+                w, b = stopping.better_of(w, b)
+            over = epoch == epochs or control.expired or (stopping is not None and stopping.over)
+            if over or objective.design.nnz <= _SMALL:
+                yield judge(objective, objective.point(w, b))
+            if over:
+                return
+
+    def _model(self, objective: Objective, learner: Learner) -> tuple[Array, float]:
+        """The average, or the last model where that is better: rare features average slowly."""
+        mean = learner.model(objective, self.average)
+        if not self.average or not self.shuffle:
+            return mean
+        last = learner.model(objective, average=False)
+        values = [objective.primal(objective.point(*model)) for model in (mean, last)]
+        return last if values[1] < values[0] else mean
+
+    def steps_for(self, objective: Objective, rows: AnyArray, random: Any, b: float = 0.0) -> Steps:
+        """The schedule, with what was not given found on a sample of the rows, from intercept b.
+
+        Without a random state the sample is the first of them, as in a stream.
+        """
+        form = objective.penalty.separable
+        assert form is not None
+        l2 = float(form.l2.max(initial=0.0))
+        average_from = 0.0 if self.average else np.inf
+        steps = Steps(
+            0.0,
+            power=_POWERS[self.step],
+            adaptive=self.step == "adaptive",
+            batch=self.batch,
+            average_from=average_from,
+        )
+        if self.step == "pegasos":
+            return steps._replace(eta=1.0 / l2)
+
+        def plan(first: float) -> Steps:
+            """The schedule whose first steps are about that long."""
+            if self.step != "decay":
+                return steps._replace(eta=first, t0=self.t0 or 0.0)
+            # η₀ = 1/l2 is the decay that strong convexity asks for.
+            t0 = self.t0 or (1.0 / (l2 * first) if l2 else float(rows.size))
+            return steps._replace(eta=self.eta0 or first * t0, t0=t0)
+
+        known = self.eta0 is not None and (self.step != "decay" or self.t0 is not None)
+        if known:
+            return plan(float(self.eta0))  # type: ignore[arg-type]
+        sample = rows if random is None or not self.shuffle else random.permutation(rows)
+        return plan(first_step(objective, sample, plan, b))
+
+    def _split(self, n: int, random: Any) -> tuple[AnyArray, AnyArray]:
+        """Rows to train on, and rows that are held out."""
+        rows = np.arange(n, dtype=np.uint32)
+        if not self.early_stopping:
+            return rows, rows[:0]
+        count = int(np.ceil(self.validation_fraction * n))
+        if count >= n:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} of {n} samples leaves none to "
+                "train on: lower it."
+            )
+        mixed = random.permutation(rows)
+        return np.sort(mixed[count:]), np.sort(mixed[:count])
+
+    def _order(self, objective: Objective, rows: AnyArray, random: Any) -> AnyArray:
+        if not self.shuffle:
+            return rows
+        mixed = random.permutation(rows)
+        return _interleaved(mixed, objective.y[mixed] > 0, random) if self.balanced else mixed
+
+
+class _HeldOut:
+    """Rows that no step has seen: the best model on them, and whether that is long ago."""
+
+    def __init__(self, objective: Objective, rows: AnyArray) -> None:
+        self.objective, self.rows = objective, rows
+        self.design = objective.design.rows(rows)
+        self.best: tuple[float, Array, float] | None = None
+        self.waited = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing has improved for some epochs."""
+        return self.waited >= _PATIENCE
+
+    def better_of(self, w: Array, b: float) -> tuple[Array, float]:
+        """The better of this model and the best so far, by the mean loss."""
+        z = self.design.matvec(w) + b
+        if self.objective.offset is not None:
+            z = z + self.objective.offset[self.rows]
+        mass = self.objective.mass[self.rows]
+        value = float(mass @ self.objective.loss.value(z, self.objective.y[self.rows]))
+        self.waited += 1
+        if self.best is None or value < self.best[0]:
+            self.best, self.waited = (value, w, b), 0
+        return self.best[1:]
+
+
+def weights_of(objective: Objective) -> Array:
+    """What every row weighs, one on average; exactly one where all weigh the same."""
+    mass = objective.mass
+    return np.ones(mass.size) if np.ptp(mass) == 0 else mass * mass.size
+
+
+def _interleaved(rows: AnyArray, positive: AnyArray, random: Any) -> AnyArray:
+    """The same rows with each class spread evenly: the k-th of m comes at about (k + u)/m."""
+    place = np.empty(rows.size)
+    for part in (positive, ~positive):
+        count = int(part.sum())
+        place[part] = (np.arange(count) + random.uniform(size=count)) / max(count, 1)
+    return rows[np.argsort(place, kind="stable")]
+
+
+def _positive(value: Any) -> bool:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return is_number and 0 < value < np.inf

@@ -1,0 +1,142 @@
+"""Streams: batches of any size are one pass of fit, and bad ones are refused in words."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import minimand as mm
+from minimand.solvers import Sgd
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+PENALTIES = [mm.L2(), mm.L1(), 0.5 * mm.L1() + mm.L2(), mm.NoPenalty()]
+STEPS = [("adaptive", 0.5), ("fixed", 0.01), ("sqrt", 0.05)]
+
+
+def data(n=200, d=6, classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * (rng.uniform(size=(n, d)) < 0.6)
+    z = X @ rng.standard_normal((d, classes)) + 0.3 * rng.standard_normal((n, classes))
+    return X, z[:, 0], np.array(["a", "b", "c", "d"])[np.argmax(z, axis=1)]
+
+
+def batches(X, y, sizes=(1, 30, 2, 80, 87), *more):
+    start = 0
+    for size in sizes:
+        rows = slice(start, start + size)
+        yield X[rows], y[rows], *(m[rows] for m in more)
+        start += size
+    assert start == X.shape[0]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda s: s[0])
+@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("loss", ["huber", "poisson"])
+def test_batches_are_one_pass_of_fit(step, penalty, kind, loss):
+    X, y, _ = data()
+    eta = step[1]
+    if loss == "poisson":  # few steps, which must beat the null model to be handed over
+        y, eta = np.rint(np.exp(0.3 * y + 1.0)), eta if step[0] == "adaptive" else 2 * eta
+    X = sparse.csr_matrix(X) if kind == "sparse" else X
+    sizes = (8, 64, 128) if loss == "poisson" else (1, 30, 2, 80, 87)  # steps of 8 rows in NumPy
+    solver = Sgd(step[0], eta, shuffle=False, epochs=1)
+    model = mm.Regressor(loss, penalty, 1e-3, solver=solver)
+    streamed = mm.fit_stream(clone(model), batches(X, y, sizes))
+    model.fit(X, y)
+    np.testing.assert_array_equal(streamed.coef_, model.coef_)
+    assert streamed.intercept_ == model.intercept_
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_classes_declared_once(classes):
+    X, _, y = data(classes=classes)
+    solver = Sgd(eta0=0.5, shuffle=False, epochs=1)
+    model = mm.Classifier("hinge", alpha=1e-3, solver=solver)
+    streamed = mm.fit_stream(clone(model), batches(X, y), classes=np.unique(y))
+    model.fit(X, y)
+    np.testing.assert_array_equal(streamed.coef_, model.coef_)
+    np.testing.assert_array_equal(streamed.predict(X), model.predict(X))
+    assert streamed.score(X, y) > 0.7
+    assert not hasattr(streamed, "certificate_")
+    certificate = mm.certify(streamed, X, y)
+    optimum = mm.Classifier("hinge", alpha=1e-3).fit(X, y).certificate_
+    assert certificate.dual <= optimum.primal + 1e-12  # rounding
+    assert certificate.primal >= optimum.dual
+
+
+def test_a_class_that_was_not_declared_is_refused():
+    X, _, y = data(classes=4)
+    model = mm.Classifier().partial_fit(X[y != "d"], y[y != "d"])
+    with pytest.raises(ValueError, match=r"'d'.*classes="):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="not the same"):
+        model.partial_fit(X, y, classes=["a", "b"])
+    with pytest.raises(ValueError, match=r"one class only.*classes="):
+        mm.Classifier().partial_fit(X[y == "a"], y[y == "a"])
+
+
+def test_a_fit_learns_on_and_a_new_fit_forgets():
+    X, y, _ = data()
+    model = mm.Regressor(alpha=1e-3).fit(X, y)
+    fresh, before = model.coef_.copy(), model.score(X, y)
+    model.partial_fit(X, y)
+    assert not hasattr(model, "certificate_")
+    assert model.score(X, y) > before - 0.1
+    model.fit(X, y)
+    np.testing.assert_allclose(model.coef_, fresh, atol=1e-6)
+    assert model.certificate_.relative <= 1e-6
+
+
+def test_default_steps_learn_from_a_stream():
+    X, y, labels = data(4000, classes=2)
+    regressor = mm.fit_stream(mm.Regressor(alpha=1e-4), batches(X, y, [500] * 8))
+    assert regressor.score(X, y) > 0.9
+    stream = batches(X, labels, [500] * 8, np.ones(4000))
+    classifier = mm.fit_stream(mm.Classifier(alpha=1e-4), stream)
+    assert classifier.score(X, labels) > 0.9
+
+
+def test_weight_zero_is_absence():
+    X, y, _ = data()
+    weight = (np.arange(200) % 3 > 0) * 1.0
+    model = mm.Regressor("absolute", alpha=1e-3, solver=Sgd(eta0=0.5))
+    one = clone(model).partial_fit(X, y, sample_weight=weight)
+    other = clone(model).partial_fit(X[weight > 0], y[weight > 0])
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"solver": "newton"}, "solver must be"),
+        ({"solver": Sgd(early_stopping=True)}, "early_stopping"),
+        ({"penalty": mm.NonNegative()}, "bounds"),
+    ],
+)
+def test_what_a_stream_cannot_do(change, match):
+    X, _, y = data()
+    with pytest.raises(ValueError, match=match):
+        mm.Classifier(**change).partial_fit(X, y)
+
+
+def test_balanced_weights_need_all_of_y():
+    assert not hasattr(mm.Classifier(class_weight="balanced"), "partial_fit")
+    X, _, y = data()
+    weights = {"a": 2.0, "b": 1.0}
+    one = mm.Classifier(class_weight=weights, solver=Sgd(eta0=0.5)).partial_fit(X, y)
+    other = mm.Classifier(solver=Sgd(eta0=0.5)).partial_fit(
+        X, y, sample_weight=np.where(y == "a", 2.0, 1.0)
+    )
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+def test_batches_must_be_tuples():
+    X, y, _ = data()
+    with pytest.raises(ValueError, match="batch number 1"):
+        mm.fit_stream(mm.Regressor(), [X])
+    with pytest.raises(ValueError, match="empty"):
+        mm.fit_stream(mm.Regressor(), [])
+    with pytest.raises(ValueError, match="features"):
+        mm.fit_stream(mm.Regressor(), [(X, y), (X[:, :3], y)])
