@@ -94,7 +94,7 @@ def balanced_gradient(risk: Risk, z: Array) -> Array | None:
 def _root(risk: Risk, z: Array, steps: int) -> float:
     loss, y = risk.loss, risk.y
     b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
-    widths = [np.inf, np.inf]  # of the last two brackets
+    before, last = np.inf, np.inf  # the lengths of the two steps before
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(steps):
             moved = z + b if b else z
@@ -112,15 +112,14 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
             if new == b:
                 break
             # Newton may jump to and fro across a minimum, as on |r|^1.5: then halve the bracket.
-            narrows = not hi - lo > 0.5 * widths[0] or np.isinf(hi - lo)
-            widths = [widths[1], hi - lo]
-            trusted = loss.quadratic or (abs(step) <= reach and narrows)
+            shrinks = abs(step) <= 0.5 * before or np.isinf(hi - lo)
+            trusted = loss.quadratic or (abs(step) <= reach and shrinks)
             if not (lo < new < hi and trusted):
-                new, reach = _between(b, lo, hi, reach, slope), 4 * reach
+                new, reach, trusted = _between(b, lo, hi, reach, slope), 4 * reach, False
             if abs(new) > 1e300 or new == b:
                 break
-            b = new
-            if abs(slope) <= 1e-9 * size:
+            before, last, b = last, abs(new - b), new
+            if trusted and abs(slope) <= 1e-9 * size:
                 break  # Newton doubles the digits: nothing is left to be seen
     return float(b)
 
