@@ -71,10 +71,10 @@ struct AdaptivePass {
           const double shrunk = kept / (1.0 + l2[j & mask2] * time);
           fields.at(kValue, j) = shrunk;
           // Between the two it was about their geometric mean, which is what the average must hold:
-      // sums of t grow like the square of the time.
-      const double past = seen * inverse, since = sum * (1.0 - past * past);
-      const double between = std::copysign(std::sqrt(v * shrunk), v);
-      fields.at(kLag, j) += sum * (shrunk - v) + since * (v - between);
+          // sums of t grow like the square of the time.
+          const double past = seen * inverse, since = sum * (1.0 - past * past);
+          const double between = std::copysign(std::sqrt(v * shrunk), v);
+          fields.at(kLag, j) += sum * (shrunk - v) + since * (v - between);
           fields.at(kSeen, j) = met ? now : seen;
         });
   }

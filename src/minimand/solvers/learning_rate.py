@@ -9,6 +9,7 @@ import numpy as np
 from .._typing import AnyArray
 from ..objective import Objective
 from .learner import Learner, Steps
+from .search import recentred
 
 _SAMPLE = 1000
 _PASSES = 2
@@ -19,7 +20,7 @@ _MOST = 20  # strides in one direction
 def first_step(
     objective: Objective, rows: AnyArray, plan: Callable[[float], Steps], b: float
 ) -> float:
-    """The step for which half of a sample, learnt in two passes, predicts the other half best.
+    """The step for which half of a sample, learnt in two passes, serves both halves best.
 
     Training starts from w = 0 and the intercept b.
 
@@ -64,7 +65,7 @@ def _guess(objective: Objective, sample: AnyArray, plan: Callable[[float], Steps
 def _held_out(
     objective: Objective, train: AnyArray, test: AnyArray, steps: Steps, b: float
 ) -> float:
-    """Mean loss on some rows, and the penalty, after two passes over others."""
+    """The objective on some rows and on those that it was learnt from, in two passes."""
     train, test = np.sort(train), np.sort(test)
     part = objective.on_rows(train)
     learner = Learner.start(np.zeros(objective.n_features), b, steps.adaptive)
@@ -73,6 +74,8 @@ def _held_out(
     for _ in range(_PASSES):
         learner.learn(part, weight, order, steps)
     w, b = learner.model(part, average=np.isfinite(steps.average_from))
-    held = objective.on_rows(test)
-    value = held.primal(held.point(w, b))
+    # The objective on both halves: on rare features the other half alone would rather see nothing
+    # learnt at all, and to minimise the objective is what the steps are for.
+    seen = objective.on_rows(np.sort(np.concatenate([train, test])))
+    value = seen.primal(recentred(seen, seen.point(w, b)))
     return value if np.isfinite(value) else np.inf

@@ -15,6 +15,7 @@ from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
 from .learner import UNCOMPILED_BATCH, Learner, Steps, compiled
 from .learning_rate import first_step
+from .search import recentred
 
 _SCHEDULES = ("adaptive", "fixed", "decay", "sqrt", "pegasos")
 _POWERS = {"adaptive": 0.0, "fixed": 0.0, "decay": 1.0, "sqrt": 0.5, "pegasos": 1.0}
@@ -168,7 +169,7 @@ class Sgd(Solver):
                 w, b = stopping.better_of(w, b)
             over = epoch == epochs or control.expired or (stopping is not None and stopping.over)
             if over or objective.design.nnz <= _SMALL:
-                yield judge(objective, objective.point(w, b))
+                yield judge(objective, self._point(objective, w, b))
             if over:
                 return
 
@@ -178,8 +179,13 @@ class Sgd(Solver):
         if not self.average or not self.shuffle:
             return mean
         last = learner.model(objective, average=False)
-        values = [objective.primal(objective.point(*model)) for model in (mean, last)]
+        values = [objective.primal(self._point(objective, *model)) for model in (mean, last)]
         return last if values[1] < values[0] else mean
+
+    def _point(self, objective: Objective, w: Array, b: float) -> Point:
+        """The model on the data; with the best intercept, which is cheap, unless as in a stream."""
+        point = objective.point(w, b)
+        return recentred(objective, point) if self.shuffle else point
 
     def steps_for(self, objective: Objective, rows: AnyArray, random: Any, b: float = 0.0) -> Steps:
         """The schedule, with what was not given found on a sample of the rows, from intercept b.
