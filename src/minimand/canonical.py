@@ -17,7 +17,7 @@ import numpy as np
 
 from . import _core
 from ._typing import Array, BoolArray, IntArray
-from .design import Ascent, Descent, Design
+from .design import Ascent, AscentProblem, AscentState, Descent, Design
 from .linear_system import factorise
 from .losses import PLQ
 from .penalties import Separable
@@ -183,19 +183,12 @@ class PiecewiseDual:
     def ascend(self, epochs: int, tol: float) -> Ascent:
         """Coordinate ascent in place over v, and with it w and b."""
         self.seed += 1
-        found = self.design.ascend(
-            self.plq.pieces.parts,
-            (self.plq.sign, self.plq.shift, self.mass, self.squares),
-            self._inverse,
-            (self.intercept, self.reach),
-            self.v,
-            self.w,
-            self._order,
-            self._memory,
-            epochs=epochs,
-            tol=tol,
-            seed=self.seed,
+        rows = (self.plq.sign, self.plq.shift, self.mass, self.squares)
+        problem = AscentProblem(
+            self.plq.pieces.parts, rows, self._inverse, (self.intercept, self.reach)
         )
+        state = AscentState(self.v, self.w, self._order, self._memory)
+        found = self.design.ascend(problem, state, epochs, tol, self.seed)
         self._memory = found.memory
         self.b = found.memory[0]
         return found

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from .base import Ascent, Block, Covariance, Descent, Design, Moments, RowSteps
+from .base import (
+    Ascent,
+    AscentProblem,
+    AscentState,
+    Block,
+    Covariance,
+    Descent,
+    Design,
+    Moments,
+    RowSteps,
+)
 from .dense import DenseDesign
 from .sparse import SparseDesign
 from .wrap import Standardized, as_design
 
 __all__ = [
     "Ascent",
+    "AscentProblem",
+    "AscentState",
     "Block",
     "Covariance",
     "DenseDesign",

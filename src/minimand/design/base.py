@@ -46,6 +46,24 @@ AscentMemory = tuple[float, float, int, float]
 """The intercept, its step, how many rows are not skipped, and how far from a knot they are."""
 
 
+class AscentProblem(NamedTuple):
+    """A piecewise quadratic loss with an L2 penalty, as the compiled ascent sees it."""
+
+    pieces: tuple[Array, Array, Array, Array, Array]
+    rows: tuple[Array, Array, Array, Array]  # sign, shift, mass, and squares
+    inverse: Array  # 1/l2; one number where all are equal
+    intercept: tuple[bool, float]  # whether it is free, and about how far a t is from a knot
+
+
+class AscentState(NamedTuple):
+    """What an ascent moves, v and w in place, and what it remembers."""
+
+    v: Array
+    w: Array
+    order: AnyArray
+    memory: AscentMemory
+
+
 class Ascent(NamedTuple):
     """What a run of dual coordinate ascent did, and what it wants to be told the next time."""
 
@@ -247,24 +265,10 @@ class Design:
         return self.in_rows.row_squares(inverse)
 
     def ascend(
-        self,
-        pieces: tuple[Array, Array, Array, Array, Array],
-        rows: tuple[Array, Array, Array, Array],
-        inverse: Array,
-        intercept: tuple[bool, float],
-        v: Array,
-        w: Array,
-        order: AnyArray,
-        memory: AscentMemory,
-        *,
-        epochs: int,
-        tol: float,
-        seed: int,
+        self, problem: AscentProblem, state: AscentState, epochs: int, tol: float, seed: int
     ) -> Ascent:
-        """Coordinate ascent over the rows; see `canonical.PiecewiseDual`. Changes v and w."""
-        return self.in_rows.ascend(
-            pieces, rows, inverse, intercept, v, w, order, memory, epochs=epochs, tol=tol, seed=seed
-        )
+        """Coordinate ascent over the rows; see `canonical.PiecewiseDual`. Changes the state."""
+        return self.in_rows.ascend(problem, state, epochs, tol, seed)
 
     def online_pass(
         self,

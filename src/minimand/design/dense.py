@@ -11,7 +11,8 @@ from .. import _core
 from .._typing import AnyArray, Array, IntArray
 from .base import (
     Ascent,
-    AscentMemory,
+    AscentProblem,
+    AscentState,
     Block,
     Covariance,
     Descent,
@@ -164,39 +165,12 @@ class DenseDesign(Design):
         return _core.row_squares_dense(self.x, inverse)
 
     def ascend(
-        self,
-        pieces: tuple[Array, Array, Array, Array, Array],
-        rows: tuple[Array, Array, Array, Array],
-        inverse: Array,
-        intercept: tuple[bool, float],
-        v: Array,
-        w: Array,
-        order: AnyArray,
-        memory: AscentMemory,
-        *,
-        epochs: int,
-        tol: float,
-        seed: int,
+        self, problem: AscentProblem, state: AscentState, epochs: int, tol: float, seed: int
     ) -> Ascent:
         """Ascent on contiguous rows; copies X once when it is in Fortran order."""
         if self.in_rows is not self:
-            return super().ascend(
-                pieces,
-                rows,
-                inverse,
-                intercept,
-                v,
-                w,
-                order,
-                memory,
-                epochs=epochs,
-                tol=tol,
-                seed=seed,
-            )
-        found = _core.dual_rows_dense(
-            self.x, pieces, rows, inverse, intercept, v, w, order, memory, epochs, tol, seed
-        )
-        return Ascent(*found)
+            return super().ascend(problem, state, epochs, tol, seed)
+        return Ascent(*_core.dual_rows_dense(self.x, *problem, *state, epochs, tol, seed))
 
     def online_pass(
         self,

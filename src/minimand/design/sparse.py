@@ -12,7 +12,8 @@ from .. import _core
 from .._typing import AnyArray, Array, IntArray
 from .base import (
     Ascent,
-    AscentMemory,
+    AscentProblem,
+    AscentState,
     Block,
     Descent,
     Design,
@@ -168,35 +169,11 @@ class SparseDesign(Design):
         return _core.row_squares(*_parts(self.by_row), inverse, self.shape[1])
 
     def ascend(
-        self,
-        pieces: tuple[Array, Array, Array, Array, Array],
-        rows: tuple[Array, Array, Array, Array],
-        inverse: Array,
-        intercept: tuple[bool, float],
-        v: Array,
-        w: Array,
-        order: AnyArray,
-        memory: AscentMemory,
-        *,
-        epochs: int,
-        tol: float,
-        seed: int,
+        self, problem: AscentProblem, state: AscentState, epochs: int, tol: float, seed: int
     ) -> Ascent:
         """Ascent on the CSR rows."""
-        found = _core.dual_rows(
-            *_parts(self.by_row),
-            pieces,
-            rows,
-            inverse,
-            intercept,
-            v,
-            w,
-            order,
-            memory,
-            epochs,
-            tol,
-            seed,
-        )
+        x = self.by_row
+        found = _core.dual_rows(x.indptr, x.indices, x.data, *problem, *state, epochs, tol, seed)
         return Ascent(*found)
 
     def online_pass(
