@@ -116,3 +116,12 @@ def test_paths_and_tuning():
 def test_of_a_prox_there_is_one_step():
     with pytest.raises(ValueError, match="one step"):
         LOSS.prox(np.zeros(2), np.ones(2), np.ones(2))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_of_all_sizes(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 5)) * 10 ** rng.uniform(-5, 5, 5)
+    y = X @ (1 / np.abs(X).max(axis=0)) + 0.3 * rng.standard_normal(30)
+    for penalty in (mm.L1() + 0.5 * mm.L2(), mm.L1() + 1e-6 * mm.L2(), mm.L2()):
+        assert mm.Regressor("chebyshev", penalty, alpha=0.03).fit(X, y).certificate_.gap < 1e-6

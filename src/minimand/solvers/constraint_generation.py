@@ -67,11 +67,16 @@ def _best_on(
     r = null.z[rows] - objective.y[rows]
     unit = float(np.abs(r).max()) or 1.0
     x = units.rows(objective.design, rows)
-    x = x.toarray() if sparse.issparse(x) else x
+    x = x.toarray() if sparse.issparse(x) else np.array(x)
     k, d, bent = x.shape[1], objective.n_features, np.flatnonzero(form.l1)
+    price = form.l1[bent] / units.scale[bent]
+    # The multipliers' sizes sum up to 1, so that no column gains more than its largest entry: one
+    # that costs more stays at zero, and its number need not spoil the scale of the others.
+    idle = price >= np.abs(x[:, bent]).max(axis=0)
+    x[:, bent[idle]], price[idle] = 0.0, 1.0
     quadratic = np.zeros(k + 1 + bent.size)
     quadratic[:d] = form.l2 * unit / units.scale**2
-    linear = np.concatenate([np.zeros(k), [1.0], form.l1[bent] / units.scale[bent]])
+    linear = np.concatenate([np.zeros(k), [1.0], price])
     above = np.column_stack([x, -np.ones(rows.size), np.zeros((rows.size, bent.size))])
     below = np.column_stack([-x, above[:, k:]])
     sizes = [_unit_rows(quadratic.size, bent, s) for s in (1.0, -1.0)]
@@ -85,7 +90,7 @@ def _best_on(
     up, down = found.multipliers[2 * rows.size :][: 2 * bent.size].reshape(2, -1)
     size, own = found.x[k + 1 :], found.x[bent]
     # Where both sides of |wⱼ| ≤ sⱼ push back by more than they give way, wⱼ is zero.
-    w[bent[(up > size - own) & (down > size + own)]] = 0.0
+    w[bent[idle | ((up > size - own) & (down > size + own))]] = 0.0
     theta = np.zeros(objective.n_samples)
     theta[rows] = found.multipliers[: rows.size] - found.multipliers[rows.size : 2 * rows.size]
     return objective.point(form.project(w), null.b + b), [theta]
