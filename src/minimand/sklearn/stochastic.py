@@ -227,7 +227,7 @@ class SGDRegressor(_Trained, linear_model.SGDRegressor):
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.preprocessing import scale
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = SGDRegressor(random_state=0).fit(scale(X), y)
+    >>> model = SGDRegressor(alpha=0.01, average=True, random_state=0).fit(scale(X), y)
     >>> model.score(scale(X), y) > 0.5, model.certificate_.relative < 0.05
     (True, True)
     """
