@@ -28,6 +28,7 @@ class Problem:
     objectives: list[Objective]
     settings: Settings  # of the first
     constant: float = 0.0
+    mean_weights: tuple[float, ...] = ()  # of all rows, per objective
 
     def points(self, coef: Any, intercept: Any) -> tuple[Array, Array]:
         """Coefficients (k, d) and intercepts (k,) as the objectives have them."""
@@ -48,9 +49,13 @@ def problem_of(
 ) -> Problem:
     """The problem of a scikit-learn model on data that have been checked."""
     name = check_known(model)
-    if name == "LinearSVC" and len(model.classes_) > 2 and model.class_weight is not None:
-        return _one_versus_rest(model, X, y, weights, offset)
-    return _problem(model, X, y, _WEIGHTS.get(name, _weighted)(model, y, weights), offset)
+    weigh = _WEIGHTS.get(name, _weighted)
+    if name in _WEIGH_THE_ONE and len(model.classes_) > 2 and model.class_weight is not None:
+        plain = np.ones(y.shape[0]) if weights is None else weights
+        weighted = weigh(model, y, plain)
+        assert weighted is not None
+        return _one_versus_rest(model, X, y, plain, weighted, offset)
+    return _problem(model, X, y, weigh(model, y, weights), offset)
 
 
 def _problem(
@@ -68,7 +73,7 @@ def _problem(
     targets = _targets(model, y, reading)[outputs]
     for target in targets:
         reading.loss.check_target(target)
-    alphas = _per_output(reading.alpha, len(targets))
+    alphas = _per_output(_per_weight(reading, X.shape[0], weights), len(targets))
     intercept = bool(reading.intercept) and not reading.constant
     settings = [Settings(reading.loss, reading.penalty, alpha) for alpha in alphas]
     first = build(settings[0], X, targets[0], weights, offset, intercept)
@@ -80,16 +85,22 @@ def _problem(
         _for_output(first, settings[0], own, target[kept])
         for own, target in zip(settings[1:], targets[1:])
     ]
-    return Problem([first, *others], settings[0], reading.constant)
+    mean_weight = 1.0 if weights is None else float(weights.sum()) / X.shape[0]
+    means = (mean_weight,) * len(targets)
+    return Problem([first, *others], settings[0], reading.constant, means)
+
+
+def _per_weight(reading: Reading, n_rows: int, weights: Array | None) -> Any:
+    """Alpha beside Σ s·loss/Σs; beside Σ s·loss/n the same penalty has another."""
+    if not reading.per_row or weights is None:
+        return reading.alpha
+    return reading.alpha * (n_rows / weights.sum())
 
 
 def _one_versus_rest(
-    model: Any, X: Any, y: AnyArray, weights: Array | None, offset: Array | None
+    model: Any, X: Any, y: AnyArray, plain: Array, weighted: Array, offset: Array | None
 ) -> Problem:
-    """Liblinear weighs, of several classes, only the one that stands against the rest."""
-    plain = np.ones(y.shape[0]) if weights is None else weights
-    weighted = weighted_by_class(model.class_weight, y, plain)
-    assert weighted is not None
+    """Of several classes, only the one that stands against the rest is weighted."""
     if (weighted[plain > 0] == 0).any():
         raise ValueError(
             "class_weight is 0 for one of several classes: leave its samples out instead."
@@ -99,7 +110,8 @@ def _one_versus_rest(
         for k, label in enumerate(model.classes_)
     ]
     objectives = [part.objectives[0] for part in parts]
-    return Problem(objectives, parts[0].settings, parts[0].constant)
+    means = tuple(part.mean_weights[0] for part in parts)
+    return Problem(objectives, parts[0].settings, parts[0].constant, means)
 
 
 def _for_output(first: Objective, shared: Settings, own: Settings, target: Array) -> Objective:
@@ -122,23 +134,25 @@ def _per_output(alpha: Any, n_outputs: int) -> list[float]:
 
 
 def _weighted(model: Any, y: AnyArray, weights: Array | None) -> Array | None:
-    return weighted_by_class(getattr(model, "class_weight", None), y, weights)
+    classes = getattr(model, "classes_", None)
+    return weighted_by_class(getattr(model, "class_weight", None), y, weights, classes)
 
 
 def _weighted_by_count(model: Any, y: AnyArray, weights: Array | None) -> Array | None:
-    """RidgeClassifier balances the numbers of samples, whatever these weigh."""
+    """These classes balance the numbers of samples, whatever they weigh."""
     if y.ndim == 2 and model.class_weight is not None:
         raise ValueError(
             "class_weight needs one label per sample, but y has several columns: pass "
             "sample_weight instead."
         )
-    factors = weighted_by_class(model.class_weight, y, None)
+    factors = weighted_by_class(model.class_weight, y, None, getattr(model, "classes_", None))
     if factors is None or weights is None:
         return factors if weights is None else weights
     return factors * weights
 
 
-_WEIGHTS = {"RidgeClassifier": _weighted_by_count}
+_WEIGHTS = {"RidgeClassifier": _weighted_by_count, "SGDClassifier": _weighted_by_count}
+_WEIGH_THE_ONE = ("LinearSVC", "SGDClassifier")
 
 
 def with_constant_column(X: Any, constant: float) -> Any:

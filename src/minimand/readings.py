@@ -37,7 +37,10 @@ Total = Callable[[], float]
 
 @dataclass(frozen=True)
 class Reading:
-    """A model's objective; ``constant`` is the value of a penalised constant column, 0 if none."""
+    """A model's objective; ``constant`` is the value of a penalised constant column, 0 if none.
+
+    ``per_row``: the loss is divided by the number of rows, whatever these weigh.
+    """
 
     loss: Loss
     penalty: Penalty
@@ -45,6 +48,7 @@ class Reading:
     intercept: bool
     constant: float = 0.0
     labels: bool = False
+    per_row: bool = False
 
 
 def read(model: Any, total: Total) -> Reading:
@@ -254,8 +258,8 @@ def _sgd(model: Any, total: Total) -> Reading:
         "squared_epsilon_insensitive": SquaredEpsilonInsensitive(model.epsilon),
     }
     penalty, labels = penalties[model.penalty], hasattr(model, "classes_")
-    fitted = bool(model.fit_intercept)
-    return Reading(losses[model.loss], penalty, float(model.alpha), fitted, labels=labels)
+    fitted, alpha = bool(model.fit_intercept), float(model.alpha)
+    return Reading(losses[model.loss], penalty, alpha, fitted, labels=labels, per_row=True)
 
 
 class _ModifiedHuber(Margin):

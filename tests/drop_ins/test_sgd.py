@@ -7,6 +7,7 @@ from sklearn import linear_model
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minimand as mm
+import minimand.sklearn
 from minimand.sklearn import SGDClassifier, SGDRegressor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -36,6 +37,7 @@ def test_checks(estimator, check):
     check(estimator)
 
 
+_HAS_PASSIVE = "pa1" in str(linear_model.SGDClassifier._parameter_constraints["learning_rate"])
 LOSSES = ["hinge", "squared_hinge", "perceptron", "log_loss", "modified_huber", "squared_error"]
 DISTANCES = ["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"]
 
@@ -95,6 +97,68 @@ def test_l1_gives_zeros():
     assert (model.coef_[3:5] == 0).any()
 
 
-def test_passive_aggressive_rates_are_refused():
-    with pytest.raises(ValueError, match="learning_rate"):
-        SGDClassifier(learning_rate="pa1").fit(X, LABELS)
+@pytest.mark.skipif(not _HAS_PASSIVE, reason="scikit-learn < 1.8")
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("penalty", [None, "l2", "elasticnet"])
+@pytest.mark.parametrize("rate", ["pa1", "pa2"])
+def test_passive_aggressive_rates(rate, penalty, kind):
+    data = sparse.csr_matrix(X) if kind == "sparse" else X
+    options = {"learning_rate": rate, "eta0": 0.3, "penalty": penalty, "random_state": 3}
+    options |= {"average": 50, "max_iter": 7}
+    for name, loss, y in (
+        ("SGDClassifier", "hinge", LABELS),
+        ("SGDRegressor", "epsilon_insensitive", Y),
+    ):
+        ours = getattr(minimand.sklearn, name)(loss=loss, **options).fit(data, y)
+        theirs = getattr(linear_model, name)(loss=loss, **options).fit(data, y)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-12)
+        assert ours.n_iter_ == theirs.n_iter_
+        assert not hasattr(ours, "certificate_")  # nothing is minimised
+
+
+@pytest.mark.skipif(not _HAS_PASSIVE, reason="scikit-learn < 1.8")
+def test_a_stream_may_change_its_steps():
+    model = SGDClassifier(random_state=0).fit(X, LABELS)
+    model.set_params(learning_rate="pa1").partial_fit(X, LABELS)
+    model.set_params(learning_rate="invscaling").partial_fit(X, LABELS)
+    assert model.score(X, LABELS) > 0.8
+    assert not hasattr(model, "certificate_")
+
+
+WEIGHTS = np.random.default_rng(2).integers(0, 4, X.shape[0]).astype(float)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {"a": 3.0, "c": 0.5}])
+@pytest.mark.parametrize("penalty", ["l2", None])
+def test_weights_count_as_in_scikit_learn(class_weight, penalty):
+    options = {"class_weight": class_weight, "penalty": penalty, "shuffle": False, "max_iter": 3}
+    options |= {"tol": None, "learning_rate": "constant", "eta0": 0.05, "alpha": 0.1}
+    weights = WEIGHTS + 0.5  # rows of weight zero still shrink scikit-learn's models
+    ours = SGDClassifier("log_loss", **options).fit(X, LABELS, sample_weight=weights)
+    theirs = linear_model.SGDClassifier("log_loss", **options)
+    theirs.fit(X, LABELS, sample_weight=weights)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-8)
+    certificate = mm.certify(theirs, X, LABELS, weights)
+    np.testing.assert_allclose(certificate.primal, ours.certificate_.primal, rtol=1e-8)
+
+
+def test_the_certificate_is_of_the_weighted_objective():
+    """Σ s·loss/n + alpha·½‖w‖², whose steps are taken, at its optimum and nowhere else."""
+    rows = WEIGHTS > 0
+    total, n = WEIGHTS.sum(), X.shape[0]
+    best = mm.Regressor(alpha=0.3 * n / total, tol=1e-12).fit(X[rows], Y[rows], WEIGHTS[rows])
+    model = linear_model.SGDRegressor(alpha=0.3).fit(X, Y, sample_weight=WEIGHTS)
+    model.coef_, model.intercept_ = best.coef_, np.array([best.intercept_])
+    assert mm.certify(model, X, Y, WEIGHTS).relative < 1e-10
+    steps = SGDRegressor(alpha=0.3, average=True, tol=None, max_iter=300, random_state=0)
+    gap = steps.fit(X, Y, sample_weight=WEIGHTS).certificate_.relative
+    assert gap < 1e-3  # steps lead to that optimum
+
+
+def test_a_batch_may_lack_a_weighted_class():
+    model = SGDClassifier(class_weight={"a": 2.0}, shuffle=False)
+    without = LABELS != "a"
+    model.partial_fit(X[without], LABELS[without], classes=np.unique(LABELS))
+    assert model.partial_fit(X, LABELS).score(X, LABELS) > 0.5

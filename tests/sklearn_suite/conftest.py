@@ -24,7 +24,8 @@ def global_dtype():
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "thread_unsafe: scikit-learn's, for free-threaded Python")
+    for name in ("thread_unsafe", "no_check_spmatrix"):
+        config.addinivalue_line("markers", f"{name}: scikit-learn's")
 
 
 def pytest_collection_modifyitems(config, items):

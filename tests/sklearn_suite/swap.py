@@ -6,8 +6,11 @@ result is executed under a new name. Of its tests, those are kept that reach a s
 
 import ast
 import importlib.util
+import sys
 import types
 from pathlib import Path
+
+from sklearn import linear_model
 
 import minimand.sklearn as drop_ins
 
@@ -15,10 +18,16 @@ OURS = frozenset(drop_ins.__all__)
 
 
 PACKAGES = ("sklearn.linear_model", "sklearn.svm")
+MODULES = ("linear_model", "svm")
+_DROP_INS = "_drop_ins"
 
 
 class _Swap(ast.NodeTransformer):
-    """``from sklearn.linear_model import Lasso, Lars`` takes Lasso from us, and so does svm.X."""
+    """``from sklearn.linear_model import Lasso, Lars`` takes Lasso from us.
+
+    ``linear_model.Lasso`` and ``svm.SVC`` do so, too: a test module may have names of its own that
+    are those of classes.
+    """
 
     def visit_ImportFrom(self, node):
         if not (node.module or "").startswith(PACKAGES):
@@ -30,8 +39,8 @@ class _Swap(ast.NodeTransformer):
 
     def visit_Attribute(self, node):
         self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id == "svm" and node.attr in OURS:
-            return ast.Name(node.attr, node.ctx)
+        if isinstance(node.value, ast.Name) and node.value.id in MODULES and node.attr in OURS:
+            return ast.Attribute(ast.Name(_DROP_INS, ast.Load()), node.attr, node.ctx)
         return node
 
 
@@ -39,9 +48,10 @@ def swapped(name):
     """The namespace of an installed test module, for ``globals().update``."""
     path = Path(importlib.util.find_spec(name).origin)
     tree = ast.fix_missing_locations(_Swap().visit(ast.parse(path.read_text(encoding="utf-8"))))
-    module = types.ModuleType(f"swapped.{name}")
+    module = types.ModuleType(f"swapped_{name.replace('.', '_')}")
     module.__file__ = str(path)
-    vars(module).update({name: getattr(drop_ins, name) for name in OURS})  # for svm.X
+    sys.modules[module.__name__] = module  # where pickle looks for classes of the tests
+    vars(module)[_DROP_INS] = drop_ins
     exec(compile(tree, path, "exec"), module.__dict__)
     uses = _uses(tree)
     return {
@@ -70,7 +80,7 @@ def _reaches(name, uses):
     seen, todo = set(), [name]
     while todo:
         current = todo.pop()
-        if current in OURS:
+        if current == _DROP_INS or current in OURS:
             return True
         if current not in seen:
             seen.add(current)
@@ -79,13 +89,20 @@ def _reaches(name, uses):
 
 
 def is_ours(value):
-    """Whether a parameter of a test is, or holds, a drop-in."""
-    return _is_of(value, drop_ins.__name__)
+    """Whether a parameter of a test is, or holds, or makes a drop-in."""
+    return _is_of(value, drop_ins.__name__) or _makes(value, OURS)
 
 
 def is_theirs(value):
     """Whether it is, or holds, a linear model that is scikit-learn's own."""
-    return _is_of(value, *PACKAGES) and not is_ours(value)
+    theirs = _is_of(value, *PACKAGES) or _makes(value, linear_model.__all__)
+    return theirs and not is_ours(value)
+
+
+def _makes(value, names):
+    """Whether it is a function that makes an estimator, and has its name."""
+    named = isinstance(value, types.FunctionType) and value.__name__.removeprefix("Sparse")
+    return named in names
 
 
 def _is_of(value, *packages):

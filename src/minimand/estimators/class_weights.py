@@ -10,12 +10,18 @@ import numpy as np
 from .._typing import AnyArray, Array
 
 
-def weighted_by_class(class_weight: Any, y: AnyArray, weights: Array | None) -> Array | None:
-    """The sample weights times the factor of each sample's class; None if all are equal."""
+def weighted_by_class(
+    class_weight: Any, y: AnyArray, weights: Array | None, classes: AnyArray | None = None
+) -> Array | None:
+    """The sample weights times the factor of each sample's class; None if all are equal.
+
+    ``classes`` are those of the model, of which a batch need not hold all.
+    """
     if class_weight is None:
         return weights
     weights = np.ones(y.shape[0]) if weights is None else weights
-    classes, index = np.unique(y, return_inverse=True)
+    classes = np.unique(y) if classes is None else np.union1d(classes, y)
+    index = np.searchsorted(classes, y)
     if isinstance(class_weight, str) and class_weight == "balanced":
         factors = _balanced(np.bincount(index, weights, classes.size).astype(np.float64))
     elif isinstance(class_weight, dict):

@@ -197,7 +197,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         weights = data.check_weights(sample_weight, y.shape[0])
         shift = data.check_offset(offset, y.shape[0])
         output = ClassOutput(stream.known_classes(self, y, classes), settings.loss)
-        weights = weighted_by_class(self.class_weight, y, weights)
+        weights = weighted_by_class(self.class_weight, y, weights, output.classes)
         index = np.asarray(np.searchsorted(output.classes, y))
         targets = [output.encode(index, score) for score in range(output.n_scores)]
         mapped = self._fit_features(X, y) if first else self._map_features(X)

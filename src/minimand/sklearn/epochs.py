@@ -22,6 +22,16 @@ def intercept_share(model: Any, X: Any) -> float:
     return _SPARSE_SHARE if sparse.issparse(X) else 1.0
 
 
+def penalties(model: Any) -> tuple[float, float]:
+    """The factors of ½‖w‖² and of ‖w‖₁."""
+    if model.penalty is None:
+        return 0.0, 0.0
+    ratio = {"l2": 0.0, "l1": 1.0}.get(model.penalty)
+    if ratio is None:
+        ratio = float(model.l1_ratio or 0.0)
+    return float(model.alpha) * (1.0 - ratio), float(model.alpha) * ratio
+
+
 class Epochs:
     """Passes of a model with scikit-learn's parameters over its data.
 

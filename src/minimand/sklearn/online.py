@@ -28,8 +28,11 @@ class Online:
         raise NotImplementedError
 
     def _learners_on(self: Any, X: Any, n_scores: int) -> list[Learner]:
-        """One per score: at the beginning of a fit new ones, from the coefficients it starts at."""
-        if self.t_ == 1.0:
+        """One per score: at the beginning of a fit new ones, from the coefficients it starts at.
+
+        Where another kind of steps has learnt before, this one goes on from there.
+        """
+        if self.t_ == 1.0 or not hasattr(self, "_learners"):
             rule = self._rule(X)
             w = np.reshape(self.coef_, (n_scores, -1))
             b = np.reshape(self.intercept_, n_scores)
@@ -43,6 +46,26 @@ class Online:
         models = [learner.averaged for learner in self._learners]
         coef = np.stack([w for w, _ in models]).astype(X.dtype)
         return coef, np.array([b for _, b in models], dtype=X.dtype)
+
+
+class OnlineRegressor(Online):
+    """One score, a number."""
+
+    def _fit_regressor(self: Any, X: Any, y: AnyArray, *how: Any) -> None:
+        # What comes between differs from one version of scikit-learn to the next.
+        sample_weight, max_iter = how[-2:]
+        if not hasattr(self, "t_"):
+            self.t_ = 1.0
+        weight = np.asarray(sample_weight, dtype=np.float64)
+        held_out = self._make_validation_split(y, sample_mask=weight > 0)
+        score = self._make_validation_score_cb(held_out, X, y, weight)
+        (learner,) = self._learners_on(X, 1)
+        targets = np.asarray(y, dtype=np.float64)
+        epochs = Epochs(self, X, held_out, max_iter)
+        seed = int(check_random_state(self.random_state).randint(MOST))
+        n_iter = epochs.run(learner, targets, weight, seed, score)
+        coef, self.intercept_ = self._keep(n_iter, X)
+        self.coef_ = coef[0]
 
 
 class OnlineClassifier(Online):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn import linear_model
-from sklearn.utils import check_random_state
 
-from .._typing import AnyArray
 from ..design.base import OnlineRule
 from ..solvers.online import PA1, PA2
-from .epochs import Epochs, intercept_share
-from .online import MOST, Online, OnlineClassifier
+from .epochs import intercept_share
+from .online import OnlineClassifier, OnlineRegressor
 
 
 class PassiveAggressiveClassifier(OnlineClassifier, linear_model.PassiveAggressiveClassifier):
@@ -55,7 +52,7 @@ class PassiveAggressiveClassifier(OnlineClassifier, linear_model.PassiveAggressi
         return _passive_aggressive(self, X, step, numbers=False, threshold=1.0)
 
 
-class PassiveAggressiveRegressor(Online, linear_model.PassiveAggressiveRegressor):
+class PassiveAggressiveRegressor(OnlineRegressor, linear_model.PassiveAggressiveRegressor):
     r"""As `sklearn.linear_model.PassiveAggressiveRegressor`, with its warning of deprecation.
 
     Every sample moves w and b by ±τ·(x, 1) towards y, τ as in `PassiveAggressiveClassifier`
@@ -85,22 +82,6 @@ class PassiveAggressiveRegressor(Online, linear_model.PassiveAggressiveRegressor
     def _rule(self, X: Any) -> OnlineRule:
         step = PA1 if self.loss == "epsilon_insensitive" else PA2
         return _passive_aggressive(self, X, step, numbers=True, threshold=float(self.epsilon))
-
-    def _fit_regressor(self: Any, X: Any, y: AnyArray, *how: Any) -> None:
-        # What comes between differs from one version of scikit-learn to the next.
-        sample_weight, max_iter = how[-2:]
-        if not hasattr(self, "t_"):
-            self.t_ = 1.0
-        weight = np.asarray(sample_weight, dtype=np.float64)
-        held_out = self._make_validation_split(y, sample_mask=weight > 0)
-        score = self._make_validation_score_cb(held_out, X, y, weight)
-        (learner,) = self._learners_on(X, 1)
-        targets = np.asarray(y, dtype=np.float64)
-        epochs = Epochs(self, X, held_out, max_iter)
-        seed = int(check_random_state(self.random_state).randint(MOST))
-        n_iter = epochs.run(learner, targets, weight, seed, score)
-        coef, self.intercept_ = self._keep(n_iter, X)
-        self.coef_ = coef[0]
 
 
 def _passive_aggressive(

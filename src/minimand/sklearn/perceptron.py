@@ -8,7 +8,7 @@ from sklearn import linear_model
 
 from ..design.base import OnlineRule
 from ..solvers.online import CONSTANT
-from .epochs import intercept_share
+from .epochs import intercept_share, penalties
 from .online import OnlineClassifier
 
 
@@ -62,17 +62,13 @@ class Perceptron(OnlineClassifier, linear_model.Perceptron):
     """
 
     def _rule(self, X: Any) -> OnlineRule:
-        strength, ratio = float(self.alpha), {"l2": 0.0, "l1": 1.0}.get(str(self.penalty))
-        if self.penalty is None:
-            strength, ratio = 0.0, 0.0
-        if ratio is None:
-            ratio = float(self.l1_ratio or 0.0)
+        ridge, lasso = penalties(self)
         return OnlineRule(
             CONSTANT,
             numbers=False,
             threshold=0.0,
             rate=float(self.eta0),
-            ridge=strength * (1.0 - ratio),
-            lasso=strength * ratio,
+            ridge=ridge,
+            lasso=lasso,
             share=intercept_share(self, X),
         )

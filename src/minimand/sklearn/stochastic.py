@@ -12,11 +12,17 @@ from sklearn.utils import check_random_state
 from .._typing import AnyArray, Array, ArrayLike
 from ..adapters import problem_of
 from ..certificate import Certificate, judge
+from ..design.base import OnlineRule
 from ..estimators.base import combined
 from ..objective import Objective
 from ..solvers.learner import Learner, Steps
+from ..solvers.online import PA1, PA2
+from ..solvers.stochastic import weights_of
+from .epochs import intercept_share, penalties
+from .online import OnlineClassifier, OnlineRegressor
 
 _SMALLEST = 1e-6  # step at which learning_rate="adaptive" gives up
+_PASSIVE = ("pa1", "pa2")
 _POWERS = {"constant": 0.0, "adaptive": 0.0, "optimal": 1.0}
 
 
@@ -43,9 +49,11 @@ class _Trained:
             Where to start.
         sample_weight : array-like of shape (n_samples,), optional
         """
-        self._refuse_passive_aggressive()
+        self.__dict__.pop("certificate_", None)
         super().fit(X, y, coef_init, intercept_init, sample_weight)  # type: ignore[misc]
-        objectives = self.__dict__.pop("_objectives")
+        objectives = self.__dict__.pop("_objectives", None)
+        if objectives is None:  # passive-aggressive steps minimise nothing
+            return self
         coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
         parts = [
             _judged(o, np.array(w, dtype=float), float(b))
@@ -55,19 +63,29 @@ class _Trained:
         self.certificate_ = replace(whole, iterations=int(self.n_iter_))
         return self
 
-    def _refuse_passive_aggressive(self: Any) -> None:
-        if self.learning_rate in ("pa1", "pa2"):
-            raise ValueError(
-                f"learning_rate={self.learning_rate!r} is not there: use 'optimal', 'constant', "
-                "'invscaling' or 'adaptive'."
-            )
+    def _forget_fit(self) -> None:
+        """A stream has no certificate, nor that of a fit before it."""
+        for name in ("_objectives", "certificate_"):
+            self.__dict__.pop(name, None)
 
-    def _learn_all(
-        self: Any, X: Any, y: AnyArray, sample_weight: Array, alpha: float, max_iter: int
-    ) -> None:
+    def _rule(self: Any, X: Any) -> OnlineRule:
+        """The passive-aggressive steps of ``learning_rate`` "pa1" and "pa2"."""
+        self.__dict__.pop("_trained", None)  # of stochastic steps
+        numbers = not hasattr(self, "classes_")
+        ridge, lasso = penalties(self)
+        return OnlineRule(
+            PA1 if self.learning_rate == "pa1" else PA2,
+            numbers=numbers,
+            threshold=float(self.epsilon) if numbers else 1.0,
+            rate=float(self.eta0),
+            ridge=ridge,
+            lasso=lasso,
+            share=intercept_share(self, X),
+            average=int(self.average),
+        )
+
+    def _learn_all(self: Any, X: Any, y: AnyArray, sample_weight: Array, max_iter: int) -> None:
         """Train every output, and set the attributes that scikit-learn's methods set."""
-        self._refuse_passive_aggressive()
-        self.__dict__.pop("certificate_", None)
         # Split by labels, before rows of weight zero are left out.
         held_out = self._make_validation_split(y, sample_mask=sample_weight > 0)
         weights = np.asarray(sample_weight, dtype=float)
@@ -75,20 +93,19 @@ class _Trained:
         objectives = problem.objectives
         if objectives[0].n_samples != held_out.size:
             held_out = held_out[weights > 0]
-        total = float(weights[weights > 0].sum())
         random = check_random_state(self.random_state)
-        fresh = self.t_ == 1.0 or len(getattr(self, "_learners", ())) != len(objectives)
-        if fresh:
+        self.__dict__.pop("_learners", None)  # of passive-aggressive steps
+        if self.t_ == 1.0 or len(getattr(self, "_trained", ())) != len(objectives):
             starts = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
-            self._learners = [Learner.start(w, float(b), False) for w, b in starts]
+            self._trained = [Learner.start(w, float(b), False) for w, b in starts]
         epochs = [
-            self._train(objective, learner, total, held_out, max_iter, random)
-            for objective, learner in zip(objectives, self._learners)
+            self._train(objective, learner, mean, held_out, max_iter, random)
+            for objective, learner, mean in zip(objectives, self._trained, problem.mean_weights)
         ]
         self.n_iter_ = max(epochs)
         self.t_ += self.n_iter_ * X.shape[0]
         average = bool(self.average) and self.average <= self.t_ - 1.0
-        models = [learner.model(o, average) for o, learner in zip(objectives, self._learners)]
+        models = [learner.model(o, average) for o, learner in zip(objectives, self._trained)]
         self.coef_ = np.stack([w for w, _ in models]).astype(X.dtype)
         self.intercept_ = np.array([b for _, b in models], dtype=X.dtype)
         self._objectives = objectives
@@ -97,35 +114,33 @@ class _Trained:
         self: Any,
         objective: Objective,
         learner: Learner,
-        total: float,
+        mean_weight: float,
         held_out: AnyArray,
         max_iter: int,
         random: Any,
     ) -> int:
         """Epochs until the training objective, or the held-out score, has stopped to improve."""
-        weight = objective.mass * total
-        if np.ptp(objective.mass) == 0 and total == objective.n_samples:
-            weight = np.ones(objective.n_samples)
+        weight = weights_of(objective)
         rows = np.flatnonzero(~held_out).astype(np.uint32)
-        steps, tol = self._steps(objective), -np.inf if self.tol is None else self.tol
+        steps = self._steps(objective, mean_weight)
+        tol = -np.inf if self.tol is None else self.tol
         best, waited = np.inf, 0
         for epoch in range(1, max_iter + 1):
             learner.learn(
                 objective, weight, random.permutation(rows) if self.shuffle else rows, steps
             )
-            w, b = learner.model(objective, average=False)
-            if not (np.isfinite(w).all() and np.isfinite(b)):
+            if not np.isfinite(learner.memory[0]) or not np.isfinite(learner.fields[0]).all():
                 raise ValueError(
                     f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input "
                     "data with StandardScaler or MinMaxScaler might help."
                 )
-            if max_iter == 1 or (tol == -np.inf and not self.early_stopping):
+            if max_iter == 1 or tol == -np.inf:
                 continue
-            value = self._criterion(objective, w, b, held_out)
+            value = self._criterion(objective, *learner.model(objective, average=False), held_out)
             waited = waited + 1 if value > best - tol else 0
             best = min(best, value)
             if waited >= self.n_iter_no_change:
-                if self.learning_rate != "adaptive" or steps.eta <= _SMALLEST:
+                if self.learning_rate != "adaptive" or steps.eta <= _SMALLEST * mean_weight:
                     return epoch
                 steps, waited = steps._replace(eta=steps.eta / 5), 0
         return max_iter
@@ -142,10 +157,14 @@ class _Trained:
         centred = y - mass @ y / mass.sum()
         return float(mass @ (z - y) ** 2 / max(mass @ centred**2, 1e-300))
 
-    def _steps(self: Any, objective: Objective) -> Steps:
-        """The step of row t: eta0, eta0/t^power_t, or 1/(alpha·(t₀ + t))."""
+    def _steps(self: Any, objective: Objective, mean_weight: float) -> Steps:
+        """The step of row t: eta0, eta0/t^power_t, or 1/(alpha·(t₀ + t)).
+
+        scikit-learn's loss is Σ s·loss/n, ours Σ s·loss/Σs beside a penalty that is n/Σs times its
+        own: steps that are Σs/n times as long are the same.
+        """
         steps = Steps(
-            float(self.eta0),
+            mean_weight * float(self.eta0),
             power=_POWERS.get(self.learning_rate, float(self.power_t)),
             average_from=float(self.average) - 1.0 if self.average else np.inf,
             average_power=0.0,
@@ -156,7 +175,7 @@ class _Trained:
         reach = np.sqrt(1.0 / np.sqrt(self.alpha))
         slope = float(objective.loss.gradient(np.array([-reach]), np.ones(1))[0])
         t0 = max(1.0, slope) / (reach * self.alpha)
-        return steps._replace(eta=1.0 / self.alpha, t0=t0 - 1.0)
+        return steps._replace(eta=mean_weight / self.alpha, t0=t0 - 1.0)
 
 
 def _judged(objective: Objective, w: Array, b: float) -> Certificate:
@@ -164,22 +183,23 @@ def _judged(objective: Objective, w: Array, b: float) -> Certificate:
         return judge(objective, objective.point(w, b), thorough=True).certificate(objective)
 
 
-class SGDClassifier(_Trained, linear_model.SGDClassifier):
+class SGDClassifier(_Trained, OnlineClassifier, linear_model.SGDClassifier):
     r"""Stochastic training, as `sklearn.linear_model.SGDClassifier`, with a certificate.
 
     .. math:: \min_{w,b} \frac{1}{n}\sum_i s_i\,\ell(x_i^T w + b, y_i)
         + \alpha\,(\rho\|w\|_1 + \tfrac{1}{2}(1-\rho)\|w\|_2^2)
 
     Parameters, losses, schedules and stopping rules are scikit-learn's; ``tol`` too, since such
-    steps stop early by design. ``learning_rate`` is not ``"pa1"`` or ``"pa2"``. With more than two
-    classes a class weight counts in all the one-versus-rest problems.
+    steps stop early by design. The intercept learns from sparse rows as from dense ones, and an l1
+    penalty takes its share from every coefficient after every row.
 
     Attributes
     ----------
     coef_, intercept_, classes_, n_iter_, t_
         As in scikit-learn.
     certificate_ : Certificate
-        After `fit`; of a stream ask `minimand.certify`.
+        After `fit`; of a stream ask `minimand.certify`. There is none with ``learning_rate`` "pa1"
+        or "pa2": passive-aggressive steps minimise nothing.
 
     Examples
     --------
@@ -192,34 +212,31 @@ class SGDClassifier(_Trained, linear_model.SGDClassifier):
     (True, True)
     """
 
-    def _fit_binary(
-        self,
-        X: Any,
-        y: AnyArray,
-        alpha: float,
-        sample_weight: Array,
-        learning_rate: str,
-        max_iter: int,
-        **older: Any,
-    ) -> None:
-        self._learn_all(X, y, sample_weight, alpha, max_iter)
+    def _fit_binary(self: Any, X: Any, y: AnyArray, **how: Any) -> None:
+        if self.learning_rate in _PASSIVE:
+            super()._fit_binary(X, y, **how)
+        else:
+            self._learn_all(X, y, how["sample_weight"], how["max_iter"])
 
-    _fit_multiclass = _fit_binary
+    def _fit_multiclass(self: Any, X: Any, y: AnyArray, **how: Any) -> None:
+        if self.learning_rate in _PASSIVE:
+            super()._fit_multiclass(X, y, **how)
+        else:
+            self._learn_all(X, y, how["sample_weight"], how["max_iter"])
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike = None, sample_weight: ArrayLike = None
     ) -> Self:
         """One pass over a batch, in random order if ``shuffle``; parameters as in scikit-learn."""
         super().partial_fit(X, y, classes, sample_weight)
-        self.__dict__.pop("_objectives", None)
+        self._forget_fit()
         return self
 
 
-class SGDRegressor(_Trained, linear_model.SGDRegressor):
+class SGDRegressor(_Trained, OnlineRegressor, linear_model.SGDRegressor):
     r"""Stochastic training, as `sklearn.linear_model.SGDRegressor`, with a certificate.
 
-    Parameters, losses, schedules and stopping rules are scikit-learn's; ``learning_rate`` is not
-    ``"pa1"`` or ``"pa2"``. See `SGDClassifier`.
+    Parameters, losses, schedules and stopping rules are scikit-learn's; see `SGDClassifier`.
 
     Examples
     --------
@@ -232,23 +249,17 @@ class SGDRegressor(_Trained, linear_model.SGDRegressor):
     (True, True)
     """
 
-    def _fit_regressor(
-        self,
-        X: Any,
-        y: AnyArray,
-        alpha: float,
-        *others: Any,
-        **older: Any,
-    ) -> None:
-        # (loss, learning_rate, sample_weight, max_iter), with one more before them in older ones
-        sample_weight, max_iter = others[-2:]
+    def _fit_regressor(self: Any, X: Any, y: AnyArray, *how: Any) -> None:
+        if self.learning_rate in _PASSIVE:
+            super()._fit_regressor(X, y, *how)
+            return
         if not hasattr(self, "t_"):
             self.t_ = 1.0
-        self._learn_all(X, y, sample_weight, alpha, max_iter)
+        self._learn_all(X, y, *how[-2:])  # the weights, and max_iter
         self.coef_ = self.coef_[0]
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
         """One pass over a batch, in random order if ``shuffle``; parameters as in scikit-learn."""
         super().partial_fit(X, y, sample_weight)
-        self.__dict__.pop("_objectives", None)
+        self._forget_fit()
         return self

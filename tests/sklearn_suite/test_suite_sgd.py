@@ -1,0 +1,3 @@
+from swap import swapped
+
+globals().update(swapped("sklearn.linear_model.tests.test_sgd"))
