@@ -67,13 +67,14 @@ def _problem(
     outputs: slice = slice(None),
 ) -> Problem:
     """The problem of a model with these weights, all of it or some outputs."""
-    reading = read(model, lambda: float(X.shape[0] if weights is None else weights.sum()))
+    total = float(X.shape[0] if weights is None else weights.sum())
+    reading = read(model, lambda: total)
     if reading.constant:
         X = with_constant_column(X, reading.constant)
     targets = _targets(model, y, reading)[outputs]
     for target in targets:
         reading.loss.check_target(target)
-    alphas = _per_output(_per_weight(reading, X.shape[0], weights), len(targets))
+    alphas = alpha_of(reading, X.shape[0], total, len(targets))
     intercept = bool(reading.intercept) and not reading.constant
     settings = [Settings(reading.loss, reading.penalty, alpha) for alpha in alphas]
     first = build(settings[0], X, targets[0], weights, offset, intercept)
@@ -85,16 +86,14 @@ def _problem(
         _for_output(first, settings[0], own, target[kept])
         for own, target in zip(settings[1:], targets[1:])
     ]
-    mean_weight = 1.0 if weights is None else float(weights.sum()) / X.shape[0]
-    means = (mean_weight,) * len(targets)
+    means = (total / X.shape[0],) * len(targets)
     return Problem([first, *others], settings[0], reading.constant, means)
 
 
-def _per_weight(reading: Reading, n_rows: int, weights: Array | None) -> Any:
-    """Alpha beside Σ s·loss/Σs; beside Σ s·loss/n the same penalty has another."""
-    if not reading.per_row or weights is None:
-        return reading.alpha
-    return reading.alpha * (n_rows / weights.sum())
+def alpha_of(reading: Reading, n_rows: int, total: float, n_outputs: int) -> list[float]:
+    """Alpha beside Σ s·loss/Σs, per output; beside Σ s·loss/n the same penalty has another."""
+    alphas = _per_output(reading.alpha, n_outputs)
+    return [alpha * (n_rows / total) for alpha in alphas] if reading.per_row else alphas
 
 
 def _one_versus_rest(

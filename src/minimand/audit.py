@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import adapters, readings
 from ._typing import Array, ArrayLike
+from .batches import certify_batches, check_intercept
 from .certificate import Certificate, Judgement, judge
 from .estimators import data
 from .estimators.base import Estimator, combined
@@ -26,11 +28,13 @@ _TIGHT = 1e-9  # that of the dual point which is solved for
 
 def certify(
     model: Any,
-    X: ArrayLike,
-    y: ArrayLike,
+    X: ArrayLike = None,
+    y: ArrayLike = None,
     sample_weight: ArrayLike = None,
     offset: ArrayLike = None,
     against: Any = None,
+    *,
+    batches: Iterable[Any] | None = None,
 ) -> Certificate:
     """Bound how far a fitted model is from the optimum of the objective it was meant to minimise.
 
@@ -49,6 +53,12 @@ def certify(
         converged minimand fit of the same problem the gap is the model's true suboptimality.
         Where the loss has kinks (hinge, quantile, …) and the gap is not small, such a fit is made
         here, from the model on: slopes at kinks prove little.
+    batches : iterable of (X, y) or (X, y, sample_weight), optional
+        Instead of X and y: data that come by once, of unknown length, such as those of
+        `fit_stream`. One pass over them, in memory that does not grow, gives a sound bound. It is
+        as tight as with X and y where the loss is smooth, the penalty quadratic and the intercept
+        absent or the best one; otherwise a little looser, and loose where the loss has kinks.
+        ``relative`` is an upper bound then, and there is no ``by_sample``.
 
     Returns
     -------
@@ -67,6 +77,15 @@ def certify(
     >>> certificate.relative < 1e-3
     True
     """
+    if batches is not None:
+        if not all(given is None for given in (X, y, sample_weight, offset, against)):
+            raise TypeError(
+                "certify takes either X, y and what goes with them or batches, whose tuples hold "
+                "the weights; pass one of both."
+            )
+        return certify_batches(model, batches)
+    if X is None or y is None:
+        raise TypeError("certify needs X and y, or batches=… that yields them.")
     if isinstance(model, HardMargin):
         refuse_weights(model, sample_weight, offset)
         return model.judged(X, y)[1]
@@ -107,11 +126,7 @@ def examine(
         duals = _own_evidence(model, len(objectives), objectives[0].n_samples)
     parts = []
     for i, objective in enumerate(objectives):
-        if not objective.intercept and intercepts[i] != 0:
-            raise ValueError(
-                f"{type(model).__name__} has intercept_={intercepts[i]:g}, but its parameters say "
-                "that it was fitted without one: certify it with the parameters it was fitted with."
-            )
+        check_intercept(model, objective, float(intercepts[i]))
         point = objective.point(np.ascontiguousarray(coefs[i], dtype=float), float(intercepts[i]))
         first = judge(objective, point, duals[i], thorough=True)
         parts.append(_with_solved_dual(objective, first))

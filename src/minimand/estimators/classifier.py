@@ -189,8 +189,22 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         As in `Regressor.partial_fit`. ``classes`` declares all labels in the first call; without
         it, those of the first batch are all there are. ``class_weight`` must be None or a dict.
         """
-        settings = self._checked_settings()
         stream.solver_of(self)
+        batch = self._batch(X, y, classes, sample_weight, offset)
+        self.coef_, self.intercept_ = self._learn(batch.objectives, batch.weights)
+        self.classes_ = batch.classes
+        return self
+
+    def _batch(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike,
+        sample_weight: ArrayLike = None,
+        offset: ArrayLike = None,
+    ) -> stream.Batch:
+        """As in `Regressor`; a batch need not hold all classes."""
+        settings = self._checked_settings()
         first = not hasattr(self, "coef_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         data.check_labels(y)
@@ -201,10 +215,8 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         index = np.asarray(np.searchsorted(output.classes, y))
         targets = [output.encode(index, score) for score in range(output.n_scores)]
         mapped = self._fit_features(X, y) if first else self._map_features(X)
-        objectives = stream.objectives_of(settings, mapped, targets, shift, self.intercept)
-        self.coef_, self.intercept_ = self._learn(objectives, weights)
-        self.classes_ = output.classes
-        return self
+        batch = stream.Batch.of(settings, mapped, targets, weights, shift, self.intercept)
+        return batch._replace(classes=output.classes)
 
     def _checked_settings(self) -> Settings:
         settings = check_settings(self)

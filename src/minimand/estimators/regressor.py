@@ -175,18 +175,29 @@ class Regressor(RegressorMixin, Estimator):
         ``eta0`` is given. The parameters are those of `fit`; features are fitted on the first
         batch. There is no certificate of a stream: ask `minimand.certify` with data at hand.
         """
-        settings = self._checked_settings()
         stream.solver_of(self)
+        batch = self._batch(X, y, None, sample_weight, offset)
+        coef, intercept = self._learn(batch.objectives, batch.weights)
+        self.coef_, self.intercept_ = coef[0], float(intercept[0])
+        return self
+
+    def _batch(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike,
+        sample_weight: ArrayLike = None,
+        offset: ArrayLike = None,
+    ) -> stream.Batch:
+        """The problem on some rows of a stream; features are fitted on the first ones."""
+        settings = self._checked_settings()
         first = not hasattr(self, "coef_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
         weights = data.check_weights(sample_weight, X.shape[0])
         shift = data.check_offset(offset, X.shape[0])
         mapped = self._fit_features(X, y) if first else self._map_features(X)
-        objectives = stream.objectives_of(settings, mapped, [y], shift, self.intercept)
-        coef, intercept = self._learn(objectives, weights)
-        self.coef_, self.intercept_ = coef[0], float(intercept[0])
-        return self
+        return stream.Batch.of(settings, mapped, [y], weights, shift, self.intercept)
 
     def _start(self, objective: Objective) -> tuple[Array, float] | None:
         """The last fit's model, if it is wanted and still fits."""

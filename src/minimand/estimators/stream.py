@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import AnyArray, Array, ArrayLike
+from ..history import State
 from ..objective import Objective
-from ..solvers import Control, Sgd
+from ..solvers import STOP, Control, Sgd
+from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.learner import Learner, Steps
+from .callbacks import is_sklearn_callback
 from .problem import build
 from .settings import Settings
 
@@ -36,12 +43,29 @@ class Stream:
         return np.stack([w for w, _ in models]), np.array([b for _, b in models])
 
 
-def objectives_of(
-    settings: Settings, X: Any, targets: list[Array], offset: Array | None, intercept: bool
-) -> list[Objective]:
-    """The problem of every score on one batch; weights are left to the learners."""
-    first = build(settings, X, targets[0], None, offset, intercept)
-    return [first, *(build(settings, X, t, None, offset, intercept) for t in targets[1:])]
+class Batch(NamedTuple):
+    """The problem of every score on some rows of a stream, and what the rows weigh beside others.
+
+    The objectives do not know the weights: a batch has no mean of its own.
+    """
+
+    objectives: list[Objective]
+    weights: Array | None
+    classes: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        X: Any,
+        targets: list[Array],
+        weights: Array | None,
+        offset: Array | None,
+        intercept: bool,
+    ) -> Batch:
+        """One objective per target."""
+        objectives = [build(settings, X, t, None, offset, intercept) for t in targets]
+        return cls(objectives, weights)
 
 
 def solver_of(estimator: Any) -> Sgd:
@@ -118,6 +142,9 @@ def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None
     Returns
     -------
     estimator
+        After Ctrl-C, at ``max_seconds`` (looked at between batches) or where a callback has
+        returned `minimand.STOP`, the model of the rows until then, with a warning. Callbacks get a
+        state per batch, in which ``iteration`` counts batches and the gap is NaN.
 
     Examples
     --------
@@ -131,19 +158,71 @@ def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None
     >>> X, y = next(batches(1))
     >>> model.score(X, y) > 0.98
     True
-    >>> mm.certify(model, X, y).gap >= 0.0                 # two more passes, a sound bound
+    >>> mm.certify(model, batches=batches(0)).relative < 0.1   # one more pass, a sound bound
     True
     """
     extra = {} if classes is None else {"classes": classes}
-    count = 0
-    for count, batch in enumerate(batches, 1):
-        if not isinstance(batch, tuple) or len(batch) not in (2, 3):
-            raise ValueError(
-                "batches must yield tuples (X, y) or (X, y, sample_weight), but batch number "
-                f"{count} is a {type(batch).__name__}."
-            )
-        weights = {"sample_weight": batch[2]} if len(batch) == 3 else {}
-        estimator.partial_fit(batch[0], batch[1], **weights, **extra)
+    begun, count = time.perf_counter(), 0
+    stopped_by = ""
+    try:
+        for number, (X, y, weights) in numbered(batches):
+            with naming_batch(number):
+                estimator.partial_fit(X, y, sample_weight=weights, **extra)
+            count = number
+            stopped_by = _stopped_by(estimator, count, time.perf_counter() - begun)
+            if stopped_by:
+                break
+    except KeyboardInterrupt:
+        if not count:
+            raise
+        stopped_by = INTERRUPT
     if not count:
         raise ValueError("batches is empty: there is nothing to learn from.")
+    if stopped_by:
+        warnings.warn(
+            f"{type(estimator).__name__}: the stream was stopped by {stopped_by} after {count} "
+            "batches; the model is that of the rows until then, and partial_fit goes on from it.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return estimator
+
+
+def _stopped_by(estimator: Any, count: int, seconds: float) -> str:
+    """Why a stream is to end before its batches do: a callback, or the estimator's limit."""
+    unknown = float("nan")
+    state = State(count, float(count), seconds, unknown, unknown, unknown, unknown)
+    own = [c for c in estimator.callbacks or () if not is_sklearn_callback(c)]
+    answers = [callback(state) for callback in own]
+    if any(answer is STOP for answer in answers):
+        return CALLBACK
+    limit = estimator.max_seconds
+    return f"max_seconds={limit}" if limit is not None and seconds >= limit else ""
+
+
+def numbered(batches: Iterable[Any]) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
+    """Batches as (X, y, weights or None) with their number; those without a row are left out."""
+    if not isinstance(batches, Iterable):
+        raise TypeError(
+            "batches must be an iterable of (X, y) or (X, y, sample_weight), not "
+            f"{type(batches).__name__}."
+        )
+    for number, batch in enumerate(batches, 1):
+        if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+            raise ValueError(
+                "batches must yield tuples (X, y) or (X, y, sample_weight), but batch number "
+                f"{number} is a {type(batch).__name__}."
+            )
+        X, y, *weights = batch
+        shape = np.shape(X)
+        if not (shape and shape[0] == 0 and np.shape(y)[:1] == (0,)):
+            yield number, (X, y, weights[0] if weights else None)
+
+
+@contextmanager
+def naming_batch(number: int) -> Iterator[None]:
+    """Refusals say which batch they are about."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"batch number {number}: {error}") from error

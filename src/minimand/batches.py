@@ -1,0 +1,172 @@
+"""A fitted model on batches of data: what the referee of one pass has to see of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from . import adapters, readings
+from ._typing import Array
+from .certificate import Certificate
+from .estimators import data
+from .estimators.base import Estimator, combined
+from .estimators.settings import Settings
+from .estimators.stream import Batch, naming_batch, numbered
+from .objective import Objective
+from .one_pass import Tally
+from .penalties import BoundPenalty
+
+
+class _Part(NamedTuple):
+    """One score on some rows: its objective, whose masses do not count, and the rows' weights."""
+
+    objective: Objective
+    weight: Array
+
+
+def certify_batches(model: Any, batches: Iterable[Any]) -> Certificate:
+    """One pass over batches (X, y) or (X, y, sample_weight), and what it proves of a model."""
+    view = _Own(model) if isinstance(model, Estimator) else _Foreign(model)
+    tallies: list[Tally] = []
+    n_rows = 0
+    for number, (X, y, weights) in numbered(batches):
+        with naming_batch(number):
+            parts = view.parts(X, y, weights)
+        if not tallies:
+            tallies = _begin(view, parts)
+        for tally, (objective, weight) in zip(tallies, parts):
+            tally.add(objective.design, objective.y, weight)
+        n_rows += len(y)
+    if not tallies:
+        raise ValueError("batches is empty: there is nothing to certify on.")
+    found, scales = [], []
+    for k, tally in enumerate(tallies):
+        tally.finish()
+        penalty, words = view.penalty(k, tally, n_rows)
+        found.append(tally.certificate(penalty, words))
+        scales.append(tally.least_scale(penalty))
+    whole = combined(found, scales, view.what)
+    by_feature = np.sum([np.asarray(c.by_feature) for c in found], axis=0)
+    return view.qualified(replace(whole, passes=1.0, by_feature=by_feature))
+
+
+def _begin(view: _Own | _Foreign, parts: list[_Part]) -> list[Tally]:
+    coefs, intercepts = view.points()
+    shape = (len(parts), parts[0].objective.n_features)
+    if coefs.shape != shape:
+        raise ValueError(
+            f"the model has coefficients of shape {coefs.shape}, but these data need {shape}: pass "
+            "the data it was fitted on."
+        )
+    tallies = []
+    for (objective, _), w, b in zip(parts, coefs, intercepts):
+        check_intercept(view.model, objective, b)
+        if objective.loss.pooled or not objective.convex:
+            raise ValueError(
+                f"{objective.words.split(',')[0]} cannot be certified in batches, as it is not a "
+                "convex mean over samples: pass X and y."
+            )
+        tallies.append(Tally(objective.loss, w, float(b), objective.intercept, objective.penalty))
+    return tallies
+
+
+def check_intercept(model: Any, objective: Objective, b: float) -> None:
+    """A model without an intercept must not have one."""
+    if not objective.intercept and b != 0:
+        raise ValueError(
+            f"{type(model).__name__} has intercept_={b:g}, but its parameters say that it was "
+            "fitted without one: certify it with the parameters it was fitted with."
+        )
+
+
+def _refuse_balanced(model: Any) -> None:
+    if isinstance(getattr(model, "class_weight", None), str):
+        raise ValueError(
+            f"class_weight={model.class_weight!r} needs all of y at once: pass X and y, or set "
+            "class_weight to the weights themselves, a dict by class."
+        )
+
+
+class _Own:
+    """A model of ours."""
+
+    what = "classes"
+
+    def __init__(self, model: Any) -> None:
+        check_is_fitted(model)
+        _refuse_balanced(model)
+        self.model = model
+        self.first: list[Objective] = []
+
+    def parts(self, X: Any, y: Any, weights: Any) -> list[_Part]:
+        """The next batch."""
+        batch: Batch = self.model._batch(X, y, None, weights)
+        found = batch.objectives
+        weight = np.ones(found[0].n_samples) if batch.weights is None else batch.weights
+        if not weight.all():
+            kept = np.flatnonzero(weight)
+            found, weight = [objective.on_rows(kept) for objective in found], weight[kept]
+        self.first = self.first or self.model._described(found)
+        return [_Part(objective, weight) for objective in found]
+
+    def points(self) -> tuple[Array, Array]:
+        """Coefficients and intercepts, per score."""
+        coefs = np.atleast_2d(np.asarray(self.model.coef_, dtype=float))
+        return np.ascontiguousarray(coefs), np.atleast_1d(self.model.intercept_)
+
+    def penalty(self, k: int, tally: Tally, n_rows: int) -> tuple[BoundPenalty, str]:
+        """The penalty of a score, and its objective in words."""
+        return self.first[k].penalty, self.first[k].words
+
+    def qualified(self, certificate: Certificate) -> Certificate:
+        """What it is worth if features were learnt."""
+        return self.model._qualified(certificate)
+
+
+class _Foreign:
+    """A model of scikit-learn, whose alpha may depend on how much all rows weigh."""
+
+    what = "outputs"
+
+    def __init__(self, model: Any) -> None:
+        readings.check_known(model)
+        if readings.has_joint_scale(model):
+            raise ValueError(
+                f"{type(model).__name__} has a scale beside its coefficients, which is not "
+                "certified in batches: pass X and y."
+            )
+        check_is_fitted(model)
+        _refuse_balanced(model)
+        self.model = model
+        self.first: adapters.Problem | None = None
+
+    def parts(self, X: Any, y: Any, weights: Any) -> list[_Part]:
+        """The next batch."""
+        X, y = data.check_xy(self.model, X, y, fitted=True, many=True)
+        checked = data.check_weights(weights, X.shape[0])
+        problem = adapters.problem_of(self.model, X, y, checked)
+        self.first = self.first or problem
+        totals = (mean * X.shape[0] for mean in problem.mean_weights)
+        return [_Part(o, o.mass * total) for o, total in zip(problem.objectives, totals)]
+
+    def points(self) -> tuple[Array, Array]:
+        """Coefficients and intercepts, per output."""
+        assert self.first is not None
+        return self.first.points(self.model.coef_, self.model.intercept_)
+
+    def penalty(self, k: int, tally: Tally, n_rows: int) -> tuple[BoundPenalty, str]:
+        """The penalty of an output on all rows, and its objective in words."""
+        assert self.first is not None
+        reading = readings.read(self.model, lambda: tally.total)
+        alpha = adapters.alpha_of(reading, n_rows, tally.total, len(self.first.objectives))[k]
+        settings = Settings(reading.loss, reading.penalty, alpha)
+        words = self.first.objectives[0].words.replace(self.first.settings.words, settings.words)
+        return reading.penalty.bind(tally.w.size, alpha), words
+
+    def qualified(self, certificate: Certificate) -> Certificate:
+        """As it is."""
+        return certificate
