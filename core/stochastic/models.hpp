@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include "scalar/exponential.hpp"
+
+// The numbers of one model, or of several that learn side by side from the same rows: a double, or
+// eight of them. Every formula is written once for both.
+namespace minimand {
+
+inline constexpr std::size_t kTogether = 8;
+typedef double Many __attribute__((vector_size(kTogether * sizeof(double))));
+
+template <class V>
+inline constexpr std::size_t kModels = sizeof(V) / sizeof(double);
+
+template <class V>
+MINIMAND_INLINE V load_models(const double* from) {
+  V v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+
+template <class V>
+MINIMAND_INLINE void store_models(double* to, const V& v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+
+template <class V>
+MINIMAND_INLINE V same_models(double value) {
+  return V{} + value;
+}
+
+/// f of each number. f must be inlined always.
+template <class V, class Function>
+MINIMAND_INLINE V for_each_model(const V& v, const Function& f) {
+  double numbers[kModels<V>];
+  store_models(numbers, v);
+  for (std::size_t m = 0; m < kModels<V>; ++m) numbers[m] = f(numbers[m], m);
+  return load_models<V>(numbers);
+}
+
+MINIMAND_INLINE double root(double v) { return std::sqrt(v); }
+MINIMAND_INLINE Many root(Many v) {
+  double numbers[kTogether];
+  store_models(numbers, v);
+  for (double& number : numbers) number = std::sqrt(number);
+  return load_models<Many>(numbers);
+}
+
+template <class V>
+MINIMAND_INLINE V magnitude(V v) {
+  return v < 0.0 ? -v : v;
+}
+
+MINIMAND_INLINE double greatest(double v) { return v; }
+MINIMAND_INLINE double greatest(Many v) {
+  double numbers[kTogether];
+  store_models(numbers, v);
+  const Lanes a = load_lanes(numbers), b = load_lanes(numbers + kLanes);
+  const Lanes c = a > b ? a : b;
+  const double d = c[0] > c[1] ? c[0] : c[1], e = c[2] > c[3] ? c[2] : c[3];
+  return d > e ? d : e;
+}
+
+MINIMAND_INLINE bool any_nonzero(double v) { return v != 0.0; }
+MINIMAND_INLINE bool any_nonzero(Many v) { return greatest(magnitude(v)) > 0.0; }
+
+/// e^v.
+MINIMAND_INLINE double power_of_e(double v) { return exponential(same_lanes(v))[0]; }
+MINIMAND_INLINE Many power_of_e(Many v) {
+  double numbers[kTogether];
+  store_models(numbers, v);
+  for (std::size_t m = 0; m < kTogether; m += kLanes) {
+    store_lanes(numbers + m, exponential(load_lanes(numbers + m)));
+  }
+  return load_models<Many>(numbers);
+}
+
+}  // namespace minimand
