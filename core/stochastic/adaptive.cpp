@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kUnseen = 1e200;  // a larger inverse says that a column had no entry yet
 // Share by which a coefficient may be too large because the l2 penalty's steps wait: they are taken
-// together once they matter.
+// together once they matter. Those of an l1 penalty do not wait: what is zero should be zero.
 constexpr double kDelay = 1.0 / 1024;
 
 template <class Matrix, class V>
@@ -17,7 +17,8 @@ struct AdaptiveGroup : Share<V> {
   const StochasticPass& pass;
   AdaptiveFields fields;
   Factors l1, l2;
-  bool has_l1, penalised;
+  double delay;
+  bool penalised;
   std::vector<double> ratios, held;  // numbers that go with the entries of a row
 
   AdaptiveGroup(const Matrix& matrix, const StochasticPass& all, std::size_t group)
@@ -26,25 +27,30 @@ struct AdaptiveGroup : Share<V> {
         fields{Share<V>::fields, all.features},
         l1(all.penalty.l1),
         l2(all.penalty.l2),
-        has_l1(StochasticPenalty::strongest(all.penalty.l1) > 0.0),
-        penalised(has_l1 || StochasticPenalty::strongest(all.penalty.l2) > 0.0),
+        delay(StochasticPenalty::strongest(all.penalty.l1) > 0.0 ? -1.0 : kDelay),
+        penalised(delay < 0.0 || StochasticPenalty::strongest(all.penalty.l2) > 0.0),
         ratios(longest_row(matrix)),
         held(kModels<V> * ratios.size()) {}
 
-  MINIMAND_INLINE V held_at(std::size_t k) const {
-    return load_models<V>(held.data() + k * kModels<V>);
+  template <class Own>
+  MINIMAND_INLINE Own held_at(std::size_t k) const {
+    return load_models<Own>(held.data() + k * kModels<V>);
   }
-  MINIMAND_INLINE void hold(std::size_t k, V v) { store_models(held.data() + k * kModels<V>, v); }
 
   /// x_j / (largest |x_j| so far) of every entry; the sum of their squares.
   MINIMAND_INLINE double normalise(const Row& row) {
     double* const ratio = ratios.data();
-    for_each_entry(
-        row,
-        MINIMAND_BODY(k) { ratio[k] = row.value(k) * fields.common(kInverse, row.column(k)); });
-    std::int64_t above = 0;
-    for (std::size_t k = 0; k < row.size(); ++k) above |= std::abs(ratio[k]) > 1.0;
-    if (above != 0) enlarge(row);
+    double above = 0.0;
+    for_each_entry<V>(
+        row, MINIMAND_BODY(k, entry) {
+          using Common = typename decltype(entry)::Common;
+          const Common inverse = fields.template get<Common>(kInverse, row.column(k));
+          const Common found = entry.value(row, k) * inverse;
+          store_models(ratio + k, found);
+          const double most = greatest(magnitude(found));
+          above = most > above ? most : above;
+        });
+    if (above > 1.0) enlarge(row);
     return dot(ratio, ratio, row.size());
   }
 
@@ -53,76 +59,86 @@ struct AdaptiveGroup : Share<V> {
     for (std::size_t k = 0; k < row.size(); ++k) {
       // A row may hold a column twice: the second of its entries meets what the first one left.
       const std::size_t j = row.column(k);
-      const double before = fields.common(kInverse, j);
+      const double before = fields.template get<double>(kInverse, j);
       ratios.data()[k] = row.value(k) * before;
       if (!(std::abs(ratios.data()[k]) > 1.0)) continue;
       const double inverse = 1.0 / std::abs(row.value(k));
       const double ratio = before < kUnseen ? inverse / before : 1.0;
-      fields.move(j, (ratio - 1.0) * fields.get(kValue, j), this->memory.held());
-      fields.common(kFastest, j) *= ratio;
-      fields.common(kInverse, j) = inverse;
+      const V change = (ratio - 1.0) * fields.template get<V>(kValue, j);
+      fields.move(j, change, this->memory.held());
+      fields.set(kFastest, j, ratio * fields.template get<double>(kFastest, j));
+      fields.set(kInverse, j, inverse);
       ratios.data()[k] = std::copysign(1.0, row.value(k));
     }
   }
 
-  MINIMAND_INLINE V rate_of(std::size_t j, V squares) const {
-    const V rate = fields.common(kInverse, j) / root(squares);
-    return squares > 0.0 ? rate : V{};
+  template <class Own, class Common>
+  MINIMAND_INLINE static Own rate_of(Common inverse, Own squares) {
+    const Own rate = inverse / root(squares);
+    return squares > 0.0 ? rate : Own{};
   }
 
-  /// Whether the penalty's steps since coefficient j was met last should wait no longer.
-  MINIMAND_INLINE bool is_late(const Row& row, std::size_t k, double now) const {
+  /// 1 where the penalty's steps since a coefficient was met last should wait no longer, else 0.
+  template <class Entry>
+  MINIMAND_INLINE typename Entry::Common late(const Row& row, std::size_t k, Entry) const {
+    using Common = typename Entry::Common;
     const std::size_t j = row.column(k);
-    const double time = fields.common(kFastest, j) * (now - fields.common(kSeen, j));
-    return (has_l1 || l2.of(j) * time > kDelay) && row.value(k) != 0.0;
+    const Common fastest = fields.template get<Common>(kFastest, j);
+    const Common time = this->memory.penalty_time() - fields.template get<Common>(kSeen, j);
+    const Common one = same_models<Common>(1.0), zero{};
+    const Common is = l2.of<Common>(j) * fastest * time > delay ? one : zero;
+    return Entry::value(row, k) != 0.0 ? is : zero;
   }
 
-  /// The penalty's steps since a coefficient was met last, as one proximal step.
-  MINIMAND_INLINE void catch_up(std::size_t j, bool late, double now, double sum, double inverse) {
-    const double seen = fields.common(kSeen, j);
-    const V v = fields.get(kValue, j);
-    const V rate = rate_of(j, fields.get(kSquares, j));
-    const V time = rate * (late ? now - seen : 0.0);
-    const V left = magnitude(v) - l1.of(j) * time;
-    const V kept = left > 0.0 ? left / (1.0 + l2.of(j) * time) : V{};
-    const V shrunk = v < 0.0 ? -kept : kept;
+  /// The penalty's steps since a coefficient was met last, as one proximal step; late is 0 or 1.
+  template <class Entry>
+  MINIMAND_INLINE void catch_up(std::size_t j, typename Entry::Common late, Entry) {
+    using Own = typename Entry::Own;
+    using Common = typename Entry::Common;
+    const double now = this->memory.penalty_time(), sum = this->memory.held();
+    const Common seen = fields.template get<Common>(kSeen, j);
+    const Common inverse = fields.template get<Common>(kInverse, j);
+    const Own v = fields.template get<Own>(kValue, j);
+    const Own rate = rate_of(inverse, fields.template get<Own>(kSquares, j));
+    const Own time = rate * ((now - seen) * late);
+    const Own left = positive_part(magnitude(v) - l1.of<Common>(j) * time);
+    const Own shrunk = with_sign_of(v, left / (1.0 + l2.of<Common>(j) * time));
     // Between the two it was about their geometric mean, which is what the average must hold:
     // sums of t grow like the square of the time.
-    const double past = seen * inverse, since = late ? sum * (1.0 - past * past) : 0.0;
-    const V mean = root(v * shrunk);
-    const V between = v < 0.0 ? -mean : mean;
+    const Common past = seen / now, since = late * sum * (1.0 - past * past);
+    const Own between = with_sign_of(v, root(v * shrunk));
+    const Own lag = fields.template get<Own>(kLag, j);
     fields.set(kValue, j, shrunk);
-    fields.set(kLag, j, fields.get(kLag, j) + sum * (shrunk - v) + since * (v - between));
-    fields.common(kSeen, j) = late ? now : seen;
+    fields.set(kLag, j, lag + sum * (shrunk - v) + since * (v - between));
+    fields.set(kSeen, j, seen + (now - seen) * late);
   }
 
   MINIMAND_INLINE void catch_up(const Row& row) {
-    const double now = this->memory.penalty_time(), sum = this->memory.held();
-    const double inverse = now > 0.0 ? 1.0 / now : 0.0;
-    if constexpr (Row::kSparse) {
-      for (std::size_t k = 0; k < row.size(); ++k) {
-        if (is_late(row, k, now)) catch_up(row.column(k), true, now, sum, inverse);
-      }
-    } else {
-      std::int64_t late = 0;
-      for (std::size_t k = 0; k < row.size(); ++k) late |= is_late(row, k, now);
-      if (late == 0) return;
-      for_each_entry(
-          row, MINIMAND_BODY(k) { catch_up(k, is_late(row, k, now), now, sum, inverse); });
-    }
+    if (!(this->memory.penalty_time() > 0.0)) return;
+    for_each_entry<V>(
+        row, MINIMAND_BODY(k, entry) {
+          const auto waiting = late(row, k, entry);
+          if (greatest(waiting) > 0.0) catch_up(row.column(k), waiting, entry);
+        });
   }
 
   /// Adds weight (slope x_j)^2 to the squares: held = rate x with the new rates.
   MINIMAND_INLINE void sharpen(const Row& row, V weight) {
-    for_each_entry(
-        row, MINIMAND_BODY(k) {
+    for_each_entry<V>(
+        row, MINIMAND_BODY(k, entry) {
+          using Own = typename decltype(entry)::Own;
+          using Common = typename decltype(entry)::Common;
           const std::size_t j = row.column(k);
-          const double x = row.value(k);
-          const V squares = fields.get(kSquares, j) + weight * (x * x);
+          const Common x = entry.value(row, k);
+          const Own squares = fields.template get<Own>(kSquares, j) + weight * (x * x);
           fields.set(kSquares, j, squares);
-          const V rate = rate_of(j, squares);
-          fields.common(kFastest, j) = greatest(rate);
-          hold(k, rate * x);
+          const Own rate = rate_of(fields.template get<Common>(kInverse, j), squares);
+          if constexpr (Row::kSparse) {
+            fields.set(kFastest, j, greatest(rate));
+          } else {
+            fields.set(kFastest, j, rate);
+          }
+          store_models(held.data() + k * kModels<V>, rate * x);
         });
   }
 
@@ -130,7 +146,7 @@ struct AdaptiveGroup : Share<V> {
   MINIMAND_INLINE V speed_of(const Row& row) const {
     if constexpr (Row::kSparse) {
       V sum{};
-      for (std::size_t k = 0; k < row.size(); ++k) sum += held_at(k) * row.value(k);
+      for (std::size_t k = 0; k < row.size(); ++k) sum += held_at<V>(k) * row.value(k);
       return sum;
     } else {
       return row.dot(held);
@@ -171,7 +187,11 @@ struct AdaptiveGroup : Share<V> {
     const V moved = pass.slopes.flow(place, t, moves * (eta * weight)) - t;
     const V factor = moves > 0.0 ? sign * moved / speed : V{};
     const double sum = m.held();
-    for_each_entry(row, MINIMAND_BODY(k) { fields.move(row.column(k), factor * held_at(k), sum); });
+    for_each_entry<V>(
+        row, MINIMAND_BODY(k, entry) {
+          using Own = typename decltype(entry)::Own;
+          fields.move(row.column(k), factor * held_at<Own>(k), sum);
+        });
     m.set_b(m.b() + factor * b_rate);
   }
 };

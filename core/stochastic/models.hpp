@@ -41,34 +41,48 @@ MINIMAND_INLINE V for_each_model(const V& v, const Function& f) {
   return load_models<V>(numbers);
 }
 
-MINIMAND_INLINE double root(double v) { return std::sqrt(v); }
-MINIMAND_INLINE Many root(Many v) {
-  double numbers[kTogether];
-  store_models(numbers, v);
-  for (double& number : numbers) number = std::sqrt(number);
-  return load_models<Many>(numbers);
+template <class V>
+MINIMAND_INLINE V root(V v) {
+  return for_each_model(v, [](double number, std::size_t)
+                               __attribute__((always_inline)) { return std::sqrt(number); });
 }
 
+MINIMAND_INLINE double magnitude(double v) { return std::abs(v); }
 template <class V>
 MINIMAND_INLINE V magnitude(V v) {
   return v < 0.0 ? -v : v;
 }
 
+/// `size`, which is not negative, with the sign of v.
+template <class V>
+MINIMAND_INLINE V with_sign_of(V v, V size) {
+  return v < 0.0 ? -size : size;
+}
+
+/// max(0, v).
+template <class V>
+MINIMAND_INLINE V positive_part(V v) {
+  return v > 0.0 ? v : V{};
+}
+
 MINIMAND_INLINE double greatest(double v) { return v; }
+MINIMAND_INLINE double greatest(Lanes c) {
+  const double d = c[0] > c[1] ? c[0] : c[1], e = c[2] > c[3] ? c[2] : c[3];
+  return d > e ? d : e;
+}
+
 MINIMAND_INLINE double greatest(Many v) {
   double numbers[kTogether];
   store_models(numbers, v);
   const Lanes a = load_lanes(numbers), b = load_lanes(numbers + kLanes);
-  const Lanes c = a > b ? a : b;
-  const double d = c[0] > c[1] ? c[0] : c[1], e = c[2] > c[3] ? c[2] : c[3];
-  return d > e ? d : e;
+  return greatest(a > b ? a : b);
 }
 
 MINIMAND_INLINE bool any_nonzero(double v) { return v != 0.0; }
 MINIMAND_INLINE bool any_nonzero(Many v) { return greatest(magnitude(v)) > 0.0; }
 
 /// e^v.
-MINIMAND_INLINE double power_of_e(double v) { return exponential(same_lanes(v))[0]; }
+MINIMAND_INLINE double power_of_e(double v) { return std::exp(v); }
 MINIMAND_INLINE Many power_of_e(Many v) {
   double numbers[kTogether];
   store_models(numbers, v);

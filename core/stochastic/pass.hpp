@@ -38,7 +38,11 @@ struct Factors {
 
   explicit Factors(std::span<const double> factors)
       : numbers(factors.data()), mask(factors.size() == 1 ? 0 : ~std::size_t{0}) {}
-  MINIMAND_INLINE double of(std::size_t j) const { return numbers[j & mask]; }
+  /// Of coefficient j, or of as many as C holds from j on.
+  template <class C>
+  MINIMAND_INLINE C of(std::size_t j) const {
+    return mask == 0 ? same_models<C>(numbers[0]) : load_models<C>(numbers + j);
+  }
 };
 
 /// The step of row number t is eta / (t0 + t)^power; a row is `tick` of a step, as in a batch of
@@ -108,14 +112,25 @@ struct Fields {
   MINIMAND_INLINE double* place(std::size_t number, std::size_t j) const {
     return Sparse ? numbers + j * kWidth + number : numbers + number * features + j;
   }
-  MINIMAND_INLINE V get(ModelField field, std::size_t j) const {
-    return load_models<V>(place(field * kModels<V>, j));
+  /// A number of every model: V, or for several coefficients of one model as many numbers.
+  template <class Own>
+  MINIMAND_INLINE Own get(ModelField field, std::size_t j) const {
+    return load_models<Own>(place(field * kModels<V>, j));
   }
-  MINIMAND_INLINE void set(ModelField field, std::size_t j, V v) const {
+  template <class Own>
+  MINIMAND_INLINE void set(ModelField field, std::size_t j, Own v) const {
     store_models(place(field * kModels<V>, j), v);
   }
-  MINIMAND_INLINE double& common(CommonField field, std::size_t j) const {
-    return *place(PerModel * kModels<V> + field, j);
+  MINIMAND_INLINE double* common(CommonField field, std::size_t j) const {
+    return place(PerModel * kModels<V> + field, j);
+  }
+  template <class C>
+  MINIMAND_INLINE C get(CommonField field, std::size_t j) const {
+    return load_models<C>(common(field, j));
+  }
+  template <class C>
+  MINIMAND_INLINE void set(CommonField field, std::size_t j, C v) const {
+    store_models(common(field, j), v);
   }
 
   /// The coefficients that a sparse row will meet.
@@ -126,7 +141,7 @@ struct Fields {
       for (std::size_t k = 0; k < size; ++k) {
         const std::size_t j = row.column(k);
         __builtin_prefetch(place(kValue, j), 1);
-        if constexpr (kModels<V> > 1 && Common > 1) __builtin_prefetch(&common(kSeen, j), 1);
+        if constexpr (kModels<V> > 1 && Common > 1) __builtin_prefetch(common(kSeen, j), 1);
       }
     }
   }
@@ -142,33 +157,49 @@ struct Fields {
       std::size_t k = 0;
       for (; k + 4 <= size; k += 4) {
         for (std::size_t s = 0; s < 4; ++s) {
-          sums[s] += row.value(k + s) * get(kValue, row.column(k + s));
+          sums[s] += row.value(k + s) * get<V>(kValue, row.column(k + s));
         }
       }
-      for (; k < size; ++k) sums[0] += row.value(k) * get(kValue, row.column(k));
+      for (; k < size; ++k) sums[0] += row.value(k) * get<V>(kValue, row.column(k));
       return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
   }
 
   /// v += change of every entry of a row, and what averages need to know of it.
-  MINIMAND_INLINE void move(std::size_t j, V change, double held) const {
-    set(kValue, j, get(kValue, j) + change);
-    set(kLag, j, get(kLag, j) + held * change);
+  template <class Own>
+  MINIMAND_INLINE void move(std::size_t j, Own change, double held) const {
+    set(kValue, j, get<Own>(kValue, j) + change);
+    set(kLag, j, get<Own>(kLag, j) + held * change);
   }
 };
 
-/// A loop over the entries of a row. Those of a dense one meet different coefficients, which the
-/// compiler cannot know; `body` must be inlined always, see targets.hpp.
-#define MINIMAND_BODY(k) [&](std::size_t k) __attribute__((always_inline))
-template <class Row, class Body>
+/// What an entry of a row meets: numbers of its models, and those that they have in common. Those
+/// of a sparse row are V and a double; a dense one takes four neighbours at a time.
+template <class OwnNumbers, class CommonNumbers>
+struct Entry {
+  using Own = OwnNumbers;
+  using Common = CommonNumbers;
+
+  template <class Row>
+  MINIMAND_INLINE static Common value(const Row& row, std::size_t k) {
+    if constexpr (kModels<Common> == 1) {
+      return row.value(k);
+    } else {
+      return row.lanes(k);
+    }
+  }
+};
+
+/// A loop over the entries of a row; `body` must be inlined always, see targets.hpp.
+#define MINIMAND_BODY(k, entry) [&](std::size_t k, auto entry) __attribute__((always_inline))
+template <class V, class Row, class Body>
 MINIMAND_INLINE void for_each_entry(const Row& row, const Body& body) {
   const std::size_t size = row.size();
-  if constexpr (Row::kSparse) {
-    for (std::size_t k = 0; k < size; ++k) body(k);
-  } else {
-#pragma GCC ivdep
-    for (std::size_t k = 0; k < size; ++k) body(k);
+  std::size_t k = 0;
+  if constexpr (!Row::kSparse) {
+    for (; k + kLanes <= size; k += kLanes) body(k, Entry<Lanes, Lanes>{});
   }
+  for (; k < size; ++k) body(k, Entry<V, double>{});
 }
 
 /// All that one pass reads and changes: `groups` groups of `models` models.

@@ -36,26 +36,29 @@ struct PlainGroup : Share<V> {
   }
 
   /// Shrinks a coefficient by the l1 steps since it was met last.
-  MINIMAND_INLINE void catch_up(std::size_t j) const {
-    const double now = this->memory.penalty_time(), held = this->memory.held();
-    const V v = fields.get(kValue, j);
-    const V left = magnitude(v) - l1.of(j) * (now - fields.common(kSeen, j));
-    const V signed_left = v < 0.0 ? -left : left;
-    const V shrunk = left > 0.0 ? signed_left : V{};
-    fields.move(j, shrunk - v, held);
+  template <class Entry>
+  MINIMAND_INLINE void catch_up(std::size_t j, Entry) const {
+    using Own = typename Entry::Own;
+    using Common = typename Entry::Common;
+    const double now = this->memory.penalty_time();
+    const Own v = fields.template get<Own>(kValue, j);
+    const Common time = now - fields.template get<Common>(kSeen, j);
+    const Own left = magnitude(v) - l1.of<Common>(j) * time;
+    const Own shrunk = with_sign_of(v, positive_part(left));
+    fields.move(j, shrunk - v, this->memory.held());
     fields.set(kValue, j, shrunk);  // exactly: v + (0 - v) need not be 0 after rounding
-    fields.common(kSeen, j) = now;
+    fields.set(kSeen, j, same_models<Common>(now));
   }
 
   /// v = w, scale = 1: before the scale underflows, or after it became zero.
   void renormalise() const {
     const StochasticMemory<V>& m = this->memory;
     for (std::size_t j = 0; j < pass.features; ++j) {
-      if (sparse_penalty) catch_up(j);
-      const V v = fields.get(kValue, j);
-      fields.set(kLag, j, fields.get(kLag, j) - m.held() * v);
+      if (sparse_penalty) catch_up(j, Entry<V, double>{});
+      const V v = fields.template get<V>(kValue, j);
+      fields.set(kLag, j, fields.template get<V>(kLag, j) - m.held() * v);
       fields.set(kValue, j, m.scale() * v);
-      fields.common(kSeen, j) = 0.0;
+      fields.set(kSeen, j, 0.0);
     }
     m.held() = 0.0;
     m.penalty_time() = 0.0;
@@ -85,7 +88,7 @@ struct PlainGroup : Share<V> {
     const StochasticMemory<V>& m = this->memory;
     const StochasticOptions& o = pass.options;
     if (sparse_penalty) {
-      for_each_entry(row, MINIMAND_BODY(k) { catch_up(row.column(k)); });
+      for_each_entry<V>(row, MINIMAND_BODY(k, entry) { catch_up(row.column(k), entry); });
     }
     const V slope = slope_at(row, i);
     m.steps() += o.tick;
@@ -94,8 +97,10 @@ struct PlainGroup : Share<V> {
     if (any_nonzero(slope)) {
       const V factor = -eta * slope / m.scale();
       const double held = m.held();
-      for_each_entry(
-          row, MINIMAND_BODY(k) { fields.move(row.column(k), factor * row.value(k), held); });
+      for_each_entry<V>(
+          row, MINIMAND_BODY(k, entry) {
+            fields.move(row.column(k), factor * entry.value(row, k), held);
+          });
       if (o.intercept) m.set_b(m.b() - intercept_step(eta) * slope);
     }
     if (sparse_penalty) m.penalty_time() += eta / m.scale();
