@@ -40,17 +40,15 @@ struct AdaptiveGroup : Share<V> {
   /// x_j / (largest |x_j| so far) of every entry; the sum of their squares.
   MINIMAND_INLINE double normalise(const Row& row) {
     double* const ratio = ratios.data();
-    double above = 0.0;
     for_each_entry<V>(
         row, MINIMAND_BODY(k, entry) {
           using Common = typename decltype(entry)::Common;
           const Common inverse = fields.template get<Common>(kInverse, row.column(k));
-          const Common found = entry.value(row, k) * inverse;
-          store_models(ratio + k, found);
-          const double most = greatest(magnitude(found));
-          above = most > above ? most : above;
+          store_models(ratio + k, entry.value(row, k) * inverse);
         });
-    if (above > 1.0) enlarge(row);
+    std::int64_t above = 0;
+    for (std::size_t k = 0; k < row.size(); ++k) above |= std::abs(ratio[k]) > 1.0;
+    if (above != 0) enlarge(row);
     return dot(ratio, ratio, row.size());
   }
 

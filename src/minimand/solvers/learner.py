@@ -80,7 +80,7 @@ class Learner:
 
     def learn(self, objectives: Objectives, weight: Array, order: AnyArray, steps: Steps) -> None:
         """One pass over some rows, in that order."""
-        problems = _several(objectives)
+        problems = several(objectives)
         first = problems[0]
         for problem in problems:
             problem.meter.passes += order.size / max(first.n_samples, 1)
@@ -184,7 +184,8 @@ class Learner:
         return mean, b_sum / count
 
 
-def _several(objectives: Objectives) -> Sequence[Objective]:
+def several(objectives: Objectives) -> Sequence[Objective]:
+    """As a sequence, of one or of several."""
     return [objectives] if isinstance(objectives, Objective) else objectives
 
 
