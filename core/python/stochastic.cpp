@@ -10,18 +10,18 @@ namespace {
 using SlopeArrays = std::tuple<std::int64_t, PieceArrays, Array, bool>;
 /// sign, shift, weight, and the rows in the order in which they come.
 using RowArrays = std::tuple<Array, Array, Array, Array>;
-/// eta, t0, power, tick, average_from, average_power, and whether there is an intercept.
-using Options = std::tuple<double, double, double, double, double, double, bool>;
+/// eta, t0, power, tick, average_from, average_power, whether there is an intercept, and its step.
+using Options = std::tuple<double, double, double, double, double, double, bool, double>;
 
-RowSlopes row_slopes(const SlopeArrays& arrays, std::size_t n) {
+RowSlopes row_slopes(const SlopeArrays& arrays, std::size_t size) {
   const auto& [kind, parts, given, left] = arrays;
   if (kind < 0 || kind > 2) value_problem("the kind of the loss must be 0, 1 or 2");
   const auto slopes = vector<double>(given, "given");
-  if (static_cast<SlopeKind>(kind) == SlopeKind::given) check_size(slopes.size(), n, "given");
+  if (static_cast<SlopeKind>(kind) == SlopeKind::given) check_size(slopes.size(), size, "given");
   return {static_cast<SlopeKind>(kind), pieces(parts), slopes, left};
 }
 
-StochasticRows stochastic_rows(const RowArrays& arrays, std::size_t n) {
+StochasticRows stochastic_rows(const RowArrays& arrays, std::size_t n, std::size_t models) {
   const auto& [sign, shift, weight, order] = arrays;
   if (order.dtype() != nb::dtype<std::uint32_t>() || order.ndim() != 1 || !is_c_contiguous(order)) {
     value_problem("order must hold uint32 indices of rows");
@@ -31,7 +31,7 @@ StochasticRows stochastic_rows(const RowArrays& arrays, std::size_t n) {
   for (const std::uint32_t row : rows) {
     if (row >= n) value_problem("order must hold indices of rows");
   }
-  return {vector<double>(sign, "sign", n), vector<double>(shift, "shift", n),
+  return {vector<double>(sign, "sign", n * models), vector<double>(shift, "shift", n * models),
           vector<double>(weight, "weight", n), rows};
 }
 
@@ -41,43 +41,74 @@ std::span<const double> factors(const Array& array, const char* name, std::size_
   return result;
 }
 
-template <class Matrix>
-void run_pass(const Matrix& matrix, std::size_t n, std::size_t d, bool adaptive,
-              const SlopeArrays& slopes, const RowArrays& rows,
-              const std::pair<Array, Array>& penalty, const Options& options,
-              const MutableArray& fields, const MutableArray& memory) {
-  const auto [eta, t0, power, tick, average_from, average_power, intercept] = options;
-  const std::size_t width = (adaptive ? kInverse : kSeen) + 1;
-  const StochasticPass pass{row_slopes(slopes, n),
-                            stochastic_rows(rows, n),
-                            {factors(penalty.first, "l1", d), factors(penalty.second, "l2", d)},
-                            {eta, t0, power, tick, average_from, average_power, intercept},
-                            {mutable_vector(memory, "memory", StochasticMemory::kSize)},
-                            mutable_vector(fields, "fields", width * d),
-                            d};
-  if (!adaptive && pass.penalty.l2.size() != 1) value_problem("l2 must be one number");
-  without_gil([&] { adaptive ? adaptive_pass(matrix, pass) : plain_pass(matrix, pass); });
+/// How many groups of models, and how many models there are in each: one, or kTogether.
+using Models = std::pair<std::int64_t, std::int64_t>;
+
+/// Everything but the data; the arrays hold the numbers of one group after the other.
+struct Steps {
+  bool adaptive;
+  const Models& models;
+  const SlopeArrays& slopes;
+  const RowArrays& rows;
+  const std::pair<Array, Array>& penalty;
+  const Options& options;
+  const MutableArray& fields;
+  const MutableArray& memory;
+};
+
+template <template <class> class Step, class V, class Matrix>
+void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& steps) {
+  const auto [eta, t0, power, tick, from, average_power, intercept, b_step] = steps.options;
+  const std::size_t groups = count(steps.models.first, "models");
+  const std::size_t models = groups * kModels<V>;
+  const std::size_t width = Step<V>::template FieldsOf<RowOf<Matrix>::kSparse>::kWidth;
+  const auto& [l1, l2] = steps.penalty;
+  const StochasticPass pass{
+      row_slopes(steps.slopes, n * models),
+      stochastic_rows(steps.rows, n, models),
+      {factors(l1, "l1", d), factors(l2, "l2", d)},
+      {eta, t0, power, tick, from, average_power, intercept, b_step},
+      mutable_vector(steps.memory, "memory", groups * StochasticMemory<V>::kSize),
+      mutable_vector(steps.fields, "fields", groups * width * d),
+      d,
+      groups};
+  if (!steps.adaptive && pass.penalty.l2.size() != 1) value_problem("l2 must be one number");
+  without_gil([&] { Step<V>::run(matrix, pass); });
+}
+
+template <class V, class Matrix>
+void run_steps_of(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& steps) {
+  steps.adaptive ? run_steps<AdaptiveStep, V>(matrix, n, d, steps)
+                 : run_steps<PlainStep, V>(matrix, n, d, steps);
 }
 
 void stochastic_sparse(const Array& indptr, const Array& indices, const Array& data,
-                       std::int64_t columns, bool adaptive, const SlopeArrays& slopes,
-                       const RowArrays& rows, const std::pair<Array, Array>& penalty,
-                       const Options& options, const MutableArray& fields,
-                       const MutableArray& memory) {
+                       std::int64_t columns, bool adaptive, const Models& models,
+                       const SlopeArrays& slopes, const RowArrays& rows,
+                       const std::pair<Array, Array>& penalty, const Options& options,
+                       const MutableArray& fields, const MutableArray& memory) {
+  const Steps steps{adaptive, models, slopes, rows, penalty, options, fields, memory};
+  const std::size_t d = count(columns, "columns");
   with_compressed(indptr, indices, data, [&](const auto& matrix) {
-    run_pass(matrix, matrix.majors(), count(columns, "columns"), adaptive, slopes, rows, penalty,
-             options, fields, memory);
+    if (models.second == 1) {
+      run_steps_of<double>(matrix, matrix.majors(), d, steps);
+    } else if (models.second == static_cast<std::int64_t>(kTogether)) {
+      run_steps_of<Many>(matrix, matrix.majors(), d, steps);
+    } else {
+      value_problem("models must come one by one or in groups of 8");
+    }
   });
 }
 
-void stochastic_dense(const Array& X, bool adaptive, const SlopeArrays& slopes,
-                      const RowArrays& rows, const std::pair<Array, Array>& penalty,
-                      const Options& options, const MutableArray& fields,
-                      const MutableArray& memory) {
+void stochastic_dense(const Array& X, bool adaptive, const Models& models,
+                      const SlopeArrays& slopes, const RowArrays& rows,
+                      const std::pair<Array, Array>& penalty, const Options& options,
+                      const MutableArray& fields, const MutableArray& memory) {
+  const Steps steps{adaptive, models, slopes, rows, penalty, options, fields, memory};
   with_dense(X, [&](const auto& matrix) {
     if (!matrix.by_rows) value_problem("X must have contiguous rows");
-    run_pass(matrix, matrix.rows(), matrix.columns(), adaptive, slopes, rows, penalty, options,
-             fields, memory);
+    if (models.second != 1) value_problem("models of dense rows must come one by one");
+    run_steps_of<double>(matrix, matrix.rows(), matrix.columns(), steps);
   });
 }
 
@@ -86,11 +117,11 @@ void stochastic_dense(const Array& X, bool adaptive, const SlopeArrays& slopes,
 void bind_stochastic(nb::module_& m) {
   using nb::arg;
   m.def("stochastic_sparse", &stochastic_sparse, arg("indptr"), arg("indices"), arg("data"),
-        arg("columns"), arg("adaptive"), arg("slopes"), arg("rows"), arg("penalty"), arg("options"),
-        arg("fields").noconvert(), arg("memory").noconvert(),
+        arg("columns"), arg("adaptive"), arg("models"), arg("slopes"), arg("rows"), arg("penalty"),
+        arg("options"), arg("fields").noconvert(), arg("memory").noconvert(),
         "Stochastic steps over the rows of a CSR, one at a time, fields and memory in place.");
-  m.def("stochastic_dense", &stochastic_dense, arg("X"), arg("adaptive"), arg("slopes"),
-        arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
+  m.def("stochastic_dense", &stochastic_dense, arg("X"), arg("adaptive"), arg("models"),
+        arg("slopes"), arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
         arg("memory").noconvert(),
         "Stochastic steps over dense rows, one at a time, fields and memory in place.");
 }

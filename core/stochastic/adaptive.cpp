@@ -1,195 +1,226 @@
 #include <cmath>
 
-#include "lanes.hpp"
 #include "stochastic/passes.hpp"
 
 namespace minimand {
 namespace {
 
 constexpr double kUnseen = 1e200;  // a larger inverse says that a column had no entry yet
+// Share by which a coefficient may be too large because the l2 penalty's steps wait: they are taken
+// together once they matter. Those of an l1 penalty do not wait: what is zero should be zero.
+constexpr double kDelay = 1.0 / 1024;
 
-template <class Row>
-struct AdaptivePass {
-  Row row;
+template <class Matrix, class V>
+struct AdaptiveGroup : Share<V> {
+  using Row = RowOf<Matrix>;
+  using AdaptiveFields = typename AdaptiveStep<V>::template FieldsOf<Row::kSparse>;
   const StochasticPass& pass;
-  Fields<Row::kPacked> fields;
-  std::span<double> x, held;  // the row, and numbers that go with its entries
+  AdaptiveFields fields;
+  Factors l1, l2;
+  double delay;
   bool penalised;
+  std::vector<double> ratios, held;  // numbers that go with the entries of a row
 
-  MINIMAND_INLINE bool any_above_one(std::size_t size) const {
-    std::int64_t above = 0;
-    const double* const ratios = held.data();
-    for (std::size_t k = 0; k < size; ++k) above |= std::abs(ratios[k]) > 1.0;
-    return above != 0;
+  AdaptiveGroup(const Matrix& matrix, const StochasticPass& all, std::size_t group)
+      : Share<V>(all, group, AdaptiveFields::kWidth),
+        pass(all),
+        fields{Share<V>::fields, all.features},
+        l1(all.penalty.l1),
+        l2(all.penalty.l2),
+        delay(StochasticPenalty::strongest(all.penalty.l1) > 0.0 ? -1.0 : kDelay),
+        penalised(delay < 0.0 || StochasticPenalty::strongest(all.penalty.l2) > 0.0),
+        ratios(longest_row(matrix)),
+        held(kModels<V> * ratios.size()) {}
+
+  template <class Own>
+  MINIMAND_INLINE Own held_at(std::size_t k) const {
+    return load_models<Own>(held.data() + k * kModels<V>);
   }
 
   /// x_j / (largest |x_j| so far) of every entry; the sum of their squares.
-  MINIMAND_INLINE double normalise(std::size_t size) {
-    for_each_entry<Row>(
-        size, MINIMAND_BODY(k) {
-          x.data()[k] = row.value(k);
-          held.data()[k] = x.data()[k] * fields.at(kInverse, row.column(k));
+  MINIMAND_INLINE double normalise(const Row& row) {
+    double* const ratio = ratios.data();
+    for_each_entry<V>(
+        row, MINIMAND_BODY(k, entry) {
+          using Common = typename decltype(entry)::Common;
+          const Common inverse = fields.template get<Common>(kInverse, row.column(k));
+          store_models(ratio + k, entry.value(row, k) * inverse);
         });
-    if (any_above_one(size)) enlarge(size);
-    return dot(held.data(), held.data(), size);
+    std::int64_t above = 0;
+    for (std::size_t k = 0; k < row.size(); ++k) above |= std::abs(ratio[k]) > 1.0;
+    if (above != 0) enlarge(row);
+    return dot(ratio, ratio, row.size());
   }
 
   /// Larger entries than ever: what was learnt in other units is put into the new ones.
-  void enlarge(std::size_t size) {
-    for (std::size_t k = 0; k < size; ++k) {
+  void enlarge(const Row& row) {
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      // A row may hold a column twice: the second of its entries meets what the first one left.
       const std::size_t j = row.column(k);
-      if (std::abs(held.data()[k]) > 1.0) {
-        const double inverse = 1.0 / std::abs(x.data()[k]);
-        const double before = fields.at(kInverse, j);
-        const double ratio = before < kUnseen ? inverse / before : 1.0;
-        const double change = (ratio - 1.0) * fields.at(kValue, j);
-        fields.at(kValue, j) += change;
-        fields.at(kLag, j) += pass.memory.held() * change;
-        fields.at(kRate, j) *= ratio;
-        fields.at(kInverse, j) = inverse;
-        held.data()[k] = std::copysign(1.0, x.data()[k]);
-      }
+      const double before = fields.template get<double>(kInverse, j);
+      ratios.data()[k] = row.value(k) * before;
+      if (!(std::abs(ratios.data()[k]) > 1.0)) continue;
+      const double inverse = 1.0 / std::abs(row.value(k));
+      const double ratio = before < kUnseen ? inverse / before : 1.0;
+      const V change = (ratio - 1.0) * fields.template get<V>(kValue, j);
+      fields.move(j, change, this->memory.held());
+      fields.set(kFastest, j, ratio * fields.template get<double>(kFastest, j));
+      fields.set(kInverse, j, inverse);
+      ratios.data()[k] = std::copysign(1.0, row.value(k));
     }
   }
 
-  /// The penalty's steps since a coefficient was met last, as one proximal step.
-  MINIMAND_INLINE void catch_up(std::size_t size) {
-    const double now = pass.memory.penalty_time(), sum = pass.memory.held();
-    const double inverse = now > 0.0 ? 1.0 / now : 0.0;
-    const double* const l1 = pass.penalty.l1.data();
-    const double* const l2 = pass.penalty.l2.data();
-    const std::size_t mask1 = pass.penalty.l1.size() == 1 ? 0 : ~std::size_t{0};
-    const std::size_t mask2 = pass.penalty.l2.size() == 1 ? 0 : ~std::size_t{0};
-    for_each_entry<Row>(
-        size, MINIMAND_BODY(k) {
-          const std::size_t j = row.column(k);
-          const bool met = x.data()[k] != 0.0;
-          const double seen = fields.at(kSeen, j), v = fields.at(kValue, j);
-          const double time = met ? fields.at(kRate, j) * (now - seen) : 0.0;
-          const double left = std::abs(v) - l1[j & mask1] * time;
-          const double kept = left > 0.0 ? std::copysign(left, v) : 0.0;
-          const double shrunk = kept / (1.0 + l2[j & mask2] * time);
-          fields.at(kValue, j) = shrunk;
-          // Between the two it was about their geometric mean, which is what the average must hold:
-          // sums of t grow like the square of the time.
-          const double past = seen * inverse, since = sum * (1.0 - past * past);
-          const double between = std::copysign(std::sqrt(v * shrunk), v);
-          fields.at(kLag, j) += sum * (shrunk - v) + since * (v - between);
-          fields.at(kSeen, j) = met ? now : seen;
+  template <class Own, class Common>
+  MINIMAND_INLINE static Own rate_of(Common inverse, Own squares) {
+    const Own rate = inverse / root(squares);
+    return squares > 0.0 ? rate : Own{};
+  }
+
+  /// 1 where the penalty's steps since a coefficient was met last should wait no longer, else 0.
+  template <class Entry>
+  MINIMAND_INLINE typename Entry::Common late(const Row& row, std::size_t k, Entry) const {
+    using Common = typename Entry::Common;
+    const std::size_t j = row.column(k);
+    const Common fastest = fields.template get<Common>(kFastest, j);
+    const Common time = this->memory.penalty_time() - fields.template get<Common>(kSeen, j);
+    const Common one = same_models<Common>(1.0), zero{};
+    const Common is = l2.of<Common>(j) * fastest * time > delay ? one : zero;
+    return Entry::value(row, k) != 0.0 ? is : zero;
+  }
+
+  /// The penalty's steps since a coefficient was met last, as one proximal step; late is 0 or 1.
+  template <class Entry>
+  MINIMAND_INLINE void catch_up(std::size_t j, typename Entry::Common late, Entry) {
+    using Own = typename Entry::Own;
+    using Common = typename Entry::Common;
+    const double now = this->memory.penalty_time(), sum = this->memory.held();
+    const Common seen = fields.template get<Common>(kSeen, j);
+    const Common inverse = fields.template get<Common>(kInverse, j);
+    const Own v = fields.template get<Own>(kValue, j);
+    const Own rate = rate_of(inverse, fields.template get<Own>(kSquares, j));
+    const Own time = rate * ((now - seen) * late);
+    const Own left = positive_part(magnitude(v) - l1.of<Common>(j) * time);
+    const Own shrunk = with_sign_of(v, left / (1.0 + l2.of<Common>(j) * time));
+    // Between the two it was about their geometric mean, which is what the average must hold:
+    // sums of t grow like the square of the time.
+    const Common past = seen / now, since = late * sum * (1.0 - past * past);
+    const Own between = with_sign_of(v, root(v * shrunk));
+    const Own lag = fields.template get<Own>(kLag, j);
+    fields.set(kValue, j, shrunk);
+    fields.set(kLag, j, lag + sum * (shrunk - v) + since * (v - between));
+    fields.set(kSeen, j, seen + (now - seen) * late);
+  }
+
+  MINIMAND_INLINE void catch_up(const Row& row) {
+    if (!(this->memory.penalty_time() > 0.0)) return;
+    for_each_entry<V>(
+        row, MINIMAND_BODY(k, entry) {
+          const auto waiting = late(row, k, entry);
+          if (greatest(waiting) > 0.0) catch_up(row.column(k), waiting, entry);
         });
   }
 
-  /// Adds weight (slope x_j)^2 to the squares: new rates, held = rate x, and sum of rate x^2.
-  MINIMAND_INLINE double sharpen(std::size_t size, double weight) {
-    for_each_entry<Row>(
-        size, MINIMAND_BODY(k) {
+  /// Adds weight (slope x_j)^2 to the squares: held = rate x with the new rates.
+  MINIMAND_INLINE void sharpen(const Row& row, V weight) {
+    for_each_entry<V>(
+        row, MINIMAND_BODY(k, entry) {
+          using Own = typename decltype(entry)::Own;
+          using Common = typename decltype(entry)::Common;
           const std::size_t j = row.column(k);
-          const double value = x.data()[k];
-          const double squares = fields.at(kSquares, j) + weight * value * value;
-          fields.at(kSquares, j) = squares;
-          const double rate = squares > 0.0 ? fields.at(kInverse, j) / std::sqrt(squares) : 0.0;
-          fields.at(kRate, j) = rate;
-          held.data()[k] = rate * value;
+          const Common x = entry.value(row, k);
+          const Own squares = fields.template get<Own>(kSquares, j) + weight * (x * x);
+          fields.set(kSquares, j, squares);
+          const Own rate = rate_of(fields.template get<Common>(kInverse, j), squares);
+          if constexpr (Row::kSparse) {
+            fields.set(kFastest, j, greatest(rate));
+          } else {
+            fields.set(kFastest, j, rate);
+          }
+          store_models(held.data() + k * kModels<V>, rate * x);
         });
-    return dot(held.data(), x.data(), size);
   }
 
-  MINIMAND_INLINE void step(std::size_t i) {
-    const StochasticMemory& m = pass.memory;
+  /// sum of rate x^2.
+  MINIMAND_INLINE V speed_of(const Row& row) const {
+    if constexpr (Row::kSparse) {
+      V sum{};
+      for (std::size_t k = 0; k < row.size(); ++k) sum += held_at<V>(k) * row.value(k);
+      return sum;
+    } else {
+      return row.dot(held);
+    }
+  }
+
+  MINIMAND_INLINE void step(const Row& row, std::size_t i) {
+    const StochasticMemory<V>& m = this->memory;
     const StochasticOptions& o = pass.options;
-    row.move_to(i);
-    const std::size_t size = row.size();
     const double weight = pass.rows.weight.data()[i] * o.tick;
-    m.norm() += weight * (normalise(size) + (o.intercept ? 1.0 : 0.0));
+    m.norm() += weight * (normalise(row) + (o.intercept ? 1.0 : 0.0));
     m.steps() += weight;
-    if (penalised) catch_up(size);
-    for_each_entry<Row>(
-        size, MINIMAND_BODY(k) { held.data()[k] = fields.at(kValue, row.column(k)); });
-    const double sign = pass.rows.sign.data()[i];
-    const double z = dot(x.data(), held.data(), size) + m.b();
-    const double t = sign * z - pass.rows.shift.data()[i];
-    const double slope = pass.slopes.slope(i, t);
+    if (penalised) catch_up(row);
     const double eta = m.norm() > 0.0 ? o.eta * std::sqrt(m.steps() / m.norm()) : 0.0;
-    if (slope != 0.0) {
-      // x / largest is what the squares are sums of, so that units do not matter.
-      double speed = sharpen(size, weight * slope * slope);
-      double b_rate = 0.0;
-      if (o.intercept) {
-        m.b_squares() += weight * slope * slope;
-        b_rate = 1.0 / std::sqrt(m.b_squares());
-        speed += b_rate;
-      }
-      if (speed > 0.0) {
-        const double moved = pass.slopes.flow(i, t, speed * eta * weight) - t;
-        const double factor = sign * moved / speed, sum = m.held();
-        for_each_entry<Row>(
-            size, MINIMAND_BODY(k) {
-              const std::size_t j = row.column(k);
-              const double change = factor * held.data()[k];
-              fields.at(kValue, j) += change;
-              fields.at(kLag, j) += sum * change;
-            });
-        m.b() += factor * b_rate;
-      }
-    }
+    learn(row, this->place(i), weight, eta);
     m.penalty_time() += eta * weight;
-    if (m.steps() > o.average_from) {
-      const double p = o.average_power;
-      const double c = weight * (p == 0.0 ? 1.0 : p == 1.0 ? m.steps() : std::pow(m.steps(), p));
-      m.held() += c;
-      m.b_sum() += c * m.b();
-      m.count() += c;
-    }
+    if (m.steps() > o.average_from) m.average(weight * o.share(m.steps()));
   }
 
-  MINIMAND_INLINE void run() {
-    const std::span<const std::uint32_t> order = pass.rows.order;
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      if (k + 3 < order.size()) row.fetch(order.data()[k + 3]);
-      if (k + 1 < order.size()) row.fetch_fields(order.data()[k + 1], pass.fields, fields.fields);
-      step(order.data()[k]);
+  /// x / largest is what the squares are sums of, so that units do not matter.
+  MINIMAND_INLINE void learn(const Row& row, std::size_t place, double weight, double eta) {
+    const StochasticMemory<V>& m = this->memory;
+    const V sign = load_models<V>(this->sign + place);
+    const V z = fields.score(row) + m.b();
+    const V t = sign * z - load_models<V>(this->shift + place);
+    const V slope = pass.slopes.slope(place, t);
+    if (!any_nonzero(slope)) return;
+    const V squares = weight * slope * slope;
+    sharpen(row, squares);
+    V speed = speed_of(row), b_rate{};
+    if (pass.options.intercept) {
+      const V sum = m.b_squares() + squares;
+      m.set_b_squares(sum);
+      b_rate = sum > 0.0 ? 1.0 / root(sum) : V{};
+      speed += b_rate;
     }
+    const V moves = slope != 0.0 ? speed : V{};  // elsewhere nothing flows
+    const V moved = pass.slopes.flow(place, t, moves * (eta * weight)) - t;
+    const V factor = moves > 0.0 ? sign * moved / speed : V{};
+    const double sum = m.held();
+    for_each_entry<V>(
+        row, MINIMAND_BODY(k, entry) {
+          using Own = typename decltype(entry)::Own;
+          fields.move(row.column(k), factor * held_at<Own>(k), sum);
+        });
+    m.set_b(m.b() + factor * b_rate);
   }
 };
 
-#define MINIMAND_KERNEL(Row) \
-  MINIMAND_CLONES void kernel(AdaptivePass<Row>& pass) { pass.run(); }
-#define MINIMAND_SPARSE_KERNEL(Scalar, Index)                   \
-  using Row_##Scalar##_##Index = SparseRow<Scalar, std::Index>; \
-  MINIMAND_KERNEL(Row_##Scalar##_##Index)
-MINIMAND_SPARSE_KERNEL(float, int32_t)
-MINIMAND_SPARSE_KERNEL(float, int64_t)
-MINIMAND_SPARSE_KERNEL(double, int32_t)
-MINIMAND_SPARSE_KERNEL(double, int64_t)
-MINIMAND_KERNEL(DenseRow<float>)
-MINIMAND_KERNEL(DenseRow<double>)
-
-template <class Row>
-void run(Row row, const StochasticPass& pass) {
-  std::vector<double> x(row.longest()), held(row.longest());
-  const StochasticPenalty& penalty = pass.penalty;
-  const bool penalised = penalty.strongest(penalty.l1) > 0.0 || penalty.strongest(penalty.l2) > 0.0;
-  AdaptivePass<Row> adaptive{row, pass, {pass.fields, pass.features, kInverse + 1},
-                             x,   held, penalised};
-  kernel(adaptive);
-}
+#define MINIMAND_KERNEL(Matrix, V)                                                       \
+  MINIMAND_CLONES void adaptive_kernel(const Matrix& matrix, const StochasticRows& rows, \
+                                       std::span<AdaptiveGroup<Matrix, V>> groups) {     \
+    visit_rows(matrix, rows, groups);                                                    \
+  }
+#define MINIMAND_ONE(Matrix) MINIMAND_KERNEL(Matrix, double)
+#define MINIMAND_MANY(Matrix) MINIMAND_KERNEL(Matrix, Many)
+MINIMAND_FOR_EACH_ROWS(MINIMAND_ONE)
+MINIMAND_FOR_EACH_SPARSE_ROWS(MINIMAND_MANY)
 
 }  // namespace
 
-template <class Scalar, class Index>
-void adaptive_pass(const Compressed<Scalar, Index>& matrix, const StochasticPass& pass) {
-  run(SparseRow<Scalar, Index>{matrix}, pass);
+template <class V>
+template <class Matrix>
+void AdaptiveStep<V>::run(const Matrix& matrix, const StochasticPass& pass) {
+  using Group = AdaptiveGroup<Matrix, V>;
+  run_groups<Group>(matrix, pass,
+                    [](const Matrix& m, const StochasticRows& rows, std::span<Group> groups) {
+                      adaptive_kernel(m, rows, groups);
+                    });
 }
 
-template <class Scalar>
-void adaptive_pass(const DenseMatrix<Scalar>& matrix, const StochasticPass& pass) {
-  run(DenseRow<Scalar>{matrix}, pass);
-}
-
-#define MINIMAND_INSTANTIATE(Scalar, Index) \
-  template void adaptive_pass(const Compressed<Scalar, Index>&, const StochasticPass&);
-MINIMAND_FOR_EACH_COMPRESSED(MINIMAND_INSTANTIATE)
-template void adaptive_pass(const DenseMatrix<float>&, const StochasticPass&);
-template void adaptive_pass(const DenseMatrix<double>&, const StochasticPass&);
+#define MINIMAND_RUN_ONE(Matrix) \
+  template void AdaptiveStep<double>::run(const Matrix&, const StochasticPass&);
+#define MINIMAND_RUN_MANY(Matrix) \
+  template void AdaptiveStep<Many>::run(const Matrix&, const StochasticPass&);
+MINIMAND_FOR_EACH_ROWS(MINIMAND_RUN_ONE)
+MINIMAND_FOR_EACH_SPARSE_ROWS(MINIMAND_RUN_MANY)
 
 }  // namespace minimand

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "scalar/pieces.hpp"
-#include "targets.hpp"
+#include "stochastic/models.hpp"
 
 namespace minimand {
 
@@ -17,44 +17,78 @@ enum class SlopeKind : std::int64_t { pieces, logistic, given };
 struct RowSlopes {
   SlopeKind kind;
   Pieces pieces;                  // of `pieces`; else anything
-  std::span<const double> given;  // slopes found elsewhere, one per row
+  std::span<const double> given;  // slopes found elsewhere, one per row and model
   bool left;                      // at a kink: the slope on the left, else the one nearest zero
 
-  MINIMAND_INLINE double slope(std::size_t i, double t) const {
-    if (kind == SlopeKind::logistic) return t < -700.0 ? -1.0 : -1.0 / (1.0 + std::exp(t));
-    if (kind == SlopeKind::given) return given.data()[i];
+  /// `place` is where the numbers of a row begin, in `given` as in sign and shift.
+  template <class V>
+  MINIMAND_INLINE V slope(std::size_t place, V t) const {
+    if (kind == SlopeKind::logistic) return -1.0 / (1.0 + power_of_e(t));
+    if (kind == SlopeKind::given) return load_models<V>(given.data() + place);
+    return for_each_model(
+        t, [&](double at, std::size_t) __attribute__((always_inline)) { return piece_slope(at); });
+  }
+
+  /// Where t is at time `time` if dt/ds = -slope(t): many small steps, whose number does not
+  /// matter, instead of one long one that may overshoot. Given slopes stay as they are.
+  template <class V>
+  MINIMAND_INLINE V flow(std::size_t place, V t, V time) const {
+    if (kind == SlopeKind::logistic) return logistic_flow(t, time);
+    if (kind == SlopeKind::given) return t - time * load_models<V>(given.data() + place);
+    double times[kModels<V>];
+    store_models(times, time);
+    return for_each_model(t, [&](double at, std::size_t m) __attribute__((always_inline)) {
+      return times[m] > 0.0 ? pieces_flow(at, times[m]) : at;
+    });
+  }
+
+ private:
+  MINIMAND_INLINE double piece_slope(double t) const {
     const double below = pieces.slope_left(t);
     if (left) return below;
     const double above = pieces.slope(t);
     return below > 0.0 ? below : above < 0.0 ? above : 0.0;
   }
 
-  /// Where t is at time `time` if dt/ds = -slope(t): many small steps, whose number does not
-  /// matter, instead of one long one that may overshoot. Given slopes stay as they are.
-  MINIMAND_INLINE double flow(std::size_t i, double t, double time) const {
-    if (kind == SlopeKind::logistic) return logistic_flow(t, time);
-    if (kind == SlopeKind::given) return t - time * given.data()[i];
-    return pieces_flow(t, time);
+  /// e^s - 1, with all its digits where s is small.
+  template <class V>
+  MINIMAND_INLINE static V growth(V s) {
+    const V series = s * (1.0 + s * (1.0 / 2 + s * (1.0 / 6 + s * (1.0 / 24))));
+    return magnitude(s) < 1e-3 ? series : power_of_e(s) - 1.0;
   }
 
- private:
-  /// m' = 1 / (1 + e^m), so m + e^m grows by `time`: Newton from the right on a convex function.
-  MINIMAND_INLINE static double logistic_flow(double m, double time) {
-    if (m > 30.0) return m + time * std::exp(-m);
-    const double e = std::exp(m < -700.0 ? -700.0 : m);
-    double step = time / (1.0 + e);
-    if (step > 1.0) step = std::fmin(step, std::log1p(time / e));
+  /// m' = 1 / (1 + e^m), so that m + e^m grows by `time`: a convex equation for the step s,
+  ///   s + e (e^s - 1) = time,   e = e^m.
+  /// Newton's method from the right of its root: with 1 + s + s^2/2 for e^s it is quadratic.
+  template <class V>
+  MINIMAND_INLINE static V logistic_flow(V m, V time) {
+    const V e = power_of_e(m), slope = 1.0 + e;
+    V step = 2.0 * time / (slope + root(slope * slope + 2.0 * e * time));
+    if (greatest(step) > 1.0) step = not_too_far(step, e, time);
     for (int round = 0; round < 30; ++round) {
-      const double grown = std::expm1(step);
-      const double change = (step + e * grown - time) / (1.0 + e + e * grown);
-      step -= change;
-      if (std::abs(change) <= 1e-12 * (1.0 + step)) break;
+      const V grown = growth(step);
+      const V change = (step + e * grown - time) / (slope + e * grown);
+      const V known = step > 0.0 ? change : V{};  // where nothing flows, e may be infinite
+      step -= known;
+      if (!(greatest(magnitude(known) - 1e-12 * (1.0 + step)) > 0.0)) break;
     }
     return m + step;
   }
 
+  /// A long step ends where e e^s alone makes up the time, at the latest.
+  template <class V>
+  MINIMAND_INLINE static V not_too_far(V step, V e, V time) {
+    double steps[kModels<V>], times[kModels<V>];
+    store_models(steps, step);
+    store_models(times, time);
+    return for_each_model(e, [&](double at, std::size_t m) __attribute__((always_inline)) {
+      return steps[m] > 1.0 ? std::fmin(steps[m], std::log1p(times[m] / at)) : steps[m];
+    });
+  }
+
   /// Straight on linear pieces, an exponential approach on curved ones; it rests at the minimum.
-  MINIMAND_INLINE double pieces_flow(double t, double time) const {
+  /// Not inlined: eight copies in every kernel would gain nothing.
+  [[gnu::noinline]] double pieces_flow(double t, double time) const {
     for (std::size_t crossed = 0; crossed <= pieces.count() + 1; ++crossed) {
       std::size_t k = pieces.piece_of(t);
       const double above = pieces.slope(t), below = pieces.slope_left(t);

@@ -203,7 +203,7 @@ def shuffle_rows(order: NDArray[np.uint32], seed: int) -> None: ...
 # average_from, average_power, intercept.
 _Slopes = tuple[int, _Pieces, _Vector, bool]
 _StochasticRows = tuple[_Vector, _Vector, _Vector, NDArray[np.uint32]]
-_StochasticOptions = tuple[float, float, float, float, float, float, bool]
+_StochasticOptions = tuple[float, float, float, float, float, float, bool, float]
 
 def stochastic_sparse(
     indptr: _Index,
@@ -211,6 +211,7 @@ def stochastic_sparse(
     data: _Matrix,
     columns: int,
     adaptive: bool,
+    models: tuple[int, int],
     slopes: _Slopes,
     rows: _StochasticRows,
     penalty: tuple[_Vector, _Vector],
@@ -221,6 +222,7 @@ def stochastic_sparse(
 def stochastic_dense(
     X: _Matrix,
     adaptive: bool,
+    models: tuple[int, int],
     slopes: _Slopes,
     rows: _StochasticRows,
     penalty: tuple[_Vector, _Vector],

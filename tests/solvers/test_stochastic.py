@@ -243,7 +243,7 @@ def test_balanced_orders_spread_the_classes():
     objective = problem(mm.Hinge(), n=400)
     objective.y[:] = -1.0
     objective.y[:40] = 1.0
-    order = Sgd(balanced=True)._order(objective, np.arange(400), np.random.RandomState(0))
+    order = Sgd(balanced=True).order_of(objective, np.arange(400), np.random.RandomState(0))
     assert sorted(order) == list(range(400))
     counts = [(order[k : k + 100] < 40).sum() for k in range(0, 400, 100)]
     assert min(counts) >= 9

@@ -107,10 +107,11 @@ class RowSteps(NamedTuple):
     """Stochastic steps, as the compiled passes take them: see `solvers.learner`."""
 
     adaptive: bool
+    models: tuple[int, int]  # groups of models, and how many there are in each
     slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool]
     rows: tuple[Array, Array, Array, AnyArray]
     penalty: tuple[Array, Array]
-    options: tuple[float, float, float, float, float, float, bool]
+    options: tuple[float, float, float, float, float, float, bool, float]
 
 
 class Design:

@@ -133,9 +133,13 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         )
 
     def _minimise(
-        self, objective: Objective, control: Control, start: tuple[Array, float] | None
+        self,
+        objective: Objective,
+        control: Control,
+        start: tuple[Array, float] | None,
+        solver: Any = None,
     ) -> Solution:
-        """Solve one objective, with a bar if asked."""
+        """Solve one objective, with a bar if asked; by the estimator's solver if none is given."""
         self.__dict__.pop("_stream", None)  # what a stream has learnt is over
         bar = Bar(type(self).__name__) if self.verbose else None
         if bar:
@@ -144,7 +148,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         if start is not None:
             begin = objective.point(np.array(start[0], dtype=float), float(start[1]))
         try:
-            solution = solve(objective, self.solver, control, begin)
+            solution = solve(objective, solver or self.solver, control, begin)
             return sharpened(objective, solution, control.tol)
         finally:
             if bar:

@@ -16,7 +16,7 @@ from .. import history
 from .._typing import AnyArray, Array, ArrayLike
 from ..objective import Objective
 from ..outputs import ClassOutput
-from ..solvers import Solution, State
+from ..solvers import Solution, State, shared
 from . import data, stream
 from .base import Estimator, combined
 from .callbacks import Relay, with_callbacks
@@ -236,6 +236,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         """
         begun = time.perf_counter()
         starts = [self._start(output, objective, i) for i, objective in enumerate(objectives)]
+        solver = shared(self.solver, objectives, starts)
         solutions: list[Solution] = []
         stopped_by = ""
         for objective, start in zip(objectives, starts):
@@ -243,7 +244,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
             control = self._control(relay.to(attributes), begun)
             if stopped_by:
                 control.callbacks, control.max_iter = (), 1
-            solution = self._minimise(objective, control, start)
+            solution = self._minimise(objective, control, start, solver)
             if stopped_by and not solution.converged:
                 solution = replace(solution, stopped_by=stopped_by)
             if solution.stopped_by.startswith(_SOMEBODY):

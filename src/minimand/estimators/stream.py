@@ -25,10 +25,10 @@ from .settings import Settings
 
 @dataclass
 class Stream:
-    """One learner and one schedule per score, kept on the estimator between batches."""
+    """The learner of all scores and its schedule, kept on the estimator between batches."""
 
-    learners: list[Learner]
-    steps: list[Steps]
+    learner: Learner
+    steps: Steps
     average: bool
 
     def learn(self, objectives: list[Objective], weights: Array | None) -> tuple[Array, Array]:
@@ -36,11 +36,8 @@ class Stream:
         n = objectives[0].n_samples
         weight = np.ones(n) if weights is None else weights
         order = np.flatnonzero(weight).astype(np.uint32)
-        models = []
-        for objective, learner, steps in zip(objectives, self.learners, self.steps):
-            learner.learn(objective, weight, order, steps)
-            models.append(learner.model(objective, self.average))
-        return np.stack([w for w, _ in models]), np.array([b for _, b in models])
+        self.learner.learn(objectives, weight, order, self.steps)
+        return self.learner.models(objectives[0], self.average)
 
 
 class Batch(NamedTuple):
@@ -94,12 +91,9 @@ def begin(estimator: Any, objectives: list[Objective], start: tuple[Array, Array
     d = objectives[0].n_features
     coefs, intercepts = start or (np.zeros((len(objectives), d)), np.zeros(len(objectives)))
     rows = np.arange(objectives[0].n_samples, dtype=np.uint32)
-    steps = [solver.steps_for(objective, rows, None) for objective in objectives]
-    learners = [
-        Learner.start(np.asarray(w, dtype=float), float(b), s.adaptive)
-        for w, b, s in zip(coefs, intercepts, steps)
-    ]
-    return Stream(learners, steps, bool(solver.average))
+    steps = solver.steps_for(objectives, rows, None)
+    learner = Learner.start(np.array(coefs, dtype=float), intercepts, steps.adaptive)
+    return Stream(learner, steps, bool(solver.average))
 
 
 def known_classes(estimator: Any, y: AnyArray, classes: ArrayLike) -> AnyArray:

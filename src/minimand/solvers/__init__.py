@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from .._typing import Array
 from ..objective import Objective, Point
 from ..registry import Registry
 from .base import STOP, Control, Solution, Solver, State, Verdict, run
@@ -70,6 +73,7 @@ __all__ = [
     "Verdict",
     "WorkingSet",
     "choose",
+    "shared",
     "solve",
     "verdicts",
 ]
@@ -92,6 +96,17 @@ def choose(objective: Objective, control: Control, solver: str | Solver = "auto"
     if not verdict.ok:
         raise ValueError(f"solver={found.name!r} does not accept this problem: {verdict.reason}.")
     return found
+
+
+def shared(
+    solver: str | Solver,
+    objectives: Sequence[Objective],
+    starts: Sequence[tuple[Array, float] | None],
+) -> str | Solver:
+    """A solver that was asked for, as it takes several problems that differ in y alone."""
+    if isinstance(solver, str) and solver == "auto":
+        return solver
+    return REGISTRY.get(solver).shared(objectives, starts)
 
 
 def _cheapest(objective: Objective, control: Control) -> Solver:

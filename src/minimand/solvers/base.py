@@ -109,6 +109,15 @@ class Solver(Parameterized):
         """The same solver, with done what problems that differ in y alone can share."""
         return self
 
+    def shared(
+        self, objectives: Sequence[Objective], starts: Sequence[tuple[Array, float] | None]
+    ) -> Solver:
+        """The same solver for several problems that differ in y alone, and where each begins.
+
+        One that can work on all of them at once does so when the first of them is solved.
+        """
+        return self
+
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, each better than the last; the caller stops when it has enough."""
         raise NotImplementedError

@@ -1,7 +1,8 @@
-"""A model that learns row by row: its state between rows, and the model it stands for."""
+"""Models that learn row by row: their state between rows, and the models it stands for."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,13 +13,14 @@ from ..design import RowSteps
 from ..losses import Logistic, Pieces
 from ..objective import Objective
 from ..penalties import Separable
+from .learner_fields import Layout
 
 _PIECES, _LOGISTIC, _GIVEN = 0, 1, 2  # how a compiled pass finds the slope of a row
 _NO_PIECES = Pieces([0.0], [0.0, 0.0]).parts
-_UNSEEN = 1e300  # 1/largest |x| of a column that had no entry yet
-_MEMORY = 9
-_TIME, _HELD, _SCALE, _COUNT = 3, 4, 5, 6  # places in the memory, see core/stochastic/rows.hpp
 UNCOMPILED_BATCH = 8
+
+Objectives = Objective | Sequence[Objective]
+"""One problem, or several that differ in y alone."""
 
 
 class Steps(NamedTuple):
@@ -31,6 +33,7 @@ class Steps(NamedTuple):
     batch: int = 1
     average_from: float = 0.0  # the step from which on models are averaged; inf: never
     average_power: float = 1.0  # the t-th model weighs t^power
+    intercept_step: float = np.inf  # the intercept's step is at most this/√t
 
 
 class _Coded(NamedTuple):
@@ -49,62 +52,80 @@ def compiled(objective: Objective) -> bool:
 
 @dataclass
 class Learner:
-    """The state of stochastic training; `learn` changes it, `model` reads it.
+    """The state of stochastic training; `learn` changes it, `model` and `models` read it.
 
-    ``fields`` holds 3 or 6 numbers per coefficient, ``memory`` those that there is one of.
+    Several models that differ in y alone learn side by side: every row is read once for all.
     """
 
+    layout: Layout
     fields: Array
     memory: Array
 
     @classmethod
-    def start(cls, w: Array, b: float, adaptive: bool) -> Learner:
-        """At a model, with nothing learnt yet."""
-        fields = np.zeros((6 if adaptive else 3, w.size))
-        fields[0] = w
-        if adaptive:
-            fields[5] = _UNSEEN
-        memory = np.zeros(_MEMORY)
-        memory[0], memory[_SCALE] = b, 1.0
-        return cls(fields, memory)
+    def start(cls, w: Array, b: float | Array, adaptive: bool) -> Learner:
+        """At a model (d,), or at several (k, d), with nothing learnt yet."""
+        w, b = np.atleast_2d(w), np.atleast_1d(b)
+        layout = Layout(w.shape[0], w.shape[1], adaptive, together=False)
+        fields, memory = layout.start(w, b)
+        return cls(layout, fields, memory)
 
     def copy(self) -> Learner:
         """An independent copy."""
-        return Learner(self.fields.copy(order="K"), self.memory.copy())
+        return Learner(self.layout, self.fields.copy(), self.memory.copy())
 
     @property
     def adaptive(self) -> bool:
         """Whether every coefficient has its own rate."""
-        return self.fields.shape[0] == 6
+        return self.layout.adaptive
 
-    def learn(self, objective: Objective, weight: Array, order: AnyArray, steps: Steps) -> None:
+    def learn(self, objectives: Objectives, weight: Array, order: AnyArray, steps: Steps) -> None:
         """One pass over some rows, in that order."""
-        objective.meter.passes += order.size / max(objective.n_samples, 1)
-        batch = steps.batch if compiled(objective) else max(steps.batch, UNCOMPILED_BATCH)
+        problems = several(objectives)
+        first = problems[0]
+        for problem in problems:
+            problem.meter.passes += order.size / max(first.n_samples, 1)
+        batch = steps.batch if compiled(first) else max(steps.batch, UNCOMPILED_BATCH)
+        self._lay_out(first.design.sparse)
         if batch == 1:
-            coded = _coded(objective)
-            left = objective.loss.target == "sign"  # a tie counts as a mistake
-            slopes = (coded.kind, coded.parts, np.empty(0), left)
-            self._pass(objective, slopes, (coded.sign, coded.shift, weight, order), steps, 1.0)
+            coded = [_coded(problem) for problem in problems]
+            left = first.loss.target == "sign"  # a tie counts as a mistake
+            slopes = (coded[0].kind, coded[0].parts, np.empty(0), left)
+            sign = self.layout.by_row([c.sign for c in coded])
+            shift = self.layout.by_row([c.shift for c in coded])
+            self._pass(first, slopes, (sign, shift, weight, order), steps, 1.0)
             return
-        ones, zeros = np.ones(objective.n_samples), np.zeros(objective.n_samples)
-        given = np.zeros(objective.n_samples)
-        for first in range(0, order.size, batch):
-            rows = order[first : first + batch]
-            given[rows] = self._slopes(objective, rows)
-            row_arrays = (ones, zeros, weight, rows)
-            tick = 1.0 / rows.size
-            self._pass(objective, (_GIVEN, _NO_PIECES, given, False), row_arrays, steps, tick)
+        n = first.n_samples
+        ones = self.layout.by_row([np.ones(n)] * len(problems))
+        zeros = np.zeros_like(ones)
+        given = np.zeros_like(ones)
+        for start in range(0, order.size, batch):
+            rows = order[start : start + batch]
+            self.layout.set_rows(given, rows, self._slopes(problems, rows))
+            slopes = (_GIVEN, _NO_PIECES, given, False)
+            self._pass(first, slopes, (ones, zeros, weight, rows), steps, 1.0 / rows.size)
 
-    def _slopes(self, objective: Objective, rows: AnyArray) -> Array:
-        """∂ℓ/∂z of some rows at the present model."""
+    def _lay_out(self, sparse: bool) -> None:
+        """The numbers as rows of such a matrix want them."""
+        together = sparse and self.layout.models > 1
+        if (sparse, together) != (self.layout.sparse, self.layout.together):
+            new = self.layout._replace(sparse=sparse, together=together)
+            self.fields = new.fields_from(self.layout, self.fields)
+            self.memory = new.memory_from(self.layout, self.memory)
+            self.layout = new
+
+    def _slopes(self, problems: Sequence[Objective], rows: AnyArray) -> list[Array]:
+        """∂ℓ/∂z of some rows at the present models."""
         order = np.sort(rows)
-        w, b = self.model(objective, average=False)
-        z = objective.design.rows(order).matvec(w) + b
-        if objective.offset is not None:
-            z = z + objective.offset[order]
-        found = objective.loss.gradient(z, objective.y[order])
-        return np.asarray(found[np.searchsorted(order, rows)])
+        first = problems[0]
+        w, b = self.models(first, average=False)
+        z = first.design.rows(order).matvec(np.ascontiguousarray(w.T)) + b
+        if first.offset is not None:
+            z += first.offset[order, None]
+        back = np.searchsorted(order, rows)
+        return [
+            p.loss.gradient(np.ascontiguousarray(z[:, i]), p.y[order])[back]
+            for i, p in enumerate(problems)
+        ]
 
     def _pass(
         self,
@@ -123,33 +144,49 @@ class Learner:
             float(steps.average_from),
             float(steps.average_power),
             objective.intercept,
+            float(steps.intercept_step),
         )
-        given = RowSteps(self.adaptive, slopes, rows, (_short(form.l1), _short(form.l2)), options)
-        # Sparse rows meet few coefficients, and want the numbers of each together.
-        order = "F" if objective.design.sparse else "C"
-        self.fields = np.asarray(self.fields, order=order)  # type: ignore[call-overload]
-        flat = (self.fields.T if order == "F" else self.fields).reshape(-1)
-        objective.design.step_rows(given, flat, self.memory)
+        models = (self.layout.groups, self.layout.group)
+        penalty = (_short(form.l1), _short(form.l2))
+        given = RowSteps(self.adaptive, models, slopes, rows, penalty, options)
+        objective.design.step_rows(given, self.fields.reshape(-1), self.memory.reshape(-1))
 
     def model(self, objective: Objective, average: bool) -> tuple[Array, float]:
-        """(w, b), or the average of those met so far, with the zeros that the last one has."""
-        form = _form(objective)
-        now, held, scale, count = self.memory[[_TIME, _HELD, _SCALE, _COUNT]]
-        v, time = self.fields[0], now - self.fields[2]
+        """(w, b) of the first model, or its average over the steps so far."""
+        w, b = self.models(objective, average)
+        return w[0], float(b[0])
+
+    def models(self, objective: Objective, average: bool) -> tuple[Array, Array]:
+        """Coefficients (k, d) and intercepts (k,), or the averages of those met so far.
+
+        An average has the zeros that the last model has under an l1 penalty.
+        """
+        form, layout = _form(objective), self.layout
+        now, held, scale, count, b, b_sum = layout.clock(self.memory)
+        v, seen = layout.values(self.fields), layout.seen(self.fields)
+        time = now - seen
+        left = v
         if self.adaptive:
-            time = time * self.fields[4]
-        left = np.copysign(np.maximum(np.abs(v) - form.l1 * time, 0.0), v)
+            time = time * layout.rates(self.fields)
+        if form.l1.any():
+            left = np.copysign(np.maximum(np.abs(v) - form.l1 * time, 0.0), v)
         if self.adaptive:
             left = left / (1.0 + form.l2 * time)
         if not average or count == 0.0:
-            return scale * left + 0.0, float(self.memory[0])
-        lag = self.fields[1] + held * (left - v)
+            return scale * left + 0.0, b
+        lag = layout.lags(self.fields) + held * (left - v)
         if self.adaptive and now > 0:  # what a coefficient was while it was not met
             between = np.copysign(np.sqrt(v * left), v)
-            lag += held * (1.0 - (self.fields[2] / now) ** 2) * (v - between)
+            lag += held * (1.0 - (seen / now) ** 2) * (v - between)
         mean = (held * left - lag) / count
-        mean = np.where((left == 0) & (form.l1 > 0), 0.0, mean)
-        return mean, float(self.memory[1] / count)
+        if form.l1.any():
+            mean = np.where((left == 0) & (form.l1 > 0), 0.0, mean)
+        return mean, b_sum / count
+
+
+def several(objectives: Objectives) -> Sequence[Objective]:
+    """As a sequence, of one or of several."""
+    return [objectives] if isinstance(objectives, Objective) else objectives
 
 
 def _form(objective: Objective) -> Separable:

@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Array
 from ..objective import Objective
+from ..penalties import Separable
 from .learner import Learner, Steps
 from .search import recentred
 
 _SAMPLE = 1000
+_CLASSES = 8  # problems that the step of all of them is chosen by, at most
 _PASSES = 2
 _FACTORS = (4.0, 2.0)  # climb in long strides first
 _MOST = 20  # strides in one direction
 
 
 def first_step(
-    objective: Objective, rows: AnyArray, plan: Callable[[float], Steps], b: float
+    objectives: Sequence[Objective], rows: AnyArray, plan: Callable[[float], Steps], b: Array
 ) -> float:
     """The step for which half of a sample, learnt in two passes, serves both halves best.
 
-    Training starts from w = 0 and the intercept b.
+    Problems that differ in y alone share one step. Training starts from w = 0 and intercepts b.
 
     ``plan`` makes a schedule of a first step. From a guess on the scale of the data the search
     climbs by factors of 4, then of 2, while the held-out loss falls.
     """
-    sample = rows[:_SAMPLE]
-    halves = (sample[0::2], sample[1::2])
+    some = slice(None, None, -(-len(objectives) // _CLASSES))
+    sample = np.sort(rows[:_SAMPLE])
+    problems, b = _on_sample(objectives[some], sample), np.asarray(b)[some]
+    places = np.searchsorted(sample, rows[:_SAMPLE])
+    halves = [np.sort(places[0::2]), np.sort(places[1::2])]
     if not halves[1].size:
-        halves = (sample, sample)
+        halves[1] = halves[0]
+    parts = [[problem.on_rows(half) for problem in problems] for half in halves]
     scores: dict[float, float] = {}
 
     def score(step: float) -> float:
         if step not in scores:
-            scores[step] = sum(
-                _held_out(objective, halves[i], halves[1 - i], plan(step), b) for i in (0, 1)
-            )
+            scores[step] = sum(_held_out(problems, part, plan(step), b) for part in parts)
         return scores[step]
 
-    best = _guess(objective, sample, plan)
+    best = _guess(problems[0], plan)
     for factor in _FACTORS:
         for direction in (factor, 1.0 / factor):
             for _ in range(_MOST):
@@ -50,32 +54,48 @@ def first_step(
     return best
 
 
-def _guess(objective: Objective, sample: AnyArray, plan: Callable[[float], Steps]) -> float:
+def _on_sample(objectives: Sequence[Objective], sample: AnyArray) -> list[Objective]:
+    """The problems on the rows of the sample, and of wide ones on the columns that it meets."""
+    problems = [objective.on_rows(sample) for objective in objectives]
+    design = problems[0].design
+    met = np.flatnonzero(design.column_sizes) if design.sparse else np.arange(design.shape[1])
+    if 2 * met.size > design.shape[1]:
+        return problems
+    form = objectives[0].penalty.separable
+    assert form is not None
+    penalty = Separable(form.l1[met], form.l2[met])
+    return [problem.with_penalty(penalty, columns=met) for problem in problems]
+
+
+def spread_of(objective: Objective) -> float:
+    """About how far scores must move."""
+    if objective.loss.target != "real":
+        return 1.0
+    return float(np.std(objective.y)) or 1.0
+
+
+def _guess(sample: Objective, plan: Callable[[float], Steps]) -> float:
     """Half of how far scores must move; divided by ‖x‖² where rates know nothing of the units."""
-    spread = 1.0
-    if objective.loss.target == "real":
-        spread = float(np.std(objective.y[sample])) or 1.0
     if plan(1.0).adaptive:
-        return 0.5 * spread
-    rows = objective.design.rows(np.sort(sample))
-    square = float(rows.row_squares(np.ones(1)).mean()) + objective.intercept
+        return 0.5 * spread_of(sample)
+    square = float(sample.design.row_squares(np.ones(1)).mean()) + sample.intercept
     return 0.5 / square if square > 0 else 0.5
 
 
 def _held_out(
-    objective: Objective, train: AnyArray, test: AnyArray, steps: Steps, b: float
+    problems: Sequence[Objective], part: Sequence[Objective], steps: Steps, b: Array
 ) -> float:
-    """The objective on some rows and on those that it was learnt from, in two passes."""
-    train, test = np.sort(train), np.sort(test)
-    part = objective.on_rows(train)
-    learner = Learner.start(np.zeros(objective.n_features), b, steps.adaptive)
-    order = np.arange(train.size, dtype=np.uint32)
-    weight = np.ones(train.size)
+    """The objectives on all of the sample, after two passes over one part of it.
+
+    On rare features the other part alone would rather see nothing learnt at all, and to minimise
+    the objective is what the steps are for.
+    """
+    n, d = part[0].design.shape
+    learner = Learner.start(np.zeros((len(part), d)), b, steps.adaptive)
     for _ in range(_PASSES):
-        learner.learn(part, weight, order, steps)
-    w, b = learner.model(part, average=np.isfinite(steps.average_from))
-    # The objective on both halves: on rare features the other half alone would rather see nothing
-    # learnt at all, and to minimise the objective is what the steps are for.
-    seen = objective.on_rows(np.sort(np.concatenate([train, test])))
-    value = seen.primal(recentred(seen, seen.point(w, b)))
+        learner.learn(part, np.ones(n), np.arange(n, dtype=np.uint32), steps)
+    coefs, intercepts = learner.models(part[0], average=np.isfinite(steps.average_from))
+    value = 0.0
+    for problem, w, shift in zip(problems, coefs, intercepts):
+        value += problem.primal(recentred(problem, problem.point(w, float(shift))))
     return value if np.isfinite(value) else np.inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,14 @@ from .._typing import AnyArray, Array
 from ..certificate import Judgement, judge
 from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
-from .learner import UNCOMPILED_BATCH, Learner, Steps, compiled
-from .learning_rate import first_step
+from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
+from .learning_rate import first_step, spread_of
 from .search import recentred
+from .training import SMALL, Classes, HeldOut, Training
 
 _SCHEDULES = ("adaptive", "fixed", "decay", "sqrt", "pegasos")
 _POWERS = {"adaptive": 0.0, "fixed": 0.0, "decay": 1.0, "sqrt": 0.5, "pegasos": 1.0}
 _EPOCHS = 5
-_SMALL = 1_000_000  # stored numbers up to which every epoch is judged: that costs two passes
-_PATIENCE = 3  # epochs without progress on held-out rows before training ends
 
 
 class Sgd(Solver):
@@ -82,6 +81,7 @@ class Sgd(Solver):
     by_name_only = True
     takes_nonconvex = True
     exhausted = "its last epoch (stochastic training ends early by design)"
+    _classes: Classes | None = None
 
     def __init__(
         self,
@@ -150,49 +150,57 @@ class Sgd(Solver):
         epochs = self.epochs or control.max_iter or _EPOCHS
         return Verdict(True, words, 20.0 * epochs * objective.design.nnz)
 
+    def shared(
+        self, objectives: Sequence[Objective], starts: Sequence[tuple[Array, float] | None]
+    ) -> Sgd:
+        """All classes learn from one pass over the rows, with one schedule."""
+        if len(objectives) == 1 or self.early_stopping or self.balanced:
+            return self
+        solver = Sgd(**self.get_params(deep=False))
+        solver._classes = Classes(solver, objectives, starts)
+        return solver
+
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One epoch after the other; every one is judged where that is cheap."""
         yield judge(objective, start)
+        if self._classes is not None:
+            for point in self._classes.points(objective, control):
+                yield judge(objective, point)
+            return
         random = check_random_state(control.random_state)
         training, held = self._split(objective.n_samples, random)
-        if start is objective.null and not self.shuffle:  # as a stream, which knows no null model
-            start = Point(np.zeros(objective.n_features), 0.0, start.z)
-        steps = self.steps_for(objective, training, random, start.b)
-        learner = Learner.start(start.w, start.b, steps.adaptive)
-        weight = weights_of(objective)
-        stopping = _HeldOut(objective, held) if held.size else None
-        epochs = self.epochs or control.max_iter or _EPOCHS
+        run = Training(self, [objective], [start], training, random)
+        stopping = HeldOut(objective, held) if held.size else None
+        epochs = self.epochs_of(control)
         for epoch in range(1, epochs + 1):
-            learner.learn(objective, weight, self._order(objective, training, random), steps)
-            w, b = self._model(objective, learner)
+            run.epoch()
+            over = epoch == epochs or control.expired
             if stopping is not None:
-                w, b = stopping.better_of(w, b)
-            over = epoch == epochs or control.expired or (stopping is not None and stopping.over)
-            if over or objective.design.nnz <= _SMALL:
-                yield judge(objective, self._point(objective, w, b))
+                point = stopping.better_of(run.points()[0])
+                over = over or stopping.over
+            if over or objective.design.nnz <= SMALL:
+                yield judge(objective, point if stopping is not None else run.points()[0])
             if over:
                 return
 
-    def _model(self, objective: Objective, learner: Learner) -> tuple[Array, float]:
-        """The average, or the last model where that is better: rare features average slowly."""
-        mean = learner.model(objective, self.average)
-        if not self.average or not self.shuffle:
-            return mean
-        last = learner.model(objective, average=False)
-        values = [objective.primal(self._point(objective, *model)) for model in (mean, last)]
-        return last if values[1] < values[0] else mean
+    def epochs_of(self, control: Control) -> int:
+        """How many passes there are to be."""
+        return self.epochs or control.max_iter or _EPOCHS
 
-    def _point(self, objective: Objective, w: Array, b: float) -> Point:
-        """The model on the data; with the best intercept, which is cheap, unless as in a stream."""
-        point = objective.point(w, b)
+    def point_of(self, objective: Objective, point: Point) -> Point:
+        """With the best intercept, which is cheap, unless as in a stream."""
         return recentred(objective, point) if self.shuffle else point
 
-    def steps_for(self, objective: Objective, rows: AnyArray, random: Any, b: float = 0.0) -> Steps:
+    def steps_for(
+        self, objectives: Objectives, rows: AnyArray, random: Any, b: float | Array = 0.0
+    ) -> Steps:
         """The schedule, with what was not given found on a sample of the rows, from intercept b.
 
-        Without a random state the sample is the first of them, as in a stream.
+        Without a random state the sample is the first of them, as in a stream. Problems that differ
+        in y alone share it.
         """
-        form = objective.penalty.separable
+        problems = several(objectives)
+        form = problems[0].penalty.separable
         assert form is not None
         l2 = float(form.l2.max(initial=0.0))
         average_from = 0.0 if self.average else np.inf
@@ -204,7 +212,9 @@ class Sgd(Solver):
             average_from=average_from,
         )
         if self.step == "pegasos":
-            return steps._replace(eta=1.0 / l2)
+            # Steps of 1/l2 would throw the intercept out, and no penalty would bring it back.
+            reach = 1.0 if problems[0].loss.smooth else spread_of(problems[0])
+            return steps._replace(eta=1.0 / l2, intercept_step=reach)
 
         def plan(first: float) -> Steps:
             """The schedule whose first steps are about that long."""
@@ -218,7 +228,8 @@ class Sgd(Solver):
         if known:
             return plan(float(self.eta0))  # type: ignore[arg-type]
         sample = rows if random is None or not self.shuffle else random.permutation(rows)
-        return plan(first_step(objective, sample, plan, b))
+        intercepts = np.broadcast_to(np.asarray(b, dtype=float), len(problems))
+        return plan(first_step(problems, sample, plan, intercepts))
 
     def _split(self, n: int, random: Any) -> tuple[AnyArray, AnyArray]:
         """Rows to train on, and rows that are held out."""
@@ -234,44 +245,12 @@ class Sgd(Solver):
         mixed = random.permutation(rows)
         return np.sort(mixed[count:]), np.sort(mixed[:count])
 
-    def _order(self, objective: Objective, rows: AnyArray, random: Any) -> AnyArray:
+    def order_of(self, objective: Objective, rows: AnyArray, random: Any) -> AnyArray:
+        """The rows in the order of the next epoch."""
         if not self.shuffle:
             return rows
         mixed = random.permutation(rows)
         return _interleaved(mixed, objective.y[mixed] > 0, random) if self.balanced else mixed
-
-
-class _HeldOut:
-    """Rows that no step has seen: the best model on them, and whether that is long ago."""
-
-    def __init__(self, objective: Objective, rows: AnyArray) -> None:
-        self.objective, self.rows = objective, rows
-        self.design = objective.design.rows(rows)
-        self.best: tuple[float, Array, float] | None = None
-        self.waited = 0
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing has improved for some epochs."""
-        return self.waited >= _PATIENCE
-
-    def better_of(self, w: Array, b: float) -> tuple[Array, float]:
-        """The better of this model and the best so far, by the mean loss."""
-        z = self.design.matvec(w) + b
-        if self.objective.offset is not None:
-            z = z + self.objective.offset[self.rows]
-        mass = self.objective.mass[self.rows]
-        value = float(mass @ self.objective.loss.value(z, self.objective.y[self.rows]))
-        self.waited += 1
-        if self.best is None or value < self.best[0]:
-            self.best, self.waited = (value, w, b), 0
-        return self.best[1:]
-
-
-def weights_of(objective: Objective) -> Array:
-    """What every row weighs, one on average; exactly one where all weigh the same."""
-    mass = objective.mass
-    return np.ones(mass.size) if np.ptp(mass) == 0 else mass * mass.size
 
 
 def _interleaved(rows: AnyArray, positive: AnyArray, random: Any) -> AnyArray:

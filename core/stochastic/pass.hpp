@@ -1,0 +1,286 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "rows.hpp"
+#include "stochastic/slopes.hpp"
+
+namespace minimand {
+
+/// What goes with every row: t = sign (x.w + b) - shift, how much it weighs, and who comes when.
+/// sign and shift hold a number for every group of models, row, and model of the group.
+struct StochasticRows {
+  std::span<const double> sign;
+  std::span<const double> shift;
+  std::span<const double> weight;
+  std::span<const std::uint32_t> order;
+};
+
+/// sum_j l1_j |w_j| + l2_j w_j^2 / 2; one number each where they are all equal.
+struct StochasticPenalty {
+  std::span<const double> l1;
+  std::span<const double> l2;
+
+  static double strongest(std::span<const double> factors) {
+    double most = 0.0;
+    for (const double factor : factors) most = factor > most ? factor : most;
+    return most;
+  }
+};
+
+/// A factor per coefficient, or the same for all.
+struct Factors {
+  const double* numbers;
+  std::size_t mask;
+
+  explicit Factors(std::span<const double> factors)
+      : numbers(factors.data()), mask(factors.size() == 1 ? 0 : ~std::size_t{0}) {}
+  /// Of coefficient j, or of as many as C holds from j on.
+  template <class C>
+  MINIMAND_INLINE C of(std::size_t j) const {
+    return mask == 0 ? same_models<C>(numbers[0]) : load_models<C>(numbers + j);
+  }
+};
+
+/// The step of row number t is eta / (t0 + t)^power; a row is `tick` of a step, as in a batch of
+/// 1 / tick rows. From step `average_from` on, models are averaged with weights t^average_power.
+struct StochasticOptions {
+  double eta;
+  double t0;
+  double power;
+  double tick;
+  double average_from;  // infinite: no average
+  double average_power;
+  bool intercept;
+  double intercept_step;  // the intercept's step is at most this / sqrt(t)
+
+  /// What the model after step t weighs in the average.
+  MINIMAND_INLINE double share(double t) const {
+    return average_power == 0.0 ? 1.0 : average_power == 1.0 ? t : std::pow(t, average_power);
+  }
+};
+
+/// The numbers that a run leaves for the next one. Models of a group share the first ones, since
+/// all of them take every step.
+template <class V>
+struct StochasticMemory {
+  static constexpr std::size_t kShared = 6;
+  static constexpr std::size_t kSize = kShared + 3 * kModels<V>;
+  double* numbers;
+
+  MINIMAND_INLINE double& steps() const { return numbers[0]; }         // t
+  MINIMAND_INLINE double& penalty_time() const { return numbers[1]; }  // sum of steps / scale
+  MINIMAND_INLINE double& held() const { return numbers[2]; }          // sum of c scale
+  MINIMAND_INLINE double& scale() const { return numbers[3]; }         // w = scale v
+  MINIMAND_INLINE double& count() const { return numbers[4]; }         // sum of c
+  MINIMAND_INLINE double& norm() const { return numbers[5]; }          // sum of (x / largest x)^2
+
+  MINIMAND_INLINE double* at(std::size_t k) const { return numbers + kShared + k * kModels<V>; }
+  MINIMAND_INLINE V b() const { return load_models<V>(at(0)); }
+  MINIMAND_INLINE void set_b(V b) const { store_models(at(0), b); }
+  /// Sum of squared slopes in b.
+  MINIMAND_INLINE V b_squares() const { return load_models<V>(at(2)); }
+  MINIMAND_INLINE void set_b_squares(V squares) const { store_models(at(2), squares); }
+
+  /// Another model, scale v and b, enters the averages with weight c; at(1) holds the sum of c b.
+  MINIMAND_INLINE void average(double c) const {
+    held() += c * scale();
+    store_models(at(1), load_models<V>(at(1)) + c * b());
+    count() += c;
+  }
+};
+
+/// Numbers per coefficient and model. With v the coefficient (up to the scale), its average is
+/// (held v - lag) / count.
+enum ModelField : std::size_t { kValue, kLag, kSquares };
+/// Numbers per coefficient.
+enum CommonField : std::size_t { kSeen, kInverse, kFastest };
+
+/// The numbers of all coefficients. Dense rows want every field together, sparse ones every
+/// coefficient, and groups of models begin where a line of memory does.
+template <bool Sparse, class V, std::size_t PerModel, std::size_t Common>
+struct Fields {
+  static constexpr std::size_t kUsed = PerModel * kModels<V> + Common;
+  static constexpr std::size_t kWidth =
+      kModels<V> == 1 ? kUsed : (kUsed + kTogether - 1) / kTogether * kTogether;
+  double* numbers;
+  std::size_t features;
+
+  MINIMAND_INLINE double* place(std::size_t number, std::size_t j) const {
+    return Sparse ? numbers + j * kWidth + number : numbers + number * features + j;
+  }
+  /// A number of every model: V, or for several coefficients of one model as many numbers.
+  template <class Own>
+  MINIMAND_INLINE Own get(ModelField field, std::size_t j) const {
+    return load_models<Own>(place(field * kModels<V>, j));
+  }
+  template <class Own>
+  MINIMAND_INLINE void set(ModelField field, std::size_t j, Own v) const {
+    store_models(place(field * kModels<V>, j), v);
+  }
+  MINIMAND_INLINE double* common(CommonField field, std::size_t j) const {
+    return place(PerModel * kModels<V> + field, j);
+  }
+  template <class C>
+  MINIMAND_INLINE C get(CommonField field, std::size_t j) const {
+    return load_models<C>(common(field, j));
+  }
+  template <class C>
+  MINIMAND_INLINE void set(CommonField field, std::size_t j, C v) const {
+    store_models(common(field, j), v);
+  }
+
+  /// The coefficients that a sparse row will meet.
+  template <class Row>
+  MINIMAND_INLINE void fetch(const Row& row) const {
+    if constexpr (Sparse) {
+      const std::size_t size = row.size() < 512 ? row.size() : 512;
+      for (std::size_t k = 0; k < size; ++k) {
+        const std::size_t j = row.column(k);
+        __builtin_prefetch(place(kValue, j), 1);
+        if constexpr (kModels<V> > 1 && Common > 1) __builtin_prefetch(common(kSeen, j), 1);
+      }
+    }
+  }
+
+  /// x.v of every model; four sums side by side hide the time that an addition takes.
+  template <class Row>
+  MINIMAND_INLINE V score(const Row& row) const {
+    if constexpr (!Sparse) {
+      return row.dot({place(kValue, 0), features});
+    } else {
+      V sums[4] = {};
+      const std::size_t size = row.size();
+      std::size_t k = 0;
+      for (; k + 4 <= size; k += 4) {
+        for (std::size_t s = 0; s < 4; ++s) {
+          sums[s] += row.value(k + s) * get<V>(kValue, row.column(k + s));
+        }
+      }
+      for (; k < size; ++k) sums[0] += row.value(k) * get<V>(kValue, row.column(k));
+      return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+  }
+
+  /// v += change of every entry of a row, and what averages need to know of it.
+  template <class Own>
+  MINIMAND_INLINE void move(std::size_t j, Own change, double held) const {
+    set(kValue, j, get<Own>(kValue, j) + change);
+    set(kLag, j, get<Own>(kLag, j) + held * change);
+  }
+};
+
+/// What an entry of a row meets: numbers of its models, and those that they have in common. Those
+/// of a sparse row are V and a double; a dense one takes four neighbours at a time.
+template <class OwnNumbers, class CommonNumbers>
+struct Entry {
+  using Own = OwnNumbers;
+  using Common = CommonNumbers;
+
+  template <class Row>
+  MINIMAND_INLINE static Common value(const Row& row, std::size_t k) {
+    if constexpr (kModels<Common> == 1) {
+      return row.value(k);
+    } else {
+      return row.lanes(k);
+    }
+  }
+};
+
+/// A loop over the entries of a row; `body` must be inlined always, see targets.hpp.
+#define MINIMAND_BODY(k, entry) [&](std::size_t k, auto entry) __attribute__((always_inline))
+template <class V, class Row, class Body>
+MINIMAND_INLINE void for_each_entry(const Row& row, const Body& body) {
+  const std::size_t size = row.size();
+  std::size_t k = 0;
+  if constexpr (!Row::kSparse) {
+    for (; k + kLanes <= size; k += kLanes) body(k, Entry<Lanes, Lanes>{});
+  }
+  for (; k < size; ++k) body(k, Entry<V, double>{});
+}
+
+/// All that one pass reads and changes: `groups` groups of `models` models.
+struct StochasticPass {
+  RowSlopes slopes;
+  StochasticRows rows;
+  StochasticPenalty penalty;
+  StochasticOptions options;
+  std::span<double> memory;
+  std::span<double> fields;
+  std::size_t features;
+  std::size_t groups;
+
+  std::size_t n() const { return rows.weight.size(); }
+};
+
+/// Visits the rows in their order; every group of models steps at each. What a row needs is asked
+/// for some rows ahead: in random order nothing else would.
+template <class Matrix, class Group>
+MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticRows& rows,
+                                std::span<Group> groups) {
+  constexpr std::size_t kFar = 12, kNear = 6, kNext = 1;
+  const std::span<const std::uint32_t> order = rows.order;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (k + kFar < order.size()) {
+      const std::size_t i = order.data()[k + kFar];
+      __builtin_prefetch(rows.weight.data() + i);
+      for (const Group& group : groups) group.fetch(i);
+      if constexpr (RowOf<Matrix>::kSparse) __builtin_prefetch(matrix.indptr.data() + i);
+    }
+    if (k + kNear < order.size()) row_of(matrix, order.data()[k + kNear]).fetch();
+    if constexpr (RowOf<Matrix>::kSparse) {
+      if (k + kNext < order.size()) {
+        const auto next = row_of(matrix, order.data()[k + kNext]);
+        for (const Group& group : groups) group.fields.fetch(next);
+      }
+    }
+    const auto row = row_of(matrix, order.data()[k]);
+    for (Group& group : groups) group.step(row, order.data()[k]);
+  }
+}
+
+/// Runs `kernel(matrix, rows, groups)` over all groups, some on other threads; none knows of
+/// another, so that the result is the same however many there are. Groups of a dense matrix visit
+/// a row together, while it is near; those of a sparse one come one after the other, since it is
+/// their coefficients that should stay near.
+template <class Group, class Matrix, class Kernel>
+void run_groups(const Matrix& matrix, const StochasticPass& pass, const Kernel& kernel) {
+  std::vector<Group> groups;
+  for (std::size_t g = 0; g < pass.groups; ++g) groups.emplace_back(matrix, pass, g);
+  const std::size_t row = pass.n() == 0 ? 0 : pass.fields.size() / pass.groups;
+  const std::size_t work = pass.groups * pass.rows.order.size() * (row < 100 ? row : 100);
+  parallel_ranges(pass.groups, work, [&](Range range, std::size_t) {
+    const std::size_t together = RowOf<Matrix>::kSparse ? 1 : range.size();
+    for (std::size_t g = range.begin; g < range.end; g += together) {
+      kernel(matrix, pass.rows, std::span(groups).subspan(g, together));
+    }
+  });
+}
+
+/// Where a group finds its share of all that is laid out group after group.
+template <class V>
+struct Share {
+  std::size_t rows;  // its first number in sign, shift and given slopes
+  StochasticMemory<V> memory;
+  double* fields;
+  const double* sign;
+  const double* shift;
+
+  Share(const StochasticPass& pass, std::size_t group, std::size_t width)
+      : rows(group * pass.n() * kModels<V>),
+        memory{pass.memory.data() + group * StochasticMemory<V>::kSize},
+        fields(pass.fields.data() + group * width * pass.features),
+        sign(pass.rows.sign.data()),
+        shift(pass.rows.shift.data()) {}
+
+  MINIMAND_INLINE std::size_t place(std::size_t i) const { return rows + i * kModels<V>; }
+  MINIMAND_INLINE void fetch(std::size_t i) const {
+    __builtin_prefetch(sign + place(i));
+    __builtin_prefetch(shift + place(i));
+  }
+};
+
+}  // namespace minimand

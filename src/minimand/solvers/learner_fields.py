@@ -1,0 +1,159 @@
+"""Where the compiled stochastic passes keep their numbers: see core/stochastic/pass.hpp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+
+_TOGETHER = 8  # models of a group whose numbers lie side by side
+_UNSEEN = 1e300  # 1/largest |x| of a column that had no entry yet
+_SHARED = 6  # numbers in the memory of a group, before those of its models
+_TIME, _HELD, _SCALE, _COUNT = 1, 2, 3, 4  # places among them
+_LINE = 64  # bytes
+
+
+class Layout(NamedTuple):
+    """Numbers of ``models`` models with ``features`` coefficients, in groups of 1 or 8.
+
+    Every coefficient has a value, a lag and a sum of squares (``adaptive``) of each model, and in
+    common the time when it was met last, 1/largest |x| and the fastest rate (``adaptive``).
+    """
+
+    models: int
+    features: int
+    adaptive: bool
+    together: bool
+    sparse: bool = False
+
+    @property
+    def group(self) -> int:
+        """Models of a group."""
+        return _TOGETHER if self.together else 1
+
+    @property
+    def groups(self) -> int:
+        """How many there are; the last one may hold models that nobody asked for."""
+        return -(-self.models // self.group)
+
+    @property
+    def own(self) -> int:
+        """Numbers of a coefficient per model."""
+        return 3 if self.adaptive else 2
+
+    @property
+    def width(self) -> int:
+        """Numbers of a coefficient in a group."""
+        used = self.own * self.group + (3 if self.adaptive else 1)
+        return -(-used // _TOGETHER) * _TOGETHER if self.together else used
+
+    def start(self, w: Array, b: Array) -> tuple[Array, Array]:
+        """Fields and memory of models that have learnt nothing."""
+        fields = self._empty()
+        view = self._by_number(fields)
+        self._put(view, 0, w)
+        if self.adaptive:
+            view[:, self.own * self.group + 1] = _UNSEEN
+        memory = np.zeros((self.groups, _SHARED + 3 * self.group))
+        memory[:, _SCALE] = 1.0
+        self._put_by_model(memory, 0, b)
+        return fields, memory
+
+    def fields_from(self, old: Layout, fields: Array) -> Array:
+        """The same numbers in this layout."""
+        new = self._empty()
+        view, before = self._by_number(new), old._by_number(fields)
+        for number in range(self.own):
+            self._put(view, number, old._take(before, number))
+        common = before[:, old.own * old.group :]
+        first = self.own * self.group
+        view[:, first] = common[0, 0]  # all models have met the same rows
+        if self.adaptive:
+            view[:, first + 1] = common[0, 1]
+            view[:, first + 2] = common[:, 2].max(axis=0)
+        return new
+
+    def memory_from(self, old: Layout, memory: Array) -> Array:
+        """The same memory in this layout."""
+        new = np.zeros((self.groups, _SHARED + 3 * self.group))
+        new[:, :_SHARED] = memory[0, :_SHARED]
+        for number in range(3):
+            self._put_by_model(new, number, old._take_by_model(memory, number))
+        return new
+
+    def by_row(self, columns: Sequence[Array]) -> Array:
+        """A number per row and model, flat: by group, row, and model of the group."""
+        if len(columns) == 1 and not self.together:
+            return columns[0]
+        flat = np.zeros(self.groups * self.group * columns[0].size)
+        self.set_rows(flat, slice(None), columns)
+        return flat
+
+    def set_rows(self, flat: Array, rows: Any, columns: Sequence[Array]) -> None:
+        """Some rows of such numbers, in place."""
+        view = flat.reshape(self.groups, -1, self.group)
+        for i, column in enumerate(columns):
+            view[i // self.group, rows, i % self.group] = column
+
+    # What the numbers mean -----------------------------------------------------------------
+
+    def clock(self, memory: Array) -> tuple[float, float, float, float, Array, Array]:
+        """Penalty time, Σc·scale, scale, Σc, and b and Σc·b of every model."""
+        now, held, scale, count = (float(memory[0, k]) for k in (_TIME, _HELD, _SCALE, _COUNT))
+        b, b_sum = self._take_by_model(memory, 0), self._take_by_model(memory, 1)
+        return now, held, scale, count, b, b_sum
+
+    def values(self, fields: Array) -> Array:
+        """v, (k, d): coefficients up to the scale, and to what the penalty has still to take."""
+        return self._take(self._by_number(fields), 0)
+
+    def lags(self, fields: Array) -> Array:
+        """What averages lack, (k, d)."""
+        return self._take(self._by_number(fields), 1)
+
+    def seen(self, fields: Array) -> Array:
+        """When every coefficient was met last, (d,)."""
+        return np.array(self._by_number(fields)[0, self.own * self.group])
+
+    def rates(self, fields: Array) -> Array:
+        """The rate of every coefficient, (k, d): 1/(largest |x|·√squares)."""
+        view = self._by_number(fields)
+        root = np.sqrt(self._take(view, 2))
+        inverse = view[0, self.own * self.group + 1]
+        return np.divide(inverse, root, out=np.zeros_like(root), where=root > 0)
+
+    # How they lie --------------------------------------------------------------------------
+
+    def _empty(self) -> Array:
+        """Zeros, (groups, d, width) or (groups, width, d), from the beginning of a line on."""
+        shape = (self.features, self.width) if self.sparse else (self.width, self.features)
+        size = self.groups * self.features * self.width
+        room = np.zeros(size + _LINE // 8)
+        first = -room.ctypes.data % _LINE // 8
+        return room[first : first + size].reshape(self.groups, *shape)
+
+    def _by_number(self, fields: Array) -> Array:
+        """A view of the fields as (groups, width, d)."""
+        return fields.swapaxes(1, 2) if self.sparse else fields
+
+    def _take(self, view: Array, number: int) -> Array:
+        """One number of every model and coefficient, (k, d)."""
+        part = view[:, number * self.group : (number + 1) * self.group]
+        return np.ascontiguousarray(part.reshape(-1, self.features)[: self.models])
+
+    def _put(self, view: Array, number: int, values: Array) -> None:
+        for i, row in enumerate(values):
+            view[i // self.group, number * self.group + i % self.group] = row
+
+    def _take_by_model(self, memory: Array, number: int) -> Array:
+        first = _SHARED + number * self.group
+        return memory[:, first : first + self.group].reshape(-1)[: self.models].copy()
+
+    def _put_by_model(self, memory: Array, number: int, values: Array) -> None:
+        first = _SHARED + number * self.group
+        padded = np.zeros(self.groups * self.group)
+        padded[: self.models] = values
+        memory[:, first : first + self.group] = padded.reshape(self.groups, self.group)
