@@ -111,8 +111,12 @@ class Tally:
 
     def _flush(self) -> None:
         """Add up the rows that wait."""
-        if not self.waiting:
-            return
+        if self.waiting:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                self._add_waiting()
+        self.waiting = []
+
+    def _add_waiting(self) -> None:
         y = np.concatenate([rows.y for rows in self.waiting])
         weight = np.concatenate([rows.weight for rows in self.waiting])
         z = np.concatenate([rows.design.matvec(self.w) for rows in self.waiting]) + self.b
@@ -129,7 +133,6 @@ class Tally:
             self.slopes += rows.design.rmatvec(np.ascontiguousarray(multipliers[part]))
             self.squares += rows.design.moments(rows.weight).second
             start = part.stop
-        self.waiting = []
 
     def _begin(self, sample: _Risk, z: Array, zero: Array) -> None:
         """Shifts around the best ones of the first rows: the best of all are not far."""
@@ -253,7 +256,9 @@ class Tally:
             for k in turn[:1]:
                 left, right, step = slopes[k], slopes[k + 1], np.diff(self.null_shifts)[k]
                 along = (values[k + 1] - values[k] - right * step) / (left - right)
-                found = values[k] + left * along if left < right else values[k]
+                if not np.isfinite(along):  # two flat ends, or one that overflows
+                    along = step
+                found = values[k] + left * along
         return max(found + penalty.value(self.null) - least, 0.0)
 
     def _rounding(self, penalty: BoundPenalty) -> float:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
 from minimand.solvers import Sgd
@@ -140,3 +141,138 @@ def test_batches_must_be_tuples():
         mm.fit_stream(mm.Regressor(), [])
     with pytest.raises(ValueError, match="features"):
         mm.fit_stream(mm.Regressor(), [(X, y), (X[:, :3], y)])
+
+
+# What a stream may look like, and how it may end --------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_steps_do_not_depend_on_how_rows_come(kind, classes):
+    """Steps are found on the first 1000 rows, whatever the batches: one pass of fit again."""
+    X, _, y = data(2300, classes=classes)
+    X = sparse.csr_matrix(X) if kind == "sparse" else X
+    model = mm.Classifier(alpha=1e-3)
+    fitted = clone(model).set_params(solver=Sgd(shuffle=False, epochs=1)).fit(X, y)
+    for sizes in ((1,) * 40 + (2260,), (999, 2, 1299), (2300,)):
+        streamed = mm.fit_stream(clone(model), batches(X, y, sizes), classes=np.unique(y))
+        np.testing.assert_allclose(streamed.coef_, fitted.coef_, rtol=1e-9)
+        np.testing.assert_allclose(streamed.intercept_, fitted.intercept_, rtol=1e-9)
+
+
+def test_a_stream_may_begin_with_one_class():
+    X, _, y = data(600)
+    order = np.argsort(y, kind="stable")  # some "a" first
+    rows = np.concatenate([order[:20], np.random.default_rng(0).permutation(600)[:200]])
+    model = mm.fit_stream(
+        mm.Classifier(alpha=1e-3, class_weight={"b": 2.0}),
+        ((X[[i]], y[[i]]) for i in rows),
+        classes=["a", "b"],
+    )
+    assert model.score(X, y) > 0.85
+
+
+def test_files_frames_and_empty_batches(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y, _ = data(500)
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(y=y)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+
+    def chunks():
+        for chunk in pd.read_csv(tmp_path / "rows.csv", chunksize=77):
+            yield chunk.drop(columns="y"), chunk["y"]
+            yield chunk.drop(columns="y")[:0], chunk["y"][:0]  # nothing was left of it
+
+    model = mm.fit_stream(mm.Regressor(alpha=1e-3), chunks())
+    plain = mm.fit_stream(mm.Regressor(alpha=1e-3), batches(X, y, (77,) * 6 + (38,)))
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-6)
+    assert list(model.feature_names_in_) == list("abcdef")
+    certificate = mm.certify(model, batches=chunks())
+    assert certificate.primal == pytest.approx(mm.certify(model, frame[list("abcdef")], y).primal)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.partial_fit(frame[list("fedcba")], y)
+
+
+def test_a_bad_batch_is_named_and_leaves_the_model_as_it_was():
+    X, y, labels = data()
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    for batch, words in (
+        ((bad, y), "batch number 3: X contains NaN"),
+        ((X[:, 1:], y), "batch number 3: X has 5 features"),
+        ((X, y[:5]), "batch number 3: X and y"),
+        ((X, y, -np.ones(200)), "batch number 3: sample_weight"),
+        (X, "batch number 3 is a ndarray"),
+    ):
+        model = mm.Regressor(alpha=1e-3)
+        with pytest.raises(ValueError, match=words):
+            mm.fit_stream(model, [(X, y), (X[:0], y[:0]), batch])
+        two = mm.fit_stream(mm.Regressor(alpha=1e-3), [(X, y)])
+        np.testing.assert_array_equal(model.coef_, two.coef_)
+    with pytest.raises(ValueError, match="batch number 2: y holds the class 'z'"):
+        mm.fit_stream(mm.Classifier(), [(X, labels), (X, np.full(200, "z"))])
+
+
+def test_refused_before_the_first_batch():
+    def untouched():
+        raise AssertionError("a batch was asked for")
+        yield
+
+    for estimator, options, words in (
+        (3, {}, "int has none"),
+        (mm.Classifier(class_weight="balanced"), {}, "needs all of y at once"),
+        (mm.Regressor(), {"classes": [0, 1]}, "classes is for classifiers"),
+        (mm.Regressor("nope"), {}, "loss='nope'"),
+        (mm.Regressor(solver="newton"), {}, "stochastic steps"),
+        (mm.Regressor(features=mm.HiddenLayer(3)), {}, "learnt along with the model"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            mm.fit_stream(estimator, untouched(), **options)
+    X, _, y = data()
+    with pytest.raises(ValueError, match="at least 2 labels"):
+        mm.fit_stream(mm.Classifier(), [(X, y)], classes=["a"])
+    with pytest.raises(TypeError, match="iterable"):
+        mm.fit_stream(mm.Regressor(), None)
+    with pytest.raises(ValueError, match="empty"):
+        mm.fit_stream(mm.Classifier(), [(X[:0], y[:0])])
+
+
+def test_a_hidden_layer_learns_on_once_it_is_fitted():
+    X, y, _ = data()
+    model = mm.Regressor(alpha=1e-3, features=mm.HiddenLayer(3, random_state=0)).fit(X, y)
+    assert mm.fit_stream(model, batches(X, y)).score(X, y) > 0.8
+
+
+@pytest.mark.filterwarnings("default")
+def test_streams_that_are_stopped():
+    X, _, y = data()
+    seen = []
+
+    def interrupted():
+        yield from list(batches(X, y))[:2]
+        raise KeyboardInterrupt
+
+    def callback(state):
+        seen.append(state.iteration)
+        return mm.STOP if state.iteration == 2 else None
+
+    two = mm.fit_stream(mm.Classifier(), list(batches(X, y))[:2], classes=["a", "b"])
+    endless = ((X, y) for _ in iter(int, 1))
+    for options, source, words in (
+        ({"callbacks": [callback]}, batches(X, y), "callback after 2 batches"),
+        ({}, interrupted(), "Ctrl-C"),
+        ({"max_seconds": 1e-9}, endless, "max_seconds=1e-09 after 1 batches"),
+    ):
+        model = mm.Classifier(**options)
+        with pytest.warns(ConvergenceWarning, match=words):
+            assert mm.fit_stream(model, source, classes=["a", "b"]) is model
+        if "max_seconds" not in options:
+            np.testing.assert_array_equal(model.coef_, two.coef_)
+    assert seen == [1, 2]
+
+    def at_once():
+        raise KeyboardInterrupt
+        yield
+
+    with pytest.raises(KeyboardInterrupt):  # there is no model yet
+        mm.fit_stream(mm.Classifier(), at_once())

@@ -91,7 +91,7 @@ def test_little_is_lost_beside_a_free_intercept_and_an_l1_norm(loss, penalty):
     assert found.relative < 0.1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(st.integers(1, 90), min_size=1, max_size=40), st.booleans())
 def test_it_does_not_matter_how_rows_come(sizes, dense):
     model = mm.Classifier("logistic", "l1", alpha=0.02, tol=1e-2).fit(X, LABELS, WEIGHTS)

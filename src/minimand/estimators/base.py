@@ -154,15 +154,15 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
             if bar:
                 bar.close()
 
-    def _learn(self, objectives: list[Objective], weights: Array | None) -> tuple[Array, Array]:
+    def _learn(self, batch: stream.Batch) -> tuple[Array, Array]:
         """The next batch of a stream, which begins here unless there was one before."""
         current: stream.Stream | None = getattr(self, "_stream", None)
         if current is None:
             start = None
             if hasattr(self, "coef_"):  # a model that was fitted learns on from where it is
                 start = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
-            current = stream.begin(self, objectives, start)
-        learnt = current.learn(objectives, weights)
+            current = stream.begin(self, batch, start)
+        learnt = current.learn(batch)
         self._stream = current
         self.solver_, self.n_iter_ = Sgd.name, 1
         for name in ("certificate_", "history_"):  # of an earlier fit

@@ -191,7 +191,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         """
         stream.solver_of(self)
         batch = self._batch(X, y, classes, sample_weight, offset)
-        self.coef_, self.intercept_ = self._learn(batch.objectives, batch.weights)
+        self.coef_, self.intercept_ = self._learn(batch)
         self.classes_ = batch.classes
         return self
 
@@ -215,8 +215,8 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         index = np.asarray(np.searchsorted(output.classes, y))
         targets = [output.encode(index, score) for score in range(output.n_scores)]
         mapped = self._fit_features(X, y) if first else self._map_features(X)
-        batch = stream.Batch.of(settings, mapped, targets, weights, shift, self.intercept)
-        return batch._replace(classes=output.classes)
+        rest = (weights, shift, self.intercept, output.classes)
+        return stream.Batch(settings, mapped, targets, *rest)
 
     def _checked_settings(self) -> Settings:
         settings = check_settings(self)

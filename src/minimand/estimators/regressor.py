@@ -170,14 +170,15 @@ class Regressor(RegressorMixin, Estimator):
     ) -> Self:
         """Learn from one more batch of a stream, one stochastic step per row, in order.
 
-        The same rows in batches of any size lead to the same model. ``solver`` must be ``"auto"``,
-        ``"sgd"`` or a `minimand.solvers.Sgd`, whose step is chosen on the first batch unless
-        ``eta0`` is given. The parameters are those of `fit`; features are fitted on the first
-        batch. There is no certificate of a stream: ask `minimand.certify` with data at hand.
+        The same rows in batches of any size lead to the same model, once 1000 of them have come by:
+        until then the step is chosen again whenever there are twice as many, unless ``eta0`` is
+        given. ``solver`` must be ``"auto"``, ``"sgd"`` or a `minimand.solvers.Sgd`. The parameters
+        are those of `fit`; features are fitted on the first batch. There is no certificate of a
+        stream: ask `minimand.certify`, which takes batches too.
         """
         stream.solver_of(self)
         batch = self._batch(X, y, None, sample_weight, offset)
-        coef, intercept = self._learn(batch.objectives, batch.weights)
+        coef, intercept = self._learn(batch)
         self.coef_, self.intercept_ = coef[0], float(intercept[0])
         return self
 
@@ -197,7 +198,7 @@ class Regressor(RegressorMixin, Estimator):
         weights = data.check_weights(sample_weight, X.shape[0])
         shift = data.check_offset(offset, X.shape[0])
         mapped = self._fit_features(X, y) if first else self._map_features(X)
-        return stream.Batch.of(settings, mapped, [y], weights, shift, self.intercept)
+        return stream.Batch(settings, mapped, [y], weights, shift, self.intercept)
 
     def _start(self, objective: Objective) -> tuple[Array, float] | None:
         """The last fit's model, if it is wanted and still fits."""

@@ -6,10 +6,13 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import AnyArray, Array, ArrayLike
@@ -17,63 +20,113 @@ from ..history import State
 from ..objective import Objective
 from ..solvers import STOP, Control, Sgd
 from ..solvers.base import CALLBACK, INTERRUPT
-from ..solvers.learner import Learner, Steps
+from ..solvers.learner import Learner
+from ..solvers.learning_rate import SAMPLE
 from .callbacks import is_sklearn_callback
 from .problem import build
 from .settings import Settings
 
 
-@dataclass
-class Stream:
-    """The learner of all scores and its schedule, kept on the estimator between batches."""
-
-    learner: Learner
-    steps: Steps
-    average: bool
-
-    def learn(self, objectives: list[Objective], weights: Array | None) -> tuple[Array, Array]:
-        """One step per row, in order; the coefficients (k, d) and intercepts (k,) it leads to."""
-        n = objectives[0].n_samples
-        weight = np.ones(n) if weights is None else weights
-        order = np.flatnonzero(weight).astype(np.uint32)
-        self.learner.learn(objectives, weight, order, self.steps)
-        return self.learner.models(objectives[0], self.average)
-
-
-class Batch(NamedTuple):
-    """The problem of every score on some rows of a stream, and what the rows weigh beside others.
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a stream: φ(X), one target per score, and what goes with every row.
 
     The objectives do not know the weights: a batch has no mean of its own.
     """
 
-    objectives: list[Objective]
+    settings: Settings
+    X: Any
+    targets: list[Array]
     weights: Array | None
+    offset: Array | None
+    intercept: bool
     classes: Any = None
 
-    @classmethod
-    def of(
-        cls,
-        settings: Settings,
-        X: Any,
-        targets: list[Array],
-        weights: Array | None,
-        offset: Array | None,
-        intercept: bool,
-    ) -> Batch:
-        """One objective per target."""
-        objectives = [build(settings, X, t, None, offset, intercept) for t in targets]
-        return cls(objectives, weights)
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.X.shape[0])
+
+    @cached_property
+    def objectives(self) -> list[Objective]:
+        """The problem of every score on these rows."""
+        rest = (None, self.offset, self.intercept)
+        return [build(self.settings, self.X, target, *rest) for target in self.targets]
+
+    def after(self, before: list[Batch]) -> Batch:
+        """These rows and those that came before them."""
+        parts = [*before, self]
+        matrices = [part.X for part in parts]
+        some = any(map(sparse.issparse, matrices))
+        X = sparse.vstack(matrices, format="csr") if some else np.vstack(matrices)
+        targets = [np.concatenate(columns) for columns in zip(*(part.targets for part in parts))]
+        weights = _joined([(part.weights, part.n_rows) for part in parts], 1.0)
+        offset = _joined([(part.offset, part.n_rows) for part in parts], 0.0)
+        return replace(self, X=X, targets=targets, weights=weights, offset=offset)
+
+
+def _joined(parts: list[tuple[Array | None, int]], missing: float) -> Array | None:
+    """Vectors one after the other, where some of them may be left out."""
+    if all(values is None for values, _ in parts):
+        return None
+    return np.concatenate([np.full(n, missing) if v is None else v for v, n in parts])
+
+
+@dataclass
+class Stream:
+    """The learner of all scores and its schedule, kept on the estimator between batches.
+
+    Steps that are not given are found on the first rows. Until there are enough of these, they are
+    kept, and learnt anew with better steps whenever there are twice as many.
+    """
+
+    solver: Sgd
+    start: tuple[Array, Array]
+    opening: list[Batch] | None = field(default_factory=list)  # None: steps are known
+    chosen_on: int = 0  # rows
+
+    def learn(self, batch: Batch) -> tuple[Array, Array]:
+        """One step per row, in order; the coefficients (k, d) and intercepts (k,) it leads to."""
+        if self.opening is not None:
+            batch = self._open(batch, self.opening)
+        weight = np.ones(batch.n_rows) if batch.weights is None else batch.weights
+        order = np.flatnonzero(weight).astype(np.uint32)
+        self.learner.learn(batch.objectives, weight, order, self.steps)
+        return self.learner.models(batch.objectives[0], bool(self.solver.average))
+
+    def _open(self, batch: Batch, before: list[Batch]) -> Batch:
+        """What is to be learnt: the batch, or all rows again."""
+        known = sum(part.n_rows for part in before) + batch.n_rows
+        if known < min(2 * self.chosen_on, SAMPLE):
+            before.append(batch)
+            return batch
+        whole = batch.after(before) if before else batch
+        self.chosen_on = known
+        enough = known >= SAMPLE or self.solver.knows_its_steps
+        self.opening = None if enough else [whole]
+        rows = np.arange(known, dtype=np.uint32)
+        self.steps = self.solver.steps_for(whole.objectives, rows, None)
+        coefs, intercepts = self.start
+        self.learner = Learner.start(
+            np.array(coefs, dtype=float), np.array(intercepts, dtype=float), self.steps.adaptive
+        )
+        return whole
 
 
 def solver_of(estimator: Any) -> Sgd:
     """The options of the steps; refuses solvers that cannot learn from a stream."""
     solver = estimator.solver
     if isinstance(solver, str) and solver in ("auto", "sgd"):
-        return Sgd()
+        solver = Sgd()
     if not isinstance(solver, Sgd):
         raise ValueError(
             "partial_fit takes stochastic steps: solver must be 'auto', 'sgd' or a "
             f"minimand.solvers.Sgd object, not {solver!r}."
+        )
+    if getattr(estimator.features, "learnt", False) is True and not hasattr(estimator, "features_"):
+        raise ValueError(
+            f"features={estimator.features!r} are learnt along with the model, which takes all "
+            "data at once: call fit first, on some of them, and partial_fit goes on from there."
         )
     if solver.early_stopping:
         raise ValueError(
@@ -82,18 +135,14 @@ def solver_of(estimator: Any) -> Sgd:
     return solver
 
 
-def begin(estimator: Any, objectives: list[Objective], start: tuple[Array, Array] | None) -> Stream:
-    """A stream from zero, or from the model of a fit; steps are chosen on the first batch."""
-    solver = solver_of(estimator)
-    verdict = solver.verdict(objectives[0], Control())
+def begin(estimator: Any, batch: Batch, start: tuple[Array, Array] | None) -> Stream:
+    """A stream from zero, or from the model of a fit."""
+    solver, first = solver_of(estimator), batch.objectives[0]
+    verdict = solver.verdict(first, Control())
     if not verdict.ok:
         raise ValueError(f"partial_fit does not accept this problem: {verdict.reason}.")
-    d = objectives[0].n_features
-    coefs, intercepts = start or (np.zeros((len(objectives), d)), np.zeros(len(objectives)))
-    rows = np.arange(objectives[0].n_samples, dtype=np.uint32)
-    steps = solver.steps_for(objectives, rows, None)
-    learner = Learner.start(np.array(coefs, dtype=float), intercepts, steps.adaptive)
-    return Stream(learner, steps, bool(solver.average))
+    scores = len(batch.targets)
+    return Stream(solver, start or (np.zeros((scores, first.n_features)), np.zeros(scores)))
 
 
 def known_classes(estimator: Any, y: AnyArray, classes: ArrayLike) -> AnyArray:
@@ -108,6 +157,8 @@ def known_classes(estimator: Any, y: AnyArray, classes: ArrayLike) -> AnyArray:
     known: AnyArray = (
         before if before is not None else declared if declared is not None else (np.unique(y))
     )
+    if declared is not None and declared.size < 2:
+        raise ValueError(f"classes must hold at least 2 labels, not {declared.tolist()}.")
     if known.size < 2:
         raise ValueError(
             f"the first batch holds one class only ({known.tolist()}): a classifier needs at least "
@@ -155,6 +206,7 @@ def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None
     >>> mm.certify(model, batches=batches(0)).relative < 0.1   # one more pass, a sound bound
     True
     """
+    _check_streamable(estimator, classes)
     extra = {} if classes is None else {"classes": classes}
     begun, count = time.perf_counter(), 0
     stopped_by = ""
@@ -182,15 +234,30 @@ def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None
     return estimator
 
 
+def _check_streamable(estimator: Any, classes: ArrayLike) -> None:
+    """Refuse what cannot learn batch by batch, before the first batch is asked for."""
+    try:
+        estimator.partial_fit  # noqa: B018  (some know only when asked whether they have it)
+    except AttributeError as error:
+        reason = error.__cause__ or f"{type(estimator).__name__} has none."
+        raise TypeError(f"fit_stream needs an estimator with partial_fit: {reason}") from error
+    if classes is not None and not is_classifier(estimator):
+        raise TypeError(f"classes is for classifiers: leave it out for {type(estimator).__name__}.")
+    if hasattr(estimator, "_checked_settings"):
+        estimator._checked_settings()
+        solver_of(estimator)
+
+
 def _stopped_by(estimator: Any, count: int, seconds: float) -> str:
     """Why a stream is to end before its batches do: a callback, or the estimator's limit."""
     unknown = float("nan")
     state = State(count, float(count), seconds, unknown, unknown, unknown, unknown)
-    own = [c for c in estimator.callbacks or () if not is_sklearn_callback(c)]
+    given = getattr(estimator, "callbacks", None) or ()  # drop-ins have neither these nor a limit
+    own = [c for c in given if not is_sklearn_callback(c)]
     answers = [callback(state) for callback in own]
     if any(answer is STOP for answer in answers):
         return CALLBACK
-    limit = estimator.max_seconds
+    limit = getattr(estimator, "max_seconds", None)
     return f"max_seconds={limit}" if limit is not None and seconds >= limit else ""
 
 

@@ -17,7 +17,7 @@ from ..estimators.base import combined
 from ..objective import Objective
 from ..solvers.learner import Learner, Steps
 from ..solvers.online import PA1, PA2
-from ..solvers.stochastic import weights_of
+from ..solvers.training import weights_of
 from .epochs import intercept_share, penalties
 from .online import OnlineClassifier, OnlineRegressor
 
@@ -129,14 +129,18 @@ class _Trained:
             learner.learn(
                 objective, weight, random.permutation(rows) if self.shuffle else rows, steps
             )
-            if not np.isfinite(learner.memory[0]) or not np.isfinite(learner.fields[0]).all():
+            unasked = max_iter == 1 or tol == -np.inf
+            if unasked and epoch < max_iter:
+                continue
+            w, b = learner.model(objective, average=False)
+            if not (np.isfinite(w).all() and np.isfinite(b)):
                 raise ValueError(
                     f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input "
                     "data with StandardScaler or MinMaxScaler might help."
                 )
-            if max_iter == 1 or tol == -np.inf:
-                continue
-            value = self._criterion(objective, *learner.model(objective, average=False), held_out)
+            if unasked:
+                return epoch
+            value = self._criterion(objective, w, b, held_out)
             waited = waited + 1 if value > best - tol else 0
             best = min(best, value)
             if waited >= self.n_iter_no_change:

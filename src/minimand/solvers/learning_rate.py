@@ -12,7 +12,7 @@ from ..penalties import Separable
 from .learner import Learner, Steps
 from .search import recentred
 
-_SAMPLE = 1000
+SAMPLE = 1000
 _CLASSES = 8  # problems that the step of all of them is chosen by, at most
 _PASSES = 2
 _FACTORS = (4.0, 2.0)  # climb in long strides first
@@ -30,9 +30,9 @@ def first_step(
     climbs by factors of 4, then of 2, while the held-out loss falls.
     """
     some = slice(None, None, -(-len(objectives) // _CLASSES))
-    sample = np.sort(rows[:_SAMPLE])
+    sample = np.sort(rows[:SAMPLE])
     problems, b = _on_sample(objectives[some], sample), np.asarray(b)[some]
-    places = np.searchsorted(sample, rows[:_SAMPLE])
+    places = np.searchsorted(sample, rows[:SAMPLE])
     halves = [np.sort(places[0::2]), np.sort(places[1::2])]
     if not halves[1].size:
         halves[1] = halves[0]
@@ -45,6 +45,8 @@ def first_step(
         return scores[step]
 
     best = _guess(problems[0], plan)
+    if all(np.ptp(problem.y) == 0 for problem in problems):
+        return best  # one class, or one number: an intercept would do, and no step be too short
     for factor in _FACTORS:
         for direction in (factor, 1.0 / factor):
             for _ in range(_MOST):

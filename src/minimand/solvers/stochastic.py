@@ -191,6 +191,12 @@ class Sgd(Solver):
         """With the best intercept, which is cheap, unless as in a stream."""
         return recentred(objective, point) if self.shuffle else point
 
+    @property
+    def knows_its_steps(self) -> bool:
+        """Whether no step has to be found on a sample."""
+        given = self.eta0 is not None and (self.step != "decay" or self.t0 is not None)
+        return given or self.step == "pegasos"
+
     def steps_for(
         self, objectives: Objectives, rows: AnyArray, random: Any, b: float | Array = 0.0
     ) -> Steps:
@@ -224,8 +230,7 @@ class Sgd(Solver):
             t0 = self.t0 or (1.0 / (l2 * first) if l2 else float(rows.size))
             return steps._replace(eta=self.eta0 or first * t0, t0=t0)
 
-        known = self.eta0 is not None and (self.step != "decay" or self.t0 is not None)
-        if known:
+        if self.knows_its_steps:
             return plan(float(self.eta0))  # type: ignore[arg-type]
         sample = rows if random is None or not self.shuffle else random.permutation(rows)
         intercepts = np.broadcast_to(np.asarray(b, dtype=float), len(problems))
