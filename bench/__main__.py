@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from . import compare, kinks, machine, memory, paths, peers, problems, small, tuning
+from . import compare, kinks, machine, memory, paths, peers, problems, small, stochastic, tuning
 from .problem import Problem
 from .report import Results, markdown
 
@@ -17,7 +17,8 @@ HERE = Path(__file__).resolve().parent
 SMALL, MEMORY = "small", "memory"
 SYNTHETIC = problems.SYNTHETIC | kinks.SYNTHETIC | paths.SYNTHETIC | tuning.SYNTHETIC
 REAL = [*problems.REAL, *paths.REAL]
-NAMES = [*SYNTHETIC, *REAL, SMALL, MEMORY]
+STOCHASTIC = [*stochastic.SYNTHETIC, *stochastic.REAL]
+NAMES = [*SYNTHETIC, *REAL, *STOCHASTIC, SMALL, MEMORY]
 CAP, QUICK_CAP = 60.0, 10.0  # seconds a peer may take for one fit, or one path
 
 
@@ -63,6 +64,10 @@ def main(arguments: list[str] | None = None) -> None:
         say(f"  {problem.describe()}")
         results.tables.append(compare.compare(problem, found, options.repeats, cap, say))
         _write(options.out, results)
+    for name, case in _stochastic(options, results):
+        say(name)
+        results.epochs += stochastic.measure(name, case(), options.repeats, say)
+        _write(options.out, results)
     if SMALL in options.only:
         say(SMALL)
         results.small = small.checks(*((50, 2) if options.quick else (500, 5)), say)
@@ -90,6 +95,19 @@ def _chosen(
             yield name, partial(problems.REAL[name], options.data)
         elif name in paths.REAL:
             yield name, partial(paths.REAL[name], options.quick, options.data)
+
+
+def _stochastic(
+    options: argparse.Namespace, results: Results
+) -> Iterator[tuple[str, Callable[[], stochastic.Case]]]:
+    """The cases of stochastic training that were asked for."""
+    for name in options.only:
+        if name in stochastic.SYNTHETIC:
+            yield name, partial(stochastic.SYNTHETIC[name], options.quick)
+        elif name in stochastic.REAL and not options.data.is_dir():
+            results.notes.append(f"{name} was skipped: no folder with real data (--data).")
+        elif name in stochastic.REAL:
+            yield name, partial(stochastic.REAL[name], options.data)
 
 
 def _write(path: Path, results: Results) -> None:

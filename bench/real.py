@@ -43,3 +43,12 @@ def newsgroups(folder: Path) -> tuple[Any, Array, Any, Array]:
             X.sort_indices()
             parts += [X, file["y"].astype(float)]
     return parts[0], parts[1], parts[2], parts[3]
+
+
+def mnist(folder: Path) -> tuple[Array, Array, Array, Array]:
+    """Train and test parts, 60,000 and 10,000 images of 784 greys from 0 to 1, y = 0 … 9."""
+    with np.load(folder / "mnist" / "mnist.npz", allow_pickle=False) as file:
+        images = [file[f"{key}_{part}"] for part in ("train", "test") for key in ("X", "y")]
+    X, y, X_test, y_test = images
+    flat = [np.ascontiguousarray(x.reshape(len(x), -1), dtype=float) / 255 for x in (X, X_test)]
+    return flat[0], y.astype(float), flat[1], y_test.astype(float)

@@ -20,6 +20,7 @@ from ..solvers.online import PA1, PA2
 from ..solvers.training import weights_of
 from .epochs import intercept_share, penalties
 from .online import OnlineClassifier, OnlineRegressor
+from .progress import Progress
 
 _SMALLEST = 1e-6  # step at which learning_rate="adaptive" gives up
 _PASSIVE = ("pa1", "pa2")
@@ -93,13 +94,14 @@ class _Trained:
         objectives = problem.objectives
         if objectives[0].n_samples != held_out.size:
             held_out = held_out[weights > 0]
+        progress = Progress(self, X if (weights > 0).all() else X[weights > 0], held_out)
         random = check_random_state(self.random_state)
         self.__dict__.pop("_learners", None)  # of passive-aggressive steps
         if self.t_ == 1.0 or len(getattr(self, "_trained", ())) != len(objectives):
             starts = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
             self._trained = [Learner.start(w, float(b), False) for w, b in starts]
         epochs = [
-            self._train(objective, learner, mean, held_out, max_iter, random)
+            self._train(objective, learner, mean, progress, max_iter, random)
             for objective, learner, mean in zip(objectives, self._trained, problem.mean_weights)
         ]
         self.n_iter_ = max(epochs)
@@ -115,51 +117,36 @@ class _Trained:
         objective: Objective,
         learner: Learner,
         mean_weight: float,
-        held_out: AnyArray,
+        progress: Progress,
         max_iter: int,
         random: Any,
     ) -> int:
         """Epochs until the training objective, or the held-out score, has stopped to improve."""
         weight = weights_of(objective)
-        rows = np.flatnonzero(~held_out).astype(np.uint32)
+        rows = np.flatnonzero(~progress.held_out).astype(np.uint32)
         steps = self._steps(objective, mean_weight)
-        tol = -np.inf if self.tol is None else self.tol
-        best, waited = np.inf, 0
-        for epoch in range(1, max_iter + 1):
-            learner.learn(
-                objective, weight, random.permutation(rows) if self.shuffle else rows, steps
-            )
-            unasked = max_iter == 1 or tol == -np.inf
-            if unasked and epoch < max_iter:
+        tol = -np.inf if self.tol is None or max_iter == 1 else self.tol
+        best, waited, epochs = np.inf, 0, 0
+        while epochs < max_iter:
+            epochs += 1
+            order = random.permutation(rows) if self.shuffle else rows
+            if tol == -np.inf:
+                learner.learn(objective, weight, order, steps)
                 continue
-            w, b = learner.model(objective, average=False)
-            if not (np.isfinite(w).all() and np.isfinite(b)):
-                raise ValueError(
-                    f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input "
-                    "data with StandardScaler or MinMaxScaler might help."
-                )
-            if unasked:
-                return epoch
-            value = self._criterion(objective, w, b, held_out)
+            value = progress.of_epoch(objective, learner, weight, order, steps)
             waited = waited + 1 if value > best - tol else 0
             best = min(best, value)
             if waited >= self.n_iter_no_change:
                 if self.learning_rate != "adaptive" or steps.eta <= _SMALLEST * mean_weight:
-                    return epoch
+                    break
                 steps, waited = steps._replace(eta=steps.eta / 5), 0
-        return max_iter
-
-    def _criterion(self: Any, objective: Objective, w: Array, b: float, held: AnyArray) -> float:
-        """What must fall: the objective, or 1 − the held-out score."""
-        point = objective.point(w, b)
-        if not self.early_stopping:
-            with np.errstate(over="ignore"):  # steps that were too long: inf is no improvement
-                return objective.primal(point)
-        z, y, mass = point.z[held], objective.y[held], objective.mass[held]
-        if hasattr(self, "classes_"):
-            return float(mass @ ((z > 0) != (y > 0)) / mass.sum())
-        centred = y - mass @ y / mass.sum()
-        return float(mass @ (z - y) ** 2 / max(mass @ centred**2, 1e-300))
+        w, b = learner.model(objective, average=False)
+        if not (np.isfinite(w).all() and np.isfinite(b)):
+            raise ValueError(
+                f"Floating-point under-/overflow occurred at epoch #{epochs}. Scaling input "
+                "data with StandardScaler or MinMaxScaler might help."
+            )
+        return epochs
 
     def _steps(self: Any, objective: Objective, mean_weight: float) -> Steps:
         """The step of row t: eta0, eta0/t^power_t, or 1/(alpha·(t₀ + t)).
