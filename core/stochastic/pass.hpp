@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "rows.hpp"
+#include "row_kernels.hpp"
 #include "stochastic/slopes.hpp"
 
 namespace minimand {
