@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..parameters import check_number
-from .base import Distance, Margin
 from .pieces import Pieces
+from .unary import Distance, Margin
 
 
 class Absolute(Distance):
