@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array, ArrayLike
-from ..design import Design
+from ..design import DescentProblem, Design
 from .require import require
 
 
@@ -142,8 +142,9 @@ def _check_descent(design: Design, X: Array, rng: np.random.Generator, centre: b
     l1 = 0.3 * np.abs(c.T @ (q0 - centre * h * (q0.sum() / h.sum()))) + 1e-12
     l2 = 0.1 * (h @ c**2) + 1e-12
     shift = 0.0
+    problem = DescentProblem(columns, h, l1, l2, centre)
     for _ in range(20):
-        done = design.descend(columns, h, q, w, l1, l2, centre=centre, sweeps=200, tol=0.0)
+        done = design.descend(problem, q, w, sweeps=200, tol=0.0)
         shift += done.shift
     where = f"{type(design).__name__}.descend(centre={centre})"
     require(centre or shift == 0.0, f"{where}: the intercept moved.")
