@@ -35,7 +35,7 @@ def test_settled_means_optimal(seed, n, d, mean, bounded):
     if bounds is not None:
         wanted = np.where(w == bounds[1], np.minimum(slope, -l1), wanted)
         wanted = np.where(w == bounds[0], np.maximum(slope, l1), wanted)
-        assert (w >= bounds[0]).all() and (w <= bounds[1]).all()
+        assert (w == np.clip(w, *bounds)).all()
     assert np.abs(slope - wanted).max() <= room
 
 
