@@ -22,7 +22,7 @@ from .._typing import AnyArray, Array, ArrayLike
 from ..certificate import Certificate
 from ..estimators import data
 from ..estimators.class_weights import weighted_by_class
-from ..estimators.prepare import copy_of, prepare
+from ..estimators.prepare import copy_of, prepare, weights_of
 from ..estimators.settings import Settings
 from ..objective import Objective
 from ..solvers import Control
@@ -34,6 +34,7 @@ from .path import along, gathered
 from .results import RULES, Scores
 from .samples import Samples, folds_of, leaves_one_out
 from .scores import Scorer, check_scoring, check_weights_are_heard, with_offset
+from .training import trained
 
 
 def _has(name: str) -> Any:
@@ -180,7 +181,10 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
         self.alphas_ = grid_of(settings, objectives, self.alphas, self.eps, float(probe.tol))
         control, halt = probe._control([]), Halt()
         # What folds leave undone when the time is up, the path has done already.
-        short = self._fit_path(probe, settings, objectives, control, halt) if self.refit else 0
+        short = 0
+        if self.refit:
+            weights = weights_of(probe, samples.y, samples.weight)
+            short = self._fit_path(probe, settings, objectives, control, halt, weights)
         task = CrossValidation(
             probe, settings, samples, self.alphas_, folds, scorer, control, halt,
             alone=alone, verbose=bool(self.verbose),
@@ -226,6 +230,7 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
         objectives: list[Objective],
         control: Control,
         halt: Halt,
+        weights: Array | None,
     ) -> int:
         """The path on all data; how many of its models miss the tolerance."""
         began = time.perf_counter()
@@ -238,7 +243,10 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
             columns.append(found)
             for reason in {s.stopped_by for s in found} & Halt.REASONS:
                 halt.say(reason)
-        self.path_ = gathered(probe, objectives, self.alphas_, columns)
+        columns, training = trained(
+            settings, objectives, self.alphas_, columns, weights, control.tol
+        )
+        self.path_ = gathered(probe, objectives, self.alphas_, columns, training)
         if self.verbose:
             seconds = time.perf_counter() - began
             print(f"Tuned: path on all data, {seconds:.2f} s", file=sys.stderr)
