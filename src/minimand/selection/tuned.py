@@ -15,10 +15,10 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import ArrayLike
+from .._typing import Array, ArrayLike
 from ..estimators import data
 from ..estimators.class_weights import weighted_by_class
-from ..estimators.prepare import copy_of, prepare
+from ..estimators.prepare import copy_of, prepare, weights_of
 from ..estimators.settings import Settings
 from ..objective import Objective
 from ..solvers import Control
@@ -31,6 +31,7 @@ from .path import along, gathered
 from .results import RULES, Scores
 from .samples import Samples, folds_of, leaves_one_out
 from .scores import Scorer, check_scoring, check_weights_are_heard
+from .training import trained
 
 
 class Tuned(ChosenModel):
@@ -167,7 +168,10 @@ class Tuned(ChosenModel):
         self.alphas_ = grid_of(settings, objectives, self.alphas, self.eps, float(probe.tol))
         control, halt = probe._control([]), Halt()
         # What folds leave undone when the time is up, the path has done already.
-        short = self._fit_path(probe, settings, objectives, control, halt) if self.refit else 0
+        short = 0
+        if self.refit:
+            weights = weights_of(probe, samples.y, samples.weight)
+            short = self._fit_path(probe, settings, objectives, control, halt, weights)
         task = CrossValidation(
             probe, settings, samples, self.alphas_, folds, scorer, control, halt,
             alone=alone, verbose=bool(self.verbose),
@@ -211,6 +215,7 @@ class Tuned(ChosenModel):
         objectives: list[Objective],
         control: Control,
         halt: Halt,
+        weights: Array | None,
     ) -> int:
         """The path on all data; how many of its models miss the tolerance."""
         began = time.perf_counter()
@@ -223,7 +228,10 @@ class Tuned(ChosenModel):
             columns.append(found)
             for reason in {s.stopped_by for s in found} & Halt.REASONS:
                 halt.say(reason)
-        self.path_ = gathered(probe, objectives, self.alphas_, columns)
+        columns, training = trained(
+            settings, objectives, self.alphas_, columns, weights, control.tol
+        )
+        self.path_ = gathered(probe, objectives, self.alphas_, columns, training)
         if self.verbose:
             seconds = time.perf_counter() - began
             print(f"Tuned: path on all data, {seconds:.2f} s", file=sys.stderr)

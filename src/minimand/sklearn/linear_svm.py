@@ -41,7 +41,8 @@ class LinearSVC(_Liblinear, svm.LinearSVC):
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
         The hinge goes with "l2" only, as in scikit-learn.
     dual, random_state
-        No effect on the optimum, and any value goes with any loss.
+        No effect on the optimum. They choose an algorithm of liblinear, and what scikit-learn
+        refuses for want of one (the hinge with dual=False, "l1" with dual=True) is fitted here.
     tol : float, default=1e-6
         The certified relative gap to reach.
     C : float, default=1.0
