@@ -3,68 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanes.hpp"
-#include "sparse/entries.hpp"
-#include "targets.hpp"
+#include "row_kernels.hpp"
 
 namespace minimand {
 namespace {
-
-template <class Scalar, class Index>
-struct SparseRow {
-  std::span<const Scalar> values;
-  std::span<const Index> indices;
-
-  MINIMAND_INLINE std::size_t size() const { return values.size(); }
-  MINIMAND_INLINE double value(std::size_t k) const {
-    return static_cast<double>(values.data()[k]);
-  }
-  MINIMAND_INLINE std::size_t feature(std::size_t k) const {
-    return static_cast<std::size_t>(indices.data()[k]);
-  }
-  MINIMAND_INLINE double dot(std::span<const double> w) const {
-    return sparse_dot(values, indices, w);
-  }
-};
-
-template <class Scalar>
-struct DenseRow {
-  std::span<const Scalar> values;
-
-  MINIMAND_INLINE std::size_t size() const { return values.size(); }
-  MINIMAND_INLINE double value(std::size_t k) const {
-    return static_cast<double>(values.data()[k]);
-  }
-  MINIMAND_INLINE std::size_t feature(std::size_t k) const { return k; }
-  MINIMAND_INLINE double dot(std::span<const double> w) const {
-    return minimand::dot(values.data(), w.data(), values.size());
-  }
-};
-
-template <class Scalar, class Index>
-MINIMAND_INLINE SparseRow<Scalar, Index> row_of(const Compressed<Scalar, Index>& matrix,
-                                                std::size_t i) {
-  const auto from = static_cast<std::size_t>(matrix.indptr.data()[i]);
-  const auto size = static_cast<std::size_t>(matrix.indptr.data()[i + 1]) - from;
-  return {{matrix.values.data() + from, size}, {matrix.indices.data() + from, size}};
-}
-
-template <class Scalar>
-MINIMAND_INLINE DenseRow<Scalar> row_of(const DenseMatrix<Scalar>& matrix, std::size_t i) {
-  return {{matrix.values.data() + i * matrix.stride, matrix.length}};
-}
-
-template <class Row>
-MINIMAND_INLINE void add(const Row& row, double scale, std::span<double> to) {
-  for (std::size_t k = 0; k < row.size(); ++k) to.data()[row.feature(k)] += scale * row.value(k);
-}
-
-template <class Row>
-MINIMAND_INLINE double square(const Row& row) {
-  double sum = 0.0;
-  for (std::size_t k = 0; k < row.size(); ++k) sum += row.value(k) * row.value(k);
-  return sum;
-}
 
 template <class Row>
 MINIMAND_INLINE bool is_zero(const Row& row) {
@@ -110,7 +52,7 @@ struct Weights {
 template <class Row>
 MINIMAND_INLINE void settle(const Row& row, double owed, std::span<double> taken, Weights& w) {
   for (std::size_t k = 0; k < row.size(); ++k) {
-    const std::size_t j = row.feature(k);
+    const std::size_t j = row.column(k);
     const double old = w.scale * w.v.data()[j];
     if (old == 0.0) continue;
     const double left = old > 0.0 ? std::max(0.0, old - (owed + taken.data()[j]))
@@ -147,11 +89,11 @@ MINIMAND_INLINE double step_length(const OnlineRule& rule, const Row& row, doubl
 template <class Row>
 MINIMAND_INLINE void move(const Row& row, double step, bool penalised, Weights& w) {
   if (!penalised) {
-    add(row, step, w.v);
+    row.add_to(w.v, step);
     return;
   }
   for (std::size_t k = 0; k < row.size(); ++k) {
-    const std::size_t j = row.feature(k);
+    const std::size_t j = row.column(k);
     w.set(j, w.scale * w.v.data()[j] + step * row.value(k));
   }
 }
@@ -182,7 +124,7 @@ MINIMAND_INLINE OnlineReport pass(const Matrix& matrix, const OnlineRule& rule,
       ++moves;
       const double before = state.time - static_cast<double>(rule.average);
       if (rule.average > 0 && before > 0.0) {
-        add(row, before * step, state.drift);
+        row.add_to(state.drift, before * step);
         state.b_drift += before * rule.share * step;
       }
     }
@@ -210,15 +152,6 @@ MINIMAND_INLINE OnlineReport pass(const Matrix& matrix, const OnlineRule& rule,
                            OnlineState state) {                                                  \
     return pass_kernel(matrix, rule, rows, state);                                               \
   }
-#define MINIMAND_SPARSE_KERNEL(Scalar, Index)                       \
-  using Matrix_##Scalar##_##Index = Compressed<Scalar, std::Index>; \
-  MINIMAND_KERNEL(Matrix_##Scalar##_##Index)
-
-MINIMAND_SPARSE_KERNEL(float, int32_t)
-MINIMAND_SPARSE_KERNEL(float, int64_t)
-MINIMAND_SPARSE_KERNEL(double, int32_t)
-MINIMAND_SPARSE_KERNEL(double, int64_t)
-MINIMAND_KERNEL(DenseMatrix<float>)
-MINIMAND_KERNEL(DenseMatrix<double>)
+MINIMAND_FOR_EACH_ROWS(MINIMAND_KERNEL)
 
 }  // namespace minimand

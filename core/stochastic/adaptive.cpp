@@ -8,7 +8,7 @@ namespace {
 constexpr double kUnseen = 1e200;  // a larger inverse says that a column had no entry yet
 // Share by which a coefficient may be too large because the l2 penalty's steps wait: they are taken
 // together once they matter. Those of an l1 penalty do not wait: what is zero should be zero.
-constexpr double kDelay = 1.0 / 1024;
+constexpr double kDelay = 1.0 / 64;
 
 template <class Matrix, class V>
 struct AdaptiveGroup : Share<V> {
@@ -195,9 +195,9 @@ struct AdaptiveGroup : Share<V> {
 };
 
 #define MINIMAND_KERNEL(Matrix, V)                                                       \
-  MINIMAND_CLONES void adaptive_kernel(const Matrix& matrix, const StochasticRows& rows, \
+  MINIMAND_CLONES void adaptive_kernel(const Matrix& matrix, const StochasticPass& pass, \
                                        std::span<AdaptiveGroup<Matrix, V>> groups) {     \
-    visit_rows(matrix, rows, groups);                                                    \
+    visit_rows(matrix, pass, groups);                                                    \
   }
 #define MINIMAND_ONE(Matrix) MINIMAND_KERNEL(Matrix, double)
 #define MINIMAND_MANY(Matrix) MINIMAND_KERNEL(Matrix, Many)
@@ -211,8 +211,8 @@ template <class Matrix>
 void AdaptiveStep<V>::run(const Matrix& matrix, const StochasticPass& pass) {
   using Group = AdaptiveGroup<Matrix, V>;
   run_groups<Group>(matrix, pass,
-                    [](const Matrix& m, const StochasticRows& rows, std::span<Group> groups) {
-                      adaptive_kernel(m, rows, groups);
+                    [](const Matrix& m, const StochasticPass& p, std::span<Group> groups) {
+                      adaptive_kernel(m, p, groups);
                     });
 }
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "rows.hpp"
+#include "row_kernels.hpp"
 #include "stochastic/slopes.hpp"
 
 namespace minimand {
@@ -100,29 +100,31 @@ enum ModelField : std::size_t { kValue, kLag, kSquares };
 enum CommonField : std::size_t { kSeen, kInverse, kFastest };
 
 /// The numbers of all coefficients. Dense rows want every field together, sparse ones every
-/// coefficient, and groups of models begin where a line of memory does.
+/// coefficient; numbers of a group of models fill a line of memory each, and lie field by field,
+/// since most rows ask for the values alone.
 template <bool Sparse, class V, std::size_t PerModel, std::size_t Common>
 struct Fields {
-  static constexpr std::size_t kUsed = PerModel * kModels<V> + Common;
-  static constexpr std::size_t kWidth =
-      kModels<V> == 1 ? kUsed : (kUsed + kTogether - 1) / kTogether * kTogether;
+  static constexpr std::size_t kWidth = PerModel * kModels<V> + Common;
   double* numbers;
   std::size_t features;
 
-  MINIMAND_INLINE double* place(std::size_t number, std::size_t j) const {
-    return Sparse ? numbers + j * kWidth + number : numbers + number * features + j;
+  MINIMAND_INLINE double* own(ModelField field, std::size_t j) const {
+    if constexpr (Sparse && kModels<V> == 1) return numbers + j * kWidth + field;
+    return numbers + (field * features + j) * kModels<V>;
+  }
+  MINIMAND_INLINE double* common(CommonField field, std::size_t j) const {
+    if constexpr (Sparse && kModels<V> == 1) return numbers + j * kWidth + PerModel + field;
+    double* const first = numbers + PerModel * kModels<V> * features;
+    return Sparse ? first + j * Common + field : first + field * features + j;
   }
   /// A number of every model: V, or for several coefficients of one model as many numbers.
   template <class Own>
   MINIMAND_INLINE Own get(ModelField field, std::size_t j) const {
-    return load_models<Own>(place(field * kModels<V>, j));
+    return load_models<Own>(own(field, j));
   }
   template <class Own>
   MINIMAND_INLINE void set(ModelField field, std::size_t j, Own v) const {
-    store_models(place(field * kModels<V>, j), v);
-  }
-  MINIMAND_INLINE double* common(CommonField field, std::size_t j) const {
-    return place(PerModel * kModels<V> + field, j);
+    store_models(own(field, j), v);
   }
   template <class C>
   MINIMAND_INLINE C get(CommonField field, std::size_t j) const {
@@ -133,15 +135,19 @@ struct Fields {
     store_models(common(field, j), v);
   }
 
-  /// The coefficients that a sparse row will meet.
+  /// The coefficients that a sparse row will meet: their values, or all of them where every row
+  /// moves the model.
   template <class Row>
-  MINIMAND_INLINE void fetch(const Row& row) const {
-    if constexpr (Sparse) {
-      const std::size_t size = row.size() < 512 ? row.size() : 512;
-      for (std::size_t k = 0; k < size; ++k) {
-        const std::size_t j = row.column(k);
-        __builtin_prefetch(place(kValue, j), 1);
-        if constexpr (kModels<V> > 1 && Common > 1) __builtin_prefetch(common(kSeen, j), 1);
+  MINIMAND_INLINE void fetch(const Row& row, bool all) const {
+    const std::size_t size = row.size() < 512 ? row.size() : 512;
+    for (std::size_t k = 0; k < size; ++k) {
+      const std::size_t j = row.column(k);
+      __builtin_prefetch(own(kValue, j), 1);
+      if constexpr (kModels<V> > 1) {
+        if constexpr (Common > 1) __builtin_prefetch(common(kSeen, j), 1);
+        if (!all) continue;
+        __builtin_prefetch(own(kLag, j), 1);
+        if constexpr (PerModel > kSquares) __builtin_prefetch(own(kSquares, j), 1);
       }
     }
   }
@@ -150,7 +156,7 @@ struct Fields {
   template <class Row>
   MINIMAND_INLINE V score(const Row& row) const {
     if constexpr (!Sparse) {
-      return row.dot({place(kValue, 0), features});
+      return row.dot({own(kValue, 0), features});
     } else {
       V sums[4] = {};
       const std::size_t size = row.size();
@@ -219,8 +225,10 @@ struct StochasticPass {
 /// Visits the rows in their order; every group of models steps at each. What a row needs is asked
 /// for some rows ahead: in random order nothing else would.
 template <class Matrix, class Group>
-MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticRows& rows,
+MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticPass& pass,
                                 std::span<Group> groups) {
+  const StochasticRows& rows = pass.rows;
+  const bool all_move = pass.slopes.kind != SlopeKind::pieces;
   constexpr std::size_t kFar = 12, kNear = 6, kNext = 1;
   const std::span<const std::uint32_t> order = rows.order;
   for (std::size_t k = 0; k < order.size(); ++k) {
@@ -234,7 +242,7 @@ MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticRows& rows
     if constexpr (RowOf<Matrix>::kSparse) {
       if (k + kNext < order.size()) {
         const auto next = row_of(matrix, order.data()[k + kNext]);
-        for (const Group& group : groups) group.fields.fetch(next);
+        for (const Group& group : groups) group.fields.fetch(next, all_move);
       }
     }
     const auto row = row_of(matrix, order.data()[k]);
@@ -242,7 +250,7 @@ MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticRows& rows
   }
 }
 
-/// Runs `kernel(matrix, rows, groups)` over all groups, some on other threads; none knows of
+/// Runs `kernel(matrix, pass, groups)` over all groups, some on other threads; none knows of
 /// another, so that the result is the same however many there are. Groups of a dense matrix visit
 /// a row together, while it is near; those of a sparse one come one after the other, since it is
 /// their coefficients that should stay near.
@@ -255,7 +263,7 @@ void run_groups(const Matrix& matrix, const StochasticPass& pass, const Kernel& 
   parallel_ranges(pass.groups, work, [&](Range range, std::size_t) {
     const std::size_t together = RowOf<Matrix>::kSparse ? 1 : range.size();
     for (std::size_t g = range.begin; g < range.end; g += together) {
-      kernel(matrix, pass.rows, std::span(groups).subspan(g, together));
+      kernel(matrix, pass, std::span(groups).subspan(g, together));
     }
   });
 }

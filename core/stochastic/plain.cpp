@@ -116,9 +116,9 @@ struct PlainGroup : Share<V> {
 };
 
 #define MINIMAND_KERNEL(Matrix, V)                                                    \
-  MINIMAND_CLONES void plain_kernel(const Matrix& matrix, const StochasticRows& rows, \
+  MINIMAND_CLONES void plain_kernel(const Matrix& matrix, const StochasticPass& pass, \
                                     std::span<PlainGroup<Matrix, V>> groups) {        \
-    visit_rows(matrix, rows, groups);                                                 \
+    visit_rows(matrix, pass, groups);                                                 \
   }
 #define MINIMAND_ONE(Matrix) MINIMAND_KERNEL(Matrix, double)
 #define MINIMAND_MANY(Matrix) MINIMAND_KERNEL(Matrix, Many)
@@ -132,8 +132,8 @@ template <class Matrix>
 void PlainStep<V>::run(const Matrix& matrix, const StochasticPass& pass) {
   using Group = PlainGroup<Matrix, V>;
   run_groups<Group>(matrix, pass,
-                    [](const Matrix& m, const StochasticRows& rows, std::span<Group> groups) {
-                      plain_kernel(m, rows, groups);
+                    [](const Matrix& m, const StochasticPass& p, std::span<Group> groups) {
+                      plain_kernel(m, p, groups);
                     });
 }
 

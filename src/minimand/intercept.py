@@ -77,18 +77,26 @@ def balanced_gradient(risk: Risk, z: Array) -> Array | None:
     Samples at a kink may take any slope between those on its two sides: as much of it as makes
     the sum vanish.
     """
+    found = slopes_beside(risk, z)
+    if found is None:
+        return None
+    least, greatest = found
+    low, high = risk.mean(least), risk.mean(greatest)
+    if not low <= 0 <= high:
+        return None
+    share = -low / (high - low) if high > low else 0.0
+    return least + share * (greatest - least)
+
+
+def slopes_beside(risk: Risk, z: Array) -> tuple[Array, Array] | None:
+    """The least and the greatest slope of every sample: two at a kink. None without kinks."""
     if risk.kinks is None:
         return None
     pieces, sign, shift = risk.kinks
     reach = 8 * _EPS * (np.abs(z) + np.abs(shift) + float(np.max(np.abs(pieces.knots))))
     least, greatest = pieces.subgradients(risk.kinks.at(z), reach)
     # Where the sign is negative, the least slope in t is the greatest in z.
-    least, greatest = (np.where(sign > 0, a, -b) for a, b in ((least, greatest), (greatest, least)))
-    low, high = risk.mean(least), risk.mean(greatest)
-    if not low <= 0 <= high:
-        return None
-    share = -low / (high - low) if high > low else 0.0
-    return least + share * (greatest - least)
+    return np.where(sign > 0, least, -greatest), np.where(sign > 0, greatest, -least)
 
 
 def _root(risk: Risk, z: Array, steps: int) -> float:

@@ -80,6 +80,8 @@ def test_what_there_is_no_model_for_is_refused_in_words():
 def test_dual_changes_nothing(dual):
     plain, other = LinearSVC(loss="hinge"), LinearSVC(loss="hinge", dual=dual, random_state=3)
     np.testing.assert_array_equal(plain.fit(X, LABELS).coef_, other.fit(X, LABELS).coef_)
+    sparse, other = (LinearSVC(penalty="l1", dual=choice) for choice in ("auto", dual))
+    np.testing.assert_array_equal(sparse.fit(X, LABELS).coef_, other.fit(X, LABELS).coef_)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.05])

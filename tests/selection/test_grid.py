@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_diabetes
 
 import minimand as mm
@@ -32,3 +33,33 @@ def test_grids_with_kinks_begin_where_the_model_is_empty(penalty):
     assert path.n_nonzero[0] == 0
     assert path.n_nonzero[1] > 0
     assert path.alphas[0] == pytest.approx(mm.alpha_max(mm.Regressor("squared", penalty), X, Y))
+
+
+@pytest.mark.parametrize("penalty", [mm.L1(), mm.L1([1.0, 2.0, 0.5]), mm.L1() + mm.NonNegative()])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("share", [0.5, 0.35])
+def test_alpha_max_of_the_hinge_is_the_smallest(penalty, seed, share):
+    """All samples of a class lie at the kink: of their slopes the best ones count."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((60, 3))
+    score = features[:, 0] + 0.5 * rng.standard_normal(60)
+    labels = score > np.quantile(score, 1 - share)
+    make = lambda alpha: mm.Classifier("hinge", penalty, alpha=alpha, tol=1e-10)  # noqa: E731
+    for data in (features, sparse.csr_array(features)):
+        top = mm.alpha_max(make(1.0), data, labels)
+        above, below = (make(factor * top).fit(data, labels) for factor in (1.0001, 0.99))
+        np.testing.assert_allclose(above.coef_, 0.0, atol=1e-12)
+        null = 2 * min(labels.mean(), 1 - labels.mean())
+        assert below.certificate_.primal < null - 1e-6
+
+
+def test_alpha_max_of_ties_and_of_l2():
+    rng = np.random.default_rng(1)
+    features, counts = rng.standard_normal((50, 2)), rng.integers(0, 4, 50).astype(float)
+    median = mm.Regressor("absolute", "l1", tol=1e-10)
+    top = mm.alpha_max(median, features, counts)
+    assert not median.set_params(alpha=1.0001 * top).fit(features, counts).coef_.any()
+    best = median.set_params(alpha=0.99 * top).fit(features, counts)
+    assert best.certificate_.primal < np.abs(counts - np.median(counts)).mean() - 1e-9
+    with pytest.raises(ValueError, match="never makes coefficients exactly zero"):
+        mm.alpha_max(mm.Classifier("hinge", "l2"), features, counts > 1)

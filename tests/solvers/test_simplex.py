@@ -323,6 +323,23 @@ def test_time_is_kept():
     assert cut.dual <= best.primal <= cut.primal
 
 
+def test_callbacks_may_stop_before_the_program_runs():
+    X, y = data(n=200, d=3)
+    seen = []
+
+    def stop(state):
+        seen.append(state)
+        return mm.STOP
+
+    with pytest.warns(Warning, match="a callback"):
+        model = fit("absolute", "no_penalty", X, y, callbacks=[stop])
+    best = fit("absolute", "no_penalty", X, y, callbacks=[lambda state: seen.append(state)])
+    assert len(seen) == 3
+    assert seen[1].gap > seen[2].gap
+    assert model.certificate_.dual <= best.certificate_.primal < model.certificate_.primal
+    assert mm.certify(model, X, y).primal == pytest.approx(model.certificate_.primal)
+
+
 def test_refusals():
     X, y = data(n=20, d=2)
     cases = [

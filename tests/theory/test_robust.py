@@ -353,3 +353,40 @@ def test_powers_below_one_with_l1():
     assert model.certificate_.kind == "stationary"
     assert model.certificate_.relative <= 1e-6
     assert_allclose(model.coef_, w, atol=0.2)
+
+
+@pytest.mark.parametrize("loss", [mm.GemanMcClure(), mm.TruncatedSquared()], ids=repr)
+def test_goals_below_the_rounding_of_a_tangent_are_given_up(loss):
+    """y of 1e6 and a residual of 1 that matters: no tangent can be solved to that."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((8, 20))
+    y = 1e6 * (X[:, 0] + rng.standard_normal(8))
+    model = mm.Regressor(loss, "l1", alpha=0.01).fit(X, y)
+    stationary(model, X, y)
+    assert model.certificate_.passes < 3000
+
+
+@pytest.mark.parametrize("p", [0.9, 0.7])
+@pytest.mark.parametrize("alpha", [0.1, 1e-3])
+@pytest.mark.parametrize("shape", [(20, 2), (60, 5)])
+def test_powers_below_one_are_proved_stationary(p, alpha, shape):
+    """Samples on the plane are held by huge slopes; only the right multipliers prove it."""
+    X, y, _ = contaminated(1, *shape)
+    model = mm.Regressor(mm.Lp(p), "l2", alpha=alpha).fit(X, y)
+    assert model.certificate_.kind == "stationary"
+    assert model.certificate_.relative <= 1e-6
+
+
+def test_a_path_searches_less_and_is_never_worse_than_convex_starts():
+    X, y, _ = contaminated(2, share=0.4)
+    estimator = mm.Regressor(mm.TruncatedSquared(0.5), "l1")
+    path = mm.path(estimator, X, y, alphas=6)
+    afresh = 0.0
+    for alpha, certificate in zip(path.alphas, path.certificates, strict=True):
+        model = mm.Regressor(mm.TruncatedSquared(0.5), "l1", alpha=alpha)
+        objective = prepare(model, X, y)[0]
+        control = model._control([])
+        control.target = control.tol * objective.scale
+        assert certificate.primal <= objective.primal(_convex_fit(objective, control)) + 1e-12
+        afresh += model.fit(X, y).certificate_.passes
+    assert sum(certificate.passes for certificate in path.certificates) < 0.8 * afresh

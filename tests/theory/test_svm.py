@@ -215,8 +215,8 @@ def test_what_there_is_not_is_refused_in_words():
     assert lasso.support_.size > 0
     with pytest.raises(AttributeError, match="dual_coef_ needs the penalty L2"):
         _ = lasso.dual_coef_
-    on_path = mm.path(mm.Classifier("squared_hinge"), X, signs, alphas=3).model(1)
-    with pytest.raises(AttributeError, match="call fit, a model of a path has none"):
+    on_path = mm.path(mm.Classifier("logistic"), X, signs, alphas=3).model(1)
+    with pytest.raises(AttributeError, match="call fit, models of a path have none for this loss"):
         _ = on_path.support_
 
 
@@ -227,3 +227,35 @@ def test_the_attributes_survive_pickling_and_not_cloning():
     np.testing.assert_array_equal(again.support_, model.support_)
     assert "MarginPoints(on: " in repr(again.margin_points_)
     assert not hasattr(clone(model), "support_")
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("labels", [2, 3])
+def test_models_of_a_path_know_their_support_vectors(loss, labels):
+    """The same as those of a fit at that alpha, samples of weight zero included."""
+    X, signs = classes()
+    y = signs if labels == 2 else np.where(X[:, 1] > 1, 2, signs)
+    weight = np.where(np.arange(len(y)) % 7 == 0, 0.0, 1.0)
+    estimator = mm.Classifier(loss, "l2", tol=1e-9, class_weight=dict.fromkeys(set(y), 2.0))
+    path = mm.path(estimator, X, y, alphas=[0.1, 0.01], sample_weight=weight)
+    tuned = mm.Tuned(estimator, alphas=[0.1, 0.01], cv=3).fit(X, y, sample_weight=weight)
+    models = [path.model(0), path.model(1), tuned.best_estimator_]
+    for model in models:
+        alone = clone(estimator).set_params(alpha=model.alpha).fit(X, y, sample_weight=weight)
+        np.testing.assert_array_equal(model.support_, alone.support_)
+        size = np.abs(alone.dual_coef_).max()
+        np.testing.assert_allclose(model.dual_coef_, alone.dual_coef_, atol=1e-2 * size)
+        np.testing.assert_allclose(model.slack_, alone.slack_, atol=1e-3)
+        np.testing.assert_allclose(model.margin_, alone.margin_, rtol=1e-3)
+        combined = model.dual_coef_ @ X[model.support_]
+        np.testing.assert_allclose(combined, model.coef_, atol=1e-3 * np.abs(model.coef_).max())
+        assert model.margin_points_.on.shape == model.slack_.shape
+
+
+def test_a_regressor_of_a_path_knows_its_support_vectors():
+    X, _ = classes()
+    y = X[:, 0] + 0.3 * np.sin(9 * X[:, 1])
+    path = mm.path(mm.Regressor(mm.EpsilonInsensitive(0.2), tol=1e-9), X, y, alphas=[0.1, 0.01])
+    for model in (path.model(0), path.model(1)):
+        alone = mm.Regressor(mm.EpsilonInsensitive(0.2), alpha=model.alpha, tol=1e-9).fit(X, y)
+        np.testing.assert_array_equal(model.support_, alone.support_)

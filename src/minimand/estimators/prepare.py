@@ -69,9 +69,14 @@ def _learnt(
     """The objectives on features that are learnt along with the model, where there are such."""
     if final:
         return estimator._described(objectives)
-    weights = data.check_weights(sample_weight, X.shape[0])
-    weights = weighted_by_class(getattr(estimator, "class_weight", None), y, weights)
-    return estimator._learn_features(X, weights, objectives)
+    return estimator._learn_features(X, weights_of(estimator, y, sample_weight), objectives)
+
+
+def weights_of(estimator: Any, y: ArrayLike, sample_weight: ArrayLike) -> Array | None:
+    """The weights of samples that are valid, those of their classes included; None: all equal."""
+    y = np.asarray(y).ravel()
+    weights = data.check_weights(sample_weight, len(y))
+    return weighted_by_class(getattr(estimator, "class_weight", None), y, weights)
 
 
 def targets_of(estimator: Any, y: AnyArray) -> list[Array]:

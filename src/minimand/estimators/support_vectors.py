@@ -147,7 +147,8 @@ class SupportVectors:
         found: Training | None = getattr(self, "_training", None)
         if found is None:
             raise AttributeError(
-                f"{name} needs the multipliers of a fit: call fit, a model of a path has none."
+                f"{name} needs the multipliers of a fit: call fit, models of a path have none for "
+                "this loss."
             )
         return found
 

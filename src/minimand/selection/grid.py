@@ -15,6 +15,7 @@ from ..objective import EPS, Objective, Point
 from ..penalties import Concave, Majorised, NoPenalty, Separable
 from ..solvers import Control, solve
 from ..solvers.search import recentred
+from .kinked_top import least_slope
 
 _RIDGE_TOP = 1e3  # of the curvature: where an L2 penalty has all but emptied the model
 _RIDGE_RANGE = 1e-5  # more decades than with L1, as the grid begins so far above what matters
@@ -32,8 +33,11 @@ def alpha_max(
     .. math:: \alpha_{\max} = \max_j |\partial_j L| / c_j
 
     at the best model without them, L the mean loss and :math:`c_j` the weight of the L1 part. Where
-    a loss has kinks and many samples lie at one (the hinge), L has many slopes there: the one that
-    is taken makes every coefficient zero, but a smaller alpha may do so, too.
+    a loss has kinks and many samples lie at one (the hinge), L has many slopes there, and a linear
+    program finds the one that needs the least alpha. With very many such samples (half a million
+    numbers in their rows), or where some columns are not penalised, the slope that is taken makes
+    every coefficient zero, but a smaller alpha may do so, too. L2 has no alpha_max: it makes
+    coefficients small, never zero.
 
     Parameters
     ----------
@@ -78,7 +82,11 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
     bound = settings.penalty.bind(objective.n_features, 1.0)
     if isinstance(bound, Concave) and not np.isfinite(bound.slopes(np.zeros_like(slope))).all():
         return _where_zero_wins(objective, bound, slope, unit)
-    return float((_pull(form, slope)[kinked] / form.l1[kinked]).max())
+    top = float((_pull(form, slope)[kinked] / form.l1[kinked]).max())
+    if not kinked.all():  # the best model on the other columns is only nearly at its kinks
+        return top
+    best = unit * least_slope(objective, form, slope, top / unit)
+    return min(top, float((_pull(form, best) / form.l1).max()))
 
 
 def _convex(objective: Objective) -> tuple[Objective, float]:

@@ -16,14 +16,16 @@ from ..certificate import Certificate
 from ..condensed import is_worthwhile
 from ..estimators import Classifier
 from ..estimators.base import combined
-from ..estimators.prepare import copy_of, prepare
+from ..estimators.prepare import copy_of, prepare, weights_of
 from ..estimators.settings import Settings, check_settings
+from ..estimators.support_vectors import Training
 from ..objective import Meter, Objective
 from ..solvers import Control, Solution
 from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.path import solve_path
 from .condensed_path import At, condensed_path
 from .grid import grid_of
+from .training import trained
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,7 @@ class Path:
     score: Array = field(repr=False)
     estimator: Any = field(repr=False, default=None)
     attributes: dict[str, Any] = field(repr=False, default_factory=dict)
+    training: list[Training | None] = field(repr=False, default_factory=list)
 
     def __len__(self) -> int:
         return len(self.alphas)
@@ -90,6 +93,8 @@ class Path:
         model.intercept_ = float(intercept) if np.ndim(intercept) == 0 else intercept.copy()
         model.certificate_ = self.certificates[index]
         model.n_iter_ = max(self.certificates[index].iterations, 1)
+        if self.training:
+            model._training = self.training[index]
         return model
 
     def plot(self, x: str = "alpha", ax: Any = None, chosen: Any = None) -> Any:
@@ -197,7 +202,9 @@ def path(
     grid = grid_of(settings, objectives, alphas, eps, float(estimator.tol))
     control = probe._control([])
     columns = [list(along(settings, o, grid, control, estimator.solver)) for o in objectives]
-    found = gathered(probe, objectives, grid, columns)
+    weights = weights_of(probe, y, sample_weight)
+    columns, training = trained(settings, objectives, grid, columns, weights, control.tol)
+    found = gathered(probe, objectives, grid, columns, training)
     _warn_if_short(estimator, columns)
     return found
 
@@ -243,6 +250,7 @@ def gathered(
     objectives: list[Objective],
     alphas: Array,
     columns: list[list[Solution]],
+    training: list[Training | None] | None = None,
     *,
     scored: bool = True,
 ) -> Path:
@@ -261,7 +269,7 @@ def gathered(
     kept["solver_"] = columns[0][0].solver
     if not isinstance(probe, Classifier):
         coefs, intercepts = coefs[:, 0], intercepts[:, 0]
-    return Path(alphas, coefs, intercepts, certificates, explained, probe, kept)
+    return Path(alphas, coefs, intercepts, certificates, explained, probe, kept, training or [])
 
 
 def above_infimum(objective: Objective, solution: Solution) -> float:

@@ -22,9 +22,12 @@ from .reweighted import stretched
 _ROUNDS = 2000  # of the descent to the final minimum
 _TRIAL = 3  # tangents that a start gets before it is compared with others
 _FINALISTS = 3
+_KNOWN = 5  # times fewer restarts where the start is a model: a neighbour's search led there
 _INNER = 60  # iterations of a convex solver on one tangent
+_IDLE = 4  # of them without progress, after which rounding is taken to be all that is left
 _ROUGH = 1e-4  # of the scale: accurate enough for a problem that is only on the way
 _SHARE = 0.05  # of the gap at a tangent's start that its minimisation must leave at most
+_MILDER = (1e2, 1e4)  # largest weights, in those of the null model, where a tangent is too steep
 _DEGREE = 1.4  # factor between one degree of convexity and the next
 _MOST_DEGREES = 40
 _TANGENTS = 100  # what the whole costs, in convex fits
@@ -84,11 +87,11 @@ class Graduated(Solver):
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """A search for a good start, then the descent from the best of them."""
         point = yield from self._searched(objective, start, control)
-        duals: list[Array] = []
+        kept: list[Array] = []
         stuck, gap, anderson = False, np.inf, Anderson(objective)
         for _ in range(_ROUNDS):
             # The gradient proves a gap to anybody; other dual points only where it cannot.
-            judgement = judge(objective, point, duals if stuck else [])
+            judgement = judge(objective, point, kept if stuck else [])
             yield judgement  # its own tangent's gap: this is where a fit may end
             goal = max(_SHARE * min(judgement.gap, objective.scale), 0.2 * control.target)
             new, duals = _minimised(Tangent.at(objective, point), point, goal, control)
@@ -96,11 +99,14 @@ class Graduated(Solver):
             # Where the objective is flat up to rounding, the gap tells whether there is progress.
             if rise < -noise or (rise <= noise and judgement.gap < 0.5 * gap and not stuck):
                 point = anderson.ahead(point, new) or stretched(objective, point, new)
-                stuck, gap = False, judgement.gap
-            elif stuck:
+                stuck, gap, kept = False, judgement.gap, []
+            elif stuck and not judgement.gap < 0.5 * gap:
                 return
             else:
-                stuck = True  # the same point again, with the multipliers of its tangent's minimum
+                # The same point again, with the multipliers of its tangent's minimum: better ones
+                # each time, as what they leave of the gap is the goal of the next minimisation.
+                stuck, gap, kept = True, judgement.gap, [*kept, *duals]
+                kept += _mild_duals(objective, point, goal, control)
 
     def _searched(
         self, objective: Objective, start: Point, control: Control
@@ -127,18 +133,19 @@ class Graduated(Solver):
         if objective.n_samples < convex.z.size:  # of thinned data
             convex, start = (objective.point(p.w, p.b) for p in (convex, start))
         starts = (convex, start, objective.null, *_degrees(objective, convex, control))
-        for point in chain(starts, self._restarts(objective, control)):
+        restarts = self.restarts if not start.w.any() else -(-self.restarts // _KNOWN)
+        for point in chain(starts, self._restarts(objective, restarts, control)):
             if control.expired:
                 break
             found.add(_descended(objective, point, _TRIAL, control))
         return [_descended(objective, p, 10 * _TRIAL, control) for p in found.finalists()]
 
-    def _restarts(self, objective: Objective, control: Control) -> Iterator[Point]:
+    def _restarts(self, objective: Objective, count: int, control: Control) -> Iterator[Point]:
         """Fits of the base loss to random subsets of the samples."""
         first, n = composed(objective).first_weight, objective.n_samples
         rng = check_random_state(0 if control.random_state is None else control.random_state)
         few = objective.n_features + 1 + objective.intercept
-        for k in range(self.restarts):
+        for k in range(count):
             size = few if k % 3 and 2 * few < n else max((n + 1) // 2, 1)
             chosen = rng.choice(n, size=size, replace=False)
             weights = np.zeros(n)
@@ -252,18 +259,55 @@ def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) ->
     inner = replace(control, target=goal / tangent.unit, callbacks=())
     solver = _solver_of(problem, inner)
     best: Judgement | None = None
+    progress = _Progress(inner.target)
     for count, judgement in enumerate(solver.iterate(problem, inside, inner)):
         if best is None or judgement.beats(best):
             best = judgement
         unmoved = judgement.point is problem.null and not solver.null_may_do
         done = judgement.reaches(problem, inner.target) and not (unmoved and judgement.gap > 0)
-        if done or count >= _INNER or control.expired:
+        if done or progress.ended(judgement) or count >= _INNER or control.expired:
             break
     if best is None:
         return _Minimised(point, [])
     duals = [tangent.dual_outside(best.dual.theta)]
     falls = best.primal <= problem.primal(inside)
     return _Minimised(tangent.outside(best.point) if falls else point, duals)
+
+
+def _mild_duals(objective: Objective, point: Point, goal: float, control: Control) -> list[Array]:
+    """Multipliers of a point whose tangent has weights too different for accurate solutions.
+
+    A sample that a slope of 1e8 holds is held by a smaller one as well, if that exceeds its
+    multiplier; and multipliers within smaller weights are within the true ones.
+    """
+    loss, y = composed(objective), objective.y
+    weights, duals = loss.weights(point.z, y), []
+    usual = float(np.median(loss.weights(objective.null.z, y)))
+    for factor in _MILDER:
+        mild = np.minimum(weights, factor * usual)
+        if mild.any() and (mild < weights).any():
+            tangent = Tangent.with_weights(objective, mild, near=point.w)
+            duals += _minimised(tangent, point, goal, control).duals
+    return duals
+
+
+class _Progress:
+    """Whether a convex solver still gets anywhere: a goal may lie below the rounding of a problem.
+
+    A residual of 1 matters to a robust loss, however large the y are that its tangents must fit.
+    """
+
+    def __init__(self, target: float) -> None:
+        self._target, self._gap, self._primal, self._idle = target, np.inf, np.inf, 0
+
+    def ended(self, judgement: Judgement) -> bool:
+        """Whether several iterations have lowered neither the gap nor the objective."""
+        noise = max(0.01 * self._target, 1e-13 * abs(judgement.primal))
+        moved = judgement.gap < 0.9 * self._gap or judgement.primal < self._primal - noise
+        self._idle = 0 if moved else self._idle + 1
+        self._gap = min(self._gap, judgement.gap)
+        self._primal = min(self._primal, judgement.primal)
+        return self._idle >= _IDLE
 
 
 def _solver_of(problem: Objective, control: Control) -> Solver:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,10 +52,11 @@ def minimise(
     from scipy.optimize import linprog  # only those who need it wait for it
 
     matrices = (*(upper or (None, None)), *(equal or (None, None)))
+    began = time.perf_counter()
     for tolerance in _TOLERANCES:
         options = {f"{side}_feasibility_tolerance": tolerance for side in ("primal", "dual")}
         if seconds is not None:
-            options["time_limit"] = max(seconds, 1e-3)
+            options["time_limit"] = max(seconds - (time.perf_counter() - began), 1e-3)
         with np.errstate(all="ignore"):
             found = linprog(cost, *matrices, bounds, method="highs-ds", options=options)
         if found.status in (_OPTIMAL, _OUT_OF_TIME):

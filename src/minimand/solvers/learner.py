@@ -62,10 +62,14 @@ class Learner:
     memory: Array
 
     @classmethod
-    def start(cls, w: Array, b: float | Array, adaptive: bool) -> Learner:
-        """At a model (d,), or at several (k, d), with nothing learnt yet."""
+    def start(cls, w: Array, b: float | Array, adaptive: bool, *, sparse: bool = False) -> Learner:
+        """At a model (d,), or at several (k, d), with nothing learnt yet.
+
+        ``sparse`` says which rows are expected; others do as well, at some cost.
+        """
         w, b = np.atleast_2d(w), np.atleast_1d(b)
-        layout = Layout(w.shape[0], w.shape[1], adaptive, together=False)
+        together = sparse and w.shape[0] > 1
+        layout = Layout(w.shape[0], w.shape[1], adaptive, together, sparse)
         fields, memory = layout.start(w, b)
         return cls(layout, fields, memory)
 

@@ -45,18 +45,17 @@ class Layout(NamedTuple):
         return 3 if self.adaptive else 2
 
     @property
-    def width(self) -> int:
-        """Numbers of a coefficient in a group."""
-        used = self.own * self.group + (3 if self.adaptive else 1)
-        return -(-used // _TOGETHER) * _TOGETHER if self.together else used
+    def common(self) -> int:
+        """Numbers of a coefficient that all models share."""
+        return 3 if self.adaptive else 1
 
     def start(self, w: Array, b: Array) -> tuple[Array, Array]:
         """Fields and memory of models that have learnt nothing."""
         fields = self._empty()
-        view = self._by_number(fields)
-        self._put(view, 0, w)
+        if w.any():
+            self._put(fields, 0, w)
         if self.adaptive:
-            view[:, self.own * self.group + 1] = _UNSEEN
+            self._common(fields, 1)[:] = _UNSEEN
         memory = np.zeros((self.groups, _SHARED + 3 * self.group))
         memory[:, _SCALE] = 1.0
         self._put_by_model(memory, 0, b)
@@ -65,15 +64,10 @@ class Layout(NamedTuple):
     def fields_from(self, old: Layout, fields: Array) -> Array:
         """The same numbers in this layout."""
         new = self._empty()
-        view, before = self._by_number(new), old._by_number(fields)
         for number in range(self.own):
-            self._put(view, number, old._take(before, number))
-        common = before[:, old.own * old.group :]
-        first = self.own * self.group
-        view[:, first] = common[0, 0]  # all models have met the same rows
-        if self.adaptive:
-            view[:, first + 1] = common[0, 1]
-            view[:, first + 2] = common[:, 2].max(axis=0)
+            self._put(new, number, old._take(fields, number))
+        for number in range(self.common):  # all have met the same rows; the fastest rate is a bound
+            self._common(new, number)[:] = old._common(fields, number).max(axis=0)
         return new
 
     def memory_from(self, old: Layout, memory: Array) -> Array:
@@ -108,45 +102,65 @@ class Layout(NamedTuple):
 
     def values(self, fields: Array) -> Array:
         """v, (k, d): coefficients up to the scale, and to what the penalty has still to take."""
-        return self._take(self._by_number(fields), 0)
+        return self._take(fields, 0)
 
     def lags(self, fields: Array) -> Array:
         """What averages lack, (k, d)."""
-        return self._take(self._by_number(fields), 1)
+        return self._take(fields, 1)
 
     def seen(self, fields: Array) -> Array:
         """When every coefficient was met last, (d,)."""
-        return np.array(self._by_number(fields)[0, self.own * self.group])
+        return self._common(fields, 0)[0].copy()
 
     def rates(self, fields: Array) -> Array:
         """The rate of every coefficient, (k, d): 1/(largest |x|·√squares)."""
-        view = self._by_number(fields)
-        root = np.sqrt(self._take(view, 2))
-        inverse = view[0, self.own * self.group + 1]
+        root = np.sqrt(self._take(fields, 2))
+        inverse = self._common(fields, 1)[0]
         return np.divide(inverse, root, out=np.zeros_like(root), where=root > 0)
 
     # How they lie --------------------------------------------------------------------------
 
+    @property
+    def _packed(self) -> bool:
+        """Whether all numbers of a coefficient lie together, else field by field."""
+        return self.sparse and not self.together
+
     def _empty(self) -> Array:
-        """Zeros, (groups, d, width) or (groups, width, d), from the beginning of a line on."""
-        shape = (self.features, self.width) if self.sparse else (self.width, self.features)
-        size = self.groups * self.features * self.width
+        """Zeros, a row for every group, from the beginning of a line of memory on."""
+        width = self.own * self.group + self.common
+        size = self.groups * width * self.features
         room = np.zeros(size + _LINE // 8)
         first = -room.ctypes.data % _LINE // 8
-        return room[first : first + size].reshape(self.groups, *shape)
+        return room[first : first + size].reshape(self.groups, -1)
 
-    def _by_number(self, fields: Array) -> Array:
-        """A view of the fields as (groups, width, d)."""
-        return fields.swapaxes(1, 2) if self.sparse else fields
+    def _own(self, fields: Array, number: int) -> Array:
+        """A view of one number of every model, (groups, models of a group, d)."""
+        if self._packed:
+            packed = fields.reshape(self.groups, self.features, -1)
+            return packed[:, None, :, number]
+        size = self.group * self.features
+        part = fields[:, number * size : (number + 1) * size]
+        return part.reshape(self.groups, self.features, self.group).swapaxes(1, 2)
 
-    def _take(self, view: Array, number: int) -> Array:
+    def _common(self, fields: Array, number: int) -> Array:
+        """A view of one number that the models of a group share, (groups, d)."""
+        if self._packed:
+            return fields.reshape(self.groups, self.features, -1)[:, :, self.own + number]
+        rest = fields[:, self.own * self.group * self.features :]
+        if self.together:
+            return rest.reshape(self.groups, self.features, self.common)[:, :, number]
+        return rest.reshape(self.groups, self.common, self.features)[:, number]
+
+    def _take(self, fields: Array, number: int) -> Array:
         """One number of every model and coefficient, (k, d)."""
-        part = view[:, number * self.group : (number + 1) * self.group]
-        return np.ascontiguousarray(part.reshape(-1, self.features)[: self.models])
+        found = np.empty((self.groups, self.group, self.features))
+        found[:] = self._own(fields, number)
+        return found.reshape(-1, self.features)[: self.models]
 
-    def _put(self, view: Array, number: int, values: Array) -> None:
+    def _put(self, fields: Array, number: int, values: Array) -> None:
+        view = self._own(fields, number)
         for i, row in enumerate(values):
-            view[i // self.group, number * self.group + i % self.group] = row
+            view[i // self.group, i % self.group] = row
 
     def _take_by_model(self, memory: Array, number: int) -> Array:
         first = _SHARED + number * self.group

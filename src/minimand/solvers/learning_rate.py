@@ -93,7 +93,8 @@ def _held_out(
     the objective is what the steps are for.
     """
     n, d = part[0].design.shape
-    learner = Learner.start(np.zeros((len(part), d)), b, steps.adaptive)
+    sparse = part[0].design.sparse
+    learner = Learner.start(np.zeros((len(part), d)), b, steps.adaptive, sparse=sparse)
     for _ in range(_PASSES):
         learner.learn(part, np.ones(n), np.arange(n, dtype=np.uint32), steps)
     coefs, intercepts = learner.models(part[0], average=np.isfinite(steps.average_from))

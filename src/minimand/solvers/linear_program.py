@@ -32,7 +32,8 @@ class Simplex(Solver):
 
     The dual program is solved, by HiGHS, which has few rows; for `Chebyshev` on the rows that
     matter. ``max_seconds`` is kept; a program that is cut off has no model to show yet, so what is
-    returned then is the start, with its true gap.
+    returned then is the start, with its true gap. Callbacks see the start and the vertex, nothing
+    between: while HiGHS runs, neither they nor Ctrl-C can stop it.
 
     Examples
     --------
@@ -67,15 +68,15 @@ class Simplex(Solver):
         return Verdict(True, "straight pieces: an exact vertex by linear programming", cost)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """One linear program, or for a loss of the whole set one per round."""
+        """The start, then one linear program; for a loss of the whole set one per round."""
         if objective.loss.pooled:
             yield from rounds(objective, start, control, vertex_on)
             return
-        found = _vertex(objective, control)
-        if found is None:
-            yield judge(objective, recentred(objective, start))
-            return
-        yield judge(objective, *found)
+        begun = judge(objective, recentred(objective, start))
+        if not begun.reaches(objective, control.target):  # else it would do, and be no vertex
+            yield begun  # HiGHS hears no callback: those who would rather stop must do so now
+        found = None if control.expired else _vertex(objective, control)
+        yield begun if found is None else judge(objective, *found)
 
 
 def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]] | None:

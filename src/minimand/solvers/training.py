@@ -16,7 +16,7 @@ from .learner import Learner
 if TYPE_CHECKING:
     from .stochastic import Sgd
 
-SMALL = 1_000_000  # stored numbers up to which every epoch is judged: that costs two passes
+SMALL = 100_000  # stored numbers up to which every epoch is judged: that costs as much as an epoch
 _PATIENCE = 3  # epochs without progress on held-out rows before training ends
 
 
@@ -40,7 +40,10 @@ class Training:
             coefs = [np.zeros_like(w) if new else w for w, new in zip(coefs, null)]
             intercepts[null] = 0.0
         self.steps = solver.steps_for(objectives, rows, random, intercepts)
-        self.learner = Learner.start(np.stack(coefs), intercepts, self.steps.adaptive)
+        sparse = objectives[0].design.sparse
+        self.learner = Learner.start(
+            np.stack(coefs), intercepts, self.steps.adaptive, sparse=sparse
+        )
 
     def epoch(self) -> None:
         """One pass."""

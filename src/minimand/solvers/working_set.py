@@ -14,6 +14,7 @@ from ..design import Design
 from ..objective import Objective, Point, dot
 from ..penalties import Separable
 from . import remembered
+from .active_set import MOST_COLUMNS, settle
 from .base import Control, Solver, Verdict
 from .choice import best_columns, first_columns, support_size
 from .search import Caution, line_search, recentred
@@ -25,6 +26,7 @@ _SHORT_ROWS = 25  # stored numbers per row up to which a sparse Gram is cheaper 
 _ROUNDS = 1000
 _NEWTON_STEPS = 8
 _SWEEPS = 8  # of descent before Newton steps on the support take over
+_PATIENCE = 3  # rounds of sweeps and Newton steps on a Gram before an active set takes over
 _LATE = 0.05  # relative gap below which the support is taken to be nearly right
 
 
@@ -229,13 +231,16 @@ class _Restricted:
         else:
             gram = self.design.gram(h, places)
         model = Quadratic(gram, slope - gram @ w)
-        new = w.copy()
-        for _ in range(50):
+        new, few = w.copy(), w.size <= MOST_COLUMNS
+        for attempt in range(50):
             done = model.descend(self.form, new, 20, tol)
-            if done.decrease <= tol or control.expired:
+            if done.decrease <= tol or control.expired or (few and attempt >= _PATIENCE):
                 break
             model.polish(self.form, new)
-        model.polish(self.form, new)
+        if few:
+            settle(model, self.form, new, tol, control)
+        else:
+            model.polish(self.form, new)
         shift = -dot(mean, new - w) - (float(q.sum()) / total if total > 0 else 0.0)
         return new, shift
 

@@ -1,0 +1,40 @@
+"""What the models of a path know of their samples: support vectors, margins, slacks."""
+
+from __future__ import annotations
+
+from .._typing import Array
+from ..estimators.settings import Settings
+from ..estimators.support_vectors import Training, edge_of
+from ..objective import Meter, Objective
+from ..solvers import Solution
+from ..solvers.complementary import sharpened
+
+
+def trained(
+    settings: Settings,
+    objectives: list[Objective],
+    alphas: Array,
+    columns: list[list[Solution]],
+    weights: Array | None,
+    tol: float,
+) -> tuple[list[list[Solution]], list[Training | None]]:
+    """The solutions with plain multipliers, as after `fit`, and what they say at every alpha.
+
+    For losses with kinks or a margin only: of others every sample is a support vector, and a
+    number per sample and alpha would say nothing.
+    """
+    first = objectives[0]
+    if first.kinks is None and edge_of(first.loss) is None:
+        return columns, []
+    rows: list[tuple[Solution, ...]] = []
+    found: list[Training | None] = []
+    for alpha, solutions in zip(alphas, zip(*columns, strict=True), strict=True):
+        bound = settings.penalty.bind(first.n_features, float(alpha))
+        problems = [
+            o.with_penalty(bound, words=s.certificate.objective, meter=Meter(s.certificate.passes))
+            for o, s in zip(objectives, solutions, strict=True)
+        ]
+        plain = [sharpened(p, s, tol) for p, s in zip(problems, solutions, strict=True)]
+        rows.append(tuple(plain))
+        found.append(Training.of(problems, plain, weights))
+    return [list(column) for column in zip(*rows, strict=True)], found

@@ -1,0 +1,62 @@
+"""The active set on a Gram: the exact lasso where columns outnumber the directions they span."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import minimand as mm
+from minimand.canonical import Quadratic
+from minimand.penalties import Separable
+from minimand.solvers.active_set import settle
+from minimand.solvers.base import Control
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 8),
+    d=st.integers(1, 12),
+    mean=st.sampled_from([0.0, 1.0, 100.0]),
+    bounded=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_settled_means_optimal(seed, n, d, mean, bounded):
+    """|slope| ≤ l1 at zeros, slope = −l1·sign(w) elsewhere, the right sign at a bound."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((n, d)) + mean, rng.standard_normal(n)
+    l1, l2 = rng.uniform(0.01, 0.3, d), np.where(rng.random(d) < 0.3, 0.1, 0.0)
+    bounds = (np.full(d, -0.2), np.full(d, 0.3)) if bounded else None
+    form = Separable(l1, l2, bounds)
+    model, w = Quadratic(X.T @ X / n, -X.T @ y / n), np.zeros(d)
+    settle(model, form, w, 1e-20, Control())
+    slope = model.slope(w) + l2 * w
+    room = 1e-7 * (1.0 + mean**2)
+    wanted = np.where(w != 0, -l1 * np.sign(w), np.clip(slope, -l1, l1))
+    if bounds is not None:
+        wanted = np.where(w == bounds[1], np.minimum(slope, -l1), wanted)
+        wanted = np.where(w == bounds[0], np.maximum(slope, l1), wanted)
+        assert (w == np.clip(w, *bounds)).all()
+    assert np.abs(slope - wanted).max() <= room
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.01, 1e-4])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("make", [mm.Regressor, mm.Classifier])
+def test_columns_that_nearly_coincide(make, seed, alpha):
+    """Means of 1000 and no intercept: sweeps alone would take for ever."""
+    rng = np.random.default_rng(seed)
+    X = 1000.0 + rng.standard_normal((2, 5))
+    y = rng.standard_normal(2) if make is mm.Regressor else np.array([0, 1])
+    loss = "squared" if make is mm.Regressor else "logistic"
+    model = make(loss, "l1", alpha=alpha, intercept=False).fit(X, y)
+    assert model.certificate_.relative <= 1e-6
+    assert model.n_iter_ <= 10
+    assert np.count_nonzero(model.coef_) <= 2
+
+
+def test_more_columns_than_rows_and_hardly_a_penalty():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((8, 20)), 1e6 * rng.standard_normal(8)
+    model = mm.Regressor("squared", "l1", alpha=1e-4, tol=1e-12).fit(X, y)
+    assert model.n_iter_ <= 40
+    assert np.count_nonzero(model.coef_) <= 7
