@@ -10,8 +10,9 @@ namespace {
 using SlopeArrays = std::tuple<std::int64_t, PieceArrays, Array, bool>;
 /// sign, shift, weight, and the rows in the order in which they come.
 using RowArrays = std::tuple<Array, Array, Array, Array>;
-/// eta, t0, power, tick, average_from, average_power, whether there is an intercept, and its step.
-using Options = std::tuple<double, double, double, double, double, double, bool, double>;
+/// eta, t0, power, tick, average_from, average_power, the intercept's share of a step (0: there is
+/// none), and its largest step.
+using Options = std::tuple<double, double, double, double, double, double, double, double>;
 
 RowSlopes row_slopes(const SlopeArrays& arrays, std::size_t size) {
   const auto& [kind, parts, given, left] = arrays;

@@ -155,7 +155,7 @@ struct AdaptiveGroup : Share<V> {
     const StochasticMemory<V>& m = this->memory;
     const StochasticOptions& o = pass.options;
     const double weight = pass.rows.weight.data()[i] * o.tick;
-    m.norm() += weight * (normalise(row) + (o.intercept ? 1.0 : 0.0));
+    m.norm() += weight * (normalise(row) + (o.intercept > 0.0 ? 1.0 : 0.0));
     m.steps() += weight;
     if (penalised) catch_up(row);
     const double eta = m.norm() > 0.0 ? o.eta * std::sqrt(m.steps() / m.norm()) : 0.0;
@@ -175,7 +175,7 @@ struct AdaptiveGroup : Share<V> {
     const V squares = weight * slope * slope;
     sharpen(row, squares);
     V speed = speed_of(row), b_rate{};
-    if (pass.options.intercept) {
+    if (pass.options.intercept > 0.0) {
       const V sum = m.b_squares() + squares;
       m.set_b_squares(sum);
       b_rate = sum > 0.0 ? 1.0 / root(sum) : V{};

@@ -54,7 +54,7 @@ struct StochasticOptions {
   double tick;
   double average_from;  // infinite: no average
   double average_power;
-  bool intercept;
+  double intercept;       // the share of a step that the intercept takes; 0: there is none
   double intercept_step;  // the intercept's step is at most this / sqrt(t)
 
   /// What the model after step t weighs in the average.

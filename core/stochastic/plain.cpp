@@ -101,7 +101,7 @@ struct PlainGroup : Share<V> {
           row, MINIMAND_BODY(k, entry) {
             fields.move(row.column(k), factor * entry.value(row, k), held);
           });
-      if (o.intercept) m.set_b(m.b() - intercept_step(eta) * slope);
+      if (o.intercept > 0.0) m.set_b(m.b() - o.intercept * intercept_step(eta) * slope);
     }
     if (sparse_penalty) m.penalty_time() += eta / m.scale();
     if (m.steps() > o.average_from) m.average(o.share(m.steps()));

@@ -200,10 +200,10 @@ def shuffle_rows(order: NDArray[np.uint32], seed: int) -> None: ...
 
 # Stochastic steps. slopes: kind (0 pieces, 1 logistic, 2 given), pieces, slopes given, left at
 # kinks; rows: sign, shift, weight, order; penalty: l1, l2; options: eta, t0, power, tick,
-# average_from, average_power, intercept.
+# average_from, average_power, the intercept's share of a step, its largest step.
 _Slopes = tuple[int, _Pieces, _Vector, bool]
 _StochasticRows = tuple[_Vector, _Vector, _Vector, NDArray[np.uint32]]
-_StochasticOptions = tuple[float, float, float, float, float, float, bool, float]
+_StochasticOptions = tuple[float, float, float, float, float, float, float, float]
 
 def stochastic_sparse(
     indptr: _Index,

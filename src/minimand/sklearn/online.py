@@ -15,6 +15,22 @@ from .epochs import Epochs
 MOST = np.iinfo(np.int32).max
 
 
+def seeds_of(model: Any, n_scores: int) -> list[int]:
+    """The numbers that shuffle the rows, drawn as scikit-learn draws them: one per score."""
+    random = check_random_state(model.random_state)
+    if not hasattr(model, "classes_"):
+        return [int(random.randint(MOST))]
+    if n_scores == 1:
+        return [_second(random)]
+    return [_second(check_random_state(s)) for s in random.randint(MOST, size=n_scores)]
+
+
+def _second(random: Any) -> int:
+    """Of two numbers, for classifiers: the first has another use."""
+    random.randint(1, MOST)
+    return int(random.randint(MOST))
+
+
 class Online:
     """Mixin in front of a scikit-learn class: its updates in our passes.
 
@@ -62,8 +78,7 @@ class OnlineRegressor(Online):
         (learner,) = self._learners_on(X, 1)
         targets = np.asarray(y, dtype=np.float64)
         epochs = Epochs(self, X, held_out, max_iter)
-        seed = int(check_random_state(self.random_state).randint(MOST))
-        n_iter = epochs.run(learner, targets, weight, seed, score)
+        n_iter = epochs.run(learner, targets, weight, seeds_of(self, 1)[0], score)
         coef, self.intercept_ = self._keep(n_iter, X)
         self.coef_ = coef[0]
 
@@ -73,20 +88,20 @@ class OnlineClassifier(Online):
 
     def _fit_binary(self: Any, X: Any, y: AnyArray, **how: Any) -> None:
         self._learners_on(X, 1)
+        self._seeds = seeds_of(self, 1)
         low, high = self._expanded_class_weight
-        held_out = None
-        n_iter = self._fit_score(0, X, y == self.classes_[1], (high, low), held_out, how)
+        n_iter = self._fit_score(0, X, y == self.classes_[1], (high, low), None, how)
         self.coef_, self.intercept_ = self._keep(n_iter, X)
 
     def _fit_multiclass(self: Any, X: Any, y: AnyArray, **how: Any) -> None:
         k = self.classes_.size
         self._learners_on(X, k)
+        self._seeds = seeds_of(self, k)
         held_out = self._make_validation_split(y, sample_mask=how["sample_weight"] > 0)
-        seeds = check_random_state(self.random_state).randint(MOST, size=k)
         n_iter = 0
-        for i, (label, seed) in enumerate(zip(self.classes_, seeds)):
+        for i, label in enumerate(self.classes_):
             weights = (self._expanded_class_weight[i], 1.0)
-            took = self._fit_score(i, X, y == label, weights, held_out, {**how, "seed": seed})
+            took = self._fit_score(i, X, y == label, weights, held_out, how)
             n_iter = max(n_iter, took)
         self.coef_, self.intercept_ = self._keep(n_iter, X)
 
@@ -107,7 +122,5 @@ class OnlineClassifier(Online):
         classes = np.array([-1.0, 1.0])
         score = self._make_validation_score_cb(held_out, X, y, sample_weight, classes=classes)
         weight: Array = np.where(positive, *class_weights) * sample_weight
-        random = check_random_state(how.get("seed", self.random_state))
-        random.randint(1, MOST)  # scikit-learn draws two numbers, and shuffles by the second
         epochs = Epochs(self, X, held_out, how["max_iter"])
-        return epochs.run(self._learners[i], y, weight, int(random.randint(MOST)), score)
+        return epochs.run(self._learners[i], y, weight, self._seeds[i], score)

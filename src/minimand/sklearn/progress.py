@@ -12,7 +12,8 @@ from ..design import as_design
 from ..objective import Objective
 from ..solvers.learner import Learner, Steps
 
-_PARTS = 8  # of an epoch, after each of which the model is looked at
+_PARTS, _MANY_PARTS = 8, 32  # of an epoch, after each of which the model is looked at
+_MANY = 5000  # rows
 
 
 class Progress:
@@ -30,8 +31,10 @@ class Progress:
 
     def __init__(self, model: Any, X: Any, held_out: AnyArray) -> None:
         self.by_score, self.labels = bool(model.early_stopping), hasattr(model, "classes_")
-        self.held_out = held_out
-        ends = np.linspace(0, X.shape[0], min(_PARTS, X.shape[0]) + 1).astype(int)
+        self.X, self.held_out = X, held_out
+        n = X.shape[0]
+        count = min(_PARTS if n < _MANY else _MANY_PARTS, n)
+        ends = np.linspace(0, n, count + 1).astype(int)
         self.parts = [slice(a, b) for a, b in pairwise(ends)]
         self.designs = [] if self.by_score else [as_design(X[part]) for part in self.parts]
 

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn import linear_model
-from sklearn.utils import check_random_state
 
+from .. import _core
 from .._typing import AnyArray, Array, ArrayLike
 from ..adapters import problem_of
 from ..certificate import Certificate, judge
@@ -19,7 +19,7 @@ from ..solvers.learner import Learner, Steps
 from ..solvers.online import PA1, PA2
 from ..solvers.training import weights_of
 from .epochs import intercept_share, penalties
-from .online import OnlineClassifier, OnlineRegressor
+from .online import OnlineClassifier, OnlineRegressor, seeds_of
 from .progress import Progress
 
 _SMALLEST = 1e-6  # step at which learning_rate="adaptive" gives up
@@ -95,14 +95,14 @@ class _Trained:
         if objectives[0].n_samples != held_out.size:
             held_out = held_out[weights > 0]
         progress = Progress(self, X if (weights > 0).all() else X[weights > 0], held_out)
-        random = check_random_state(self.random_state)
+        seeds = seeds_of(self, len(objectives))
         self.__dict__.pop("_learners", None)  # of passive-aggressive steps
         if self.t_ == 1.0 or len(getattr(self, "_trained", ())) != len(objectives):
             starts = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
             self._trained = [Learner.start(w, float(b), False) for w, b in starts]
         epochs = [
-            self._train(objective, learner, mean, progress, max_iter, random)
-            for objective, learner, mean in zip(objectives, self._trained, problem.mean_weights)
+            self._train(*one, progress, max_iter)
+            for one in zip(objectives, self._trained, problem.mean_weights, seeds)
         ]
         self.n_iter_ = max(epochs)
         self.t_ += self.n_iter_ * X.shape[0]
@@ -117,19 +117,22 @@ class _Trained:
         objective: Objective,
         learner: Learner,
         mean_weight: float,
+        seed: int,
         progress: Progress,
         max_iter: int,
-        random: Any,
     ) -> int:
         """Epochs until the training objective, or the held-out score, has stopped to improve."""
         weight = weights_of(objective)
-        rows = np.flatnonzero(~progress.held_out).astype(np.uint32)
-        steps = self._steps(objective, mean_weight)
+        rows = np.arange(objective.n_samples, dtype=np.uint32)
+        share = intercept_share(self, progress.X)
+        steps = self._steps(objective, mean_weight)._replace(intercept_share=share)
         tol = -np.inf if self.tol is None or max_iter == 1 else self.tol
         best, waited, epochs = np.inf, 0, 0
         while epochs < max_iter:
             epochs += 1
-            order = random.permutation(rows) if self.shuffle else rows
+            if self.shuffle:
+                _core.shuffle_rows(rows, seed)  # of the last order, with the same numbers
+            order = rows[~progress.held_out[rows]]
             if tol == -np.inf:
                 learner.learn(objective, weight, order, steps)
                 continue
@@ -181,8 +184,8 @@ class SGDClassifier(_Trained, OnlineClassifier, linear_model.SGDClassifier):
         + \alpha\,(\rho\|w\|_1 + \tfrac{1}{2}(1-\rho)\|w\|_2^2)
 
     Parameters, losses, schedules and stopping rules are scikit-learn's; ``tol`` too, since such
-    steps stop early by design. The intercept learns from sparse rows as from dense ones, and an l1
-    penalty takes its share from every coefficient after every row.
+    steps stop early by design. An l1 penalty takes its share from every coefficient after every
+    row.
 
     Attributes
     ----------

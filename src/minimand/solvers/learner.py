@@ -34,6 +34,7 @@ class Steps(NamedTuple):
     average_from: float = 0.0  # the step from which on models are averaged; inf: never
     average_power: float = 1.0  # the t-th model weighs t^power
     intercept_step: float = np.inf  # the intercept's step is at most this/√t
+    intercept_share: float = 1.0  # of a step that the intercept takes, unless rates adapt
 
 
 class _Coded(NamedTuple):
@@ -147,7 +148,7 @@ class Learner:
             tick,
             float(steps.average_from),
             float(steps.average_power),
-            objective.intercept,
+            float(steps.intercept_share) if objective.intercept else 0.0,
             float(steps.intercept_step),
         )
         models = (self.layout.groups, self.layout.group)
