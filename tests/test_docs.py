@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn import linear_model, svm
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
@@ -159,3 +159,27 @@ def test_one_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == mm.__version__
     assert f"## [{mm.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_contents_of_the_readme_is_complete():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    anchors = [re.sub(r"[^\w\s-]", "", title.lower()).replace(" ", "-") for title in titles]
+    assert re.findall(r"\]\(#([\w-]+)\)", text) == anchors
+
+
+def test_the_readme_counts_the_mistakes_of_perceptrons():
+    """The table of perceptrons and widest margins."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    iris, digits = load_iris(), load_digits()
+    pair = digits.target < 2
+    cases = {
+        "iris: setosa or not": (iris.data, iris.target == 0),
+        "digits: 0 or 1": (digits.data[pair], digits.target[pair]),
+    }
+    for name, (X, y) in cases.items():
+        found, widest = mm.Perceptron(bound=True).fit(X, y), mm.HardMargin().fit(X, y)
+        assert found.mistakes_ <= found.bound_
+        assert found.margin_ <= widest.margin_
+        margins = f"{found.margin_:.3f} | {widest.margin_:.3f}"
+        assert f"| {name} | {found.mistakes_} | {found.bound_:.0f} | {margins} |" in text
