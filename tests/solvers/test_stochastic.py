@@ -100,6 +100,44 @@ def test_pegasos():
     np.testing.assert_allclose(after(objective, steps)[0], w, atol=1e-12)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("alpha", [1e-3, 1e-2])
+def test_pegasos_keeps_the_intercept_of_a_rare_class(loss, alpha):
+    """Steps of 1/alpha that no penalty takes back would leave the null model.
+
+    The excess falls like 1/(alpha·t).
+    """
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 10)) / 3
+    y = X[:, 0] + X[:, 1] + 0.2 * rng.standard_normal(4000) > 0.8
+    assert 0.02 < y.mean() < 0.1
+    best = mm.Classifier(loss, alpha=alpha, tol=1e-4).fit(X, y).certificate_
+    solver = Sgd("pegasos", epochs=round(0.05 / alpha))  # alpha·t = 200
+    found = mm.Classifier(loss, alpha=alpha, solver=solver, random_state=0).fit(X, y)
+    null = best.gap / best.relative  # the infimum of these losses is 0
+    assert best.dual <= found.certificate_.primal
+    assert found.certificate_.primal - best.primal <= 0.1 * (null - best.primal)
+
+
+def test_classes_learn_together_as_a_stream_does():
+    """One pass of a fit over all classes, dense or sparse, is one batch of a stream."""
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(600) % 9)
+    X = 0.1 * rng.standard_normal((600, 12)) * (rng.uniform(size=(600, 12)) < 0.5)
+    X[np.arange(600), y] += 1.0  # so that a pass leads somewhere for every class
+    for step in ("adaptive", "decay", "pegasos"):
+        solver = Sgd(step, epochs=1, shuffle=False)
+        found = []
+        for matrix in (X, sparse.csr_matrix(X)):
+            model = mm.Classifier("hinge", alpha=1e-3, solver=solver)
+            found.append(model.fit(matrix, y).coef_)
+            stream = mm.Classifier("hinge", alpha=1e-3, solver=solver)
+            stream.partial_fit(matrix, y)
+            np.testing.assert_allclose(stream.coef_, found[-1], rtol=1e-10, atol=1e-12)
+        tolerance = 0.05 if step == "adaptive" else 1e-9  # l2 steps wait for the fastest class
+        np.testing.assert_allclose(found[0], found[1], rtol=tolerance, atol=tolerance)
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),

@@ -33,6 +33,9 @@ class Sgd(Solver):
     taken by name only: in memory the other solvers are faster *and* certain. `partial_fit` of the
     estimators takes the same steps over a stream.
 
+    The classes of one-versus-rest learn from the same passes, with the same schedule, unless
+    ``early_stopping`` or ``balanced`` makes them differ.
+
     At a kink, margin losses take the slope on the left (a margin of exactly 1 still counts as too
     small for the hinge), distance losses the slope nearest to zero.
 
@@ -40,7 +43,8 @@ class Sgd(Solver):
     ----------
     step : {"adaptive", "fixed", "decay", "sqrt", "pegasos"}, default="adaptive"
         The step of the t-th row: ``"fixed"`` η₀; ``"decay"`` η₀/(t + t₀); ``"sqrt"`` η₀/√(t + t₀);
-        ``"pegasos"`` 1/(l2·t). ``"adaptive"``: every coefficient has the rate
+        ``"pegasos"`` 1/(l2·t), but at most 1/√t for the intercept, which no penalty holds back; it
+        needs many more than 1/l2 rows. ``"adaptive"``: every coefficient has the rate
         η₀/(largest \|xⱼ\|·√Σ(slope·xⱼ)²), so that the units of columns do not matter; and the loss
         of the row is followed along its flow dz/ds = −ℓ'(z), which cannot overshoot: two flows in
         a row are one of twice the length, so that a weight is as good as a repetition.

@@ -1,0 +1,222 @@
+"""Stochastic passes against plain NumPy loops over rows, in every type, order and grouping."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+import minimand as mm
+from minimand.design import as_design
+from minimand.objective import Objective
+from minimand.solvers.learner import Learner, Steps
+
+LOSSES = [mm.Hinge(), mm.Logistic(), mm.Squared(), mm.Absolute()]
+PLAIN = [Steps(0.2), Steps(2.0, 3.0, 1.0), Steps(0.3, 1.0, 0.5), Steps(0.2, average_power=0.0)]
+PLAIN += [Steps(2.0, 0.0, 1.0, intercept_step=0.1)]
+
+
+def problems(loss, X, k, l1, l2, *, seed=0, intercept=True):
+    """k problems on the same rows."""
+    rng = np.random.default_rng(seed)
+    n, d = X.shape
+    targets = rng.standard_normal((k, n))
+    if loss.target == "sign":
+        targets = np.where(targets > 0, 1.0, -1.0)
+    penalty = (l1 * mm.L1() + l2 * mm.L2()).bind(d, 1.0)
+    mass = np.full(n, 1.0 / max(n, 1))
+    return [Objective(loss, penalty, as_design(X), y, mass, intercept=intercept) for y in targets]
+
+
+def by_the_formulas(X, y, loss, weight, order, steps, l1, l2, intercept):
+    """w and b after plain steps, and their averages."""
+    w, b = np.zeros(X.shape[1]), 0.0
+    total, mean, b_mean = 0.0, np.zeros(w.size), 0.0
+    for t, i in enumerate(order, 1):
+        eta = steps.eta / (steps.t0 + t) ** steps.power
+        slope = weight[i] * loss.gradient(np.array([X[i] @ w + b]), y[i : i + 1])[0]
+        w = max(1 - eta * l2, 0.0) * w - eta * slope * X[i]
+        w = np.sign(w) * np.maximum(np.abs(w) - eta * l1, 0.0)
+        b -= intercept * min(eta, steps.intercept_step / np.sqrt(t)) * slope
+        c = t**steps.average_power
+        total, mean, b_mean = total + c, mean + c * w, b_mean + c * b
+    return w, b, mean / total, b_mean / total
+
+
+def matrices(dense, single, wide):
+    """The same numbers as C order, Fortran order and CSR, in the types asked for."""
+    dense = dense.astype(np.float32 if single else np.float64)
+    csr = sp.csr_matrix(dense)
+    csr.indices, csr.indptr = (
+        a.astype(np.int64 if wide else np.int32) for a in (csr.indices, csr.indptr)
+    )
+    return [dense, np.asfortranarray(dense), csr, with_duplicates(csr)]
+
+
+def with_duplicates(csr):
+    """The same matrix with every entry in two halves."""
+    rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
+    data, indices = np.repeat(csr.data / 2, 2), np.repeat(csr.indices, 2)
+    counts = 2 * np.bincount(rows, minlength=csr.shape[0])
+    indptr = np.append(0, np.cumsum(counts)).astype(csr.indptr.dtype)
+    twice = sp.csr_matrix(csr.shape, dtype=csr.dtype)
+    twice.data, twice.indices, twice.indptr = data, indices.astype(csr.indices.dtype), indptr
+    return twice
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    shape=st.tuples(st.integers(1, 12), st.integers(1, 9)),
+    density=st.sampled_from([0.0, 0.3, 1.0]),
+    loss=st.sampled_from(LOSSES),
+    steps=st.sampled_from(PLAIN),
+    penalty=st.sampled_from([(0.0, 0.0), (0.0, 0.4), (0.1, 0.0), (0.1, 0.4)]),
+    k=st.sampled_from([1, 2, 8, 11]),
+    single=st.booleans(),
+    wide=st.booleans(),
+    intercept=st.booleans(),
+)
+def test_plain_passes(seed, shape, density, loss, steps, penalty, k, single, wide, intercept):
+    rng = np.random.default_rng(seed)
+    dense = rng.standard_normal(shape) * (rng.uniform(size=shape) < density)
+    order = rng.integers(0, shape[0], 2 * shape[0]).astype(np.uint32)
+    weight = rng.uniform(0, 2, shape[0])
+    for X in matrices(dense, single, wide):
+        exact = (X.toarray() if sp.issparse(X) else X).astype(float)
+        given_problems = problems(loss, X, k, *penalty, seed=seed, intercept=intercept)
+        learner = Learner.start(np.zeros((k, shape[1])), np.zeros(k), adaptive=False)
+        learner.learn(given_problems, weight, order, steps)
+        w, b = learner.models(given_problems[0], average=False)
+        mean, b_mean = learner.models(given_problems[0], average=True)
+        for i, problem in enumerate(given_problems):
+            expected = by_the_formulas(
+                exact, problem.y, loss, weight, order, steps, *penalty, intercept
+            )
+            np.testing.assert_allclose(w[i], expected[0], atol=1e-9)
+            np.testing.assert_allclose(b[i], expected[1], atol=1e-9)
+            np.testing.assert_allclose(b_mean[i], expected[3], atol=1e-9)
+            if penalty[0] == 0:  # with l1 the average keeps the zeros of the last model
+                np.testing.assert_allclose(mean[i], expected[2], atol=1e-9)
+
+
+def adaptive_by_the_formulas(X, y, loss, eta, order):
+    """Adaptive steps without a penalty; the flow of the loss in many short steps of Euler's."""
+    d = X.shape[1]
+    w, b, squares, b_squares = np.zeros(d), 0.0, np.zeros(d), 0.0
+    largest, norm = np.zeros(d), 0.0
+    for t, i in enumerate(order, 1):
+        grown = np.maximum(largest, np.abs(X[i]))
+        w *= np.divide(largest, grown, out=np.ones(d), where=(grown > 0) & (largest > 0))
+        largest = grown
+        ratio = np.divide(X[i], largest, out=np.zeros(d), where=largest > 0)
+        norm += ratio @ ratio + 1
+        z = X[i] @ w + b
+        slope = loss.gradient(np.array([z]), y[i : i + 1])[0]
+        if slope == 0:
+            continue
+        squares, b_squares = squares + (slope * X[i]) ** 2, b_squares + slope**2
+        size = largest * np.sqrt(squares)
+        rate = np.divide(1.0, size, out=np.zeros(d), where=size > 0)
+        speed = rate @ X[i] ** 2 + 1 / np.sqrt(b_squares)
+        time, parts, moved = speed * eta * np.sqrt(t / norm), 4000, z
+        for _ in range(parts):
+            moved -= time / parts * loss.gradient(np.array([moved]), y[i : i + 1])[0]
+        w = w + (moved - z) / speed * rate * X[i]
+        b += (moved - z) / speed / np.sqrt(b_squares)
+    return w, b
+
+
+@pytest.mark.parametrize("loss", [mm.Logistic(), mm.Squared()], ids=repr)
+@pytest.mark.parametrize("k", [1, 3])
+def test_adaptive_passes(loss, k):
+    rng = np.random.default_rng(3)
+    dense = rng.standard_normal((7, 6)) * (rng.uniform(size=(7, 6)) < 0.6)
+    order = rng.permutation(7).astype(np.uint32)
+    for X in matrices(dense, single=False, wide=False)[:3]:
+        given_problems = problems(loss, X, k, 0.0, 0.0)
+        learner = Learner.start(np.zeros((k, 6)), np.zeros(k), adaptive=True)
+        learner.learn(given_problems, np.ones(7), order, Steps(0.7, adaptive=True))
+        w, b = learner.models(given_problems[0], average=False)
+        for i, problem in enumerate(given_problems):
+            expected = adaptive_by_the_formulas(dense, problem.y, loss, 0.7, order)
+            np.testing.assert_allclose(w[i], expected[0], atol=2e-3)
+            np.testing.assert_allclose(b[i], expected[1], atol=2e-3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    loss=st.sampled_from(LOSSES),
+    penalty=st.sampled_from([(0.0, 0.0), (0.0, 1e-3), (0.05, 0.0), (0.05, 0.2)]),
+    k=st.sampled_from([2, 9]),
+    single=st.booleans(),
+)
+def test_models_side_by_side_are_models_alone(seed, loss, penalty, k, single):
+    """Nothing of one model reaches another; l2 steps may wait, the longer the weaker they are."""
+    rng = np.random.default_rng(seed)
+    dense = rng.standard_normal((40, 6)) * (rng.uniform(size=(40, 6)) < 0.5)
+    weight = rng.uniform(0, 2, 40)
+    order = rng.permutation(40).astype(np.uint32)
+    for X in matrices(dense, single, wide=True)[:3]:
+        given_problems = problems(loss, X, k, *penalty, seed=seed)
+        for steps in (Steps(0.3), Steps(0.3, adaptive=True), Steps(0.3, adaptive=True, batch=5)):
+            start = rng.standard_normal((k, 6)), rng.standard_normal(k)
+            together = Learner.start(*start, steps.adaptive)
+            together.learn(given_problems, weight, order, steps)
+            for average in (False, True):
+                w, b = together.models(given_problems[0], average)
+                for i, problem in enumerate(given_problems):
+                    alone = Learner.start(start[0][i], start[1][i], steps.adaptive)
+                    alone.learn(problem, weight, order, steps)
+                    expected = alone.model(problem, average)
+                    waits = steps.adaptive and penalty[1] > 0
+                    tolerance = 0.1 if waits else 1e-9
+                    np.testing.assert_allclose(w[i], expected[0], rtol=tolerance, atol=tolerance)
+                    np.testing.assert_allclose(b[i], expected[1], rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_a_stream_may_change_from_dense_to_sparse(adaptive):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 5))
+    steps, weight = Steps(0.2, adaptive=adaptive), np.ones(30)
+    halves = [np.arange(15, dtype=np.uint32), np.arange(15, 30, dtype=np.uint32)]
+    found = []
+    for kinds in ([X, X], [X, sp.csr_matrix(X)], [sp.csr_matrix(X), X]):
+        learner = Learner.start(np.zeros((3, 5)), np.zeros(3), adaptive)
+        for kind, half in zip(kinds, halves):
+            three = problems(mm.Logistic(), kind, 3, 0.0, 0.0)
+            learner.learn(three, weight, half, steps)
+        found.append(np.column_stack(learner.models(three[0], average=True)))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-10)
+    np.testing.assert_allclose(found[2], found[0], atol=1e-10)
+
+
+def test_rows_that_are_not_there_are_refused():
+    X = np.eye(3)
+    problem = problems(mm.Hinge(), X, 1, 0.0, 0.0)[0]
+    learner = Learner.start(np.zeros(3), 0.0, adaptive=False)
+    with pytest.raises(ValueError, match="order"):
+        learner.learn(problem, np.ones(3), np.array([3], dtype=np.uint32), Steps(0.1))
+    with pytest.raises(ValueError, match="fields"):
+        Learner(learner.layout, np.zeros((1, 8)), learner.memory).learn(
+            problem, np.ones(3), np.array([0], dtype=np.uint32), Steps(0.1)
+        )
+
+
+def test_threads_do_not_change_the_models():
+    """Classes are divided between threads; none of their sums is."""
+    rng = np.random.default_rng(0)
+    X = sp.random(3000, 60, 0.2, format="csr", random_state=rng)
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(count):
+            many = problems(mm.Logistic(), X, 20, 0.0, 1e-3)
+            learner = Learner.start(np.zeros((20, 60)), np.zeros(20), adaptive=True)
+            learner.learn(
+                many, np.ones(3000), np.arange(3000, dtype=np.uint32), Steps(0.5, adaptive=True)
+            )
+            found.append(learner.models(many[0], average=True)[0])
+    np.testing.assert_array_equal(found[0], found[1])
