@@ -14,7 +14,7 @@ from minimand.solvers.learner import Learner, Steps
 
 LOSSES = [mm.Hinge(), mm.Logistic(), mm.Squared(), mm.Absolute()]
 PLAIN = [Steps(0.2), Steps(2.0, 3.0, 1.0), Steps(0.3, 1.0, 0.5), Steps(0.2, average_power=0.0)]
-PLAIN += [Steps(2.0, 0.0, 1.0, intercept_step=0.1)]
+PLAIN += [Steps(2.0, 0.0, 1.0, intercept_step=0.1), Steps(0.3, intercept_share=0.01)]
 
 
 def problems(loss, X, k, l1, l2, *, seed=0, intercept=True):
@@ -38,7 +38,8 @@ def by_the_formulas(X, y, loss, weight, order, steps, l1, l2, intercept):
         slope = weight[i] * loss.gradient(np.array([X[i] @ w + b]), y[i : i + 1])[0]
         w = max(1 - eta * l2, 0.0) * w - eta * slope * X[i]
         w = np.sign(w) * np.maximum(np.abs(w) - eta * l1, 0.0)
-        b -= intercept * min(eta, steps.intercept_step / np.sqrt(t)) * slope
+        own = intercept * steps.intercept_share * min(eta, steps.intercept_step / np.sqrt(t))
+        b -= own * slope
         c = t**steps.average_power
         total, mean, b_mean = total + c, mean + c * w, b_mean + c * b
     return w, b, mean / total, b_mean / total
