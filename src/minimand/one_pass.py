@@ -188,6 +188,9 @@ class Tally:
             gap, by_feature = self._least_gap(penalty)
             scale = self.least_scale(penalty)
             rounding = self._rounding(penalty)
+        reason = "no dual point was found in one pass: pass X and y"
+        if not np.isfinite(primal):
+            reason = "the objective is infinite"
         known = bool(np.isfinite(gap) and np.isfinite(primal))
         gap = max(gap, 0.0) if known else np.inf
         relative = 0.0 if gap == 0 else gap / scale if scale > 0 else np.inf
@@ -199,7 +202,7 @@ class Tally:
             objective=words,
             rounding=rounding,
             passes=1.0,
-            infeasibility="" if known else "no dual point was found in one pass: pass X and y",
+            infeasibility="" if known else reason,
             by_feature=by_feature,
         )
 

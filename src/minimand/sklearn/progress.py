@@ -14,6 +14,7 @@ from ..solvers.learner import Learner, Steps
 
 _PARTS, _MANY_PARTS = 8, 32  # of an epoch, after each of which the model is looked at
 _MANY = 5000  # rows
+_LOOK = 8  # times d: what a look at the model costs, in stored numbers of a pass
 
 
 class Progress:
@@ -33,7 +34,8 @@ class Progress:
         self.by_score, self.labels = bool(model.early_stopping), hasattr(model, "classes_")
         self.X, self.held_out = X, held_out
         n = X.shape[0]
-        count = min(_PARTS if n < _MANY else _MANY_PARTS, n)
+        affordable = max(as_design(X).nnz // (_LOOK * X.shape[1]), 1)
+        count = min(_PARTS if n < _MANY else _MANY_PARTS, n, affordable)
         ends = np.linspace(0, n, count + 1).astype(int)
         self.parts = [slice(a, b) for a, b in pairwise(ends)]
         self.designs = [] if self.by_score else [as_design(X[part]) for part in self.parts]
