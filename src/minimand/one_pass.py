@@ -262,7 +262,7 @@ class Tally:
                 if not np.isfinite(along):  # two flat ends, or one that overflows
                     along = step
                 found = values[k] + left * along
-        return max(found + penalty.value(self.null) - least, 0.0)
+        return max(float(found + penalty.value(self.null) - least), 0.0)
 
     def _rounding(self, penalty: BoundPenalty) -> float:
         """As `Finding.rounding`."""

@@ -217,3 +217,17 @@ def test_refusals(case):
     model = clone(model).fit(X, y)
     with pytest.raises((TypeError, ValueError), match=words):
         mm.certify(model, **{"batches": batches(X, y), **arguments})
+
+
+def test_numbers_are_plain_numbers():
+    found = mm.certify(mm.Regressor(alpha=0.1).fit(X, Z), batches=batches(X, Z))
+    for value in (found.primal, found.dual, found.gap, found.relative, found.rounding):
+        assert type(value) is float
+
+
+def test_a_model_outside_its_constraints_has_no_bound():
+    model = mm.Regressor("squared", mm.NonNegative(), 0.1).fit(X, Z)
+    model.coef_ = model.coef_ - 1.0
+    found = mm.certify(model, batches=batches(X, Z))
+    assert found.gap == np.inf
+    assert found.infeasibility == "the objective is infinite"
