@@ -269,7 +269,7 @@ class Tally:
         reach = float(np.sqrt(self.squares / self.total) @ np.abs(self.w)) + abs(self.b)
         size = np.sqrt(self.slope_size / self.total) * reach + self.terms / self.total
         size += penalty.value(self.w)
-        return 4 * EPS * size if np.isfinite(size) else np.inf
+        return 4 * EPS * float(size) if np.isfinite(size) else np.inf
 
 
 def _balanced(above: _Atom, below: _Atom) -> _Atom:
