@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("bench", reason="run from the root of the checkout")
 
-from bench import kinks, losses, paths, peers, tuning
+from bench import kinks, losses, paths, peers, report, stochastic, tuning
 from bench.judge import Model, dual, judge_of, primal, scale
 from bench.problem import Problem
 from bench.timing import Lap, OverCap, best_of, climb, clock
@@ -186,3 +186,17 @@ def test_lasso_cv_is_judged_by_the_models_of_its_folds():
     assert judge.relative(replace(tight, calls=[], errors=1.01 * tight.errors)) == np.inf
     with pytest.raises(ValueError, match="no training part"):
         judge.relative(replace(tight, calls=[(y + 1.0, coefs)]))
+
+
+def test_epochs_of_stochastic_training_are_compared_with_scikit_learns():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 5))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    rows = stochastic.measure("small", stochastic.Case(X, y, (X, y)), 1, lambda line: None)
+    assert [row.solver for row in rows] == list(stochastic.MAKERS)
+    assert all(row.epoch >= 0 and row.fit > 0 and row.accuracy > 0.8 for row in rows)
+    rows.append(report.Epochs("untested", "somebody", 0.1))
+    text = report.markdown(report.Results(epochs=rows))
+    assert text.count("| small |") == len(stochastic.MAKERS)
+    assert "| untested | somebody | 0.1 | 1.00 |  |  |  |" in text
+    assert "nan" not in text
