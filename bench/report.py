@@ -46,7 +46,7 @@ class Epochs:
         if np.isnan(self.accuracy):
             return "no held-out rows"
         return (
-            f"default fit {_seconds(self.fit)} s, {self.passes:.0f} epochs, "
+            f"default fit {_seconds(self.fit)} s, n_iter_ {self.passes:.0f}, "
             f"accuracy {self.accuracy:.4f}"
         )
 
@@ -194,7 +194,7 @@ def _epochs(rows: list[Epochs]) -> str:
     """Ratios to the last solver of each problem, scikit-learn's; the target is 0.7."""
     theirs = {row.problem: row for row in rows}
     lines = [
-        "| problem | solver | CPU s per epoch | vs. scikit-learn | default fit, CPU s | epochs | "
+        "| problem | solver | CPU s per epoch | vs. scikit-learn | default fit, CPU s | `n_iter_` | "
         "held-out accuracy |",
         "|---|---|---|---|---|---|---|",
     ]
