@@ -194,8 +194,8 @@ def _epochs(rows: list[Epochs]) -> str:
     """Ratios to the last solver of each problem, scikit-learn's; the target is 0.7."""
     theirs = {row.problem: row for row in rows}
     lines = [
-        "| problem | solver | CPU s per epoch | vs. scikit-learn | default fit, CPU s | `n_iter_` | "
-        "held-out accuracy |",
+        "| problem | solver | CPU s per epoch | vs. scikit-learn | default fit, CPU s | "
+        "`n_iter_` | held-out accuracy |",
         "|---|---|---|---|---|---|---|",
     ]
     for row in rows:
