@@ -4,26 +4,13 @@
 #include <limits>
 #include <vector>
 
+#include "dual/order.hpp"
 #include "dual/rows.hpp"
 #include "targets.hpp"
 
 namespace minimand {
 
-/// A small generator of random numbers (xorshift64*).
-struct Shuffler {
-  std::uint64_t state;
-
-  MINIMAND_INLINE std::uint64_t next() {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return state * 0x2545F4914F6CDD1DULL;
-  }
-  /// A number below `limit`, which fits in 32 bits.
-  MINIMAND_INLINE std::size_t below(std::size_t limit) {
-    return static_cast<std::size_t>(((next() >> 32) * limit) >> 32);
-  }
-};
+inline constexpr std::size_t kAhead = 4;  // rows between the one fetched and the one worked on
 
 /// Ascent over any kind of rows: Rows has dot(i, w), add(i, scale, w) and fetch(i).
 template <class Rows>
@@ -92,50 +79,42 @@ struct DualAscent {
   MINIMAND_INLINE DualReport run(std::int64_t epochs, double tolerance, Shuffler random) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const std::size_t n = state.order.size();
-    std::uint32_t* active = state.order.data();
-    auto count = static_cast<std::size_t>(state.active);
+    VisitingOrder order(state.order, static_cast<std::size_t>(state.active));
+    std::vector<std::uint8_t> skip(state.v.size());
     double threshold = state.threshold;
     DualReport report{state.b, state.bias, state.active, threshold, 0.0, kInfinity};
     total = last_total = first_total();
     double drift = 0.0;  // of the intercept since all rows were looked at
     for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
-      for (std::size_t k = count; k > 1; --k) {
-        const std::size_t other = random.below(k);
-        const std::uint32_t held = active[k - 1];
-        active[k - 1] = active[other];
-        active[other] = held;
-      }
-      report.sweeps += static_cast<double>(count) / static_cast<double>(n);
+      const std::span<const std::uint32_t> rows_now = order.shuffled(random);
+      report.sweeps += static_cast<double>(rows_now.size()) / static_cast<double>(n);
       double worst = 0.0, gap = 0.0;
-      for (std::size_t k = 0; k < count;) {
-        if (k + 2 < count) rows.fetch(active[k + 2]);
-        const Step taken = step(active[k]);
+      bool any = false;
+      for (std::size_t k = 0; k < rows_now.size(); ++k) {
+        if (k + kAhead < rows_now.size()) rows.fetch(rows_now.data()[k + kAhead]);
+        const std::uint32_t row = rows_now.data()[k];
+        const Step taken = step(row);
         gap += taken.gap;
         if (taken.violation > worst) worst = taken.violation;
-        if (taken.room > threshold) {
-          --count;
-          const std::uint32_t held = active[k];
-          active[k] = active[count];
-          active[count] = held;
-        } else {
-          ++k;
-        }
+        skip.data()[row] = taken.room > threshold;
+        any = any || taken.room > threshold;
       }
+      if (any) order.keep([&skip](std::uint32_t row) { return skip[row] != 0; });
       const double move = recentre();
       if (problem.intercept) gap += problem.reach * std::abs(total);
       worst += move;
       report.gap = gap;
-      drift = count == n ? 0.0 : drift + move;
-      if (count == 0 || drift > threshold) count = n;
+      drift = order.count() == n ? 0.0 : drift + move;
+      if (order.count() == 0 || drift > threshold) order.visit_all();
       threshold = worst > 0.0 ? worst : kInfinity;
       if (gap <= tolerance) {
-        count = n;  // those that were skipped may have moved meanwhile: the next run will look
+        order.visit_all();  // those that were skipped may have moved: the next run will look
         break;
       }
     }
     report.b = state.b;
     report.bias = state.bias;
-    report.active = static_cast<std::int64_t>(count);
+    report.active = static_cast<std::int64_t>(order.count());
     report.threshold = threshold;
     return report;
   }

@@ -17,7 +17,9 @@ void curvature_product(const Compressed<Scalar, Index>& rows, std::span<const do
       const auto values = rows.values_of(i);
       const auto indices = rows.indices_of(i);
       scores[i] = sparse_dot(values, indices, v) + shift;
-      sparse_axpy(h[i] * scores[i], values, indices, own);
+      const double scale = h[i] * scores[i];
+      // Rows without curvature are many where the loss is flat: beyond the margin, say.
+      if (scale != 0.0) sparse_axpy(scale, values, indices, own);
     }
   });
   sums.add_up();

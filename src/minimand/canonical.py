@@ -17,7 +17,7 @@ import numpy as np
 
 from . import _core
 from ._typing import Array, BoolArray, IntArray
-from .design import Ascent, AscentProblem, AscentState, Descent, Design
+from .design import Ascent, AscentProblem, AscentState, Descent, DescentProblem, Design
 from .linear_system import factorise
 from .losses import PLQ
 from .penalties import Separable
@@ -37,18 +37,10 @@ class Weighted:
 
     def descend(self, penalty: Separable, w: Array, sweeps: int, tol: float) -> Descent:
         """Coordinate descent in place over w (|columns| long) and the intercept."""
-        return self.design.descend(
-            self.columns,
-            self.h,
-            self.q,
-            w,
-            penalty.l1,
-            penalty.l2,
-            centre=self.centre,
-            sweeps=sweeps,
-            tol=tol,
-            bounds=penalty.bounds,
+        problem = DescentProblem(
+            self.columns, self.h, penalty.l1, penalty.l2, self.centre, penalty.bounds
         )
+        return self.design.descend(problem, self.q, w, sweeps, tol)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """dual ≤ optimum ≤ primal, always, and gap ≤ tol·scale at return.
 
 The optimum is an independent one: Clarabel (quadratic and exponential cones) polished by Newton in
-extended precision, see oracle.py; SciPy cross-checks the oracle itself.
+extended precision, see oracle; SciPy cross-checks the oracle itself.
 """
 
 import numpy as np

@@ -14,7 +14,7 @@ from problems import PAIRS
 
 def slopes(p, w, b):
     z = p.scores(w, b)
-    return np.asarray(p.Xl.T @ (p.mass * p.formula.slope(z, oracle._ld(p.y))), float)
+    return np.asarray(p.Xl.T @ (p.mass * p.formula.slope(z, oracle.ld(p.y))), float)
 
 
 @pytest.mark.parametrize("kind", ["tall", "wide", "scales", "correlated", "constant"])
@@ -47,7 +47,7 @@ def test_kkt_of_l1(task, loss, kind):
     assert (np.abs(g) <= p.l1 + slack).all()
     if p.intercept:
         z = p.scores(w, b)
-        total = float(p.mass @ p.formula.slope(z, oracle._ld(p.y)))
+        total = float(p.mass @ p.formula.slope(z, oracle.ld(p.y)))
         assert abs(total) <= 1e-6 * scale + 1e-9
 
 

@@ -34,6 +34,17 @@ class Covariance(NamedTuple):
     mean: Array
 
 
+class DescentProblem(NamedTuple):
+    """Σ qᵢtᵢ + ½hᵢtᵢ² + Σ l1ⱼ|wⱼ| + ½ l2ⱼwⱼ² over t = X_c(w − w₀) + b, for the compiled descent."""
+
+    columns: IntArray
+    h: Array
+    l1: Array
+    l2: Array
+    centre: bool  # whether b is free
+    bounds: tuple[Array, Array] | None = None  # of w, which keeps them if it starts in them
+
+
 class Descent(NamedTuple):
     """What a run of coordinate descent did: the intercept's move, sweeps, last decrease."""
 
@@ -232,28 +243,12 @@ class Design:
         return scaled_row_gram(rows, weights, centre)
 
     def descend(
-        self,
-        columns: IntArray,
-        h: Array,
-        q: Array,
-        w: Array,
-        l1: Array,
-        l2: Array,
-        *,
-        centre: bool,
-        sweeps: int,
-        tol: float,
-        bounds: tuple[Array, Array] | None = None,
+        self, problem: DescentProblem, q: Array, w: Array, sweeps: int, tol: float
     ) -> Descent:
-        """Coordinate descent over some columns; see `canonical.Weighted`. Changes w and q.
-
-        ``bounds`` are the lowest and highest coefficients, which w keeps if it starts in them.
-        """
-        gathered = self.columns(columns)
-        everything = np.arange(columns.size)
-        return gathered.descend(
-            everything, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol, bounds=bounds
-        )
+        """Coordinate descent over some columns; see `canonical.Weighted`. Changes w and q."""
+        gathered = self.columns(problem.columns)
+        everything = np.arange(problem.columns.size)
+        return gathered.descend(problem._replace(columns=everything), q, w, sweeps, tol)
 
     @cached_property
     def in_rows(self) -> Design:

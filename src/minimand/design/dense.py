@@ -16,6 +16,7 @@ from .base import (
     Block,
     Covariance,
     Descent,
+    DescentProblem,
     Design,
     Moments,
     OnlineClock,
@@ -128,29 +129,16 @@ class DenseDesign(Design):
         return scaled_row_gram(self.x, weights, centre)
 
     def descend(
-        self,
-        columns: IntArray,
-        h: Array,
-        q: Array,
-        w: Array,
-        l1: Array,
-        l2: Array,
-        *,
-        centre: bool,
-        sweeps: int,
-        tol: float,
-        bounds: tuple[Array, Array] | None = None,
+        self, problem: DescentProblem, q: Array, w: Array, sweeps: int, tol: float
     ) -> Descent:
         """Descent on contiguous columns; gathers them first when X is in C order."""
         if self.x.strides[0] == self.x.itemsize:
-            return Descent(
-                *_core.cd_columns_dense(
-                    self.x, columns, h, q, w, l1, l2, centre, sweeps, tol, bounds
-                )
+            columns, h, l1, l2, centre, bounds = problem
+            found = _core.cd_columns_dense(
+                self.x, columns, h, q, w, l1, l2, centre, sweeps, tol, bounds
             )
-        return super().descend(
-            columns, h, q, w, l1, l2, centre=centre, sweeps=sweeps, tol=tol, bounds=bounds
-        )
+            return Descent(*found)
+        return super().descend(problem, q, w, sweeps, tol)
 
     @cached_property
     def in_rows(self) -> Design:

@@ -16,6 +16,7 @@ from .base import (
     AscentState,
     Block,
     Descent,
+    DescentProblem,
     Design,
     Moments,
     OnlineClock,
@@ -145,20 +146,10 @@ class SparseDesign(Design):
         return gram
 
     def descend(
-        self,
-        columns: IntArray,
-        h: Array,
-        q: Array,
-        w: Array,
-        l1: Array,
-        l2: Array,
-        *,
-        centre: bool,
-        sweeps: int,
-        tol: float,
-        bounds: tuple[Array, Array] | None = None,
+        self, problem: DescentProblem, q: Array, w: Array, sweeps: int, tol: float
     ) -> Descent:
         """Descent on the CSC columns."""
+        columns, h, l1, l2, centre, bounds = problem
         result = _core.cd_columns(
             *_parts(self.by_column), columns, h, q, w, l1, l2, centre, sweeps, tol, bounds
         )

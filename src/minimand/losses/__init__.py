@@ -6,7 +6,7 @@ A loss is a value object without data. Short names are the snake-case class name
 from __future__ import annotations
 
 from ..registry import Registry
-from .base import Distance, Loss, Margin, Terms, Unary
+from .base import Loss, Terms
 from .calibration import Calibration, is_calibrated
 from .chebyshev import Chebyshev
 from .composed import Composed
@@ -29,6 +29,7 @@ from .powers import Lp
 from .robust import GemanMcClure, TanhMargin, TruncatedSquared
 from .surrogates import Exponential, SquaredMargin, ZeroOne
 from .table import Table, tabulate
+from .unary import Distance, Margin, Unary
 
 REGISTRY: Registry[Loss] = Registry(
     "loss",

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .base import Loss, Margin
+from .base import Loss
 from .facts import labels, scores
+from .unary import Margin
 
 _NEAR = 1e-9  # slopes this far on both sides of 0 tell a kink at 0
 

@@ -15,11 +15,12 @@ import numbers
 import numpy as np
 
 from .._typing import Array, BoolArray
-from .base import Loss, Target
+from .base import Target
 from .deviance_dual import excess, phi, young
+from .log_link import LogLink
 
 
-class PowerDeviance(Loss):
+class PowerDeviance(LogLink):
     """Half the unit deviance of a power between 1 and 2; subclasses say which."""
 
     @property
@@ -85,19 +86,6 @@ class PowerDeviance(Loss):
         if self._a == 0.0:
             return np.maximum(u, -y)
         return np.where(y > 0, u, np.maximum(u, 0.0))
-
-    def infimum(self, y: Array) -> Array:
-        """0."""
-        return np.zeros(np.shape(y))
-
-    def attained(self, y: Array) -> bool:
-        """Not for y = 0."""
-        return bool((y > 0).all())
-
-    def transform(self, z: Array) -> Array:
-        """The mean e^z."""
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(z))
 
     def _relative(self, z: Array, y: Array) -> tuple[Array, Array, BoolArray]:
         """t = z − ln y, y^b, and where y > 0; ones stand in for the zeros."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from .._typing import Array
 from ..parameters import check_number
-from .base import Distance
 from .pieces import Pieces
 from .probe import CONVEX_AND_SMOOTH
+from .unary import Distance
 
 
 class Squared(Distance):

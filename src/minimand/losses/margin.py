@@ -6,9 +6,10 @@ import numpy as np
 
 from .. import _core
 from .._typing import Array
-from .base import Margin, Terms
+from .base import Terms
 from .pieces import Pieces
 from .probe import CONVEX_AND_SMOOTH, WITHOUT_MINIMUM
+from .unary import Margin
 
 
 class Logistic(Margin):

@@ -11,10 +11,11 @@ from scipy.special import xlog1py, xlogy
 from .. import _core
 from .._typing import Array
 from .base import Loss, Terms
+from .log_link import LogLink
 from .margin import _sigmoid, binary_relative_entropy
 
 
-class Poisson(Loss):
+class Poisson(LogLink):
     """e^z − y·z + y·ln y − y for y ≥ 0: the un-normalised entropy, half the Poisson deviance.
 
     Examples
@@ -71,19 +72,6 @@ class Poisson(Loss):
     def into_domain(self, u: Array, y: Array) -> Array:
         """u ≥ −y."""
         return np.maximum(u, -y)
-
-    def infimum(self, y: Array) -> Array:
-        """0."""
-        return np.zeros(np.shape(y))
-
-    def attained(self, y: Array) -> bool:
-        """Not for y = 0."""
-        return bool((y > 0).all())
-
-    def transform(self, z: Array) -> Array:
-        """The mean e^z."""
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(z))
 
 
 class CrossEntropy(Loss):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..parameters import check_number
-from .base import Distance, Margin
 from .pieces import Pieces
+from .unary import Distance, Margin
 
 
 class Absolute(Distance):
@@ -82,12 +82,7 @@ class EpsilonInsensitive(Distance):
 
 
 class SquaredEpsilonInsensitive(EpsilonInsensitive):
-    """max(0, |r| − ε)².
-
-    Parameters
-    ----------
-    eps : float, default=0.1
-        Half the width of the tube, in units of y; not negative.
+    """max(0, |r| − ε)²: the parameter is that of `EpsilonInsensitive`.
 
     Examples
     --------

@@ -6,10 +6,11 @@ import numpy as np
 
 from .._typing import Array
 from ..parameters import check_number
-from .base import Distance, Loss
+from .base import Loss
 from .concave import RobustLoss
 from .pieces import Pieces
 from .robust import RootOfAbsolute
+from .unary import Distance
 
 _NEAREST = 1e-12  # residuals below this have the curvature of this one, which is finite
 _FAR = 1e300  # the largest value of ψ* that counts

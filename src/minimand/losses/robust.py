@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._typing import Array
-from .base import Margin
 from .concave import RobustLoss
 from .margin import Logistic
 from .piecewise import Absolute
 from .probe import WITHOUT_MINIMUM
+from .unary import Margin
 
 _ROUNDING = 8 * float(np.finfo(float).eps)  # of a score, relative to its parts
 

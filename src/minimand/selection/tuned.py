@@ -6,20 +6,16 @@ import numbers
 import sys
 import time
 import warnings
-from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import AnyArray, Array, ArrayLike
-from ..certificate import Certificate
+from .._typing import Array, ArrayLike
 from ..estimators import data
 from ..estimators.class_weights import weighted_by_class
 from ..estimators.prepare import copy_of, prepare, weights_of
@@ -27,27 +23,18 @@ from ..estimators.settings import Settings
 from ..objective import Objective
 from ..solvers import Control
 from ..threads import get_num_threads
+from .chosen import ChosenModel
 from .cross_validation import cross_validate
 from .folds import CrossValidation, Halt, Outcome
 from .grid import grid_of
 from .path import along, gathered
 from .results import RULES, Scores
 from .samples import Samples, folds_of, leaves_one_out
-from .scores import Scorer, check_scoring, check_weights_are_heard, with_offset
+from .scores import Scorer, check_scoring, check_weights_are_heard
 from .training import trained
 
 
-def _has(name: str) -> Any:
-    """Whether the model has a method: the fitted one, or the one to be fitted."""
-
-    def check(tuned: Any) -> bool:
-        getattr(getattr(tuned, "best_estimator_", tuned.estimator), name)
-        return True
-
-    return check
-
-
-class Tuned(MetaEstimatorMixin, BaseEstimator):
+class Tuned(ChosenModel):
     r"""An estimator whose alpha is chosen by cross-validation over a path.
 
     Every fold is a path of certified models on its training part; the held-out loss
@@ -195,8 +182,6 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
         self._warn_at_the_edge()
         return self
 
-    # What fit is made of -------------------------------------------------------------------
-
     def _checked(self) -> tuple[Scorer | None, int]:
         """The scorer and the number of threads; one sentence for every bad argument."""
         if self.rule not in RULES:
@@ -288,49 +273,6 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
             stacklevel=3,
         )
 
-    # What a fitted one does ----------------------------------------------------------------
-
-    @property
-    def certificate_(self) -> Certificate:
-        """The certificate of `best_estimator_`."""
-        return self._model().certificate_
-
-    def _model(self) -> Any:
-        check_is_fitted(self)
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError(
-                "refit=False leaves no model to predict with: fit the estimator at alpha_."
-            )
-        return self.best_estimator_
-
-    def predict(self, X: ArrayLike, offset: ArrayLike = None) -> AnyArray:
-        """The prediction of the model at alpha_."""
-        return self._model().predict(X, offset)
-
-    def decision_function(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
-        """Its score z."""
-        return self._model().decision_function(X, offset)
-
-    @available_if(_has("predict_proba"))
-    def predict_proba(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
-        """Its class probabilities."""
-        return self._model().predict_proba(X, offset)
-
-    @available_if(_has("predict_log_proba"))
-    def predict_log_proba(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
-        """Their logarithms."""
-        return self._model().predict_log_proba(X, offset)
-
-    def score(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
-    ) -> float:
-        """What ``scoring`` says of the model, by default its own score: R² or accuracy."""
-        model, scorer = self._model(), check_scoring(self.scoring)
-        if scorer is None:
-            return float(model.score(X, y, sample_weight, offset))
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(scorer(with_offset(copy(model), offset), X, y, **weights))
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the mean score against alpha with a band of one standard error.
 
@@ -350,17 +292,6 @@ class Tuned(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         label = "mean held-out loss" if self.scoring is None else f"mean {_name(self.scoring)}"
         return plot_scores(self.cv_results_, self.chosen_, label, self.scoring is None, ax)
-
-    def __sklearn_tags__(self) -> Any:
-        """Those of the estimator."""
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags = inner.classifier_tags
-        tags.regressor_tags = inner.regressor_tags
-        tags.target_tags = inner.target_tags
-        tags.input_tags = inner.input_tags
-        return tags
 
 
 def _name(scoring: Any) -> str:

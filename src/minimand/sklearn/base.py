@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from types import FunctionType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn import get_config
@@ -18,7 +18,7 @@ from .._typing import AnyArray, Array, ArrayLike
 from ..adapters import Problem, problem_of
 from ..certificate import Certificate, judge
 from ..estimators.base import combined, shortfall
-from ..estimators.callbacks import CallbackSupportMixin, Relay
+from ..estimators.callbacks import CallbackSupportMixin, Relay, with_callbacks
 from ..estimators.data import check_weights
 from ..objective import Objective, Point
 from ..progress import Bar
@@ -204,6 +204,46 @@ class DropIn(CallbackSupportMixin):
         coef, intercept = problem.attributes(w, b)
         return {"coef_": coef, "intercept_": intercept}
 
+
+class Minimiser(DropIn):
+    """A drop-in whose fit is one optimisation: what differs is in the methods that fit calls."""
+
+    n_iter_: Any
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Or with a column for every target, in classes that take several.
+        sample_weight : float or array-like of shape (n_samples,), optional
+        """
+        return self._minimise(X, y, sample_weight)
+
+    def _minimise(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> Self:
+        """What fit does; warnings below count the frames up to the caller of it."""
+        self._check_parameters()
+        X, y, weights = self._check_data(X, y, sample_weight)
+        y = self._read_target(y, weights)
+        fit = self._fit_problem(X, y, weights)
+        self._store(fit, X, y)
+        self.certificate_ = fit.certificate
+        self._warn_if_short(fit)
+        return self
+
+    def _read_target(self, y: AnyArray, weights: Array | None) -> AnyArray:
+        """y as the problem has it; classes are learnt here."""
+        return y
+
+    def _store(self: Any, fit: Fit, X: Any, y: AnyArray) -> None:
+        """The attributes of a regressor of one target."""
+        self.coef_ = fit.coef[0]
+        self.intercept_ = self._intercept(fit, y)
+        self.n_iter_ = fit.iterations[0]
+
     def _intercept(self: Any, fit: Fit, y: AnyArray) -> Any:
         """One per column of y, or a number; scikit-learn's is 0.0 where there is none."""
         if not self.fit_intercept:
@@ -216,7 +256,7 @@ class DropIn(CallbackSupportMixin):
         if short:
             worst = max(short, key=lambda s: s.certificate.gap)
             text = f"{type(self).__name__}: {shortfall(worst, self.tol, [])}"
-            warnings.warn(text, ConvergenceWarning, stacklevel=4)
+            warnings.warn(text, ConvergenceWarning, stacklevel=5)
 
 
 def moved(objective: Objective, solution: Solution, w: Array, b: float) -> Solution:

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn import get_config, linear_model
+from sklearn import linear_model
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_scalar
-from sklearn.utils.metadata_routing import process_routing
 
 from .._typing import AnyArray, Array, ArrayLike
 from ..estimators import Regressor
-from ..estimators.callbacks import with_callbacks
 from ..readings import net_penalty
 from ..selection import Tuned, alpha_max
-from .base import DropIn, own_tolerance
+from .base import own_tolerance
+from .choosing import Chooser, check_alphas
 from .elastic_net import ElasticNet, Lasso
 
 _FOUND = ("coef_", "intercept_", "dual_gap_", "n_iter_", "certificate_")
 
 
-class ElasticNetCV(DropIn, linear_model.ElasticNetCV):
+class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
     r"""The elastic net, as `sklearn.linear_model.ElasticNetCV`: alpha and l1_ratio chosen for you.
 
     .. math:: \mathrm{MSE}(\alpha, \rho) = \tfrac1K \sum_k \frac{\sum_{i \in k} s_i
@@ -66,26 +64,25 @@ class ElasticNetCV(DropIn, linear_model.ElasticNetCV):
 
     __init__ = own_tolerance(linear_model.ElasticNetCV)
 
-    @with_callbacks
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, **params: Any
-    ) -> Self:
-        """Choose alpha and fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : float or array-like of shape (n_samples,), optional
-        **params : dict
-            For the splitter, such as ``groups``; needs scikit-learn's metadata routing.
-        """
-        self._check_parameters()
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if not isinstance(self.alphas, numbers.Integral):
             check_alphas(self.alphas)
+
+    def _check_data(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike
+    ) -> tuple[Any, AnyArray, Array | None]:
         _refuse_columns(self, y)
-        X, y, weights = self._check_data(X, y, sample_weight)
-        folds = _folds(self, X, y, sample_weight, params)
+        return super()._check_data(X, y, sample_weight)
+
+    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
+        return super()._routed(sample_weight, params) if params else None
+
+    def _choose(
+        self, X: Any, y: AnyArray, weights: Array | None, params: dict[str, Any], extra: Any
+    ) -> None:
+        # The same folds for all.
+        folds = list(check_cv(self.cv).split(X, y, **(extra.splitter.split if extra else {})))
         ratios = np.atleast_1d(getattr(self, "l1_ratio", 1.0))
         found = [self._errors(float(ratio), X, y, weights, folds) for ratio in ratios]
         grids, errors = (np.stack(part) for part in zip(*found))
@@ -96,7 +93,6 @@ class ElasticNetCV(DropIn, linear_model.ElasticNetCV):
         shared = len(ratios) == 1 or not isinstance(self.alphas, numbers.Integral)
         self.alphas_ = grids[0] if shared else grids
         self._fit_chosen(X, y, weights, ratios[best])
-        return self
 
     def _errors(
         self, l1_ratio: float, X: Any, y: AnyArray, weights: Array | None, folds: Any
@@ -181,36 +177,6 @@ def _grid(top: float, eps: float, count: int) -> Array:
     """scikit-learn's alphas: evenly spaced on a log scale from the one that empties the model."""
     least = np.finfo(float).resolution
     return np.full(count, least) if top <= least else np.geomspace(top, top * eps, num=count)
-
-
-def check_alphas(alphas: Any, boundaries: str = "left") -> Array:
-    """The strengths to choose from, in their order, refused in scikit-learn's words."""
-    values = list(alphas) if np.ndim(alphas) else [alphas]
-    for i, alpha in enumerate(values):
-        name = "alphas" if len(values) == 1 else f"alphas[{i}]"
-        check_scalar(alpha, name, numbers.Real, min_val=0.0, include_boundaries=boundaries)
-    return np.array(values, dtype=float)
-
-
-def routed(model: Any, sample_weight: Any, params: dict[str, Any]) -> Any:
-    """What goes to the splitter and the scorer by scikit-learn's routing; None if it is off."""
-    if get_config()["enable_metadata_routing"]:
-        given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return process_routing(model, "fit", **given, **params)
-    if params:
-        raise ValueError(
-            f"Passing extra keyword arguments to {type(model).__name__}.fit is only supported if "
-            "enable_metadata_routing=True, which you can set using `sklearn.set_config`."
-        )
-    return None
-
-
-def _folds(
-    model: Any, X: Any, y: AnyArray, sample_weight: Any, params: dict[str, Any]
-) -> list[tuple[AnyArray, AnyArray]]:
-    """The same folds for all; ``params`` go to the splitter."""
-    extra = routed(model, sample_weight, params) if params else None
-    return list(check_cv(model.cv).split(X, y, **(extra.splitter.split if extra else {})))
 
 
 def _mean_squared_errors(tuned: Tuned, n_folds: int) -> Array:

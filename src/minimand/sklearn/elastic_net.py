@@ -9,13 +9,13 @@ import numpy as np
 from scipy import sparse
 from sklearn import linear_model
 
-from .._typing import ArrayLike
+from .._typing import AnyArray, ArrayLike
 from ..estimators.callbacks import with_callbacks
 from ..objective import Objective
-from .base import DropIn, own_tolerance
+from .base import Fit, Minimiser, own_tolerance
 
 
-class ElasticNet(DropIn, linear_model.ElasticNet):
+class ElasticNet(Minimiser, linear_model.ElasticNet):
     r"""The elastic net, as `sklearn.linear_model.ElasticNet`, with a certificate.
 
     .. math:: \min_{w,b} \frac{\sum_i s_i (x_i^T w + b - y_i)^2}{2 \sum_i s_i}
@@ -77,9 +77,9 @@ class ElasticNet(DropIn, linear_model.ElasticNet):
         check_input : bool, default=True
             No effect: input is always checked.
         """
-        self._check_parameters()
-        X, y, weights = self._check_data(X, y, sample_weight)
-        fit = self._fit_problem(X, y, weights)
+        return self._minimise(X, y, sample_weight)
+
+    def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
         if hasattr(self.precompute, "__array__") and not sparse.issparse(X):
             _check_gram(self.precompute, fit.problem.objectives[0])
         gaps = np.array([s.certificate.gap for s in fit.solutions], dtype=fit.dtype)
@@ -88,9 +88,6 @@ class ElasticNet(DropIn, linear_model.ElasticNet):
         self.intercept_ = self._intercept(fit, y)
         self.dual_gap_ = gaps[0] if one else gaps
         self.n_iter_ = fit.iterations[0] if one else fit.iterations
-        self.certificate_ = fit.certificate
-        self._warn_if_short(fit)
-        return self
 
 
 class Lasso(ElasticNet, linear_model.Lasso):
@@ -131,7 +128,7 @@ def _check_gram(precompute: Any, objective: Objective) -> None:
                 "Gram matrix was provided but X was centered to fit intercept: recomputing Gram "
                 "matrix.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
             return
     size = np.sqrt(np.diag(gram) @ direction**2 * np.diag(gram))

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any
 
 from sklearn import linear_model
 
-from .._typing import ArrayLike
-from ..estimators.callbacks import with_callbacks
-from .base import DropIn, own_tolerance
+from .._typing import AnyArray, Array
+from .base import Minimiser, own_tolerance
 
 
-class _Glm(DropIn):
+class _Glm(Minimiser):
     """What the generalised linear models share; scikit-learn's class comes next in line."""
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        self._check_parameters()
-        X, y, weights = self._check_data(X, y, sample_weight)
+    def _read_target(self: Any, y: AnyArray, weights: Array | None) -> AnyArray:
         self._base_loss = self._get_loss()  # predict and score need it
-        fit = self._fit_problem(X, y, weights)
-        self.coef_ = fit.coef[0]
-        self.intercept_ = self._intercept(fit, y)
-        self.n_iter_ = fit.iterations[0]
-        self.certificate_ = fit.certificate
-        self._warn_if_short(fit)
-        return self
+        return y
 
 
 class PoissonRegressor(_Glm, linear_model.PoissonRegressor):

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any
 
 import numpy as np
 from sklearn import linear_model
 
-from .._typing import ArrayLike
-from ..estimators.callbacks import with_callbacks
+from .._typing import AnyArray, Array
 from ..objective import Objective, Point
 from ..solvers import Control, Solution, Solver
 from ..solvers.joint_scale import Scaled
 from ..solvers.scale_search import minimise_jointly
-from .base import DropIn, own_tolerance
+from .base import Fit, Minimiser, own_tolerance
 
 
-class HuberRegressor(DropIn, linear_model.HuberRegressor):
+class HuberRegressor(Minimiser, linear_model.HuberRegressor):
     r"""Robust regression, as `sklearn.linear_model.HuberRegressor`, with a certificate.
 
     .. math:: \min_{w,b,\sigma} \sum_i s_i \left(\sigma
@@ -70,27 +69,14 @@ class HuberRegressor(DropIn, linear_model.HuberRegressor):
     _DOUBLE = True
     __init__ = own_tolerance(linear_model.HuberRegressor)
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        self._check_parameters()
-        X, y, weights = self._check_data(X, y, sample_weight)
+    def _read_target(self, y: AnyArray, weights: Array | None) -> AnyArray:
         self.scale_ = 1.0  # the unit in which the problem is stated; fitted below
-        fit = self._fit_problem(X, y, weights)
-        self.coef_ = fit.coef[0]
-        self.intercept_ = self._intercept(fit, y)
+        return y
+
+    def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
+        super()._store(fit, X, y)
         self.n_iter_ = fit.solutions[0].certificate.iterations
-        self.certificate_ = fit.certificate
         self.outliers_ = np.abs(y - X @ self.coef_ - self.intercept_) > self.epsilon * self.scale_
-        self._warn_if_short(fit)
-        return self
 
     def _solve(
         self, objective: Objective, solver: str | Solver, control: Control, start: Point | None

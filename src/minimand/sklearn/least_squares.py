@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn import linear_model
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.validation import column_or_1d
 
-from .._typing import AnyArray, ArrayLike
-from ..estimators.callbacks import with_callbacks
-from .base import DropIn, Fit, own_tolerance
+from .._typing import AnyArray, Array
+from .base import Fit, Minimiser, own_tolerance
 from .least_norm import of_least_norm, spectrum_of
 
 
-class LinearRegression(DropIn, linear_model.LinearRegression):
+class LinearRegression(Minimiser, linear_model.LinearRegression):
     r"""Least squares, as `sklearn.linear_model.LinearRegression`, with a certificate.
 
     .. math:: \min_{w,b} \tfrac{1}{2} \sum_i s_i (x_i^T w + b - y_i)^2 / \sum_i s_i
@@ -54,33 +53,32 @@ class LinearRegression(DropIn, linear_model.LinearRegression):
     _MANY = True
     __init__ = own_tolerance(linear_model.LinearRegression)
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        self._check_parameters()
-        X, y, weights = self._check_data(X, y, sample_weight)
-        fit = self._fit_problem(X, y, weights)
+    def _fit_problem(self, X: Any, y: AnyArray, weights: Array | None) -> Fit:
+        fit = super()._fit_problem(X, y, weights)
         spectrum = spectrum_of(fit)
-        if not self.positive:
-            fit = of_least_norm(fit, spectrum)
         if spectrum is not None:
             self.rank_ = spectrum.rank
             self.singular_ = spectrum.values.astype(fit.dtype, copy=False)
+        return fit if self.positive else of_least_norm(fit, spectrum)
+
+    def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_ = fit.coef if y.ndim == 2 else fit.coef[0]
         self.intercept_ = self._intercept(fit, y)
-        self.certificate_ = fit.certificate
-        self._warn_if_short(fit)
-        return self
 
 
-class Ridge(DropIn, linear_model.Ridge):
+class _Ridge(Minimiser):
+    """What ridge regression has in common for numbers and for labels."""
+
+    _MANY = True
+
+    def _store(self: Any, fit: Fit, X: Any, y: AnyArray) -> None:
+        self.coef_ = fit.coef if len(fit.solutions) > 1 else fit.coef[0]
+        self.intercept_ = self._intercept(fit, y)
+        self.n_iter_ = np.array(fit.iterations, dtype=np.int32)
+        self.solver_ = fit.solutions[0].solver
+
+
+class Ridge(_Ridge, linear_model.Ridge):
     r"""Ridge regression, as `sklearn.linear_model.Ridge`, with a certificate.
 
     .. math:: \min_{w,b} \sum_i s_i (x_i^T w + b - y_i)^2 + \alpha \|w\|_2^2
@@ -117,30 +115,16 @@ class Ridge(DropIn, linear_model.Ridge):
     True
     """
 
-    _MANY = True
     __init__ = own_tolerance(linear_model.Ridge)
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : float or array-like of shape (n_samples,), optional
-        """
-        self._check_parameters()
-        X, y, weights = self._check_data(X, y, sample_weight)
-        fit = self._fit_problem(X, y, weights)
-        if not np.all(self.alpha) and not self.positive:
-            fit = of_least_norm(fit, spectrum_of(fit))
-        _store_ridge(self, fit, y)
-        self._warn_if_short(fit)
-        return self
+    def _fit_problem(self, X: Any, y: AnyArray, weights: Array | None) -> Fit:
+        fit = super()._fit_problem(X, y, weights)
+        if np.all(self.alpha) or self.positive:
+            return fit
+        return of_least_norm(fit, spectrum_of(fit))
 
 
-class RidgeClassifier(DropIn, linear_model.RidgeClassifier):
+class RidgeClassifier(_Ridge, linear_model.RidgeClassifier):
     r"""Ridge regression of the labels ±1, as `sklearn.linear_model.RidgeClassifier`.
 
     .. math:: \min_{w,b} \sum_i s_i (x_i^T w + b - y_i)^2 + \alpha \|w\|_2^2, \quad y_i = \pm 1
@@ -177,35 +161,16 @@ class RidgeClassifier(DropIn, linear_model.RidgeClassifier):
     0.85
     """
 
-    _NUMERIC, _MANY = False, True
+    _NUMERIC = False
     __init__ = own_tolerance(linear_model.RidgeClassifier)
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), or (n_samples, n_labels) of zeros and ones
-        sample_weight : float or array-like of shape (n_samples,), optional
-        """
-        self._check_parameters()
-        X, y, weights = self._check_data(X, y, sample_weight)
+    def _read_target(self, y: AnyArray, weights: Array | None) -> AnyArray:
         # predict asks the binarizer whether samples have one label or several.
         self._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(y)
         self.classes_ = self._label_binarizer.classes_
-        if not self._label_binarizer.y_type_.startswith("multilabel"):
-            y = column_or_1d(y, warn=True)
-        fit = self._fit_problem(X, y, weights)
-        _store_ridge(self, fit, np.empty((0, 0)))
-        self._warn_if_short(fit)
-        return self
+        several = self._label_binarizer.y_type_.startswith("multilabel")
+        return y if several else column_or_1d(y, warn=True)
 
-
-def _store_ridge(model: Any, fit: Fit, y: AnyArray) -> None:
-    model.coef_ = fit.coef if len(fit.solutions) > 1 else fit.coef[0]
-    model.intercept_ = model._intercept(fit, y)
-    model.certificate_ = fit.certificate
-    model.n_iter_ = np.array(fit.iterations, dtype=np.int32)
-    model.solver_ = fit.solutions[0].solver
+    def _intercept(self, fit: Fit, y: AnyArray) -> Any:
+        """One per score, of one score too."""
+        return fit.intercept if self.fit_intercept else 0.0

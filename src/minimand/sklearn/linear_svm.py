@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
 from sklearn import svm
-from sklearn.utils.multiclass import check_classification_targets
 
-from .._typing import AnyArray, ArrayLike
-from ..estimators.callbacks import with_callbacks
-from .base import DropIn, Fit, own_tolerance
-from .logistic import _check_classes
+from .._typing import AnyArray, Array
+from .base import Fit, Minimiser, own_tolerance
+from .classes import classes_of
 
 
-class _Liblinear(DropIn):
+class _Liblinear(Minimiser):
     """What both share: float64, and an intercept that is the weight of a constant column."""
 
     _DOUBLE = True
 
-    def _store(self: Any, fit: Fit, coef: AnyArray) -> None:
-        self.coef_ = coef
+    def _store(self: Any, fit: Fit, X: Any, y: AnyArray) -> None:
+        self.coef_ = fit.coef
         self.intercept_ = fit.intercept if self.fit_intercept else 0.0
         self.n_iter_ = max(fit.iterations)
-        self.certificate_ = fit.certificate
 
 
 class LinearSVC(_Liblinear, svm.LinearSVC):
@@ -84,26 +80,13 @@ class LinearSVC(_Liblinear, svm.LinearSVC):
     _NUMERIC = False
     __init__ = own_tolerance(svm.LinearSVC)
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        self._check_parameters()
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         _check_combination(self)
-        X, y, weights = self._check_data(X, y, sample_weight)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        _check_classes(self, y, weights)
-        fit = self._fit_problem(X, y, weights)
-        self._store(fit, fit.coef)
-        self._warn_if_short(fit)
-        return self
+
+    def _read_target(self, y: AnyArray, weights: Array | None) -> AnyArray:
+        self.classes_ = classes_of(self, y, weights)
+        return y
 
 
 class LinearSVR(_Liblinear, svm.LinearSVR):
@@ -152,24 +135,14 @@ class LinearSVR(_Liblinear, svm.LinearSVR):
 
     __init__ = own_tolerance(svm.LinearSVR)
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        self._check_parameters()
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.epsilon < 0:
             raise ValueError(f"epsilon must be a number ≥ 0, not {self.epsilon!r}.")
-        X, y, weights = self._check_data(X, y, sample_weight)
-        fit = self._fit_problem(X, y, weights)
-        self._store(fit, fit.coef[0])
-        self._warn_if_short(fit)
-        return self
+
+    def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
+        super()._store(fit, X, y)
+        self.coef_ = fit.coef[0]
 
 
 def _check_combination(model: Any) -> None:

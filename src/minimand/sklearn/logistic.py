@@ -8,11 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn import linear_model
-from sklearn.utils.multiclass import check_classification_targets
 
-from .._typing import AnyArray, Array, ArrayLike
-from ..estimators.callbacks import with_callbacks
-from .base import DropIn, own_tolerance
+from .._typing import AnyArray, Array
+from .base import Fit, Minimiser, own_tolerance
+from .classes import classes_of
 
 _DEFAULTS = {
     name: parameter.default
@@ -20,7 +19,7 @@ _DEFAULTS = {
 }
 
 
-class LogisticRegression(DropIn, linear_model.LogisticRegression):
+class LogisticRegression(Minimiser, linear_model.LogisticRegression):
     r"""Logistic regression, as `sklearn.linear_model.LogisticRegression`, with a certificate.
 
     .. math:: \min_{w,b} C \sum_i s_i \log(1 + e^{-y_i (x_i^T w + b)})
@@ -74,28 +73,17 @@ class LogisticRegression(DropIn, linear_model.LogisticRegression):
     _NUMERIC = False
     __init__ = own_tolerance(linear_model.LogisticRegression)
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        self._check_parameters()
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         _warn_of_old_parameters(self)
-        X, y, weights = self._check_data(X, y, sample_weight)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        _check_classes(self, y, weights)
-        fit = self._fit_problem(X, y, weights)
+
+    def _read_target(self, y: AnyArray, weights: Array | None) -> AnyArray:
+        self.classes_ = classes_of(self, y, weights)
+        return y
+
+    def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_, self.intercept_ = fit.coef, fit.intercept
         self.n_iter_ = np.array(fit.iterations, dtype=np.int32)
-        self.certificate_ = fit.certificate
-        self._warn_if_short(fit)
-        return self
 
     def _precision(self, X: Any) -> Any:
         """Liblinear knows float64 only, and so do its users."""
@@ -112,18 +100,6 @@ class LogisticRegression(DropIn, linear_model.LogisticRegression):
         return super(linear_model.LogisticRegression, self).set_callbacks(*callbacks)
 
 
-def _check_classes(model: Any, y: AnyArray, weights: Array | None) -> None:
-    """At least two classes must be there and weigh something."""
-    present = np.unique(y if weights is None else y[weights > 0]).tolist()
-    if isinstance(model.class_weight, dict):
-        present = [label for label in present if model.class_weight.get(label, 1) != 0]
-    if len(present) < 2:
-        raise ValueError(
-            "This solver needs samples of at least 2 classes in the data, but those with a weight "
-            f"contain only one class: {present}."
-        )
-
-
 def _warn_of_old_parameters(model: Any) -> None:
     """What the installed scikit-learn says of parameters that are on their way out."""
     if _DEFAULTS.get("penalty") == "deprecated":
@@ -133,13 +109,13 @@ def _warn_of_old_parameters(model: Any) -> None:
             "'n_jobs' has no effect since 1.8 and will be removed in 1.10. You provided "
             f"'n_jobs={model.n_jobs}', please leave it unspecified.",
             FutureWarning,
-            stacklevel=4,
+            stacklevel=6,
         )
     if getattr(model, "multi_class", "deprecated") not in ("deprecated", "auto"):
         warnings.warn(
             f"multi_class={model.multi_class!r} has no effect on two classes.",
             FutureWarning,
-            stacklevel=4,
+            stacklevel=6,
         )
 
 
@@ -175,8 +151,8 @@ def _warn_of_penalty(model: Any) -> None:
 
 
 def _future(text: str) -> None:
-    warnings.warn(text, FutureWarning, stacklevel=6)
+    warnings.warn(text, FutureWarning, stacklevel=8)
 
 
 def _user(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=6)
+    warnings.warn(text, UserWarning, stacklevel=8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -12,17 +12,16 @@ from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import check_cv
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params
 
-from .._typing import AnyArray, Array, ArrayLike, IntArray
+from .._typing import AnyArray, Array, IntArray
 from ..adapters import problem_of
 from ..certificate import judge
-from ..estimators.callbacks import with_callbacks
 from ..selection.path import along
-from .base import DropIn, own_tolerance
-from .cross_validated import routed
-from .logistic import LogisticRegression, _check_classes
+from .base import own_tolerance
+from .choosing import Chooser
+from .classes import check_classes, classes_of
+from .logistic import LogisticRegression
 from .logistic_cv_parameters import Choices, choices_of
 
 
@@ -35,7 +34,7 @@ class Table(NamedTuple):
     short: IntArray  # fits that missed the tolerance
 
 
-class LogisticRegressionCV(DropIn, linear_model.LogisticRegressionCV):
+class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
     r"""Logistic regression, as `sklearn.linear_model.LogisticRegressionCV`: C chosen for you.
 
     .. math:: \mathrm{score}(C, \rho) = \tfrac1K \sum_k \mathrm{score}_k(w^{(-k)}(C, \rho))
@@ -91,28 +90,12 @@ class LogisticRegressionCV(DropIn, linear_model.LogisticRegressionCV):
     _NUMERIC = False
     __init__ = own_tolerance(linear_model.LogisticRegressionCV)
 
-    @with_callbacks
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, **params: Any
-    ) -> Self:
-        """Choose C and l1_ratio, and fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        **params : dict
-            For the scorer and the splitter; needs scikit-learn's metadata routing.
-        """
-        self._check_parameters()
+    def _choose(
+        self, X: Any, y: AnyArray, weights: Array | None, params: dict[str, Any], extra: Any
+    ) -> None:
         choices = choices_of(self)
-        extra = routed(self, sample_weight, params)
-        X, y, weights = self._check_data(X, y, sample_weight)
         X = X.astype(np.float64, copy=False)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        _check_classes(self, y, weights)
+        self.classes_ = classes_of(self, y, weights)
         if extra is not None:
             heard, split = extra.scorer.score, extra.splitter.split
         else:
@@ -126,7 +109,6 @@ class LogisticRegressionCV(DropIn, linear_model.LogisticRegressionCV):
             self._average(choices, table, X, y, weights)
         self._store(choices, table)
         _warn_if_short(self, table)
-        return self
 
     # Folds -----------------------------------------------------------------------------------
 
@@ -292,7 +274,7 @@ def _class_weights(class_weight: Any, y: AnyArray, weights: Array | None) -> Any
 
 def _check_fold(i: int, y: AnyArray, weights: Array | None, model: Any) -> None:
     try:
-        _check_classes(model, y, weights)
+        check_classes(model, y, weights)
     except ValueError as error:
         raise ValueError(
             f"cv leaves fold {i} with samples of one class to train on, but logistic regression "
@@ -307,5 +289,5 @@ def _warn_if_short(model: Any, table: Table) -> None:
             f"tol={model.tol:g} after max_iter={model.max_iter} iterations; they are valid models: "
             "raise max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -119,4 +119,4 @@ def _warn(model: Any) -> None:
 
 
 def _say(text: str, category: type[Warning] = FutureWarning) -> None:
-    warnings.warn(text, category, stacklevel=6)
+    warnings.warn(text, category, stacklevel=7)

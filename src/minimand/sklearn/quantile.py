@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from sklearn import linear_model
 
-from .._typing import ArrayLike
-from ..estimators.callbacks import with_callbacks
 from ..objective import Objective
 from ..solvers import Solver
-from .base import DropIn
+from .base import Minimiser
 
 _EXACT = 1e-10  # a relative gap that only a vertex of the linear program reaches in practice
 # An exact vertex by the simplex method, or from the interior; "highs" leaves the choice to us.
 _SOLVERS = {"highs-ds": "simplex", "revised simplex": "simplex", "highs-ipm": "primal_dual"}
 
 
-class QuantileRegressor(DropIn, linear_model.QuantileRegressor):
+class QuantileRegressor(Minimiser, linear_model.QuantileRegressor):
     r"""Quantile regression, as `sklearn.linear_model.QuantileRegressor`, with a certificate.
 
     .. math:: \min_{w,b} \frac{\sum_i s_i \rho_q(y_i - x_i^T w - b)}{\sum_i s_i}
@@ -58,30 +56,13 @@ class QuantileRegressor(DropIn, linear_model.QuantileRegressor):
     _DOUBLE = True
     tol: ClassVar[float] = _EXACT
 
-    @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        """
-        self._check_parameters()
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.solver == "interior-point":
             raise ValueError(
                 "Solver interior-point is not anymore available in SciPy >= 1.11.0. Take "
                 "'highs-ipm'."
             )
-        X, y, weights = self._check_data(X, y, sample_weight)
-        fit = self._fit_problem(X, y, weights)
-        self.coef_ = fit.coef[0]
-        self.intercept_ = self._intercept(fit, y)
-        self.n_iter_ = fit.iterations[0]
-        self.certificate_ = fit.certificate
-        self._warn_if_short(fit)
-        return self
 
     def _shared_solver(self, objectives: list[Objective]) -> str | Solver:
         """The solver behind scikit-learn's name of one."""

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn import get_config, linear_model
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import GridSearchCV
 
-from .._typing import AnyArray, Array, ArrayLike
+from .._typing import AnyArray, Array
 from ..adapters import problem_of
-from ..estimators.callbacks import with_callbacks
 from ..selection.leave_one_out import residuals_of_sum
 from ..solvers.closed_form import ridge_path
-from .base import DropIn
-from .cross_validated import check_alphas, routed
+from .choosing import Chooser, check_alphas
 from .least_squares import Ridge
 
 
-class RidgeCV(DropIn, linear_model.RidgeCV):
+class RidgeCV(Chooser, linear_model.RidgeCV):
     r"""Ridge regression, as `sklearn.linear_model.RidgeCV`: alpha chosen for you.
 
     Without ``cv``, by leaving out every sample once, which needs no refitting:
@@ -62,27 +60,17 @@ class RidgeCV(DropIn, linear_model.RidgeCV):
 
     _MANY = True
 
-    @with_callbacks
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, **params: Any
-    ) -> Self:
-        """Choose alpha and fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : float or array-like of shape (n_samples,), optional
-        **params : dict
-            For the scorer and the splitter; needs scikit-learn's metadata routing.
-        """
-        self._check_parameters()
-        alphas = check_alphas(self.alphas, "neither" if self.cv is None else "left")
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_alphas(self.alphas, "neither" if self.cv is None else "left")
         for name in ("store_cv_results", "alpha_per_target"):
             if self.cv is not None and getattr(self, name):
                 raise ValueError(f"cv!=None and {name}=True are incompatible")
-        extra = routed(self, sample_weight, params)
-        X, y, weights = self._check_data(X, y, sample_weight)
+
+    def _choose(
+        self, X: Any, y: AnyArray, weights: Array | None, params: dict[str, Any], extra: Any
+    ) -> None:
+        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=float))
         if self.cv is None:
             heard = extra.scorer.score if extra else _given(weights)
             self._leave_one_out(alphas, X, y, weights, heard)
@@ -91,7 +79,6 @@ class RidgeCV(DropIn, linear_model.RidgeCV):
             model = self._search(alphas, X, y, {**_given(weights), **params})
         for name in ("coef_", "intercept_", "certificate_"):
             setattr(self, name, getattr(model, name))
-        return self
 
     def _leave_one_out(
         self, alphas: Array, X: Any, y: AnyArray, weights: Array | None, heard: dict[str, Any]

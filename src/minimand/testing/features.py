@@ -1,4 +1,4 @@
-"""What every feature map must obey; public as `minimand.testing.check_features`."""
+"""`check_features`: what a feature map must obey."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .._typing import Array, ArrayLike
-from .base import Features
+from ..features import Features
+from .require import require
 
 
 def check_features(features: Features, X: ArrayLike = None) -> None:
@@ -40,23 +41,23 @@ def check_features(features: Features, X: ArrayLike = None) -> None:
     rows = _rows() if X is None else np.asarray(X, dtype=float)
     before = dict(vars(features))
     bound = features.bind(rows)
-    _require(vars(features) == before, f"{name}: bind changed the object itself.")
+    require(vars(features) == before, f"{name}: bind changed the object itself.")
     mapped = _dense(bound.transform(rows))
     n = rows.shape[0]
-    _require(mapped.shape[0] == n, f"{name}: {n} rows gave {mapped.shape[0]}.")
-    _require(np.isfinite(mapped).all(), f"{name}: a column is not finite.")
-    _require(np.ptp(mapped, axis=0).any(), f"{name}: every column is constant.")
+    require(mapped.shape[0] == n, f"{name}: {n} rows gave {mapped.shape[0]}.")
+    require(np.isfinite(mapped).all(), f"{name}: a column is not finite.")
+    require(np.ptp(mapped, axis=0).any(), f"{name}: every column is constant.")
     again = _dense(clone(features).fit_transform(rows))
-    _require(_close(mapped, again), f"{name}: two fits differ; does it have a random_state?")
+    require(_close(mapped, again), f"{name}: two fits differ; does it have a random_state?")
     alone = np.concatenate([_dense(bound.transform(rows[i : i + 1])) for i in range(n)])
-    _require(_close(mapped, alone), f"{name}: a row is mapped differently when it is alone.")
+    require(_close(mapped, alone), f"{name}: a row is mapped differently when it is alone.")
     names = bound.get_feature_names_out()
     count = len(set(names))
-    _require(count == mapped.shape[1], f"{name}: {count} names for {mapped.shape[1]} columns.")
+    require(count == mapped.shape[1], f"{name}: {count} names for {mapped.shape[1]} columns.")
     if features.takes_sparse:
         for layout in (sparse.csr_array, sparse.csc_array):
             thin = _dense(features.bind(layout(rows)).transform(layout(rows)))
-            _require(_close(mapped, thin), f"{name}: sparse rows are mapped differently.")
+            require(_close(mapped, thin), f"{name}: sparse rows are mapped differently.")
 
 
 def _rows() -> Array:
@@ -70,8 +71,3 @@ def _dense(x: Any) -> Array:
 
 def _close(a: Array, b: Array) -> bool:
     return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-9, atol=1e-9))
-
-
-def _require(ok: Any, sentence: str) -> None:
-    if not ok:
-        raise AssertionError(sentence)

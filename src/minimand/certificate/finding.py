@@ -1,0 +1,193 @@
+"""What the referee hands over: `Certificate` to users, `Finding` and `Judgement` to solvers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from .._typing import Array, BoolArray
+from ..losses import Terms
+from ..objective import EPS, Objective, Point, dot
+
+Kind = Literal["global", "relaxation", "stationary"]
+_MEANING = {
+    "global": "no model has an objective below dual",
+    "relaxation": "no model has an objective below dual, which need not be attained",
+    "stationary": (
+        "the convex problem that lies above the objective and touches it at the model is nowhere "
+        "below dual: the model is stationary up to gap, but other minima may be lower"
+    ),
+}
+
+
+class Dual(NamedTuple):
+    """Multipliers θ, one per sample, the slope Xᵀ(mass∘θ) they give, and the bound they prove."""
+
+    theta: Array
+    slope: Array
+    value: float = np.inf  # an upper bound of the dual objective; inf: not known yet
+    exact: BoolArray | None = None  # columns whose slope is more than a stand-in; None: all
+
+    def serves(self, w: Array) -> bool:
+        """Whether the slopes that a model w needs are exact."""
+        return self.exact is None or not (w != 0)[~self.exact].any()
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A proof of quality: the objective at the model lies within `gap` of the optimum.
+
+    Where the loss or the penalty is not convex (kind "stationary") it lies within `gap` of the
+    least value of the convex tangent problem at the model, and `dual` bounds that value, not the
+    optimum.
+
+    Attributes
+    ----------
+    primal, dual, gap : float
+        P(model), a lower bound of the optimum, and their distance.
+    relative : float
+        gap divided by P(null) − mean infimum of the loss; this is what ``tol`` refers to.
+    kind : {"global", "relaxation", "stationary"}
+        What was proved: "global", a duality gap; "relaxation", a lower bound that need not close
+        (for problems with discrete unknowns); "stationary", that no direction leads downhill.
+        `meaning` says it in a sentence.
+    objective : str
+        The objective, in words.
+    rounding : float
+        Estimate of the rounding error of the gap itself.
+    iterations, passes, seconds : int, float, float
+        What the fit took.
+    infeasibility : str
+        Why there is no finite bound, where there is none.
+    dual_point : ndarray
+        The multipliers θ behind `dual`.
+    by_sample, by_feature : ndarray or None
+        The terms the gap is a sum of; filled by `minimand.certify`.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    relative: float
+    kind: Kind = "global"
+    objective: str = ""
+    rounding: float = 0.0
+    iterations: int = 0
+    passes: float = 0.0
+    seconds: float = 0.0
+    infeasibility: str = ""
+    dual_point: Array | None = field(default=None, repr=False)
+    by_sample: Array | None = field(default=None, repr=False)
+    by_feature: Array | None = field(default=None, repr=False)
+
+    @property
+    def meaning(self) -> str:
+        """What the gap proves, in words."""
+        return _MEANING[self.kind]
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate(primal={self.primal:.10g}, dual={self.dual:.10g}, gap={self.gap:.3g}, "
+            f"relative={self.relative:.1e}, kind={self.kind!r}"
+            + (f", infeasibility={self.infeasibility!r})" if self.infeasibility else ")")
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Finding:
+    """What the referee found at a point."""
+
+    point: Point
+    primal: float
+    gap: float
+    dual: Dual
+    slope: Array  # Xᵀ(mass∘gradient) at point.z with the best intercept
+    infeasibility: str = ""
+    kind: Kind = "global"
+
+    def sizes(self, objective: Objective) -> tuple[float, float]:
+        """√mean gradient² and mean(|value| + |gradient·z|) + Ω: what the rounding of P is of."""
+        raise NotImplementedError(f"{type(self).__name__} must define sizes(objective)")
+
+    def reaches(self, objective: Objective, target: float) -> bool:
+        """Whether the gap is below the target, or is nothing but rounding."""
+        if self.gap <= target:
+            return True
+        rounding = self.rounding(objective)
+        # Rounding that drowns a problem which is not nothing itself is no excuse.
+        excused = rounding <= 1e-3 * objective.scale or objective.constant_target
+        return bool(np.isfinite(rounding)) and self.gap <= rounding and excused
+
+    def rounding(self, objective: Objective) -> float:
+        """Rounding error of the gap: of z = X w + b first, then of the terms it is made of.
+
+        Σ|xᵢⱼwⱼ| is bounded by Cauchy-Schwarz: the root mean square of a column times |wⱼ|.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._rounding(objective)
+
+    def _rounding(self, objective: Objective) -> float:
+        w, b, _ = self.point
+        slope, terms = self.sizes(objective)
+        reach = dot(objective.root_spread, np.abs(w)) + abs(b)
+        if objective.offset is not None:
+            reach += float(np.max(np.abs(objective.offset)))
+        size = slope * reach + terms
+        return 4 * EPS * size if np.isfinite(size) else np.inf
+
+    def _lower_bound(self, objective: Objective) -> float:
+        """P − gap; where that is the difference of huge numbers, the least conceivable loss."""
+        if not np.isfinite(self.gap):
+            return -np.inf
+        bound = self.primal - self.gap
+        if abs(bound) < 1e-12 * abs(self.primal):  # nothing but the rounding of P is left
+            return objective.infimum
+        return bound
+
+    def certificate(
+        self, objective: Objective, iterations: int = 0, seconds: float = 0.0
+    ) -> Certificate:
+        """The same as a Certificate, with what the fit took."""
+        scale = objective.scale
+        relative = 0.0 if self.gap == 0 else (self.gap / scale if scale > 0 else np.inf)
+        if objective.constant_target and self.reaches(objective, 0.0):
+            relative = 0.0  # the null model is perfect: gap and scale are rounding, both
+        return Certificate(
+            primal=self.primal,
+            dual=self._lower_bound(objective),
+            gap=self.gap,
+            relative=relative,
+            kind=self.kind,
+            objective=objective.words,
+            rounding=self.rounding(objective),
+            iterations=iterations,
+            passes=objective.meter.passes,
+            seconds=seconds,
+            infeasibility=self.infeasibility,
+            dual_point=self.dual.theta,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judgement(Finding):
+    """The same, with what a solver needs to go on from there."""
+
+    terms: Terms  # of the loss, at point.z
+    by_sample: Array
+    by_feature: Array
+    promise: float  # the gap, or what it may become once unpenalised columns have been repaired
+
+    def beats(self, other: Judgement) -> bool:
+        """Whether to keep this point; without a bound of the optimum the objective alone counts."""
+        if self.kind == "stationary":
+            return self.primal <= other.primal
+        return (self.gap, self.primal) <= (other.gap, other.primal)
+
+    def sizes(self, objective: Objective) -> tuple[float, float]:
+        """From the terms of the loss."""
+        value, gradient, _ = self.terms
+        slope = np.sqrt(dot(objective.mass * gradient, gradient))
+        terms = objective.mean(np.abs(value) + np.abs(gradient * self.point.z))
+        return slope, terms + objective.penalty.value(self.point.w)

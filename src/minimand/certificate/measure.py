@@ -1,0 +1,178 @@
+"""The gap that a dual point proves: scaled into the domain, repaired, or of a relaxed problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+from ..losses import Terms
+from ..objective import EPS, Objective, Point
+from ..penalties import Separable
+from ..repair import clear_rays
+from .finding import Dual
+
+UNATTAINED = (
+    "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "
+    "ever as the coefficients grow and no minimiser exists"
+)
+_NEGLIGIBLE = 1e-7  # share of the scale below which a penalty may as well be left out
+
+
+class Measured(NamedTuple):
+    """The gap for one dual point, in parts."""
+
+    gap: float
+    by_sample: Array
+    by_feature: Array
+    dual: Dual
+    infeasibility: str
+    promise: float = np.inf  # of a gap that is infinite
+
+
+def tightest(found: Iterable[Measured]) -> Measured:
+    """The smallest gap, which is the best bound."""
+    return min(found, key=attrgetter("gap"))
+
+
+def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False) -> Measured:
+    """Scale the dual point into the domain of Ω* and add up the Fenchel-Young terms.
+
+    With a small quadratic part, Ω* is finite but huge outside the l1 box; then the same point
+    scaled into the box can be much better, so both are measured.
+    """
+    penalty = objective.penalty
+    scales = {penalty.shrink(-dual.slope)}
+    form = penalty.separable
+    if form is not None and form.mixed:
+        scales.add(form.shrink_into_box(-dual.slope))
+    options = [_scaled(objective, point, dual, s, raw and s == 1.0) for s in scales]
+    return tightest(options)
+
+
+def measure_zero(objective: Objective, point: Point, terms: Terms) -> Measured:
+    """The gap of θ = 0."""
+    by_sample = objective.mass * (terms.value - objective.loss.infimum(objective.y))
+    nothing = Dual(np.zeros_like(point.z), np.zeros_like(point.w))
+    by_feature = objective.penalty.by_feature(point.w, nothing.slope)
+    return Measured(float(by_sample.sum() + by_feature.sum()), by_sample, by_feature, nothing, "")
+
+
+def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool) -> Measured:
+    """The gap of s·θ. With ``raw``, θ is the gradient at z and the samples' terms vanish."""
+    if s != 1.0:
+        dual = dual._replace(theta=s * dual.theta, slope=s * dual.slope)
+    slope = dual.slope
+    if objective.has_rays:
+        slope = np.where(objective.penalty.unscalable(-slope), 0.0, slope)
+    by_feature = objective.penalty.by_feature(point.w, -slope)
+    if raw:
+        by_sample = np.zeros_like(dual.theta)
+    else:
+        by_sample = objective.mass * objective.loss.fenchel_young(point.z, dual.theta, objective.y)
+    gap = float(by_sample.sum() + by_feature.sum())
+    # inf − inf in an overflowing term proves nothing.
+    return Measured(np.inf if np.isnan(gap) else gap, by_sample, by_feature, dual, "")
+
+
+def without_constraints(
+    objective: Objective, point: Point, terms: Terms, found: list[Measured]
+) -> list[Measured]:
+    """The gaps of the problem without constraints that do not matter at the point.
+
+    It has the same primal value and a lower optimum, so its bound holds here as well; far bounds
+    and large balls multiply every rounding of the slope by their size, and here they are gone.
+    """
+    relaxed = objective.penalty.relaxed(point.w)
+    if relaxed is None:
+        return []
+    other = objective.with_penalty(relaxed)
+    again = [measure(other, point, candidate.dual) for candidate in found]
+    return [with_rays(other, point, terms, again, True)] if other.has_rays else again
+
+
+def without_penalty(
+    objective: Objective, point: Point, terms: Terms, duals: list[Dual], gap: float
+) -> list[Measured]:
+    """The gap of the problem without its penalty, plus Ω(w), where that is next to nothing.
+
+    A penalty far smaller than the loss (|r|^20 of large residuals) has a conjugate that turns the
+    rounding of the slope into a huge term; its optimum cannot lie below that of the loss alone.
+    """
+    form, price = objective.penalty.separable, objective.penalty.value(point.w)
+    if form is None or form.bounds is not None or not 0 < price <= _NEGLIGIBLE * objective.scale:
+        return []
+    if gap <= 2 * price or objective.n_features > objective.n_samples:
+        return []
+    nothing = np.zeros(objective.n_features)
+    other = objective.with_penalty(Separable(nothing, nothing))
+    found = [measure(other, point, dual) for dual in duals if dual.exact is None]
+    cleared = [with_rays(other, point, terms, found, True)] if found else []
+    return [each._replace(gap=each.gap + price) for each in cleared]
+
+
+def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
+    """About what one step along the worst column with a wrong sign would gain: slope²/2h.
+
+    At w = 0 the other terms of the gap of a cone all vanish, however far the optimum is. A loss
+    without curvature is gained in proportion to the slope.
+    """
+    penalty = objective.penalty
+    wrong = penalty.unscalable(-slope) & ~penalty.free
+    if not wrong.any():
+        return 0.0
+    bend = objective.spread[wrong] * float(terms.curvature.max(initial=0.0))
+    if not objective.loss.smooth and not bend.any():
+        steep = objective.root_spread[wrong] * objective.mean(np.abs(terms.gradient))
+        share = np.abs(slope[wrong]) / np.maximum(steep, 1e-300)
+        return float(np.max(np.minimum(share, 1.0))) * objective.scale
+    return float(np.max(0.5 * slope[wrong] ** 2 / np.maximum(bend, 1e-300)))
+
+
+def with_rays(
+    objective: Objective, point: Point, terms: Terms, found: list[Measured], thorough: bool
+) -> Measured:
+    """Repair Xᵀu on unpenalised columns, for the dual point that promises the smallest gap.
+
+    Repairing costs passes, so unless asked to be thorough it waits until the rest of the gap is
+    small enough for it to matter.
+    """
+    if not objective.penalty.free.all():
+        found = [f._replace(gap=f.gap + _pull(objective, terms, f.dual.slope)) for f in found]
+    order = sorted(found, key=attrgetter("gap"))
+    above = objective.mean(terms.value - objective.loss.infimum(objective.y))
+    near = 1e-3 if thorough else 1e-5
+    if not objective.loss.attained(objective.y) and above <= near * objective.scale:
+        return order[0]._replace(gap=np.inf, infeasibility=UNATTAINED)
+    if above <= EPS * objective.scale:
+        perfect = measure_zero(objective, point, terms)  # θ = 0 needs no repair
+        if perfect.gap <= EPS * objective.scale:
+            return perfect
+    promising = thorough or order[0].gap <= 1e-3 * objective.scale
+    if not promising:
+        words = "not near a stationary point yet"
+        return order[0]._replace(gap=np.inf, infeasibility=words, promise=order[0].gap)
+    reason = ""
+    repaired = [] if objective.loss.smooth else [measure_zero(objective, point, terms)]
+    for candidate in order:
+        cleared = clear_rays(
+            objective, point.w, candidate.dual.theta, candidate.dual.slope, terms.curvature
+        )
+        reason = cleared.reason
+        if reason:
+            continue
+        fixed = measure(objective, point, Dual(cleared.theta, cleared.slope))
+        open_columns = objective.penalty.unscalable(-fixed.dual.slope)
+        left = np.abs(point.w * fixed.dual.slope)[open_columns].sum()
+        if np.isfinite(fixed.gap):
+            fixed = fixed._replace(gap=fixed.gap + float(left) + cleared.charge)
+            if objective.loss.smooth:
+                return fixed
+            repaired.append(fixed)  # at a kink the gradient is no better a start than others
+        reason = "no dual point satisfies the constraint of the unpenalised columns"
+    if repaired:
+        return tightest(repaired)
+    return order[0]._replace(gap=np.inf, infeasibility=reason, promise=order[0].gap)

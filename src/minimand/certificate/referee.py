@@ -1,0 +1,168 @@
+"""The referee: how far can a point be from the optimum?
+
+For dual multipliers θ (with uᵢ = massᵢ·θᵢ) that satisfy the constraints of the dual problem,
+
+    P(w, b) − P* ≤ Σ massᵢ·[ℓ(zᵢ) + ℓ*(θᵢ) − θᵢzᵢ] + [Ω(w) + Ω*(−Xᵀu) + w·Xᵀu] + b·Σu.
+
+Every bracket is a Fenchel-Young term, never negative, by sample and by feature; Σu = 0 when the
+intercept is free, (Xᵀu)ⱼ = 0 for a free column, ≥ 0 for one that may only grow. The gap is that
+sum and never P − D, which loses all digits. A solver never certifies itself: it asks `judge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from .._typing import Array
+from ..intercept import balanced_gradient, best_shift
+from ..losses import Terms
+from ..objective import EPS, Objective, Point
+from ..repair import balance
+from ..tangent import Tangent
+from .finding import Dual, Judgement
+from .measure import (
+    measure,
+    measure_zero,
+    tightest,
+    with_rays,
+    without_constraints,
+    without_penalty,
+)
+
+
+def judge(
+    objective: Objective,
+    point: Point,
+    duals: Iterable[Array] = (),
+    known: Iterable[Dual] = (),
+    *,
+    raw: bool = True,
+    thorough: bool = False,
+) -> Judgement:
+    """The smallest gap at ``point`` over several dual points.
+
+    If the problem is not convex, the gap is that of its convex tangent at the point.
+
+    Parameters
+    ----------
+    duals : multipliers θ proposed by a solver; they are moved into the dual's domain first.
+    known : dual points that were judged before, whose slope needs no pass over the data.
+    raw : whether the gradient of the loss at the point is a candidate too; it is the first
+        column of the pass, and a solver needs its slope to go on. Without it, and without
+        ``duals``, there is no pass at all.
+    thorough : repair dual points for unpenalised columns even if the gap is large anyway, and
+        try leaving out constraints that do not matter at the point.
+    """
+    if not objective.convex:
+        tangent = Tangent.at(objective, point)
+        duals = [tangent.dual_inside(dual) for dual in (*duals, *(dual.theta for dual in known))]
+        inside = tangent.inside(point)
+        return lifted(judge(tangent.problem, inside, duals, raw=raw, thorough=thorough), tangent)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return _judge(objective, point, duals, known, raw, thorough)
+
+
+def lifted(judgement: Judgement, tangent: Tangent) -> Judgement:
+    """A judgement of a tangent problem, as one of the problem it lies above."""
+    point = tangent.outside(judgement.point)
+    whole, unit = tangent.whole, tangent.unit
+    primal, gap = whole.primal(point), unit * judgement.gap
+    theta, slope = tangent.dual_outside(judgement.dual.theta), unit * judgement.dual.slope
+    return replace(
+        judgement,
+        point=point,
+        primal=primal,
+        gap=gap,
+        dual=Dual(theta, tangent.spread(slope), primal - gap),
+        terms=judgement.terms if whole.loss.convex else whole.loss.terms(point.z, whole.y),
+        slope=tangent.spread(unit * judgement.slope),
+        by_sample=unit * judgement.by_sample,
+        by_feature=tangent.spread(unit * judgement.by_feature),
+        promise=unit * judgement.promise,
+        kind="stationary",
+    )
+
+
+def _judge(
+    objective: Objective,
+    point: Point,
+    duals: Iterable[Array],
+    known: Iterable[Dual],
+    raw: bool,
+    thorough: bool,
+) -> Judgement:
+    terms = objective.loss.terms(point.z, objective.y)
+    off = objective.intercept and _unbalanced(objective, terms.gradient)
+    gradient = _centred_gradient(objective, point, terms) if off else terms.gradient
+    proposed = [_admissible(objective, theta) for theta in duals]
+    known = [old for old in known if old.serves(point.w)]
+    thetas = [gradient, *proposed] if raw or not (proposed or known) else proposed
+    stationary = not off and bool(thetas) and thetas[0] is gradient
+    slopes = objective.slopes(point.w, thetas) if thetas else []
+    fresh = [Dual(theta, slope, exact=exact) for theta, (slope, exact) in zip(thetas, slopes)]
+    primal = objective.mean(terms.value) + objective.penalty.value(point.w)
+    found = [
+        measure(objective, point, dual, raw=stationary and i == 0) for i, dual in enumerate(fresh)
+    ]
+    least = min((f.gap for f in found), default=np.inf)
+    if objective.has_rays and not objective.loss.smooth:
+        least = np.inf  # before its repair the gap of a gradient at kinks says nothing
+    # An older dual point is measured only if the bound it proved could still win.
+    promising = [old for old in known if not (found and primal - old.value >= least)]
+    found += [measure(objective, point, old) for old in promising]
+    # θ = 0 is always feasible: nothing is further from the optimum than P − mean infimum.
+    if not min(f.gap for f in found) <= objective.scale:
+        found.append(measure_zero(objective, point, terms))
+    best = tightest(found)
+    if objective.has_rays and np.isfinite(primal):
+        best = with_rays(objective, point, terms, found, thorough)
+    if thorough and np.isfinite(primal):
+        best = tightest([best, *without_constraints(objective, point, terms, found)])
+        best = tightest([best, *without_penalty(objective, point, terms, fresh, best.gap)])
+    gap = best.gap if np.isfinite(primal) else np.inf
+    return Judgement(
+        point=point,
+        primal=primal,
+        gap=gap,
+        dual=best.dual._replace(value=primal - gap + slack(primal)),
+        terms=terms,
+        slope=(fresh or known)[0].slope,
+        by_sample=best.by_sample,
+        by_feature=best.by_feature,
+        promise=min(gap, best.promise),
+        infeasibility="" if np.isfinite(gap) else best.infeasibility or "the objective is infinite",
+    )
+
+
+def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array:
+    """The gradient of the loss where the intercept is the best one for these scores."""
+    shift = best_shift(objective, point.z)
+    balanced = balanced_gradient(objective, point.z + shift)
+    if balanced is not None:
+        return balanced
+    moved = objective.loss.gradient(point.z + shift, objective.y) if shift else terms.gradient
+    return balance(objective, moved)
+
+
+def _unbalanced(objective: Objective, gradient: Array) -> bool:
+    """Whether Σ mass·gradient is more than rounding: then the intercept is not the best one."""
+    return not is_balanced(objective.mean(gradient), objective.mean(np.abs(gradient)))
+
+
+def is_balanced(mean: float, size: float) -> bool:
+    """Whether the mean of some numbers, of that mean size, is zero but for rounding."""
+    return abs(mean) <= 16 * EPS * size
+
+
+def _admissible(objective: Objective, theta: Array) -> Array:
+    """θ moved into the domain of ℓ*, with Σ mass·θ = 0 if the intercept is free."""
+    theta = objective.loss.into_domain(theta, objective.y)
+    return balance(objective, theta) if objective.intercept else theta
+
+
+def slack(primal: float) -> float:
+    """Room for rounding when bounds are compared by subtraction."""
+    return 1e-12 * abs(primal) if np.isfinite(primal) else 0.0

@@ -1,0 +1,250 @@
+"""Losses of one number, the residual or the margin: ψ and its derivatives say everything."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from .._typing import Array
+from . import probe
+from .base import Loss, Target, Terms
+from .bracket import young_gap
+from .pieces import PLQ, Pieces
+
+
+class Unary(Loss):
+    """A loss that is a function ψ of one number t: subclasses say what t is.
+
+    A user writes ``psi``, ``dpsi`` and ``ddpsi``, vectorised over t, and nothing else: the
+    conjugate defaults to a sound upper bound found by bracketing, and convexity and smoothness
+    are probed rather than believed.
+    """
+
+    @property
+    def pieces(self) -> Pieces | None:
+        """ψ piece by piece, for a loss that is linear or quadratic between knots; else None.
+
+        A class that says its pieces (as an attribute or a property) need not say anything else.
+        """
+        return None
+
+    def _spelt_out(self, name: str) -> Pieces:
+        if self.pieces is None:
+            raise NotImplementedError(f"{type(self).__name__} must define {name}(t), or pieces")
+        return self.pieces
+
+    @property
+    def _only_pieces(self) -> bool:
+        """Whether there is no formula of its own, which may round better around a minimum."""
+        return type(self).psi is Unary.psi
+
+    @property
+    def smoothness(self) -> float:  # type: ignore[override]
+        """A bound of ψ'': from the pieces, where there are any; inf if nothing is known."""
+        return np.inf if self.pieces is None else self.pieces.smoothness
+
+    def psi(self, t: Array) -> Array:
+        """ψ(t)."""
+        return self._spelt_out("psi").value(t)
+
+    def dpsi(self, t: Array) -> Array:
+        """ψ'(t)."""
+        return self._spelt_out("dpsi").slope(t)
+
+    def ddpsi(self, t: Array) -> Array:
+        """ψ''(t)."""
+        return self._spelt_out("ddpsi").curvature(t)
+
+    def young(self, t: Array, v: Array) -> Array:
+        """ψ(t) + ψ*(v) − v·t, or an upper bound of it; inf where v is no slope of ψ."""
+        if self.pieces is not None:
+            return self.pieces.young(t, v)
+        return young_gap(self.psi, self.dpsi, t, v)
+
+    def dual(self, v: Array) -> Array:
+        """ψ*(v) = sup_t v·t − ψ(t), or an upper bound of it."""
+        if self.pieces is not None:
+            return self.pieces.dual(v)
+        zero = np.zeros_like(v, dtype=float)
+        return self.young(zero, v) - self.psi(zero)
+
+    def infimum(self, y: Array) -> Array:
+        """inf ψ, the same for every y."""
+        return np.full(np.shape(y), -float(self.dual(np.zeros(1))[0]))
+
+    facts: ClassVar[probe.Facts | None] = None  # proved on paper; None: find out by probing
+
+    @property
+    def _facts(self) -> probe.Facts:
+        if self.facts is not None:
+            return self.facts
+        return self._probed if self.pieces is None else self.pieces.facts
+
+    @cached_property
+    def _probed(self) -> probe.Facts:
+        return probe.inspect(self.psi, self.dpsi, self.ddpsi)
+
+    @property
+    def convex(self) -> bool:
+        """Probed: ψ(b) ≥ ψ(a) + ψ'(a)·(b − a) on a grid of pairs over the whole axis."""
+        return self._facts.violation is None
+
+    @property
+    def smooth(self) -> bool:
+        """Probed: no jump of ψ' survives bisection."""
+        return self._facts.kink is None
+
+    def attained(self, y: Array) -> bool:
+        """Probed: ψ' changes sign or vanishes."""
+        return self._facts.attained
+
+    def check_parameters(self) -> None:
+        """Refuse, in words, a ψ whose slopes contradict convexity."""
+        if not self.convex:
+            raise ValueError(f"loss {self!r} is not convex: {self._facts.violation}")
+
+    def check_target(self, y: Array) -> None:
+        """Also probe ψ again at the scale of y, where its bends may be."""
+        super().check_target(y)
+        scale = float(np.max(np.abs(y), initial=0.0))
+        if self.facts is None and self.pieces is None and scale > 0 and scale != 1:
+            violation = probe.inspect(self.psi, self.dpsi, self.ddpsi, scale).violation
+            if violation:
+                raise ValueError(f"loss {self!r} is not convex: {violation}")
+
+
+def _elementwise(values: Array, z: Array) -> Array:
+    """One float64 per sample, also from a ψ'' that was written as a plain constant."""
+    if np.shape(values) == np.shape(z) and getattr(values, "dtype", None) == np.float64:
+        return values
+    return np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype=float), np.shape(z)))
+
+
+class Distance(Unary):
+    """ℓ(z, y) = ψ(r) of the residual r = z − y.
+
+    A ψ with kinks says its `pieces` (a `minimand.Pieces`) instead of psi, dpsi and ddpsi.
+
+    Examples
+    --------
+    >>> import numpy as np, minimand as mm
+    >>> class LogCosh(mm.Distance):
+    ...     def psi(self, r): return np.abs(r) + np.log1p(np.exp(-2 * np.abs(r))) - np.log(2)
+    ...     def dpsi(self, r): return np.tanh(r)
+    ...     def ddpsi(self, r): return 1 - np.tanh(r) ** 2
+    >>> LogCosh().convex
+    True
+    >>> float(LogCosh().conjugate(np.array([0.5]), np.array([0.0]))[0])   # known: 0.13081...
+    0.130812...
+    """
+
+    def value(self, z: Array, y: Array) -> Array:
+        """ψ(z − y)."""
+        return _elementwise(self.psi(z - y), z)
+
+    def gradient(self, z: Array, y: Array) -> Array:
+        """ψ'(z − y)."""
+        return _elementwise(self.dpsi(z - y), z)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        """ψ''(z − y)."""
+        return _elementwise(self.ddpsi(z - y), z)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """ℓ*(u, y) = u·y + ψ*(u)."""
+        return u * y + self.dual(u)
+
+    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
+        """ψ(r) + ψ*(u) − u·r."""
+        return self.young(z - y, u)
+
+    def into_domain(self, u: Array, y: Array) -> Array:
+        """u, clipped to the slopes that the pieces have."""
+        return u if self.pieces is None else self.pieces.clip(u)
+
+    def room(self, u: Array, y: Array) -> Array:
+        """The distance of u from the slopes of linear pieces."""
+        return super().room(u, y) if self.pieces is None else self.pieces.room(u)
+
+    def plq(self, y: Array) -> PLQ | None:
+        """ψ(z − y)."""
+        return None if self.pieces is None else PLQ(self.pieces, np.ones_like(y), y)
+
+    def terms(self, z: Array, y: Array) -> Terms:
+        """Value, gradient and curvature, in one pass where there are pieces."""
+        if self.pieces is None or not self._only_pieces:
+            return super().terms(z, y)
+        return Terms(*self.pieces.terms(z - y))
+
+    def prox(self, z: Array, y: Array, step: float | Array) -> Array:
+        """Piece by piece where there are pieces, else by safeguarded Newton."""
+        if self.pieces is None:
+            return super().prox(z, y, step)
+        return y + self.pieces.prox(z - y, step)
+
+
+class Margin(Unary):
+    """ℓ(z, y) = ψ(m) of the margin m = y·z, with labels y = ±1.
+
+    A ψ with kinks says its `pieces` (a `minimand.Pieces`) instead of psi, dpsi and ddpsi.
+
+    Examples
+    --------
+    >>> import numpy as np, minimand as mm
+    >>> class Exponential(mm.Margin):
+    ...     def psi(self, m): return np.exp(-m)
+    ...     def dpsi(self, m): return -np.exp(-m)
+    ...     def ddpsi(self, m): return np.exp(-m)
+    >>> y = np.array([1.0, -1.0])
+    >>> Exponential().value(np.array([0.0, 0.0]), y)
+    array([1., 1.])
+    """
+
+    target: ClassVar[Target] = "sign"
+
+    def value(self, z: Array, y: Array) -> Array:
+        """ψ(y·z)."""
+        return _elementwise(self.psi(y * z), z)
+
+    def gradient(self, z: Array, y: Array) -> Array:
+        """y·ψ'(y·z)."""
+        return _elementwise(y * self.dpsi(y * z), z)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        """ψ''(y·z), as y² = 1."""
+        return _elementwise(self.ddpsi(y * z), z)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """ℓ*(u, y) = ψ*(y·u)."""
+        return self.dual(y * u)
+
+    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
+        """ψ(m) + ψ*(v) − v·m with v = y·u."""
+        return self.young(y * z, y * u)
+
+    def into_domain(self, u: Array, y: Array) -> Array:
+        """y·u, clipped to the slopes that the pieces have."""
+        return u if self.pieces is None else y * self.pieces.clip(y * u)
+
+    def room(self, u: Array, y: Array) -> Array:
+        """The distance of y·u from the slopes of linear pieces."""
+        return super().room(u, y) if self.pieces is None else self.pieces.room(y * u)
+
+    def plq(self, y: Array) -> PLQ | None:
+        """ψ(y·z)."""
+        return None if self.pieces is None else PLQ(self.pieces, y, np.zeros_like(y))
+
+    def terms(self, z: Array, y: Array) -> Terms:
+        """Value, gradient and curvature, in one pass where there are pieces."""
+        if self.pieces is None or not self._only_pieces:
+            return super().terms(z, y)
+        value, slope, curvature = self.pieces.terms(y * z)
+        return Terms(value, y * slope, curvature)
+
+    def prox(self, z: Array, y: Array, step: float | Array) -> Array:
+        """Piece by piece where there are pieces, else by safeguarded Newton."""
+        if self.pieces is None:
+            return super().prox(z, y, step)
+        return y * self.pieces.prox(y * z, step)

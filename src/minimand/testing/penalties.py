@@ -1,0 +1,197 @@
+"""`check_penalty`: what a penalty must obey."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array, BoolArray
+from ..penalties import Majorised, Penalty
+from .require import require
+
+
+def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
+    """Check a penalty: Fenchel's inequality, its terms by feature, its prox, its free columns.
+
+    Of one that is not convex, also that its tangents lie above it; that settles its slopes, too.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        An object of your own class, or an expression such as ``L1() + 0.5 * L2()``.
+    n_features : int, default=7
+        Length of the coefficients; that of the penalty's weights if it has any.
+
+    Raises
+    ------
+    AssertionError
+        One sentence with the broken law.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> mm.testing.check_penalty(mm.L1(weights=[1.0, 0.0, 2.0]), n_features=3)
+    """
+    rng = np.random.default_rng(0)
+    for alpha in (1.0, 0.3):
+        bound = penalty.bind(n_features, alpha)
+        free = np.asarray(bound.free)
+        require(
+            free.shape == (n_features,) and free.dtype == bool,
+            f"{penalty!r}: free must be one flag per feature.",
+        )
+        points = list(_vectors(rng, n_features))
+        for w in points:
+            _check_scaling(penalty, alpha, w)
+            _check_free(penalty, bound, w, free)
+            for v in points:
+                _check_fenchel(penalty, bound, w, np.where(bound.unscalable(v), 0.0, v))
+        if isinstance(bound, Majorised):
+            _check_majorisers(penalty, bound, points)
+            _check_global_prox(penalty, alpha, points)
+            continue
+        for v in points:
+            _check_shrink(penalty, bound, v)
+        _check_penalty_prox(penalty, alpha, points)
+
+
+def _vectors(rng: np.random.Generator, d: int) -> Iterator[Array]:
+    """Zero, unit vectors and random ones from small to large, some entries exactly zero."""
+    yield np.zeros(d)
+    yield np.eye(d)[-1]
+    for size in (1e-6, 0.1, 1.0, 1e4):
+        yield size * rng.standard_normal(d)
+        yield size * rng.standard_normal(d) * (rng.uniform(size=d) < 0.5)
+
+
+def _conjugate(bound: Any, v: Array) -> float:
+    """Ω*(v), read off the terms at the point of the domain that is nearest to zero."""
+    w = bound.project(np.zeros_like(v))
+    return float(bound.by_feature(w, v).sum() + v @ w) - float(bound.value(w))
+
+
+def _check_scaling(penalty: Penalty, alpha: float, w: Array) -> None:
+    one, two = penalty.bind(w.size, alpha).value(w), penalty.scaled(alpha).value(w)
+    same = one == two or abs(one - two) <= 1e-12 * (abs(one) + abs(two))
+    require(same, f"{penalty!r}: scaled({alpha:g}) and bind(…, {alpha:g}) differ: {one}, {two}.")
+    require(np.isfinite(one) or one == np.inf, f"{penalty!r}: the value is {one}.")
+    if 0 < one < 1e100:  # constraints are 0 or inf whatever alpha is
+        more = penalty.bind(w.size, 2 * alpha).value(w)
+        sentence = f"{penalty!r}: bind(…, alpha) ignores alpha: twice of it costs no more."
+        require(more > one or alpha == 0, sentence)
+
+
+def _check_free(penalty: Penalty, bound: Any, w: Array, free: BoolArray) -> None:
+    w = bound.project(w)
+    require(np.isfinite(bound.value(w)), f"{penalty!r}: project leads to an infinite value.")
+    moved = np.where(free, w + 17.0, w)
+    same = abs(bound.value(moved) - bound.value(w)) <= 1e-12 * abs(bound.value(w))
+    require(same, f"{penalty!r}: the value depends on a column that is said to be free.")
+    base = bound.project(np.zeros_like(w))
+    for j in np.flatnonzero(~free):
+        for way in (1e150, -1e150):
+            far, pull = base.copy(), np.zeros_like(w)
+            far[j] += way
+            pull[j] = np.sign(way)
+            if bound.unscalable(pull)[j]:
+                continue
+            sentence = f"{penalty!r}: column {j} is not said to be free, but costs nothing."
+            require(bound.value(far) > bound.value(base), sentence)
+
+
+def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
+    terms = np.asarray(bound.by_feature(w, v))
+    require(terms.shape == w.shape, f"{penalty!r}: by_feature must give one term per feature.")
+    require((terms >= 0).all(), f"{penalty!r}: a term by feature is negative or NaN.")
+    conjugate, value = _conjugate(bound, v), bound.value(w)
+    size = abs(value) + abs(float(np.abs(v) @ np.abs(w)))
+    if value == np.inf:
+        sentence = f"{penalty!r}: by_feature is finite where the value is not."
+        require(np.isinf(terms.sum()), sentence)
+        return
+    if np.isfinite(conjugate):
+        size += abs(conjugate)
+        total = value + conjugate - float(v @ w)
+        sentence = f"{penalty!r}: by_feature does not add up to value + conjugate − v·w: "
+        require(abs(terms.sum() - total) <= 1e-12 * size, f"{sentence}{terms.sum()}, {total}.")
+    else:
+        require(np.isinf(terms.sum()), f"{penalty!r}: by_feature is finite where Ω* is not.")
+    lower = float(v @ w) - value
+    sentence = f"{penalty!r}: the conjugate {conjugate} is less than v·w − Ω(w) = {lower}."
+    require(conjugate >= lower - 1e-12 * size, sentence)
+
+
+def _check_shrink(penalty: Penalty, bound: Any, v: Array) -> None:
+    kept = np.where(bound.unscalable(v), 0.0, v)
+    s = bound.shrink(v)
+    require(0.0 <= s <= 1.0, f"{penalty!r}: shrink gave {s}, which is not in [0, 1].")
+    finite = np.isfinite(_conjugate(bound, s * kept))
+    require(finite, f"{penalty!r}: the conjugate is not finite after shrinking by {s}.")
+    if s < 1.0:
+        larger = np.isfinite(_conjugate(bound, s * (1 + 1e-9) * kept))
+        require(not larger, f"{penalty!r}: shrink gave {s}, but a larger factor would do.")
+
+
+def _check_penalty_prox(penalty: Penalty, alpha: float, points: list[Array]) -> None:
+    """Ω(x) + |x−w|²/2s ≥ Ω(p) + |p−w|²/2s + |x−p|²/2s for every x; (w−p)/s is a subgradient."""
+    scaled = penalty.scaled(alpha)
+    bound = penalty.bind(points[0].size, alpha)
+    for step in (0.01, 1.0, 20.0):
+        for w in points:
+            p = scaled.prox(w, step)
+            at = scaled.value(p) + float(((p - w) ** 2).sum()) / (2 * step)
+            for x in [*points, p + 1e-3, p * 1.01]:
+                left = scaled.value(x) + float(((x - w) ** 2).sum()) / (2 * step)
+                right = at + float(((x - p) ** 2).sum()) / (2 * step)
+                sentence = f"{penalty!r}: prox is not the minimiser for step={step:g}."
+                require(left >= right - 1e-12 * (left + right), sentence)
+            v = (w - p) / step
+            v = np.where(bound.unscalable(v), 0.0, v)
+            v = bound.shrink(v) * v  # rounding may have left the domain of Ω*
+            touch = float(bound.by_feature(p, v).sum())
+            size = 1e-9 * (scaled.value(p) + float(np.abs(w) @ np.abs(p)) / step + 1e-12)
+            sentence = f"{penalty!r}: the terms by feature do not vanish at a subgradient: {touch}."
+            require(touch <= size, sentence)
+
+
+def _check_majorisers(penalty: Penalty, bound: Any, points: list[Array]) -> None:
+    """Ω(x) − Ω(w) ≤ M(x) − M(w) for the tangent M at w, wherever x is and however near to w."""
+    first = bound.first_majoriser()
+    sentence = f"{penalty!r}: first_majoriser must be a sum over all features."
+    require(first.columns is None and first.penalty.separable is not None, sentence)
+    for w in points:
+        majoriser, columns = bound.majoriser(w)
+        columns = np.arange(w.size) if columns is None else np.asarray(columns)
+        kept = np.isin(np.arange(w.size), columns)
+        sentence = f"{penalty!r}: the tangent leaves out a coefficient that is not zero."
+        require(not w[~kept].any(), sentence)
+        near = [w * (1 + h) for h in (-1.0, -0.5, -1e-3, 1e-3, 1.0, 1e3)]
+        for x in [*near, *(np.where(kept, x, 0.0) for x in points)]:
+            value, tangent = bound.value(x), majoriser.value(x[columns])
+            before, touching = bound.value(w), majoriser.value(w[columns])
+            size = value + before + tangent + touching
+            sentence = f"{penalty!r}: a tangent lies below the penalty: is the slope that of it?"
+            require(value - before <= tangent - touching + 1e-12 * size, sentence)
+
+
+def _check_global_prox(penalty: Penalty, alpha: float, points: list[Array]) -> None:
+    """No x has a smaller Ω(x) + |x−w|²/2s, near or far; where there is a prox."""
+    scaled = penalty.scaled(alpha)
+    try:
+        scaled.prox(points[0], 1.0)
+    except NotImplementedError:
+        return  # no solver of ours asks for it
+
+    def value(x: Array, w: Array, step: float) -> float:
+        return scaled.value(x) + float(((x - w) ** 2).sum()) / (2 * step)
+
+    for step in (0.01, 1.0, 20.0):
+        for w in points:
+            p = scaled.prox(w, step)
+            single = [np.where(np.arange(w.size) == j, 0.0, p) for j in range(w.size)]
+            least = min(value(x, w, step) for x in [*points, *single, w, p * 1.01, p * 0.99])
+            at = value(p, w, step)
+            sentence = f"{penalty!r}: prox is not the minimiser for step={step:g}."
+            require(at <= least + 1e-12 * (at + least), sentence)

@@ -1,0 +1,25 @@
+"""A law that is broken, in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array, BoolArray
+
+
+def require(ok: Any, sentence: str) -> None:
+    """It must be true, or the sentence is raised."""
+    if not ok:
+        raise AssertionError(sentence)
+
+
+def require_all(ok: BoolArray, sentence: str, **where: Array) -> None:
+    """Every entry must be true; the sentence ends with the first place where it is not."""
+    ok = np.asarray(ok)
+    if ok.all():
+        return
+    at = np.unravel_index(int(np.argmin(ok)), ok.shape)
+    place = ", ".join(f"{k}={np.broadcast_to(v, ok.shape)[at]:.6g}" for k, v in where.items())
+    raise AssertionError(f"{sentence} (at {place})")
