@@ -54,6 +54,29 @@ def test_numbers_are_numbers(rows):
         assert -1 < row.test_score <= 1
 
 
+def test_support_vectors_are_counted_for_the_svm_alone(rows):
+    counted = [row for row in rows if row.support_vectors is not None]
+    assert [(row.problem, row.library) for row in counted] == [
+        ("SVM", "minimand"),
+        ("SVM", "scikit-learn"),
+    ]
+    ours, theirs = (row.support_vectors for row in counted)
+    assert 0 < ours < 100
+    assert abs(ours - theirs) <= 5  # libsvm's tolerance leaves it a few more or fewer
+
+
+def test_the_outlier_drags_lines_by_how_steeply_their_losses_grow(tmp_path):
+    found = demo.lines()
+    slopes = [line.slope for line in found]
+    assert [line.name.split(":")[0] for line in found] == ["L∞", "L2", "L1", "robust"]
+    assert slopes == sorted(slopes, reverse=True)
+    assert slopes[0] > 1 > 0.1 > slopes[-1] > -0.1  # 25 at x = 10, against a true slope of 0
+    assert all(line.relative_gap <= 1e-6 for line in found)
+    file = tmp_path / demo.OUTLIER_FIGURE
+    assert str(file) in demo.draw_outlier(file)
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
 def test_plain_table_names_each_problem_once(rows):
     lines = demo.plain(rows).splitlines()
     assert len(lines) == len(rows) + 2
@@ -117,4 +140,5 @@ def test_without_matplotlib_the_demo_says_so(tmp_path, monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     assert "needs matplotlib" in demo.draw(None, tmp_path / demo.FIGURE)
-    assert not (tmp_path / demo.FIGURE).exists()
+    assert "needs matplotlib" in demo.draw_outlier(tmp_path / demo.OUTLIER_FIGURE)
+    assert not list(tmp_path.iterdir())

@@ -19,7 +19,7 @@ from .losses import Hinge
 from .outputs import ClassOutput
 from .separability import separable
 from .solvers import Control
-from .solvers.hard_margin import Classes, Widest, judge_plane, widest
+from .solvers.hard_margin import Classes, Widest, judge_plane, separating_plane, widest
 
 
 class HardMargin(ClassifierMixin, BaseEstimator):
@@ -95,10 +95,13 @@ class HardMargin(ClassifierMixin, BaseEstimator):
         control = Control(tol=float(self.tol), max_seconds=self.max_seconds)
         X, y = data.check_xy(self, X, y)
         classes, coded = self._encode(X, y)
-        found = separable(X, y, intercept=bool(self.intercept))
-        if not found or found.coef is None:
-            raise ValueError(f"{found}: take Classifier(Hinge()), whose margin is soft.")
-        best = widest(coded, found.coef, control, self.solver)
+        plane = separating_plane(coded, control)
+        if plane is None:
+            found = separable(X, y, intercept=bool(self.intercept))
+            if not found or found.coef is None:
+                raise ValueError(f"{found}: take Classifier(Hinge()), whose margin is soft.")
+            plane = found.coef
+        best = widest(coded, plane, control, self.solver)
         self.classes_ = classes
         self.coef_, self.intercept_ = best.w[None, :], np.array([best.b])
         self.margin_ = float(1.0 / np.linalg.norm(best.w))

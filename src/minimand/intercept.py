@@ -106,7 +106,7 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(steps):
             moved = z + b if b else z
-            _, gradient, curvature = loss.terms(moved, y)
+            gradient, curvature = loss.slopes(moved, y)
             slope, bend = risk.mean(gradient), risk.mean(curvature)
             if np.isnan(slope):
                 slope = np.inf if b > 0 else -np.inf

@@ -239,3 +239,28 @@ def test_what_cannot_be_composed():
         transforms.compose(mm.Squared(), transforms.sign)
     with pytest.raises(ValueError, match="strictly increasing"):
         transforms.compose(mm.Squared(), np.negative)
+
+
+def test_the_best_intercept_needs_no_integrals():
+    """Slopes are f(z) − y and f'(z): only where a value is asked for does quadrature run."""
+    loss = mm.MatchingLoss(np.arcsinh)
+    z, y = np.linspace(-3, 3, 7), np.linspace(-1, 1, 7)
+    gradient, curvature = loss.slopes(z, y)
+    np.testing.assert_allclose(gradient, np.arcsinh(z) - y)
+    np.testing.assert_allclose(curvature, 1 / np.sqrt(1 + z * z), rtol=1e-8)
+    for other in (mm.Logistic(), mm.Huber(), mm.Poisson()):
+        for found, wanted in zip(other.slopes(z, np.ones(7)), other.terms(z, np.ones(7))[1:]):
+            np.testing.assert_allclose(found, wanted)
+
+    class Counting(mm.MatchingLoss):
+        calls = 0
+
+        def value(self, z, y):
+            Counting.calls += 1
+            return super().value(z, y)
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 2))
+    model = mm.Regressor(Counting(np.arcsinh), "l2", alpha=0.01).fit(X, X[:, 0])
+    assert model.certificate_.relative <= 1e-6
+    assert Counting.calls <= 8 * (model.n_iter_ + 1)

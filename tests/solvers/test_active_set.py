@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import minimand as mm
 from minimand.canonical import Quadratic
@@ -42,13 +43,14 @@ def test_settled_means_optimal(seed, n, d, mean, bounded):
 @pytest.mark.parametrize("alpha", [0.1, 0.01, 1e-4])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("make", [mm.Regressor, mm.Classifier])
-def test_columns_that_nearly_coincide(make, seed, alpha):
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_columns_that_nearly_coincide(make, seed, alpha, stored):
     """Means of 1000 and no intercept: sweeps alone would take for ever."""
     rng = np.random.default_rng(seed)
     X = 1000.0 + rng.standard_normal((2, 5))
     y = rng.standard_normal(2) if make is mm.Regressor else np.array([0, 1])
     loss = "squared" if make is mm.Regressor else "logistic"
-    model = make(loss, "l1", alpha=alpha, intercept=False).fit(X, y)
+    model = make(loss, "l1", alpha=alpha, intercept=False).fit(stored(X), y)
     assert model.certificate_.relative <= 1e-6
     assert model.n_iter_ <= 10
     assert np.count_nonzero(model.coef_) <= 2

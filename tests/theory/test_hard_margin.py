@@ -175,3 +175,28 @@ def test_sklearn(estimator, check, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)
+
+
+def test_many_support_vectors():
+    """More features than samples: nearly every sample is one, and no linear program is needed."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((700, 1400)), rng.integers(0, 2, 700)
+    model = mm.HardMargin().fit(X, y)
+    assert model.certificate_.relative <= 1e-6
+    assert model.support_.size > 500
+    margins = np.where(y == 1, 1, -1) * model.decision_function(X)
+    assert margins.min() >= 1 - 1e-9
+    np.testing.assert_allclose(model.dual_coef_ @ X[model.support_], model.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_plane_that_soft_margins_miss_is_found_by_the_program(intercept):
+    """A margin of 1e-6 of the spread: no moderate C separates, and the answer is still exact."""
+    X = np.array([[0.0, 1.0], [1e-6, 1.0], [5.0, 7.0], [-5.0, -9.0]])
+    y = np.array([0, 1, 1, 0])
+    X = X if intercept else X * np.array([1.0, 0.5])
+    if not intercept:
+        X[0, 0] = -1e-6
+    model = mm.HardMargin(intercept=intercept).fit(X, y)
+    assert model.certificate_.relative <= 1e-6
+    assert np.array_equal(model.predict(X), y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .compare import Row, compare, rows
+from .outlier import OUTLIER_FIGURE, draw_outlier, lines
 from .problems import PROBLEMS, LogCosh, Problem
 from .table import NOTES, plain, show, show_choices
 from .tuning import FIGURE, TASKS, choices, draw
@@ -10,6 +11,7 @@ from .tuning import FIGURE, TASKS, choices, draw
 __all__ = [
     "FIGURE",
     "NOTES",
+    "OUTLIER_FIGURE",
     "PROBLEMS",
     "TASKS",
     "LogCosh",
@@ -18,6 +20,8 @@ __all__ = [
     "choices",
     "compare",
     "draw",
+    "draw_outlier",
+    "lines",
     "plain",
     "rows",
     "show",

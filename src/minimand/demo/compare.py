@@ -33,6 +33,7 @@ class Row:
     metric: str
     test_score: float
     convergence_warning: bool
+    support_vectors: int | None = None  # of losses that have such
 
 
 def rows(problems: tuple[Problem, ...] = PROBLEMS) -> Iterator[Row]:
@@ -95,4 +96,11 @@ def _row(
         metric=problem.metric,
         test_score=float(problem.score(data.y_test, model.predict(data.X_test))),
         convergence_warning=warned,
+        support_vectors=_support(model),
     )
+
+
+def _support(model: Any) -> int | None:
+    """How many samples hold the plane of an SVM in its place, ours or scikit-learn's."""
+    machine = hasattr(model, "margin_") or hasattr(model, "n_support_")
+    return len(model.support_) if machine else None

@@ -10,13 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import sklearn
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor, Ridge
-from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
+from sklearn.linear_model import (
+    Lasso,
+    LogisticRegression,
+    PoissonRegressor,
+    QuantileRegressor,
+    Ridge,
+)
+from sklearn.metrics import accuracy_score, d2_pinball_score, d2_tweedie_score, r2_score
 from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
 
 from .._typing import AnyArray, Array
 from ..estimators import Classifier, Regressor
-from ..losses import Distance, Huber
+from ..losses import Distance, Huber, Quantile
 from ..penalties import L1, L2
 
 
@@ -73,6 +80,10 @@ def _d2_poisson(y: AnyArray, prediction: AnyArray) -> float:
     return float(d2_tweedie_score(y, prediction, power=1))
 
 
+def _d2_upper(y: AnyArray, prediction: AnyArray) -> float:
+    return float(d2_pinball_score(y, prediction, alpha=0.9))
+
+
 def _l1_logistic(n_samples: int) -> Any:
     """scikit-learn 1.8 renamed what asks for an l1 penalty."""
     new = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
@@ -120,6 +131,22 @@ PROBLEMS: tuple[Problem, ...] = (
         lambda n: LogisticRegression(C=1 / (0.01 * n)),
         "accuracy",
         accuracy_score,
+    ),
+    Problem(
+        "SVM",
+        breast_cancer,
+        Classifier("hinge", "l2", alpha=0.1),
+        lambda n: SVC(kernel="linear", C=1 / (0.1 * n)),
+        "accuracy",
+        accuracy_score,
+    ),
+    Problem(
+        "upper decile",
+        diabetes,
+        Regressor(Quantile(0.9), "l1", alpha=0.1),
+        lambda n: QuantileRegressor(quantile=0.9, alpha=0.1),
+        "D²",
+        _d2_upper,
     ),
     Problem(
         "huber",

@@ -19,6 +19,7 @@ _HEADINGS = (
     "certified gap",
     "time",
     "nonzeros",
+    "support",
     "test score",
 )
 _LEFT = 3  # columns of words, before the columns of numbers
@@ -32,6 +33,8 @@ NOTES = (
     "! = the library itself warned that it had not converged, at its default settings.",
     "time: one fit on one thread of this machine, after one to warm up. Each library stops by its "
     "own rule, so this is not a benchmark.",
+    "support: how many samples hold the plane of the SVM in its place; without the others it would "
+    "be the same.",
     "The model is z = X w + b, b unpenalised; the columns of X are in their own units.",
 )
 
@@ -48,6 +51,7 @@ def cells(row: Row) -> tuple[str, ...]:
         gap + (" !" if row.convergence_warning else "  "),
         f"{1e3 * row.seconds:.1f} ms",
         f"{row.nonzeros}/{row.features}",
+        "" if row.support_vectors is None else str(row.support_vectors),
         f"{row.metric} {row.test_score:.3f}",
     )
 

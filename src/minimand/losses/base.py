@@ -83,6 +83,12 @@ class Loss(Parameterized):
         """Value, gradient and curvature together; a fused override may be faster."""
         return Terms(self.value(z, y), self.gradient(z, y), self.curvature(z, y))
 
+    def slopes(self, z: Array, y: Array) -> tuple[Array, Array]:
+        """Gradient and curvature, for those who have no use for a value that may be dear."""
+        if type(self).terms is Loss.terms:
+            return self.gradient(z, y), self.curvature(z, y)
+        return self.terms(z, y)[1:]
+
     def conjugate(self, u: Array, y: Array) -> Array:
         """ℓ*(u, y) = sup_z u·z − ℓ(z, y), or an upper bound of it; inf outside its domain."""
         raise NotImplementedError(f"{type(self).__name__} must define conjugate(u, y)")

@@ -13,7 +13,7 @@ The soft margin C·Σ hinge + ½‖w‖² has the same solution as soon as C ≥
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ from .base import Control
 
 _LARGEST_SET = 500  # support vectors whose equations may be solved directly
 _LARGEST_ROWS = 20_000_000  # numbers in their rows
+_FIRST_C = (1.0, 100.0)  # in units of 1/‖x‖²: soft margins that are tried for a separating plane
+_FIRST_ITERATIONS = 30
 _MOST_ROUNDS = 100  # in which such a set may change
 
 
@@ -169,20 +171,27 @@ def _has_multiplier(best: Widest) -> BoolArray:
     return best.alpha > best.alpha.max() * (best.margins - 1.0)
 
 
+def separating_plane(classes: Classes, control: Control) -> Array | None:
+    """A w that separates the classes, of some soft margin; None where a program must decide.
+
+    With many columns that is far quicker than the linear programs that can also say no.
+    """
+    length = float(classes.design.row_squares(np.ones(1)).mean()) or 1.0
+    for C in _FIRST_C:
+        objective = _soft_margin(classes, C / length)
+        inner = replace(control, tol=1e-3, max_iter=_FIRST_ITERATIONS, callbacks=())
+        found = solve(objective, "auto", inner)
+        if _feasible(classes, found.w, None) is not None:
+            return found.w
+    return None
+
+
 def _soft(
     classes: Classes, C: float, best: Widest, control: Control, solver: Any
 ) -> tuple[Array, Array]:
     """w and α of the soft margin C·Σ hinge + ½‖w‖², to a gap that matters to the hard one."""
-    n, d = classes.design.shape
-    objective = Objective(
-        loss=Hinge(),
-        penalty=L2().bind(d, 1.0 / (C * n)),
-        design=classes.design,
-        y=classes.signs,
-        mass=np.full(n, 1.0 / n),
-        intercept=classes.intercept,
-    )
-    target = 0.1 * control.tol * best.primal / (C * n)
+    objective = _soft_margin(classes, C)
+    target = 0.1 * control.tol * best.primal / (C * classes.signs.size)
     inner = Control(
         tol=max(target / objective.scale, 1e-14),
         max_seconds=control.max_seconds,
@@ -193,6 +202,19 @@ def _soft(
     theta = found.certificate.dual_point
     assert theta is not None
     return found.w, -C * classes.signs * theta
+
+
+def _soft_margin(classes: Classes, C: float) -> Objective:
+    """C·Σ hinge + ½‖w‖², divided by C·n."""
+    n, d = classes.design.shape
+    return Objective(
+        loss=Hinge(),
+        penalty=L2().bind(d, 1.0 / (C * n)),
+        design=classes.design,
+        y=classes.signs,
+        mass=np.full(n, 1.0 / n),
+        intercept=classes.intercept,
+    )
 
 
 def _on_support(classes: Classes, best: Widest) -> tuple[Array, Array]:

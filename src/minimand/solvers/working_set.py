@@ -23,6 +23,7 @@ from .support import polish
 _GRAM_COLUMNS = 1500  # working sets up to this size may be solved on their Gram
 _REMEMBERED = 5000  # most columns of a Gram that a path remembers
 _SHORT_ROWS = 25  # stored numbers per row up to which a sparse Gram is cheaper than descent
+_CHEAP = 1e6  # products of stored numbers and columns up to which any Gram is formed
 _ROUNDS = 1000
 _NEWTON_STEPS = 8
 _SWEEPS = 8  # of descent before Newton steps on the support take over
@@ -214,6 +215,8 @@ class _Restricted:
         if not self.design.sparse:
             return True
         stored = float(self.objective.design.column_sizes[self.columns].sum())
+        if stored * self.columns.size <= _CHEAP:
+            return True  # whatever it costs, and an active set may finish on it
         return self.design.by_rows and stored <= _SHORT_ROWS * self.objective.n_samples
 
     def _solve_gram(
