@@ -100,7 +100,8 @@ struct AdaptiveGroup : Share<V> {
     if constexpr (kModels<V> == 1) {
       return fields.template get<Own>(kFastest, j);
     } else {
-      return rate_of(fields.template get<double>(kInverse, j), fields.template get<Own>(kSquares, j));
+      return rate_of(fields.template get<double>(kInverse, j),
+                     fields.template get<Own>(kSquares, j));
     }
   }
 
