@@ -32,6 +32,11 @@ struct AdaptiveGroup : Share<V> {
         ratios(longest_row(matrix)),
         held(kModels<V> * ratios.size()) {}
 
+  /// Whether nearly every row changes the coefficients it meets, if by the penalty only.
+  MINIMAND_INLINE bool touches_all() const {
+    return penalised || pass.slopes.kind != SlopeKind::pieces;
+  }
+
   template <class Own>
   MINIMAND_INLINE Own held_at(std::size_t k) const {
     return load_models<Own>(held.data() + k * kModels<V>);
@@ -88,23 +93,37 @@ struct AdaptiveGroup : Share<V> {
     return Entry::value(row, k) != 0.0 ? is : zero;
   }
 
+  /// The rate of a coefficient: of one model it is the fastest, of several it must be computed.
+  template <class Entry>
+  MINIMAND_INLINE typename Entry::Own rate_at(std::size_t j, Entry) const {
+    using Own = typename Entry::Own;
+    if constexpr (kModels<V> == 1) {
+      return fields.template get<Own>(kFastest, j);
+    } else {
+      return rate_of(fields.template get<double>(kInverse, j),
+                     fields.template get<Own>(kSquares, j));
+    }
+  }
+
   /// The penalty's steps since a coefficient was met last, as one proximal step; late is 0 or 1.
   template <class Entry>
-  MINIMAND_INLINE void catch_up(std::size_t j, typename Entry::Common late, Entry) {
+  MINIMAND_INLINE void catch_up(std::size_t j, typename Entry::Common late, double per_now,
+                                Entry entry) {
     using Own = typename Entry::Own;
     using Common = typename Entry::Common;
     const double now = this->memory.penalty_time(), sum = this->memory.held();
     const Common seen = fields.template get<Common>(kSeen, j);
-    const Common inverse = fields.template get<Common>(kInverse, j);
     const Own v = fields.template get<Own>(kValue, j);
-    const Own rate = rate_of(inverse, fields.template get<Own>(kSquares, j));
-    const Own time = rate * ((now - seen) * late);
+    const Own time = rate_at(j, entry) * ((now - seen) * late);
     const Own left = positive_part(magnitude(v) - l1.of<Common>(j) * time);
-    const Own shrunk = with_sign_of(v, left / (1.0 + l2.of<Common>(j) * time));
-    // Between the two it was about their geometric mean, which is what the average must hold:
-    // sums of t grow like the square of the time.
-    const Common past = seen / now, since = late * sum * (1.0 - past * past);
-    const Own between = with_sign_of(v, root(v * shrunk));
+    const Own s = l2.of<Common>(j) * time, wide = 6.0 + 4.0 * s;
+    const Own share = 1.0 / ((1.0 + s) * wide);
+    const Own shrunk = with_sign_of(v, left * (wide * share));  // left / (1 + s)
+    // Its mean on the way is what the average must hold: half of the l1 steps, and of l2 steps
+    // log(1 + s) / s, which is about (6 + s) / (6 + 4 s). Sums of t grow like the square of time.
+    const Own half = 0.5 * (magnitude(v) + left);
+    const Own between = with_sign_of(v, half * ((6.0 + s) * ((1.0 + s) * share)));
+    const Common past = seen * per_now, since = late * sum * (1.0 - past * past);
     const Own lag = fields.template get<Own>(kLag, j);
     fields.set(kValue, j, shrunk);
     fields.set(kLag, j, lag + sum * (shrunk - v) + since * (v - between));
@@ -112,11 +131,13 @@ struct AdaptiveGroup : Share<V> {
   }
 
   MINIMAND_INLINE void catch_up(const Row& row) {
-    if (!(this->memory.penalty_time() > 0.0)) return;
+    const double now = this->memory.penalty_time();
+    if (!(now > 0.0)) return;
+    const double per_now = 1.0 / now;
     for_each_entry<V>(
         row, MINIMAND_BODY(k, entry) {
           const auto waiting = late(row, k, entry);
-          if (greatest(waiting) > 0.0) catch_up(row.column(k), waiting, entry);
+          if (greatest(waiting) > 0.0) catch_up(row.column(k), waiting, per_now, entry);
         });
   }
 

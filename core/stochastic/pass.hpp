@@ -135,8 +135,7 @@ struct Fields {
     store_models(common(field, j), v);
   }
 
-  /// The coefficients that a sparse row will meet: their values, or all of them where every row
-  /// moves the model.
+  /// The coefficients that a sparse row will meet: their values, or all of their numbers.
   template <class Row>
   MINIMAND_INLINE void fetch(const Row& row, bool all) const {
     const std::size_t size = row.size() < 512 ? row.size() : 512;
@@ -228,7 +227,6 @@ template <class Matrix, class Group>
 MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticPass& pass,
                                 std::span<Group> groups) {
   const StochasticRows& rows = pass.rows;
-  const bool all_move = pass.slopes.kind != SlopeKind::pieces;
   constexpr std::size_t kFar = 12, kNear = 6, kNext = 1;
   const std::span<const std::uint32_t> order = rows.order;
   for (std::size_t k = 0; k < order.size(); ++k) {
@@ -242,7 +240,7 @@ MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticPass& pass
     if constexpr (RowOf<Matrix>::kSparse) {
       if (k + kNext < order.size()) {
         const auto next = row_of(matrix, order.data()[k + kNext]);
-        for (const Group& group : groups) group.fields.fetch(next, all_move);
+        for (const Group& group : groups) group.fields.fetch(next, group.touches_all());
       }
     }
     const auto row = row_of(matrix, order.data()[k]);

@@ -26,6 +26,11 @@ struct PlainGroup : Share<V> {
         l2(StochasticPenalty::strongest(all.penalty.l2)),
         sparse_penalty(StochasticPenalty::strongest(all.penalty.l1) > 0.0) {}
 
+  /// Whether nearly every row changes the coefficients it meets; those of a hinge often do not.
+  MINIMAND_INLINE bool touches_all() const {
+    return sparse_penalty || pass.slopes.kind != SlopeKind::pieces;
+  }
+
   MINIMAND_INLINE double step_size(double steps) const {
     const StochasticOptions& o = pass.options;
     const double t = o.t0 + steps;

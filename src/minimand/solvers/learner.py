@@ -170,18 +170,18 @@ class Learner:
         now, held, scale, count, b, b_sum = layout.clock(self.memory)
         v, seen = layout.values(self.fields), layout.seen(self.fields)
         time = now - seen
-        left = v
+        kept = v  # by the l1 penalty
         if self.adaptive:
             time = time * layout.rates(self.fields)
         if form.l1.any():
-            left = np.copysign(np.maximum(np.abs(v) - form.l1 * time, 0.0), v)
-        if self.adaptive:
-            left = left / (1.0 + form.l2 * time)
+            kept = np.copysign(np.maximum(np.abs(v) - form.l1 * time, 0.0), v)
+        shrink = form.l2 * time if self.adaptive else 0.0
+        left = kept / (1.0 + shrink) if self.adaptive else kept
         if not average or count == 0.0:
             return scale * left + 0.0, b
         lag = layout.lags(self.fields) + held * (left - v)
-        if self.adaptive and now > 0:  # what a coefficient was while it was not met
-            between = np.copysign(np.sqrt(v * left), v)
+        if self.adaptive and now > 0:  # what a coefficient was on the way, as in the compiled pass
+            between = 0.5 * (v + kept) * ((6.0 + shrink) / (6.0 + 4.0 * shrink))
             lag += held * (1.0 - (seen / now) ** 2) * (v - between)
         mean = (held * left - lag) / count
         if form.l1.any():
