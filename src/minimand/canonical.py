@@ -42,6 +42,11 @@ class Weighted:
         )
         return self.design.descend(problem, self.q, w, sweeps, tol)
 
+    def change(self, before: Array) -> float:
+        """How much the sum has changed since q was ``before``: q moves by h∘t, so t is known."""
+        move = np.divide(self.q - before, self.h, out=np.zeros_like(before), where=self.h > 0)
+        return 0.5 * float(np.sum((self.q + before) * move))
+
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:

@@ -99,7 +99,7 @@ def test_control_stops():
     assert len(seen) == 1
     assert solution.stopped_by == "a callback"
     assert not solution.converged
-    assert solve(problem, control=Control(tol=0.0, max_iter=2)).stopped_by == "max_iter=2"
+    assert solve(problem, control=Control(tol=0.0, max_iter=1)).stopped_by == "max_iter=1"
     assert "max_seconds" in solve(problem, control=Control(tol=0.0, max_seconds=0.0)).stopped_by
 
 

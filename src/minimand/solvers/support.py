@@ -18,11 +18,14 @@ _PRODUCTS = 30
 _HALVINGS = 6
 
 
-def polish(model: Weighted, penalty: Separable, w: Array, spread: Array, tol: float) -> float:
+def polish(
+    model: Weighted, penalty: Separable, w: Array, spread: Array, tol: float, share: float
+) -> float:
     """One step over the coefficients that are not zero; w and the model's q move in place.
 
     Coefficients that would change sign stop at zero, others at their bounds. ``spread`` holds the
-    mean square of every column, for the preconditioner. Returns the move of the intercept.
+    mean square of every column, for the preconditioner; the step ends when its energy is below
+    ``share`` of what it was, or a tenth of ``tol``. Returns the move of the intercept.
     """
     support = np.flatnonzero(movable(penalty, w))
     if not support.size:
@@ -30,7 +33,7 @@ def polish(model: Weighted, penalty: Separable, w: Array, spread: Array, tol: fl
     places, form = model.columns[support], penalty.take(support)
     start = w[support]
     slope = model.design.rmatvec(model.q)[places] + form.l2 * start + form.l1 * np.sign(start)
-    step = _newton_step(model, form, places, spread[support], slope, tol)
+    step = _newton_step(model, form, places, spread[support], slope, tol, share)
     before = form.value(start)
     for _ in range(_HALVINGS):
         target = start + step
@@ -50,7 +53,13 @@ def polish(model: Weighted, penalty: Separable, w: Array, spread: Array, tol: fl
 
 
 def _newton_step(
-    model: Weighted, form: Separable, places: IntArray, spread: Array, slope: Array, tol: float
+    model: Weighted,
+    form: Separable,
+    places: IntArray,
+    spread: Array,
+    slope: Array,
+    tol: float,
+    share: float,
 ) -> Array:
     """Conjugate gradients on the columns of the support, until a step is worth less than tol."""
     total = float(model.h.sum())
@@ -66,7 +75,7 @@ def _newton_step(
         return image[places] + form.l2 * v, scores
 
     def stop(residual: Array, energy: float, start: float) -> bool:
-        return energy <= max(1e-6 * start, 0.1 * tol)
+        return energy <= max(share * start, 0.1 * tol)
 
     return conjugate_gradients(product, -slope, diagonal, stop, _PRODUCTS)[0]
 

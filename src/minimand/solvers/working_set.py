@@ -25,8 +25,11 @@ _REMEMBERED = 5000  # most columns of a Gram that a path remembers
 _SHORT_ROWS = 25  # stored numbers per row up to which a sparse Gram is cheaper than descent
 _CHEAP = 1e6  # products of stored numbers and columns up to which any Gram is formed
 _ROUNDS = 1000
-_NEWTON_STEPS = 8
-_SWEEPS = 8  # of descent before Newton steps on the support take over
+_NEWTON_STEPS = 20
+_SWEEPS = 8  # of descent before Newton steps on the support take over, while it still changes
+_LATE_SWEEPS = 4  # and when it is nearly right
+_FORCING = 0.01  # share of the model's own error that is left to the next Newton step
+_ROUGH, _FINE = 1e-3, 1e-7  # energy that the first and later steps on the support may leave
 _PATIENCE = 3  # rounds of sweeps and Newton steps on a Gram before an active set takes over
 _LATE = 0.05  # relative gap below which the support is taken to be nearly right
 
@@ -72,8 +75,8 @@ class WorkingSet(Solver):
         caution = Caution()
         start = _forecast_point(objective, judgement)
         for _ in range(_ROUNDS):
-            restricted = _Restricted.to(objective, form, columns, caution)
-            point, dual = restricted.solve(start, judgement.promise, control)
+            restricted = _Restricted.to(objective, form, columns, caution, judgement.promise)
+            point, dual = restricted.solve(start, control)
             duals = [] if dual is None else [dual]
             judgement = judge(objective, point, duals, known=[judgement.dual])
             yield judgement
@@ -103,10 +106,16 @@ class _Restricted:
     design: Design  # the columns gathered, or the whole design where that costs too much
     caution: Caution
     spread: Array  # mean square of each column
+    gap: float  # what was known of the problem when the columns were chosen
 
     @classmethod
     def to(
-        cls, objective: Objective, form: Separable, columns: IntArray, caution: Caution
+        cls,
+        objective: Objective,
+        form: Separable,
+        columns: IntArray,
+        caution: Caution,
+        gap: float,
     ) -> _Restricted:
         whole = columns.size == objective.n_features
         if not whole and objective.design.by_rows and columns.size <= _GRAM_COLUMNS:
@@ -117,7 +126,7 @@ class _Restricted:
             whole = 4 * stored > objective.design.nnz
         design = objective.design if whole else objective.design.columns(columns)
         spread = objective.spread[columns]
-        return cls(objective, form.take(columns), columns, design, caution, spread)
+        return cls(objective, form.take(columns), columns, design, caution, spread, gap)
 
     @property
     def places(self) -> IntArray:
@@ -133,16 +142,17 @@ class _Restricted:
         full[self.columns] = dw
         return self.design.matvec(full)
 
-    def solve(self, point: Point, gap: float, control: Control) -> tuple[Point, Array | None]:
-        """Proximal Newton steps until the model promises little; the last step's dual point.
+    @property
+    def early(self) -> bool:
+        """Whether the columns are not the right ones yet."""
+        some = self.columns.size < self.objective.n_features
+        return some and self.gap > _LATE * self.objective.scale
 
-        ``gap`` is what was known of the problem when the columns were chosen.
-        """
+    def solve(self, point: Point, control: Control) -> tuple[Point, Array | None]:
+        """Proximal Newton steps until the model promises little; the last step's dual point."""
         objective, dual = self.objective, None
-        # Early on the columns are not the right ones yet; later, accuracy saves whole rounds.
-        early = gap > _LATE * objective.scale and self.columns.size < objective.n_features
-        share = 0.2 if early else 5e-4
-        goal = max(0.5 * control.target, share * min(gap, objective.scale))
+        share = 0.2 if self.early else 5e-4  # later, accuracy saves whole rounds
+        goal = max(0.5 * control.target, share * min(self.gap, objective.scale))
         for _ in range(_NEWTON_STEPS):
             point, dual, decrease = self._newton(point, goal, control)
             if decrease <= goal or objective.loss.quadratic or control.expired:
@@ -254,10 +264,23 @@ class _Restricted:
         model = Weighted(self.design, self.places, h, q.copy(), self.objective.intercept)
         new = w.copy()
         shift = 0.0
-        for _ in range(100):
-            done = model.descend(self.form, new, _SWEEPS, tol)
+        sweeps = _SWEEPS if self.early else _LATE_SWEEPS
+        for attempt in range(100):
+            done = model.descend(self.form, new, sweeps, tol)
             shift += done.shift
-            if done.decrease <= tol or control.expired:
+            enough = max(tol, self._left_over(model.change(q) + self.form.value(new), w))
+            if done.decrease <= enough or control.expired:
                 break
-            shift += polish(model, self.form, new, self.spread, tol)
+            share = _FINE if attempt else _ROUGH
+            shift += polish(model, self.form, new, self.spread, enough, share)
         return new, shift
+
+    def _left_over(self, value: float, w: Array) -> float:
+        """What need not be gained from the model of this step, because it is not the problem.
+
+        A step that gains much ends where the model is wrong by a share of that gain.
+        """
+        if self.objective.loss.quadratic:
+            return 0.0
+        gained = max(self.form.value(w) - value, 0.0)
+        return _FORCING * min(0.1, gained / self.objective.scale) * gained
