@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import AnyArray, Array
 from ..design import as_design
-from ..objective import Objective
+from ..objective import Objective, dot
 from ..solvers.learner import Learner, Steps
 
 _PARTS, _MANY_PARTS = 8, 32  # of an epoch, after each of which the model is looked at
@@ -54,7 +54,7 @@ class Progress:
                 learner.learn(objective, weight, rows, steps)
                 w, b = learner.model(objective, average=False)
                 loss = objective.loss.value(design.matvec(w) + b, objective.y[part])
-                value += float(objective.mass[part] @ loss)
+                value += dot(objective.mass[part], loss)
                 value += objective.penalty.value(w) / len(self.parts)
         return value if np.isfinite(value) else np.inf
 

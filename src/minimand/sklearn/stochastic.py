@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn import linear_model
 
 from .. import _core
@@ -18,6 +19,7 @@ from ..objective import Objective
 from ..solvers.learner import Learner, Steps
 from ..solvers.online import PA1, PA2
 from ..solvers.training import weights_of
+from ..threads import get_num_threads
 from .epochs import intercept_share, penalties
 from .online import OnlineClassifier, OnlineRegressor, seeds_of
 from .progress import Progress
@@ -100,10 +102,12 @@ class _Trained:
         if self.t_ == 1.0 or len(getattr(self, "_trained", ())) != len(objectives):
             starts = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
             self._trained = [Learner.start(w, float(b), False) for w, b in starts]
-        epochs = [
-            self._train(*one, progress, max_iter)
+        # Outputs know nothing of one another: threads change how long it takes, and nothing else.
+        workers = getattr(self, "n_jobs", None) or min(get_num_threads(), len(objectives))
+        epochs = Parallel(n_jobs=workers, require="sharedmem")(
+            delayed(self._train)(*one, progress, max_iter)
             for one in zip(objectives, self._trained, problem.mean_weights, seeds)
-        ]
+        )
         self.n_iter_ = max(epochs)
         self.t_ += self.n_iter_ * X.shape[0]
         average = bool(self.average) and self.average <= self.t_ - 1.0
@@ -185,7 +189,7 @@ class SGDClassifier(_Trained, OnlineClassifier, linear_model.SGDClassifier):
 
     Parameters, losses, schedules and stopping rules are scikit-learn's; ``tol`` too, since such
     steps stop early by design. An l1 penalty takes its share from every coefficient after every
-    row.
+    row. Classes are shared out to ``n_jobs`` threads, to all of them unless it is given.
 
     Attributes
     ----------
