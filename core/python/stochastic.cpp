@@ -11,8 +11,8 @@ using SlopeArrays = std::tuple<std::int64_t, PieceArrays, Array, bool>;
 /// sign, shift, weight, and the rows in the order in which they come.
 using RowArrays = std::tuple<Array, Array, Array, Array>;
 /// eta, t0, power, tick, average_from, average_power, the intercept's share of a step (0: there is
-/// none), and its largest step.
-using Options = std::tuple<double, double, double, double, double, double, double, double>;
+/// none), its largest step, and whether to add up what rows pay.
+using Options = std::tuple<double, double, double, double, double, double, double, double, bool>;
 
 RowSlopes row_slopes(const SlopeArrays& arrays, std::size_t size) {
   const auto& [kind, parts, given, left] = arrays;
@@ -59,7 +59,7 @@ struct Steps {
 
 template <template <class> class Step, class V, class Matrix>
 void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& steps) {
-  const auto [eta, t0, power, tick, from, average_power, intercept, b_step] = steps.options;
+  const auto [eta, t0, power, tick, from, average_power, intercept, b_step, add_up] = steps.options;
   const std::size_t groups = count(steps.models.first, "models");
   const std::size_t models = groups * kModels<V>;
   const std::size_t width = Step<V>::template FieldsOf<RowOf<Matrix>::kSparse>::kWidth;
@@ -68,7 +68,7 @@ void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& 
       row_slopes(steps.slopes, n * models),
       stochastic_rows(steps.rows, n, models),
       {factors(l1, "l1", d), factors(l2, "l2", d)},
-      {eta, t0, power, tick, from, average_power, intercept, b_step},
+      {eta, t0, power, tick, from, average_power, intercept, b_step, add_up},
       mutable_vector(steps.memory, "memory", groups * StochasticMemory<V>::kSize),
       mutable_vector(steps.fields, "fields", groups * width * d),
       d,

@@ -56,6 +56,7 @@ struct StochasticOptions {
   double average_power;
   double intercept;       // the share of a step that the intercept takes; 0: there is none
   double intercept_step;  // the intercept's step is at most this / sqrt(t)
+  bool add_up;            // what every row paid before its step, for whoever wants to know
 
   /// What the model after step t weighs in the average.
   MINIMAND_INLINE double share(double t) const {
@@ -68,7 +69,7 @@ struct StochasticOptions {
 template <class V>
 struct StochasticMemory {
   static constexpr std::size_t kShared = 6;
-  static constexpr std::size_t kSize = kShared + 3 * kModels<V>;
+  static constexpr std::size_t kSize = kShared + 4 * kModels<V>;
   double* numbers;
 
   MINIMAND_INLINE double& steps() const { return numbers[0]; }         // t
@@ -84,6 +85,9 @@ struct StochasticMemory {
   /// Sum of squared slopes in b.
   MINIMAND_INLINE V b_squares() const { return load_models<V>(at(2)); }
   MINIMAND_INLINE void set_b_squares(V squares) const { store_models(at(2), squares); }
+
+  /// Sum of what rows paid before their steps.
+  MINIMAND_INLINE void pay(V loss) const { store_models(at(3), load_models<V>(at(3)) + loss); }
 
   /// Another model, scale v and b, enters the averages with weight c; at(1) holds the sum of c b.
   MINIMAND_INLINE void average(double c) const {

@@ -83,10 +83,12 @@ struct PlainGroup : Share<V> {
     const V sign = load_models<V>(this->sign + place);
     const V z = this->memory.scale() * fields.score(row) + this->memory.b();
     const V t = sign * z - load_models<V>(this->shift + place);
+    const double weight = pass.rows.weight.data()[i];
+    if (pass.options.add_up) this->memory.pay(weight * pass.slopes.value(t));
     V slope = pass.slopes.slope(place, t);
     slope = slope > kSteepest ? same_models<V>(kSteepest) : slope;
     slope = slope < -kSteepest ? same_models<V>(-kSteepest) : slope;
-    return sign * slope * pass.rows.weight.data()[i];
+    return sign * slope * weight;
   }
 
   MINIMAND_INLINE void step(const Row& row, std::size_t i) const {

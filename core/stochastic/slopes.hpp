@@ -29,6 +29,16 @@ struct RowSlopes {
         t, [&](double at, std::size_t) __attribute__((always_inline)) { return piece_slope(at); });
   }
 
+  /// What the rows pay at t; of given slopes nobody knows it.
+  template <class V>
+  MINIMAND_INLINE V value(V t) const {
+    if (kind == SlopeKind::given) return V{};
+    return for_each_model(t, [&](double at, std::size_t) __attribute__((always_inline)) {
+      if (kind == SlopeKind::pieces) return pieces.value(at);
+      return std::log1p(std::exp(-std::abs(at))) + (at < 0.0 ? -at : 0.0);
+    });
+  }
+
   /// Where t is at time `time` if dt/ds = -slope(t): many small steps, whose number does not
   /// matter, instead of one long one that may overshoot. Given slopes stay as they are.
   template <class V>

@@ -203,7 +203,7 @@ def shuffle_rows(order: NDArray[np.uint32], seed: int) -> None: ...
 # average_from, average_power, the intercept's share of a step, its largest step.
 _Slopes = tuple[int, _Pieces, _Vector, bool]
 _StochasticRows = tuple[_Vector, _Vector, _Vector, NDArray[np.uint32]]
-_StochasticOptions = tuple[float, float, float, float, float, float, float, float]
+_StochasticOptions = tuple[float, float, float, float, float, float, float, float, bool]
 
 def stochastic_sparse(
     indptr: _Index,

@@ -221,3 +221,28 @@ def test_threads_do_not_change_the_models():
             )
             found.append(learner.models(many[0], average=True)[0])
     np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize(
+    "loss", [mm.Hinge(), mm.Logistic(), mm.Squared(), mm.EpsilonInsensitive(0.3)]
+)
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_what_rows_paid_before_their_steps(loss, adaptive, kind):
+    rng = np.random.default_rng(4)
+    X, weight = rng.standard_normal((40, 5)), rng.uniform(0.5, 2.0, 40)
+    tasks = problems(loss, kind(X), 3, 0.01, 0.02)
+    order = rng.permutation(40).astype(np.uint32)
+    steps = Steps(0.1, adaptive=adaptive, add_up=True)
+    start = (np.zeros((3, 5)), np.zeros(3), adaptive)
+    whole = Learner.start(*start, sparse=kind is sp.csr_matrix)
+    whole.learn(tasks, weight, order, steps)
+    single, expected = Learner.start(*start, sparse=kind is sp.csr_matrix), np.zeros(3)
+    for i in order:
+        w, b = single.models(tasks[0], average=False)
+        for k, task in enumerate(tasks):
+            expected[k] += weight[i] * loss.value(X[i] @ w[[k]].T + b[k], task.y[[i]])[0]
+        single.learn(tasks, weight, np.array([i], dtype=np.uint32), steps)
+    # Steps of an l2 penalty that hardly matter wait, under rates that adapt.
+    np.testing.assert_allclose(whole.paid(), expected, rtol=0.05 if adaptive else 1e-9)
+    assert (whole.paid() == 0).all()  # it has been asked

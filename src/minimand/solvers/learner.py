@@ -35,6 +35,7 @@ class Steps(NamedTuple):
     average_power: float = 1.0  # the t-th model weighs t^power
     intercept_step: float = np.inf  # the intercept's step is at most this/√t
     intercept_share: float = 1.0  # of a step that the intercept takes, unless rates adapt
+    add_up: bool = False  # what every row pays before its step, for `Learner.paid`
 
 
 class _Coded(NamedTuple):
@@ -150,11 +151,19 @@ class Learner:
             float(steps.average_power),
             float(steps.intercept_share) if objective.intercept else 0.0,
             float(steps.intercept_step),
+            steps.add_up,
         )
         models = (self.layout.groups, self.layout.group)
         penalty = (_short(form.l1), _short(form.l2))
         given = RowSteps(self.adaptive, models, slopes, rows, penalty, options)
         objective.design.step_rows(given, self.fields.reshape(-1), self.memory.reshape(-1))
+
+    def paid(self) -> Array:
+        """Σ weight·loss of every model, each row before its step, since this was asked last.
+
+        Known to the compiled passes, if the steps say that they should `add_up`.
+        """
+        return self.layout.paid(self.memory)
 
     def model(self, objective: Objective, average: bool) -> tuple[Array, float]:
         """(w, b) of the first model, or its average over the steps so far."""

@@ -12,6 +12,7 @@ from .._typing import Array
 _TOGETHER = 8  # models of a group whose numbers lie side by side
 _UNSEEN = 1e300  # 1/largest |x| of a column that had no entry yet
 _SHARED = 6  # numbers in the memory of a group, before those of its models
+_PER_MODEL = 4  # numbers in it of every model
 _TIME, _HELD, _SCALE, _COUNT = 1, 2, 3, 4  # places among them
 _LINE = 64  # bytes
 
@@ -56,7 +57,7 @@ class Layout(NamedTuple):
             self._put(fields, 0, w)
         if self.adaptive:
             self._common(fields, 1)[:] = _UNSEEN
-        memory = np.zeros((self.groups, _SHARED + 3 * self.group))
+        memory = np.zeros((self.groups, _SHARED + _PER_MODEL * self.group))
         memory[:, _SCALE] = 1.0
         self._put_by_model(memory, 0, b)
         return fields, memory
@@ -72,9 +73,9 @@ class Layout(NamedTuple):
 
     def memory_from(self, old: Layout, memory: Array) -> Array:
         """The same memory in this layout."""
-        new = np.zeros((self.groups, _SHARED + 3 * self.group))
+        new = np.zeros((self.groups, _SHARED + _PER_MODEL * self.group))
         new[:, :_SHARED] = memory[0, :_SHARED]
-        for number in range(3):
+        for number in range(_PER_MODEL):
             self._put_by_model(new, number, old._take_by_model(memory, number))
         return new
 
@@ -99,6 +100,12 @@ class Layout(NamedTuple):
         now, held, scale, count = (float(memory[0, k]) for k in (_TIME, _HELD, _SCALE, _COUNT))
         b, b_sum = self._take_by_model(memory, 0), self._take_by_model(memory, 1)
         return now, held, scale, count, b, b_sum
+
+    def paid(self, memory: Array) -> Array:
+        """What rows paid before their steps, (k,), since it was asked last."""
+        found = self._take_by_model(memory, 3)
+        self._put_by_model(memory, 3, np.zeros_like(found))
+        return found
 
     def values(self, fields: Array) -> Array:
         """v, (k, d): coefficients up to the scale, and to what the penalty has still to take."""
