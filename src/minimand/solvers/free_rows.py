@@ -105,7 +105,9 @@ class _System:
         def settled(residual: Array, energy: float, first: float) -> bool:
             return energy <= _ACCURACY * first
 
-        x, _ = conjugate_gradients(self._product, target, diagonal, settled)
+        # Of more free rows than coefficients the system is singular: no further steps help.
+        rank = min(self.free.rows.size, self.form.w.size + 1)
+        x, _ = conjugate_gradients(self._product, target, diagonal, settled, 2 * rank + 10)
         return x / self.root
 
     def image(self, dv: Array) -> tuple[Array, float]:

@@ -52,7 +52,8 @@ def solve_path(
         if base.memory is not None:
             base.memory.forecast = _forecast(trail, alpha)
         start = trail[-1][1].point if trail else None
-        if chosen is None or alpha == 0:  # a choice holds for all alphas but zero
+        # Where the loss has kinks, a weak penalty asks for another solver than a strong one.
+        if chosen is None or alpha == 0 or not base.loss.smooth:
             chosen = choose(objective, control, solver)
         solution = solve(objective, chosen, replace(control), start)
         base = objective  # it has computed what no penalty changes
