@@ -114,8 +114,12 @@ class InteriorPoint:
         """The gap that is left, once the slopes of the dual are right."""
         return sum(riser.products for riser in self._risers)
 
-    def step(self) -> float:
-        """One predictor and one corrector; the length of the step that was taken."""
+    def step(self, least_centring: float = 0.0) -> float:
+        """One predictor and one corrector; the length of the step that was taken.
+
+        Steps that aim too low may go round in circles: then ``least_centring`` of the products is
+        to be left.
+        """
         rate, slope = self._samples.system(self.t)
         stiff, bend = self._features.system(self.w)
         solve = self._system(self.rows.mass * rate, stiff)
@@ -124,7 +128,7 @@ class InteriorPoint:
         dual, primal = self._lengths(1.0)
         after = sum(riser.products_after(dual, primal) for riser in self._risers)
         centring = (max(after, 0.0) / before) ** 3 if before > 0 else 0.0
-        mu = centring * before / self._measure
+        mu = max(centring, least_centring) * before / self._measure
         for riser in self._risers:
             riser.recentre(mu)
         slope, bend = self._samples.pulled(self.t.size), self._features.pulled(self.w.size)

@@ -13,6 +13,8 @@ from .search import recentred
 from .vertex import Offer, offered
 
 _LARGEST = 1500  # unknowns of a system that is formed and factorised in every iteration
+_PATIENCE = 15  # iterations in which the products must fall by a half
+_CENTRED = 0.5  # least share of the products that a step aims at when they do not fall
 _ITERATIONS = 100
 _USUAL = 20.0  # iterations that a problem takes
 _NEAR = 4.0  # targets within which the method's own idea of the gap is worth judging
@@ -65,13 +67,17 @@ class PrimalDual(Solver):
                 yield judgement
             begin = judgement.point
         inner = InteriorPoint(objective, plq, form, begin)
+        least, waited = float("inf"), 0
         for _ in range(_ITERATIONS):
-            length = inner.step()
+            length = inner.step(_CENTRED if waited > 3 else 0.0)
             near = inner.products <= near_enough
-            if watched or near or control.expired or not length > 1e-12:
+            waited = 0 if inner.products < 0.5 * least else waited + 1
+            least = min(least, inner.products)
+            stuck = not length > 1e-12 or waited >= _PATIENCE  # rounding allows no more
+            if watched or near or control.expired or stuck:
                 inner.refresh()
-                yield _judged(objective, offered(inner, near), control)
-            if not length > 1e-12:
+                yield _judged(objective, offered(inner, near or stuck), control)
+            if stuck:
                 return
 
 
