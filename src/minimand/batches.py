@@ -67,7 +67,7 @@ def _begin(view: _Own | _Foreign, parts: list[_Part]) -> list[Tally]:
         check_intercept(view.model, objective, b)
         if objective.loss.pooled or not objective.convex:
             raise ValueError(
-                f"{objective.words.split(',')[0]} cannot be certified in batches, as it is not a "
+                f"{objective.loss!r} cannot be certified in batches, as it is not a "
                 "convex mean over samples: pass X and y."
             )
         tallies.append(Tally(objective.loss, w, float(b), objective.intercept, objective.penalty))

@@ -92,7 +92,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         ``cycling_`` brought them to light.
     radius_, gamma_, bound_ : float, or ndarray of shape (n_classes,)
         C, γ and C²/γ², if asked for; γ = 0 and the bound is infinite if no plane separates the
-        classes.
+        classes; nan, with a warning, where rounding hides whether one does.
     certificate_ : Certificate
         Of the share of samples with y·z ≤ 0. Its bound is 0, or 1/n where no plane separates the
         classes: a gap of 0 proves that no plane makes fewer mistakes.
@@ -237,15 +237,17 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     ) -> None:
         """C²/γ² of every score."""
         intercept = bool(self.intercept)
-        squares = float(design.row_squares(np.ones(1)).max()) + intercept
         samples = padded(X) if intercept else X
+        unit = float(abs(samples).max()) or 1.0  # C/γ has no units, and squares might overflow
+        samples = samples / unit
+        radius = float(as_design(samples).row_squares(np.ones(1)).max()) ** 0.5
         margins = [
             widest(X, samples, output.encode(index, i), score, intercept)
             for i, score in enumerate(scores)
         ]
-        self.radius_ = _each([squares**0.5] * len(scores))
-        self.gamma_ = _each(margins)
-        self.bound_ = _each([squares / m**2 if m > 0 else np.inf for m in margins])
+        self.radius_ = _each([unit * radius] * len(scores))
+        self.gamma_ = _each([unit * m for m in margins])
+        self.bound_ = _each([np.inf if m == 0 else (radius / m) ** 2 for m in margins])
 
     def _warn_if_short(self, scores: list[Proved]) -> None:
         short = [s for s in scores if not s.run.converged]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,13 +65,17 @@ def padded(X: Any) -> Any:
 
 
 def widest(X: Any, padded: Any, signs: Array, found: Proved, intercept: bool) -> float:
-    """γ of the padded samples; 0 if no plane separates them."""
+    """γ of the padded samples; 0 if no plane separates them, nan if rounding hides it."""
     if found.witness is not None:
         return 0.0
-    if not found.run.converged and not separable(X, signs, intercept=intercept):
-        return 0.0
-    # Any plane that separates gives a valid bound: a fit that is not quite the widest is still one.
-    return float(HardMargin(intercept=False).fit(padded, signs).margin_)
+    try:
+        if not found.run.converged and not separable(X, signs, intercept=intercept):
+            return 0.0
+        # Any plane that separates gives a valid bound, also one that is not quite the widest.
+        return float(HardMargin(intercept=False).fit(padded, signs).margin_)
+    except ValueError as error:  # training has ended, and well or not does not depend on this
+        warnings.warn(f"gamma_ and bound_ are unknown (nan): {error}", RuntimeWarning, stacklevel=5)
+        return float("nan")
 
 
 def _uncertain(design: Design, margins: Array, w: Array, b: float) -> float:

@@ -250,7 +250,7 @@ def _advice(solution: Solution, others: list[str]) -> str:
     elif solution.stopped_by in (CALLBACK, INTERRUPT):
         advice = "fit again with warm_start=True to go on from here"
     elif solution.solver == Sgd.name:
-        advice = "raise epochs for more of the same"
+        advice = "raise epochs for more of the same, unless early_stopping ended it"
     elif solution.stopped_by.startswith("max_"):
         advice = "raise the limit or tol"
     else:

@@ -19,7 +19,10 @@ from .regressor import Regressor
 def copy_of(estimator: Any) -> Any:
     """An unfitted copy of one of our estimators; refuses others in words."""
     if not isinstance(estimator, Regressor | Classifier):
-        raise TypeError(f"expected a minimand estimator, not {type(estimator).__name__}.")
+        raise TypeError(
+            f"expected a minimand estimator, not {type(estimator).__name__}: what a pipeline would "
+            "do first goes into features=."
+        )
     return clone(estimator)
 
 

@@ -262,7 +262,7 @@ def _stopped_by(estimator: Any, count: int, seconds: float) -> str:
 
 
 def numbered(batches: Iterable[Any]) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
-    """Batches as (X, y, weights or None) with their number; those without a row are left out."""
+    """Batches as (X, y, weights or None) with their number; without those where nothing weighs."""
     if not isinstance(batches, Iterable):
         raise TypeError(
             "batches must be an iterable of (X, y) or (X, y, sample_weight), not "
@@ -276,8 +276,16 @@ def numbered(batches: Iterable[Any]) -> Iterator[tuple[int, tuple[Any, Any, Any]
             )
         X, y, *weights = batch
         shape = np.shape(X)
-        if not (shape and shape[0] == 0 and np.shape(y)[:1] == (0,)):
+        empty = bool(shape) and shape[0] == 0 and np.shape(y)[:1] == (0,)
+        if not empty and not _weighs_nothing(weights, shape):
             yield number, (X, y, weights[0] if weights else None)
+
+
+def _weighs_nothing(weights: list[Any], shape: tuple[int, ...]) -> bool:
+    """Whether every row of a batch has weight zero, which is as if it were not there."""
+    if not weights or weights[0] is None or np.shape(weights[0]) != shape[:1]:
+        return False
+    return not np.any(weights[0])
 
 
 @contextmanager

@@ -60,7 +60,9 @@ class Sgd(Solver):
         Passes over the data; by default the estimator's ``max_iter``, or 5.
     shuffle : bool, default=True
         Draw a new order for every epoch. Without it a fit starts from w = 0, b = 0 and takes the
-        rows as they come: one epoch is what `partial_fit` does with the same rows.
+        rows as they come: one epoch is what `partial_fit` does with the same rows if
+        their weights are one on average. A stream never knows that average: there a weight
+        counts as it is.
     balanced : bool, default=False
         Spread the rows of every class (sign of the target) evenly over the epoch.
     early_stopping : bool, default=False
