@@ -211,7 +211,7 @@ def stochastic_sparse(
     data: _Matrix,
     columns: int,
     adaptive: bool,
-    models: tuple[int, int],
+    models: tuple[int, int, int],
     slopes: _Slopes,
     rows: _StochasticRows,
     penalty: tuple[_Vector, _Vector],
@@ -222,7 +222,7 @@ def stochastic_sparse(
 def stochastic_dense(
     X: _Matrix,
     adaptive: bool,
-    models: tuple[int, int],
+    models: tuple[int, int, int],
     slopes: _Slopes,
     rows: _StochasticRows,
     penalty: tuple[_Vector, _Vector],

@@ -118,7 +118,7 @@ class RowSteps(NamedTuple):
     """Stochastic steps, as the compiled passes take them: see `solvers.learner`."""
 
     adaptive: bool
-    models: tuple[int, int]  # groups of models, and how many there are in each
+    models: tuple[int, int, int]  # groups, models in each, numbers of a coefficient in a model
     slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool]
     rows: tuple[Array, Array, Array, AnyArray]
     penalty: tuple[Array, Array]
