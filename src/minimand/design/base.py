@@ -177,6 +177,9 @@ class Design:
         """Whether a few columns can be reached without a pass over the others."""
         return False
 
+    def ready_to_pick(self) -> None:
+        """Make what `picks_columns` needs, where many problems will use it."""
+
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """(Xᵀ(h∘t), t) with t = X v + shift: a Hessian times a vector, and its scores."""
         scores = np.empty(self.shape[0])

@@ -88,7 +88,7 @@ class Separable:
     def _young_of_l1(self, w: Array, v: Array) -> Array:
         """l1|w| − v·w where |v| ≤ l1, else inf: nothing where w is zero, as it is nearly always."""
         terms = np.where(np.abs(v) <= self.l1, 0.0, np.inf)
-        places = np.flatnonzero(w)
+        places = np.flatnonzero(w != 0)
         at = w[places]
         terms[places] += np.maximum(self.l1[places] * np.abs(at) - v[places] * at, 0.0)
         return terms
