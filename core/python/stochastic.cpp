@@ -67,7 +67,7 @@ void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& 
   const std::size_t models = groups * kModels<V>;
   const std::size_t own = count(std::get<2>(steps.models), "models");
   if (!Step<V>::Counts::known(own)) value_problem("models have one to three numbers each");
-  const std::size_t width = own * kModels<V> + Step<V>::Counts::common;
+  const std::size_t width = own * kModels<V> + typename Step<V>::Counts(own).common;
   const auto& [l1, l2] = steps.penalty;
   const StochasticPass pass{
       row_slopes(steps.slopes, n * models),

@@ -23,7 +23,7 @@ struct AdaptiveGroup : Share<V> {
   AdaptiveGroup(const Matrix& matrix, const StochasticPass& all, std::size_t group)
       : Share<V>(all, group),
         pass(all),
-        fields{{}, Share<V>::fields, all.features},
+        fields{AdaptiveCounts(), Share<V>::fields, all.features},
         l1(all.penalty.l1),
         l2(all.penalty.l2),
         delay(StochasticPenalty::strongest(all.penalty.l1) > 0.0 ? -1.0 : kDelay),

@@ -68,7 +68,7 @@ struct StochasticOptions {
 /// all of them take every step.
 template <class V>
 struct StochasticMemory {
-  static constexpr std::size_t kShared = 6;
+  static constexpr std::size_t kShared = 7;
   static constexpr std::size_t kSize = kShared + 4 * kModels<V>;
   double* numbers;
 
@@ -78,6 +78,7 @@ struct StochasticMemory {
   MINIMAND_INLINE double& scale() const { return numbers[3]; }         // w = scale v
   MINIMAND_INLINE double& count() const { return numbers[4]; }         // sum of c
   MINIMAND_INLINE double& norm() const { return numbers[5]; }          // sum of (x / largest x)^2
+  MINIMAND_INLINE double& last() const { return numbers[6]; }          // of the penalty's steps
 
   MINIMAND_INLINE double* at(std::size_t k) const { return numbers + kShared + k * kModels<V>; }
   MINIMAND_INLINE V b() const { return load_models<V>(at(0)); }
@@ -100,18 +101,21 @@ struct StochasticMemory {
 /// Numbers per coefficient and model. With v the coefficient (up to the scale), its average is
 /// (held v - lag) / count. The third is the sum of squared slopes, or what an l1 penalty took.
 enum ModelField : std::size_t { kValue, kLag, kSquares, kReceived = kSquares };
-/// Numbers per coefficient.
-enum CommonField : std::size_t { kSeen, kInverse, kFastest };
+/// Numbers per coefficient: the penalty time when it was met last, then those of adaptive steps, or
+/// what `held` was then.
+enum CommonField : std::size_t { kSeen, kInverse, kFastest, kHeldThen = kInverse };
 
 /// How many numbers there are: always the same, or for plain steps the values, with averages
-/// their lags too, and with an l1 penalty all three.
+/// their lags too, and with an l1 penalty all three and when a coefficient was met last.
 struct AdaptiveCounts {
   static constexpr std::size_t own = 3, common = 3;
+  AdaptiveCounts() = default;
+  explicit AdaptiveCounts(std::size_t) {}
   static bool known(std::size_t numbers) { return numbers == own; }
 };
 struct PlainCounts {
-  std::size_t own;
-  static constexpr std::size_t common = 0;
+  std::size_t own, common;
+  explicit PlainCounts(std::size_t numbers) : own(numbers), common(numbers > kReceived ? 2 : 0) {}
   static bool known(std::size_t numbers) { return numbers >= 1 && numbers <= 3; }
 };
 

@@ -14,16 +14,18 @@ struct PlainGroup : Share<V> {
   const StochasticPass& pass;
   Fields<Row::kSparse, V, PlainCounts> fields;
   Factors l1;
+  double strongest;  // of the l1 factors
   double l2;
   bool sparse_penalty, averaged;
 
   PlainGroup(const Matrix&, const StochasticPass& all, std::size_t group)
       : Share<V>(all, group),
         pass(all),
-        fields{{all.own}, Share<V>::fields, all.features},
+        fields{PlainCounts(all.own), Share<V>::fields, all.features},
         l1(all.penalty.l1),
+        strongest(StochasticPenalty::strongest(all.penalty.l1)),
         l2(StochasticPenalty::strongest(all.penalty.l2)),
-        sparse_penalty(all.own > kReceived && StochasticPenalty::strongest(all.penalty.l1) > 0.0),
+        sparse_penalty(all.own > kReceived && strongest > 0.0),
         averaged(all.own > kLag) {}
 
   /// Whether nearly every row changes the coefficients it meets; those of a hinge often do not.
@@ -40,33 +42,59 @@ struct PlainGroup : Share<V> {
     return o.eta * std::pow(t, -o.power);
   }
 
-  /// Takes from a coefficient what the l1 penalty has still to get, or all there is.
+  /// Takes from a coefficient what the l1 penalty has still to get, or all there is. The clock is
+  /// the sum of steps of the strongest factor, so that a factor that changes does not change what
+  /// was due before.
   template <class Entry>
   MINIMAND_INLINE void catch_up(std::size_t j, Entry) const {
     using Own = typename Entry::Own;
     using Common = typename Entry::Common;
-    const Own v = fields.template get<Own>(kValue, j);
+    const double held = this->memory.held(), clock = this->memory.penalty_time();
+    const Own v = fields.template get<Own>(kValue, j), size = magnitude(v);
     const Own received = fields.template get<Own>(kReceived, j);
-    const Own debt = l1.of<Common>(j) * this->memory.penalty_time() + with_sign_of(v, received);
-    const Own left = with_sign_of(v, positive_part(magnitude(v) - positive_part(debt)));
-    fields.move(j, left - v, this->memory.held());
-    fields.set(kValue, j, left);  // exactly: v + (0 - v) need not be 0 after rounding
-    fields.set(kReceived, j, received + (left - v));
+    const Common share = l1.of<Common>(j) / strongest;
+    const Own debt = positive_part(share * clock + with_sign_of(v, received));
+    const Own now = with_sign_of(v, positive_part(size - debt));
+    const Common recent = share * (clock - fields.template get<Common>(kSeen, j));
+    const Own less = shortfall(size, debt, recent, share * this->memory.last());
+    const Common since = held - fields.template get<Common>(kHeldThen, j);
+    const Own lag = fields.template get<Own>(kLag, j) + with_sign_of(v, less * since);
+    fields.set(kLag, j, lag + held * (now - v));
+    fields.set(kValue, j, now);
+    fields.set(kReceived, j, received + (now - v));
+    fields.set(kSeen, j, same_models<Common>(clock));
+    fields.set(kHeldThen, j, same_models<Common>(held));
+  }
+
+  /// By how much a coefficient was smaller, on average, since it was met last: at once by what it
+  /// owed before, then by a debt that grew by `each` at every step until all was gone.
+  template <class Own, class Common>
+  MINIMAND_INLINE static Own shortfall(Own size, Own debt, Common recent, Common each) {
+    const Own before = positive_part(debt - recent), grown = debt - before;
+    const Own rest = positive_part(size - before), one = Own{} + 1.0;
+    const Own gone = rest - 0.5 * rest * (rest - each) / (grown > 0.0 ? grown : one);
+    const Own less = grown < rest ? 0.5 * (grown + each) : gone;
+    const Own growing = grown > 0.0 ? (less < rest ? less : rest) : Own{};
+    return size - rest + growing;
   }
 
   /// v = w, scale = 1: before the scale underflows, or after it became zero.
   void renormalise() const {
     const StochasticMemory<V>& m = this->memory;
+    const double scale = m.scale();
     for (std::size_t j = 0; j < pass.features; ++j) {
       const V v = fields.template get<V>(kValue, j);
       if (averaged) fields.set(kLag, j, fields.template get<V>(kLag, j) - m.held() * v);
-      fields.set(kValue, j, m.scale() * v);
-      if (sparse_penalty) {
-        fields.set(kReceived, j, m.scale() * fields.template get<V>(kReceived, j));
-      }
+      fields.set(kValue, j, scale * v);
+      if (fields.counts.own <= kReceived) continue;
+      fields.set(kReceived, j, scale * fields.template get<V>(kReceived, j));
+      fields.set(kSeen, j, scale * fields.template get<double>(kSeen, j));
+      const double since = m.held() - fields.template get<double>(kHeldThen, j);
+      fields.set(kHeldThen, j, scale > 0.0 ? -since / scale : 0.0);
     }
     m.held() = 0.0;
-    m.penalty_time() *= m.scale();
+    m.penalty_time() *= scale;
+    m.last() *= scale;
     m.scale() = 1.0;
   }
 
@@ -105,7 +133,10 @@ struct PlainGroup : Share<V> {
       move(row, -eta * slope / m.scale());
       if (o.intercept > 0.0) m.set_b(m.b() - o.intercept * intercept_step(eta) * slope);
     }
-    if (sparse_penalty) m.penalty_time() += eta / m.scale();
+    if (sparse_penalty) {
+      m.last() = strongest * eta / m.scale();
+      m.penalty_time() += m.last();
+    }
     if (m.steps() > o.average_from) m.average(o.share(m.steps()));
   }
 

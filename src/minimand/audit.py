@@ -49,15 +49,15 @@ def certify(
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator or a Certificate, optional
-        Its dual point competes with the ones found here, which makes the bound tight: with a
-        converged minimand fit of the same problem the gap is the model's true suboptimality.
-        Where the loss has kinks (hinge, quantile, …) and the gap is not small, such a fit is made
-        here, from the model on: slopes at kinks prove little.
+        Its dual point competes with the ones found here. With that of a converged fit of the same
+        problem the gap is the model's true suboptimality. Where the gap is not small such a fit is
+        made here, from the model on; one that you have saves its time.
     batches : iterable of (X, y) or (X, y, sample_weight), optional
         Instead of X and y: data that come by once, of unknown length, such as those of
-        `fit_stream`. One pass over them, in memory that does not grow, gives a sound bound. It is
-        as tight as with X and y where the loss is smooth, the penalty quadratic and the intercept
-        absent or the best one; otherwise a little looser, and loose where the loss has kinks.
+        `fit_stream`. One pass over them, in memory that does not grow, gives a sound bound: what
+        the model's own gradient proves where the loss is smooth, the penalty quadratic and the
+        intercept absent or the best one; otherwise a little less, and little where the loss has
+        kinks. No second fit makes it tight.
         ``relative`` is an upper bound then, and there is no ``by_sample``.
 
     Returns
@@ -162,12 +162,12 @@ def refuse_weights(model: HardMargin, sample_weight: ArrayLike, offset: ArrayLik
 
 
 def _with_solved_dual(objective: Objective, first: Judgement) -> Judgement:
-    """Where the loss has kinks, a judgement by the best dual point there is.
+    """Where the gap is not small, a judgement by the best dual point there is.
 
-    The slopes at a model tell little then: at a kink every slope in between would do. So the
-    problem is solved from the model on, and its dual point judges the model.
+    The slopes at a rough model tell little, and less at a kink, where every slope in between would
+    do. So the problem is solved from the model on, and its dual point judges the model.
     """
-    if objective.kinks is None or not objective.convex or first.reaches(objective, 0.0):
+    if not objective.convex or first.reaches(objective, 0.0):
         return first
     enough = _ENOUGH * objective.scale
     if first.gap <= enough:

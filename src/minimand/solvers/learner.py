@@ -193,10 +193,16 @@ class Learner:
         layout, l1 = self.layout, _form(objective).l1
         now, held, scale, _, b, _ = layout.clock(self.memory)
         v = left = layout.values(self.fields)
+        lag = layout.lags(self.fields) if layout.own > 1 else 0.0
         if layout.own > 2 and l1.any():
-            debt = np.maximum(l1 * now + np.sign(v) * layout.received(self.fields), 0.0)
-            left = np.copysign(np.maximum(np.abs(v) - debt, 0.0), v)
-        lag = layout.lags(self.fields) + held * (left - v) if layout.own > 1 else 0.0
+            share = l1 / l1.max()
+            due = share * now + np.sign(v) * layout.received(self.fields)
+            debt, size = np.maximum(due, 0.0), np.abs(v)
+            left = np.copysign(np.maximum(size - debt, 0.0), v)
+            recent = share * (now - layout.seen(self.fields))
+            less = _shortfall(size, debt, recent, share * layout.last_step(self.memory))
+            lag = lag + np.copysign(less * (held - layout.held_then(self.fields)), v)
+            lag += held * (left - v)
         return scale * left, left, lag, b
 
     def _adapted(self, objective: Objective) -> tuple[Array, Array, Array | float, Array]:
@@ -213,6 +219,19 @@ class Learner:
             between = 0.5 * (v + kept) * ((6.0 + shrink) / (6.0 + 4.0 * shrink))
             lag += held * (1.0 - (seen / now) ** 2) * (v - between)
         return left, left, lag, b
+
+
+def _shortfall(size: Array, debt: Array, recent: Array, each: Array) -> Array:
+    """By how much coefficients were smaller, on average, since they were met last.
+
+    As in the compiled pass: at once by what they owed before, then by a debt that grew by ``each``
+    at every step until all was gone.
+    """
+    before = np.maximum(debt - recent, 0.0)
+    grown, rest = debt - before, np.maximum(size - before, 0.0)
+    gone = rest - 0.5 * rest * (rest - each) / np.where(grown > 0, grown, 1.0)
+    less = np.minimum(np.where(grown < rest, 0.5 * (grown + each), gone), rest)
+    return size - rest + np.where(grown > 0, less, 0.0)
 
 
 def several(objectives: Objectives) -> Sequence[Objective]:

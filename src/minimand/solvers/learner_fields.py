@@ -11,9 +11,9 @@ from .._typing import Array
 
 _TOGETHER = 8  # models of a group whose numbers lie side by side
 _UNSEEN = 1e300  # 1/largest |x| of a column that had no entry yet
-_SHARED = 6  # numbers in the memory of a group, before those of its models
+_SHARED = 7  # numbers in the memory of a group, before those of its models
 _PER_MODEL = 4  # numbers in it of every model
-_TIME, _HELD, _SCALE, _COUNT = 1, 2, 3, 4  # places among them
+_TIME, _HELD, _SCALE, _COUNT, _LAST = 1, 2, 3, 4, 6  # places among them
 _LINE = 64  # bytes
 
 
@@ -23,7 +23,7 @@ class Layout(NamedTuple):
     With ``adaptive`` steps a coefficient has of each model a value, a lag and a sum of squares, and
     in common the time when it was met last, 1/largest |x| and the fastest rate. With plain ones it
     has ``own`` numbers of each model: its value, for averages a lag, for an l1 penalty what that
-    has received.
+    has received, and in common then the penalty time and Σc·scale when it was met last.
     """
 
     models: int
@@ -46,7 +46,7 @@ class Layout(NamedTuple):
     @property
     def common(self) -> int:
         """Numbers of a coefficient that all models share."""
-        return 3 if self.adaptive else 0
+        return 3 if self.adaptive else 2 * int(self.own > 2)
 
     def start(self, w: Array, b: Array) -> tuple[Array, Array]:
         """Fields and memory of models that have learnt nothing."""
@@ -65,7 +65,9 @@ class Layout(NamedTuple):
         new = self._empty()
         for number in range(min(self.own, old.own)):
             self._put(new, number, old._take(fields, number))
-        for number in range(self.common):  # all have met the same rows; the fastest rate is a bound
+        for number in range(
+            min(self.common, old.common)
+        ):  # all have met the same rows; the fastest rate is a bound
             self._common(new, number)[:] = old._common(fields, number).max(axis=0)
         return new
 
@@ -99,6 +101,10 @@ class Layout(NamedTuple):
         b, b_sum = self._take_by_model(memory, 0), self._take_by_model(memory, 1)
         return now, held, scale, count, b, b_sum
 
+    def last_step(self, memory: Array) -> float:
+        """How much penalty time the last plain step took."""
+        return float(memory[0, _LAST])
+
     def paid(self, memory: Array) -> Array:
         """What rows paid before their steps, (k,), since it was asked last."""
         found = self._take_by_model(memory, 3)
@@ -118,8 +124,12 @@ class Layout(NamedTuple):
         return self._take(fields, 2)
 
     def seen(self, fields: Array) -> Array:
-        """When every coefficient was met last, (d,), by adaptive steps."""
+        """The penalty time when every coefficient was met last, (d,)."""
         return self._common(fields, 0)[0].copy()
+
+    def held_then(self, fields: Array) -> Array:
+        """Σc·scale at that time, (d,), of plain steps with an l1 penalty."""
+        return self._common(fields, 1)[0].copy()
 
     def rates(self, fields: Array) -> Array:
         """The rate of every coefficient, (k, d): 1/(largest |x|·√squares)."""

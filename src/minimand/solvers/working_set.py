@@ -159,8 +159,12 @@ class _Restricted:
         for _ in range(_NEWTON_STEPS):
             point, dual, decrease = self._newton(point, goal, control)
             # What a short Newton step leaves is about the square of what it gained.
-            enough = decrease <= goal or _BEND * decrease**2 <= goal * objective.scale
-            if enough or objective.loss.quadratic or control.expired:
+            gained = decrease / objective.scale if objective.scale > 0 else np.inf
+            if (
+                decrease * min(1.0, _BEND * gained) <= goal
+                or objective.loss.quadratic
+                or control.expired
+            ):
                 break
         return point, dual
 
