@@ -12,10 +12,12 @@ namespace minimand {
 
 inline constexpr std::size_t kAhead = 4;  // rows between the one fetched and the one worked on
 
-/// Ascent over any kind of rows: Rows has dot(i, w), add(i, scale, w) and fetch(i).
-template <class Rows>
+/// Ascent over any kind of rows, for any psi: Rows has dot(i, w), add(i, scale, w) and fetch(i),
+/// Psi has slope(t), dual_step(t, v, step) and room(t).
+template <class Rows, class Psi>
 struct DualAscent {
   Rows rows;
+  Psi psi;
   DualProblem problem;
   DualState state;
 
@@ -29,7 +31,6 @@ struct DualAscent {
   };
 
   MINIMAND_INLINE Step step(std::size_t i) {
-    const Pieces& psi = problem.pieces;
     const double sign = problem.sign.data()[i];
     const double mass = problem.mass.data()[i];
     const double t = sign * (rows.dot(i, state.w) + state.b) - problem.shift.data()[i];
@@ -39,17 +40,15 @@ struct DualAscent {
       v = psi.slope(t);
       return {0.0, std::numeric_limits<double>::infinity(), 0.0};
     }
-    const double goal = t + curvature * v;
-    const SlopeAt found = psi.slope_after(goal, curvature);
+    const DualStep found = psi.dual_step(t, v, curvature);
     const double delta = found.slope - v;
     if (delta == 0.0) return {0.0, psi.room(found.at), 0.0};
-    const double gap = mass * psi.young(t, v);
     v = found.slope;
     const double scale = -mass * sign * delta;
     rows.add(i, scale, state.w);
     state.b += state.bias * scale;
     total -= scale;
-    return {std::abs(found.at - t), 0.0, gap};
+    return {std::abs(found.at - t), 0.0, mass * found.young};
   }
 
   MINIMAND_INLINE double first_total() const {

@@ -30,19 +30,27 @@ struct PenalisedRows {
   }
 };
 
-#define MINIMAND_KERNEL(Matrix)                                                       \
-  MINIMAND_CLONES DualReport ascent_kernel(DualAscent<PenalisedRows<Matrix>>& ascent, \
-                                           std::int64_t epochs, double tolerance,     \
-                                           Shuffler random) {                         \
-    return ascent.run(epochs, tolerance, random);                                     \
+#define MINIMAND_KERNEL_OF(Matrix, Psi)                                                    \
+  MINIMAND_CLONES DualReport ascent_kernel(DualAscent<PenalisedRows<Matrix>, Psi>& ascent, \
+                                           std::int64_t epochs, double tolerance,          \
+                                           Shuffler random) {                              \
+    return ascent.run(epochs, tolerance, random);                                          \
   }
+#define MINIMAND_KERNEL(Matrix)      \
+  MINIMAND_KERNEL_OF(Matrix, Pieces) \
+  MINIMAND_KERNEL_OF(Matrix, Softplus)
 MINIMAND_FOR_EACH_ROWS(MINIMAND_KERNEL)
 
 template <class Matrix>
-DualReport ascend(const Matrix& matrix, const DualProblem& problem, DualState state,
-                  std::int64_t epochs, double tolerance, std::uint64_t seed) {
-  DualAscent<PenalisedRows<Matrix>> ascent{{matrix, problem.inverse}, problem, state};
-  return ascent_kernel(ascent, epochs, tolerance, Shuffler{seed | 1});
+DualReport ascend(const Matrix& matrix, const DualPsi& psi, const DualProblem& problem,
+                  DualState state, std::int64_t epochs, double tolerance, std::uint64_t seed) {
+  return std::visit(
+      [&]<class Psi>(const Psi& function) {
+        DualAscent<PenalisedRows<Matrix>, Psi> ascent{
+            {matrix, problem.inverse}, function, problem, state};
+        return ascent_kernel(ascent, epochs, tolerance, Shuffler{seed | 1});
+      },
+      psi);
 }
 
 template <class Matrix>
@@ -53,16 +61,17 @@ void squares(const Matrix& matrix, std::span<const double> inverse, std::span<do
 
 }  // namespace
 
-#define MINIMAND_INSTANTIATE(Matrix)                                                        \
-  template <>                                                                               \
-  DualReport ascend_rows(const Matrix& matrix, const DualProblem& problem, DualState state, \
-                         std::int64_t epochs, double tolerance, std::uint64_t seed) {       \
-    return ascend(matrix, problem, state, epochs, tolerance, seed);                         \
-  }                                                                                         \
-  template <>                                                                               \
-  void row_squares(const Matrix& matrix, std::span<const double> inverse,                   \
-                   std::span<double> result) {                                              \
-    squares(matrix, inverse, result);                                                       \
+#define MINIMAND_INSTANTIATE(Matrix)                                                           \
+  template <>                                                                                  \
+  DualReport ascend_rows(const Matrix& matrix, const DualPsi& psi, const DualProblem& problem, \
+                         DualState state, std::int64_t epochs, double tolerance,               \
+                         std::uint64_t seed) {                                                 \
+    return ascend(matrix, psi, problem, state, epochs, tolerance, seed);                       \
+  }                                                                                            \
+  template <>                                                                                  \
+  void row_squares(const Matrix& matrix, std::span<const double> inverse,                      \
+                   std::span<double> result) {                                                 \
+    squares(matrix, inverse, result);                                                          \
   }
 MINIMAND_FOR_EACH_ROWS(MINIMAND_INSTANTIATE)
 

@@ -14,6 +14,14 @@ struct SlopeAt {
   double slope;
 };
 
+/// What one dual variable does: where its row goes, its new value, and the Fenchel-Young term that
+/// the old one had, or an estimate of it.
+struct DualStep {
+  double at;
+  double slope;
+  double young;
+};
+
 /// A convex function psi of one number, linear or quadratic between its knots.
 ///
 /// Piece k lies left of knot k; the last one lies right of all. `anchor(k)` is the left end of
@@ -72,6 +80,12 @@ struct Pieces {
     const double from = knots.data()[anchor(k)], bend = curvatures.data()[k];
     const double moved = (t - from - step * slopes.data()[k]) / (1.0 + step * bend);
     return {from + moved, slopes.data()[k] + bend * moved};
+  }
+
+  /// The step of a dual variable v, a slope of psi: the root s of (s - t) + step (psi'(s) - v) = 0.
+  MINIMAND_INLINE DualStep dual_step(double t, double v, double step) const {
+    const SlopeAt found = slope_after(t + step * v, step);
+    return {found.at, found.slope, found.slope == v ? 0.0 : young(t, v)};
   }
 
   /// The distance of t from the ends of the linear piece it lies in; 0 on a curved one.

@@ -2,7 +2,7 @@
 
     Quadratic   ½ wᵀG w + qᵀw                    the Gram of some columns
     Weighted    Σ qᵢtᵢ + ½ hᵢtᵢ²,  t = X_c δ + b    the columns themselves; b free or absent
-    PiecewiseDual   Σ massᵢψ(tᵢ) + ½ Σ l2ⱼwⱼ²    through its dual, a slope of ψ for every row
+    RowDual     Σ massᵢψ(tᵢ) + ½ Σ l2ⱼwⱼ²        through its dual, a slope of ψ for every row
 
 The first two carry the gradient as a linear term, never a working response, so that curvature may
 be zero.
@@ -19,7 +19,7 @@ from . import _core
 from ._typing import Array, BoolArray, IntArray
 from .design import Ascent, AscentProblem, AscentState, Descent, DescentProblem, Design
 from .linear_system import factorise
-from .losses import PLQ
+from .losses import Rowwise
 from .penalties import Separable
 
 _SHARE_OF_INTERCEPT = 0.03
@@ -125,7 +125,7 @@ class Quadratic:
 
 
 @dataclass(eq=False)
-class PiecewiseDual:
+class RowDual:
     """Σ massᵢ·ψ(tᵢ) + ½ Σ l2ⱼwⱼ², t = sign·(offset + X w + b) − shift, by one vᵢ ∈ ∂ψ per row.
 
     w = −Σᵢ massᵢ·signᵢ·vᵢ·xᵢ/l2 always; a free intercept asks for Σ mass·sign·v = 0, which the
@@ -133,7 +133,7 @@ class PiecewiseDual:
     """
 
     design: Design
-    plq: PLQ  # with the offset folded into its shift
+    loss: Rowwise  # with the offset folded into its shift
     mass: Array
     l2: Array
     intercept: bool
@@ -180,9 +180,9 @@ class PiecewiseDual:
     def ascend(self, epochs: int, tol: float) -> Ascent:
         """Coordinate ascent in place over v, and with it w and b."""
         self.seed += 1
-        rows = (self.plq.sign, self.plq.shift, self.mass, self.squares)
+        rows = (self.loss.sign, self.loss.shift, self.mass, self.squares)
         problem = AscentProblem(
-            self.plq.pieces.parts, rows, self._inverse, (self.intercept, self.reach)
+            self.loss.psi.parts, rows, self._inverse, (self.intercept, self.reach)
         )
         state = AscentState(self.v, self.w, self._order, self._memory)
         found = self.design.ascend(problem, state, epochs, tol, self.seed)

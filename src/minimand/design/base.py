@@ -58,9 +58,9 @@ AscentMemory = tuple[float, float, int, float]
 
 
 class AscentProblem(NamedTuple):
-    """A piecewise quadratic loss with an L2 penalty, as the compiled ascent sees it."""
+    """A loss of single rows with an L2 penalty, as the compiled ascent sees it."""
 
-    pieces: tuple[Array, Array, Array, Array, Array]
+    psi: tuple[Array, Array, Array, Array, Array] | str  # pieces, or the name of another function
     rows: tuple[Array, Array, Array, Array]  # sign, shift, mass, and squares
     inverse: Array  # 1/l2; one number where all are equal
     intercept: tuple[bool, float]  # whether it is free, and about how far a t is from a knot

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._typing import Array
-from ..canonical import PiecewiseDual
+from ..canonical import RowDual
 from ..certificate import Judgement, judge
 from ..design import Ascent
-from ..losses import PLQ
+from ..losses import Rowwise
 from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
 from .free_rows import free_step
@@ -40,8 +40,8 @@ class Dual(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces; an L2 penalty on every coefficient."""
         form = objective.penalty.separable
-        if objective.loss.plq(objective.y) is None:
-            words = f"{objective.loss!r} is not piecewise quadratic"
+        if objective.loss.rowwise(objective.y) is None:
+            words = f"{objective.loss!r} is neither piecewise quadratic nor logistic"
             return Verdict(False, words + "; the dual steps are exact for such losses only")
         if form is None or form.l1.any() or form.bounds is not None or not (form.l2 > 0).all():
             return Verdict(False, "the penalty is not L2 on every coefficient")
@@ -63,7 +63,7 @@ class Dual(Solver):
         for _ in range(_RUNS):
             found = self._advance(form, objective, control, goal, epochs)
             point = recentred(objective, objective.point(form.w.copy(), form.b))
-            theta = form.plq.sign * form.v
+            theta = form.loss.sign * form.v
             judgement = judge(objective, point, [theta], known=[judgement.dual], raw=False)
             yield judgement
             if found.gap <= goal:
@@ -75,7 +75,7 @@ class Dual(Solver):
 
     def _advance(
         self,
-        form: PiecewiseDual,
+        form: RowDual,
         objective: Objective,
         control: Control,
         goal: float,
@@ -91,25 +91,25 @@ class Dual(Solver):
             objective.meter.passes += free_step(form)
 
 
-def _dual_of(objective: Objective, start: Point) -> PiecewiseDual:
+def _dual_of(objective: Objective, start: Point) -> RowDual:
     """The dual at the slopes that the loss has at the start; at zero for the null model."""
-    plq, form = objective.loss.plq(objective.y), objective.penalty.separable
-    assert plq is not None
+    loss, form = objective.loss.rowwise(objective.y), objective.penalty.separable
+    assert loss is not None
     assert form is not None
     if objective.offset is not None:
-        plq = PLQ(plq.pieces, plq.sign, plq.shift - plq.sign * objective.offset)
-    v = _slopes(objective, start, plq)
+        loss = loss._replace(shift=loss.shift - loss.sign * objective.offset)
+    v = _slopes(objective, start, loss)
     w = np.zeros(objective.n_features)
     if v.any():
-        w = -objective.backward(objective.mass * plq.sign * v) / form.l2
-    reach = objective.mean(np.abs(plq.at(np.asarray(objective.null.b))))
-    return PiecewiseDual(
-        objective.design, plq, objective.mass, form.l2, objective.intercept, v, w, start.b, reach
+        w = -objective.backward(objective.mass * loss.sign * v) / form.l2
+    reach = objective.mean(np.abs(loss.at(np.asarray(objective.null.b))))
+    return RowDual(
+        objective.design, loss, objective.mass, form.l2, objective.intercept, v, w, start.b, reach
     )
 
 
-def _slopes(objective: Objective, start: Point, plq: PLQ) -> Array:
+def _slopes(objective: Objective, start: Point, loss: Rowwise) -> Array:
     if start is objective.null:
-        return plq.pieces.clip(np.zeros(objective.n_samples))
+        return loss.psi.clip(np.zeros(objective.n_samples))
     z = start.z if objective.offset is None else start.z - objective.offset
-    return plq.pieces.slope(plq.at(z))
+    return loss.psi.slope(loss.at(z))
