@@ -18,11 +18,14 @@ struct Softplus {
     double slope, bend, twist;
   };
 
+  /// Without a branch: the sign of t is as good as random, and a wrong guess costs more than all
+  /// this.
   MINIMAND_INLINE static Derivatives derivatives(double t) {
-    const double e = exponential(same_lanes(-std::abs(t)))[0];
-    const double large = 1.0 / (1.0 + e), small = e * large, bend = small * large;
-    return t < 0.0 ? Derivatives{-large, bend, bend * (large - small)}
-                   : Derivatives{-small, bend, bend * (small - large)};
+    const Lanes at = same_lanes(t), zero = {};
+    const Lanes e = exponential(lanes_of(bits_of(at) | (std::uint64_t{1} << 63)));
+    const Lanes large = 1.0 / (1.0 + e), small = e * large, bend = small * large;
+    const Lanes minus_slope = select(at < zero, large, small);
+    return {-minus_slope[0], bend[0], bend[0] * (2.0 * minus_slope[0] - 1.0)};
   }
 
   MINIMAND_INLINE double slope(double t) const { return derivatives(t).slope; }
@@ -30,16 +33,36 @@ struct Softplus {
   /// No row has room: psi is curved everywhere.
   MINIMAND_INLINE double room(double) const { return 0.0; }
 
-  /// The step of a dual variable v: the root s of (s - t) + step (psi'(s) - v) = 0.
+  /// The step of a dual variable v: the root s of (s - t) + step (psi'(s) - v) = 0, to a thousandth
+  /// of the way at least, and to all digits as the way becomes short.
   ///
-  /// It lies between t and the point where psi' is v. Halley's steps stay in the bracket that the
-  /// signs give; near the root of each psi', psi'' and psi''' say what is there without another
-  /// exponential, so that a row which has all but settled costs one.
+  /// A short step of Halley's method ends with psi' from its Taylor series: where rows have all but
+  /// settled, a visit costs one exponential.
   MINIMAND_INLINE DualStep dual_step(double t, double v, double step) const {
-    Derivatives here = derivatives(t);
+    const Derivatives here = derivatives(t);
     const double young = young_estimate(here, v);
-    double s = t;
-    double low = -kInfinity, high = kInfinity;
+    const double miss = step * (here.slope - v), rate = 1.0 + step * here.bend;
+    const double move = -miss * rate / (rate * rate - 0.5 * miss * step * here.twist);
+    if (std::abs(miss) <= kNear * rate) return {t + move, moved_slope(here, move), young};
+    return far_step(t, v, step, here, young);
+  }
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  static constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+  static constexpr double kNear = 0x1p-4;
+  static constexpr double kStiff = 8.0;  // from where v, not t, is near its new place
+  static constexpr int kRounds = 200;
+
+  MINIMAND_INLINE static double moved_slope(const Derivatives& from, double move) {
+    return from.slope + move * (from.bend + 0.5 * move * from.twist);
+  }
+
+  /// The root lies between t and the point where psi' is v; steps stay in the bracket that the
+  /// signs of what is missed have shown. Not inlined: it is rare, and long.
+  [[gnu::noinline]] static DualStep far_step(double t, double v, double step, Derivatives here,
+                                             double young) {
+    double s = t, low = -kInfinity, high = kInfinity;
     (here.slope > v ? high : low) = t;
     if (step > kStiff && v < 0.0 && v > -1.0) {
       s = from_slope(t, v, step);
@@ -55,21 +78,14 @@ struct Softplus {
       if (!(next < high)) next = 0.5 * (s + high);
       const double move = next - s;
       if (std::abs(move) <= kNear + 4.0 * kEpsilon * std::abs(s)) {
-        const double slope = here.slope + move * (here.bend + 0.5 * move * here.twist);
+        const double slope = moved_slope(here, move);
         return slope <= 0.0 && slope >= -1.0 ? DualStep{next, slope, young} : DualStep{t, v, young};
       }
       s = next;
       here = derivatives(s);
     }
-    return {s, here.slope, young};
+    return {t, v, young};  // numbers that overflow: better to stay
   }
-
- private:
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  static constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-  static constexpr double kNear = 0x1p-16;  // its cube is a unit in the last place
-  static constexpr double kStiff = 8.0;     // from where v, not t, is near its new place
-  static constexpr int kRounds = 200;
 
   /// Newton's step from where psi' is v, which needs a logarithm but no exponential.
   MINIMAND_INLINE static double from_slope(double t, double v, double step) {
