@@ -13,7 +13,7 @@ namespace minimand {
 inline constexpr std::size_t kAhead = 4;  // rows between the one fetched and the one worked on
 
 /// Ascent over any kind of rows, for any psi: Rows has dot(i, w), add(i, scale, w) and fetch(i),
-/// Psi has slope(t), dual_step(t, v, step) and room(t).
+/// Psi has slope(t), dual_step(t, v, step), room(t) and remaining(met, before).
 template <class Rows, class Psi>
 struct DualAscent {
   Rows rows;
@@ -83,23 +83,26 @@ struct DualAscent {
     double threshold = state.threshold;
     DualReport report{state.b, state.bias, state.active, threshold, 0.0, kInfinity};
     total = last_total = first_total();
+    double met_before = 0.0;
     double drift = 0.0;  // of the intercept since all rows were looked at
     for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
       const std::span<const std::uint32_t> rows_now = order.shuffled(random);
       report.sweeps += static_cast<double>(rows_now.size()) / static_cast<double>(n);
-      double worst = 0.0, gap = 0.0;
+      double worst = 0.0, met = 0.0;
       bool any = false;
       for (std::size_t k = 0; k < rows_now.size(); ++k) {
         if (k + kAhead < rows_now.size()) rows.fetch(rows_now.data()[k + kAhead]);
         const std::uint32_t row = rows_now.data()[k];
         const Step taken = step(row);
-        gap += taken.gap;
+        met += taken.gap;
         if (taken.violation > worst) worst = taken.violation;
         skip.data()[row] = taken.room > threshold;
         any = any || taken.room > threshold;
       }
       if (any) order.keep([&skip](std::uint32_t row) { return skip[row] != 0; });
       const double move = recentre();
+      double gap = psi.remaining(met, met_before);
+      met_before = met;
       if (problem.intercept) gap += problem.reach * std::abs(total);
       worst += move;
       report.gap = gap;

@@ -48,7 +48,7 @@ DualReport ascend(const Matrix& matrix, const DualPsi& psi, const DualProblem& p
       [&]<class Psi>(const Psi& function) {
         DualAscent<PenalisedRows<Matrix>, Psi> ascent{
             {matrix, problem.inverse}, function, problem, state};
-        return ascent_kernel(ascent, epochs, tolerance, Shuffler{seed | 1});
+        return ascent_kernel(ascent, epochs, tolerance, Shuffler::of(seed));
       },
       psi);
 }

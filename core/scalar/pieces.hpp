@@ -88,6 +88,9 @@ struct Pieces {
     return {found.at, found.slope, found.slope == v ? 0.0 : young(t, v)};
   }
 
+  /// What is left of the terms that a sweep met: at a kink they do not fall steadily.
+  MINIMAND_INLINE static double remaining(double met, double) { return met; }
+
   /// The distance of t from the ends of the linear piece it lies in; 0 on a curved one.
   MINIMAND_INLINE double room(double t) const {
     const std::size_t k = piece_of(t);

@@ -33,6 +33,13 @@ struct Softplus {
   /// No row has room: psi is curved everywhere.
   MINIMAND_INLINE double room(double) const { return 0.0; }
 
+  /// What is left of the terms that a sweep met, given those that the last one met. Every step
+  /// makes the term of its row vanish, and the steps of others bring it back: at the end of a sweep
+  /// about half of each is there, and less where sweeps make all of them much smaller.
+  MINIMAND_INLINE static double remaining(double met, double before) {
+    return 0.5 * met * (met < before ? std::sqrt(std::sqrt(met / before)) : 1.0);
+  }
+
   /// The step of a dual variable v: the root s of (s - t) + step (psi'(s) - v) = 0, to a thousandth
   /// of the way at least, and to all digits as the way becomes short.
   ///

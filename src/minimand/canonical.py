@@ -19,7 +19,7 @@ from . import _core
 from ._typing import Array, BoolArray, IntArray
 from .design import Ascent, AscentProblem, AscentState, Descent, DescentProblem, Design
 from .linear_system import factorise
-from .losses import Rowwise
+from .losses import Pieces, Rowwise
 from .penalties import Separable
 
 _SHARE_OF_INTERCEPT = 0.03
@@ -147,6 +147,11 @@ class RowDual:
         # Rows without weight have no say.
         self._order = np.flatnonzero(self.mass).astype(np.uint32)
         self._memory = (self.b, self._first_step, self._order.size, np.inf)
+
+    @property
+    def curved(self) -> bool:
+        """Whether ψ is no piecewise quadratic function: then no part of the dual is quadratic."""
+        return not isinstance(self.loss.psi, Pieces)
 
     @cached_property
     def _inverse(self) -> Array:

@@ -1,4 +1,4 @@
-"""Dual coordinate ascent, for piecewise linear-quadratic losses with a quadratic penalty."""
+"""Dual coordinate ascent, for piecewise quadratic and logistic losses with a quadratic penalty."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..losses import Rowwise
 from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
 from .free_rows import free_step
+from .newton import Newton
 from .primal_dual import PrimalDual
 from .search import recentred
 
@@ -30,8 +31,9 @@ class Dual(Solver):
 
     max over v of −Σ massᵢψ*(vᵢ) − ½ Σ (Xᵀu)ⱼ²/l2ⱼ, u = mass·sign·v: each step is the proximal point
     of ψ, so every loss with `pieces` takes the same one. Samples whose slope cannot change are
-    skipped. The intercept is free: the method of multipliers makes Σu vanish. Where the gap
-    falls slowly (weak penalties, columns that are not scaled), `primal_dual` takes over if it can.
+    skipped. The logistic loss takes the proximal point of log(1 + e^−t), by Halley's method. The
+    intercept is free: the method of multipliers makes Σu vanish. Where the gap falls slowly (weak
+    penalties, columns that are not scaled), `newton` or `primal_dual` takes over if it can.
     """
 
     name = "dual"
@@ -55,40 +57,56 @@ class Dual(Solver):
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Runs of coordinate ascent, each ended by its own estimate of the gap."""
         form = _dual_of(objective, start)
-        judgement = judge(objective, recentred(objective, start))
+        judgement = _first(objective, start, form)
         yield judgement
         goal = _SHARE * control.target
-        epochs = int(np.clip(_WORK / max(objective.design.nnz, 1), *_EPOCHS))
+        heir = _heir(objective, control)
         before = np.inf
         for _ in range(_RUNS):
-            found = self._advance(form, objective, control, goal, epochs)
+            found, slow = _advance(form, objective, control, goal, impatient=heir is not None)
             point = recentred(objective, objective.point(form.w.copy(), form.b))
             theta = form.loss.sign * form.v
             judgement = judge(objective, point, [theta], known=[judgement.dual], raw=False)
             yield judgement
             if found.gap <= goal:
                 goal *= 0.25  # it thought that it was done, and the referee disagrees
-            if judgement.gap > _SLOW * before and PrimalDual().accepts(objective, control).ok:
-                yield from PrimalDual().iterate(objective, judgement.point, control)
+            if heir is not None and (slow or judgement.gap > _SLOW * before):
+                yield from heir.iterate(objective, judgement.point, control)
                 return
             before = judgement.gap
 
-    def _advance(
-        self,
-        form: RowDual,
-        objective: Objective,
-        control: Control,
-        goal: float,
-        epochs: int,
-    ) -> Ascent:
-        """Sweeps, and between them steps on the free rows, until the gap seems small enough."""
-        while True:
-            found = form.ascend(min(epochs, _BETWEEN), goal)
-            objective.meter.passes += 2.0 * found.sweeps
-            epochs -= _BETWEEN
-            if found.gap <= goal or epochs <= 0 or control.expired:
-                return found
-            objective.meter.passes += free_step(form)
+
+def _first(objective: Objective, start: Point, form: RowDual) -> Judgement:
+    """How far the start may be from the optimum; of the null model that need not be known well."""
+    if start is objective.null:
+        return judge(objective, start, [form.loss.sign * form.v], raw=False)
+    return judge(objective, recentred(objective, start))
+
+
+def _heir(objective: Objective, control: Control) -> Solver | None:
+    """Who goes on where the gap falls slowly: weak penalties, columns that are not scaled."""
+    others: list[Solver] = [Newton(), PrimalDual()] if objective.loss.smooth else [PrimalDual()]
+    return next((other for other in others if other.accepts(objective, control).ok), None)
+
+
+def _advance(
+    form: RowDual, objective: Objective, control: Control, goal: float, impatient: bool
+) -> tuple[Ascent, bool]:
+    """Sweeps, and between them steps on the free rows, until the gap seems small enough.
+
+    Without such steps sweeps go on as they have begun: True if they are slow, for the impatient.
+    """
+    epochs = int(np.clip(_WORK / max(objective.design.nnz, 1), *_EPOCHS))
+    before = np.inf
+    while True:
+        found = form.ascend(min(epochs, _BETWEEN), goal)
+        objective.meter.passes += 2.0 * found.sweeps
+        epochs -= _BETWEEN
+        slow = impatient and form.curved and found.gap > _SLOW * before
+        if found.gap <= goal or epochs <= 0 or control.expired or slow:
+            return found, slow
+        before = found.gap
+        objective.meter.passes += free_step(form)
 
 
 def _dual_of(objective: Objective, start: Point) -> RowDual:

@@ -32,8 +32,9 @@ class _Free(NamedTuple):
 
 def free_step(form: RowDual) -> float:
     """Move the free rows to the maximum they share, or part of the way; the passes it took."""
-    if not isinstance(form.loss.psi, Pieces):
+    if form.curved:
         return 0.0  # no row has corners, and the system changes with every step
+    assert isinstance(form.loss.psi, Pieces)
     free = _free_rows(form.loss.psi, form.v, form.mass)
     if not 0 < free.rows.size < form.v.size:
         return 0.0
