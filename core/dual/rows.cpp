@@ -6,12 +6,22 @@
 namespace minimand {
 namespace {
 
+template <class Scalar, class Index>
+std::size_t stored(const Compressed<Scalar, Index>& matrix) {
+  return matrix.stored();
+}
+template <class Scalar>
+std::size_t stored(const DenseMatrix<Scalar>& matrix) {
+  return matrix.size();
+}
+
 /// Rows with the factors 1 / l2_j that go with their columns; one number where all are equal.
 template <class Matrix>
 struct PenalisedRows {
   Matrix matrix;
   std::span<const double> inverse;
 
+  std::size_t entries() const { return stored(matrix); }
   MINIMAND_INLINE void fetch(std::size_t i) const { row_of(matrix, i).fetch(); }
   MINIMAND_INLINE double dot(std::size_t i, std::span<const double> w) const {
     return row_of(matrix, i).dot(w);
@@ -30,11 +40,10 @@ struct PenalisedRows {
   }
 };
 
-#define MINIMAND_KERNEL_OF(Matrix, Psi)                                                    \
-  MINIMAND_CLONES DualReport ascent_kernel(DualAscent<PenalisedRows<Matrix>, Psi>& ascent, \
-                                           std::int64_t epochs, double tolerance,          \
-                                           Shuffler random) {                              \
-    return ascent.run(epochs, tolerance, random);                                          \
+#define MINIMAND_KERNEL_OF(Matrix, Psi)                                             \
+  MINIMAND_CLONES void sweep_kernel(DualAscent<PenalisedRows<Matrix>, Psi>& ascent, \
+                                    DualPart& part) {                               \
+    ascent.sweep(part);                                                             \
   }
 #define MINIMAND_KERNEL(Matrix)      \
   MINIMAND_KERNEL_OF(Matrix, Pieces) \
@@ -48,7 +57,8 @@ DualReport ascend(const Matrix& matrix, const DualPsi& psi, const DualProblem& p
       [&]<class Psi>(const Psi& function) {
         DualAscent<PenalisedRows<Matrix>, Psi> ascent{
             {matrix, problem.inverse}, function, problem, state};
-        return ascent_kernel(ascent, epochs, tolerance, Shuffler::of(seed));
+        return ascent.run(epochs, tolerance, Shuffler::of(seed),
+                          [](auto& of, DualPart& part) { sweep_kernel(of, part); });
       },
       psi);
 }

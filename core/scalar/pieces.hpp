@@ -91,6 +91,13 @@ struct Pieces {
   /// What is left of the terms that a sweep met: at a kink they do not fall steadily.
   MINIMAND_INLINE static double remaining(double met, double) { return met; }
 
+  /// What it costs the gap that sum_i mass_i sign_i v_i is not zero: some row goes to a knot, which
+  /// is about `reach` away.
+  static double cost_of(double total, double reach, std::span<const double>,
+                        std::span<const double>) {
+    return reach * (total < 0.0 ? -total : total);
+  }
+
   /// The distance of t from the ends of the linear piece it lies in; 0 on a curved one.
   MINIMAND_INLINE double room(double t) const {
     const std::size_t k = piece_of(t);

@@ -184,5 +184,5 @@ def test_refusals_are_in_words():
     X, y = data(mm.Hinge())
     with pytest.raises(ValueError, match="not L2 on every coefficient"):
         fit(mm.Hinge(), X, y, penalty="l1")
-    with pytest.raises(ValueError, match="not piecewise quadratic"):
-        fit(mm.Logistic(), X, y)
+    with pytest.raises(ValueError, match="neither piecewise quadratic nor logistic"):
+        fit(mm.Exponential(), X, y)
