@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace minimand {
@@ -16,6 +17,22 @@ inline void mirror_upper(std::span<double> square, std::size_t side) {
           square[i * side + j] = square[j * side + i];
         }
       }
+    }
+  }
+}
+
+/// The upper triangle of diag(factors) M diag(factors) for some rows and columns of a symmetric M,
+/// with ones on the diagonal.
+inline void scaled_block(std::span<const double> square, std::size_t side,
+                         std::span<const std::int64_t> places, std::span<const double> factors,
+                         std::span<double> block) {
+  const std::size_t count = places.size();
+  for (std::size_t a = 0; a < count; ++a) {
+    const double* const from = square.data() + static_cast<std::size_t>(places[a]) * side;
+    double* const to = block.data() + a * count;
+    to[a] = 1.0;
+    for (std::size_t b = a + 1; b < count; ++b) {
+      to[b] = factors[a] * factors[b] * from[static_cast<std::size_t>(places[b])];
     }
   }
 }

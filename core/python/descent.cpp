@@ -8,6 +8,7 @@
 #include "descent/gram_path.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
+#include "symmetric.hpp"
 
 namespace minimand::python {
 namespace {
@@ -53,6 +54,19 @@ std::pair<std::int64_t, double> cd_gram(const Array& G, const Array& q, const Mu
   const SweepReport report =
       without_gil([&] { return descend_gram(gram, linear, values, weights, {max_epochs, tol}); });
   return {report.epochs, report.decrease};
+}
+
+Result scaled_block(const Array& G, const Array& places, const Array& factors) {
+  const auto gram = square(G);
+  const std::size_t size = G.shape(0);
+  const auto chosen = vector<std::int64_t>(places, "places");
+  for (const std::int64_t j : chosen) {
+    if (j < 0 || static_cast<std::size_t>(j) >= size) value_problem("places must lie in G");
+  }
+  const auto scales = vector<double>(factors, "factors", chosen.size());
+  Fresh block({chosen.size(), chosen.size()});
+  without_gil([&] { minimand::scaled_block(gram, size, chosen, scales, block.values()); });
+  return block.hand_over();
 }
 
 std::size_t cd_gram_path(const Array& G, const Array& q, double square_of_target,
@@ -127,6 +141,8 @@ void bind_descent(nb::module_& m) {
   m.def("cd_gram", &cd_gram, arg("G"), arg("q"), arg("w").noconvert(), arg("l1"), arg("l2"),
         arg("max_epochs"), arg("tol"), arg("bounds") = nb::none(),
         "Minimise w'Gw/2 + q'w + sum l1|w| + sum l2 w^2/2 over w, in place: (epochs, decrease).");
+  m.def("scaled_block", &scaled_block, arg("G"), arg("places"), arg("factors"),
+        "The upper triangle of some rows and columns of a symmetric G, scaled; a unit diagonal.");
   m.def("cd_gram_path", &cd_gram_path, arg("G"), arg("q"), arg("square"), arg("alphas"), arg("l1"),
         arg("l2"), arg("coefs").noconvert(), arg("first"), arg("target"), arg("max_epochs"),
         arg("products"),

@@ -19,6 +19,22 @@ Result gather(const Array& indptr, const Array& indices, const Array& data, cons
   });
 }
 
+Result gather_picked(const Array& indptr, const Array& indices, const Array& data, const Array& x,
+                     const Array& majors) {
+  return with_compressed(indptr, indices, data, [&](const auto& matrix) {
+    const auto from = vector<double>(x, "x");
+    const auto chosen = vector<std::int64_t>(majors, "majors");
+    for (const std::int64_t m : chosen) {
+      if (m < 0 || static_cast<std::size_t>(m) >= matrix.majors()) {
+        value_problem("majors must hold major indices");
+      }
+    }
+    Fresh y({chosen.size()});
+    without_gil([&] { minimand::gather_picked(matrix, chosen, from, y.values()); });
+    return y.hand_over();
+  });
+}
+
 Result scatter(const Array& indptr, const Array& indices, const Array& data, const Array& x,
                std::int64_t n_minor) {
   return with_compressed(indptr, indices, data, [&](const auto& matrix) {
@@ -98,6 +114,8 @@ void bind_sparse(nb::module_& m) {
   using nb::arg;
   m.def("gather", &gather, arg("indptr"), arg("indices"), arg("data"), arg("x"),
         "y[m] = sum_k data[k] x[indices[k]]; x is (n_minor,) or (n_minor, k).");
+  m.def("gather_picked", &gather_picked, arg("indptr"), arg("indices"), arg("data"), arg("x"),
+        arg("majors"), "The same of one vector, for some majors only.");
   m.def("scatter", &scatter, arg("indptr"), arg("indices"), arg("data"), arg("x"), arg("n_minor"),
         "y[indices[k]] += data[k] x[m]; x is (n_major,) or (n_major, k).");
   m.def("curvature_product", &curvature_product, arg("indptr"), arg("indices"), arg("data"),

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
 #include "python/pieces.hpp"
@@ -42,8 +44,9 @@ std::span<const double> factors(const Array& array, const char* name, std::size_
   return result;
 }
 
-/// How many groups of models, and how many models there are in each: one, or kTogether.
-using Models = std::pair<std::int64_t, std::int64_t>;
+/// How many groups of models, how many models there are in each (one, or kTogether), and how many
+/// numbers of its own a coefficient has in each.
+using Models = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
 /// Everything but the data; the arrays hold the numbers of one group after the other.
 struct Steps {
@@ -60,9 +63,11 @@ struct Steps {
 template <template <class> class Step, class V, class Matrix>
 void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& steps) {
   const auto [eta, t0, power, tick, from, average_power, intercept, b_step, add_up] = steps.options;
-  const std::size_t groups = count(steps.models.first, "models");
+  const std::size_t groups = count(std::get<0>(steps.models), "models");
   const std::size_t models = groups * kModels<V>;
-  const std::size_t width = Step<V>::template FieldsOf<RowOf<Matrix>::kSparse>::kWidth;
+  const std::size_t own = count(std::get<2>(steps.models), "models");
+  if (!Step<V>::Counts::known(own)) value_problem("models have one to three numbers each");
+  const std::size_t width = own * kModels<V> + Step<V>::Counts::common;
   const auto& [l1, l2] = steps.penalty;
   const StochasticPass pass{
       row_slopes(steps.slopes, n * models),
@@ -72,7 +77,14 @@ void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& 
       mutable_vector(steps.memory, "memory", groups * StochasticMemory<V>::kSize),
       mutable_vector(steps.fields, "fields", groups * width * d),
       d,
-      groups};
+      groups,
+      own};
+  if (own <= kLag && from < std::numeric_limits<double>::infinity()) {
+    value_problem("averages need two numbers of every coefficient");
+  }
+  if (!steps.adaptive && own <= kReceived && StochasticPenalty::strongest(pass.penalty.l1) > 0.0) {
+    value_problem("an l1 penalty needs three numbers of every coefficient");
+  }
   if (!steps.adaptive && pass.penalty.l2.size() != 1) value_problem("l2 must be one number");
   without_gil([&] { Step<V>::run(matrix, pass); });
 }
@@ -91,9 +103,9 @@ void stochastic_sparse(const Array& indptr, const Array& indices, const Array& d
   const Steps steps{adaptive, models, slopes, rows, penalty, options, fields, memory};
   const std::size_t d = count(columns, "columns");
   with_compressed(indptr, indices, data, [&](const auto& matrix) {
-    if (models.second == 1) {
+    if (std::get<1>(models) == 1) {
       run_steps_of<double>(matrix, matrix.majors(), d, steps);
-    } else if (models.second == static_cast<std::int64_t>(kTogether)) {
+    } else if (std::get<1>(models) == static_cast<std::int64_t>(kTogether)) {
       run_steps_of<Many>(matrix, matrix.majors(), d, steps);
     } else {
       value_problem("models must come one by one or in groups of 8");
@@ -108,7 +120,7 @@ void stochastic_dense(const Array& X, bool adaptive, const Models& models,
   const Steps steps{adaptive, models, slopes, rows, penalty, options, fields, memory};
   with_dense(X, [&](const auto& matrix) {
     if (!matrix.by_rows) value_problem("X must have contiguous rows");
-    if (models.second != 1) value_problem("models of dense rows must come one by one");
+    if (std::get<1>(models) != 1) value_problem("models of dense rows must come one by one");
     run_steps_of<double>(matrix, matrix.rows(), matrix.columns(), steps);
   });
 }

@@ -107,6 +107,19 @@ void gather(const Compressed<Scalar, Index>& matrix, std::span<const double> x, 
 }
 
 template <class Scalar, class Index>
+void gather_picked(const Compressed<Scalar, Index>& matrix, std::span<const std::int64_t> majors,
+                   std::span<const double> x, std::span<double> y) {
+  std::size_t work = 0;
+  for (const std::int64_t m : majors) work += matrix.size_of(static_cast<std::size_t>(m));
+  parallel_ranges(majors.size(), work, [&](Range range, std::size_t) {
+    for (std::size_t k = range.begin; k < range.end; ++k) {
+      const auto m = static_cast<std::size_t>(majors[k]);
+      y[k] = sparse_dot(matrix.values_of(m), matrix.indices_of(m), x);
+    }
+  });
+}
+
+template <class Scalar, class Index>
 void scatter(const Compressed<Scalar, Index>& matrix, std::span<const double> x, std::size_t width,
              std::span<double> y) {
   const std::size_t work = matrix.stored() * width;
@@ -131,6 +144,8 @@ void scatter(const Compressed<Scalar, Index>& matrix, std::span<const double> x,
 #define MINIMAND_INSTANTIATE(Scalar, Index)                                                     \
   template void gather(const Compressed<Scalar, Index>&, std::span<const double>, std::size_t,  \
                        std::span<double>);                                                      \
+  template void gather_picked(const Compressed<Scalar, Index>&, std::span<const std::int64_t>,  \
+                              std::span<const double>, std::span<double>);                      \
   template void scatter(const Compressed<Scalar, Index>&, std::span<const double>, std::size_t, \
                         std::span<double>);
 MINIMAND_FOR_EACH_COMPRESSED(MINIMAND_INSTANTIATE)

@@ -13,18 +13,17 @@ constexpr double kDelay = 1.0 / 64;
 template <class Matrix, class V>
 struct AdaptiveGroup : Share<V> {
   using Row = RowOf<Matrix>;
-  using AdaptiveFields = typename AdaptiveStep<V>::template FieldsOf<Row::kSparse>;
   const StochasticPass& pass;
-  AdaptiveFields fields;
+  Fields<Row::kSparse, V, AdaptiveCounts> fields;
   Factors l1, l2;
   double delay;
   bool penalised;
   std::vector<double> ratios, held;  // numbers that go with the entries of a row
 
   AdaptiveGroup(const Matrix& matrix, const StochasticPass& all, std::size_t group)
-      : Share<V>(all, group, AdaptiveFields::kWidth),
+      : Share<V>(all, group),
         pass(all),
-        fields{Share<V>::fields, all.features},
+        fields{{}, Share<V>::fields, all.features},
         l1(all.penalty.l1),
         l2(all.penalty.l2),
         delay(StochasticPenalty::strongest(all.penalty.l1) > 0.0 ? -1.0 : kDelay),

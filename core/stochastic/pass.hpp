@@ -98,28 +98,41 @@ struct StochasticMemory {
 };
 
 /// Numbers per coefficient and model. With v the coefficient (up to the scale), its average is
-/// (held v - lag) / count.
-enum ModelField : std::size_t { kValue, kLag, kSquares };
+/// (held v - lag) / count. The third is the sum of squared slopes, or what an l1 penalty took.
+enum ModelField : std::size_t { kValue, kLag, kSquares, kReceived = kSquares };
 /// Numbers per coefficient.
 enum CommonField : std::size_t { kSeen, kInverse, kFastest };
+
+/// How many numbers there are: always the same, or for plain steps the values, with averages
+/// their lags too, and with an l1 penalty all three.
+struct AdaptiveCounts {
+  static constexpr std::size_t own = 3, common = 3;
+  static bool known(std::size_t numbers) { return numbers == own; }
+};
+struct PlainCounts {
+  std::size_t own;
+  static constexpr std::size_t common = 0;
+  static bool known(std::size_t numbers) { return numbers >= 1 && numbers <= 3; }
+};
 
 /// The numbers of all coefficients. Dense rows want every field together, sparse ones every
 /// coefficient; numbers of a group of models fill a line of memory each, and lie field by field,
 /// since most rows ask for the values alone.
-template <bool Sparse, class V, std::size_t PerModel, std::size_t Common>
+template <bool Sparse, class V, class Counts>
 struct Fields {
-  static constexpr std::size_t kWidth = PerModel * kModels<V> + Common;
+  [[no_unique_address]] Counts counts;
   double* numbers;
   std::size_t features;
 
+  MINIMAND_INLINE std::size_t width() const { return counts.own * kModels<V> + counts.common; }
   MINIMAND_INLINE double* own(ModelField field, std::size_t j) const {
-    if constexpr (Sparse && kModels<V> == 1) return numbers + j * kWidth + field;
+    if constexpr (Sparse && kModels<V> == 1) return numbers + j * width() + field;
     return numbers + (field * features + j) * kModels<V>;
   }
   MINIMAND_INLINE double* common(CommonField field, std::size_t j) const {
-    if constexpr (Sparse && kModels<V> == 1) return numbers + j * kWidth + PerModel + field;
-    double* const first = numbers + PerModel * kModels<V> * features;
-    return Sparse ? first + j * Common + field : first + field * features + j;
+    if constexpr (Sparse && kModels<V> == 1) return numbers + j * width() + counts.own + field;
+    double* const first = numbers + counts.own * kModels<V> * features;
+    return Sparse ? first + j * counts.common + field : first + field * features + j;
   }
   /// A number of every model: V, or for several coefficients of one model as many numbers.
   template <class Own>
@@ -147,10 +160,10 @@ struct Fields {
       const std::size_t j = row.column(k);
       __builtin_prefetch(own(kValue, j), 1);
       if constexpr (kModels<V> > 1) {
-        if constexpr (Common > 1) __builtin_prefetch(common(kSeen, j), 1);
+        if (counts.common > 1) __builtin_prefetch(common(kSeen, j), 1);
         if (!all) continue;
-        __builtin_prefetch(own(kLag, j), 1);
-        if constexpr (PerModel > kSquares) __builtin_prefetch(own(kSquares, j), 1);
+        if (counts.own > kLag) __builtin_prefetch(own(kLag, j), 1);
+        if (counts.own > kSquares) __builtin_prefetch(own(kSquares, j), 1);
       }
     }
   }
@@ -174,7 +187,7 @@ struct Fields {
     }
   }
 
-  /// v += change of every entry of a row, and what averages need to know of it.
+  /// v += change, and what averages need to know of it.
   template <class Own>
   MINIMAND_INLINE void move(std::size_t j, Own change, double held) const {
     set(kValue, j, get<Own>(kValue, j) + change);
@@ -221,6 +234,7 @@ struct StochasticPass {
   std::span<double> fields;
   std::size_t features;
   std::size_t groups;
+  std::size_t own;  // numbers of a coefficient per model
 
   std::size_t n() const { return rows.weight.size(); }
 };
@@ -279,10 +293,10 @@ struct Share {
   const double* sign;
   const double* shift;
 
-  Share(const StochasticPass& pass, std::size_t group, std::size_t width)
+  Share(const StochasticPass& pass, std::size_t group)
       : rows(group * pass.n() * kModels<V>),
         memory{pass.memory.data() + group * StochasticMemory<V>::kSize},
-        fields(pass.fields.data() + group * width * pass.features),
+        fields(pass.fields.data() + group * (pass.fields.size() / pass.groups)),
         sign(pass.rows.sign.data()),
         shift(pass.rows.shift.data()) {}
 

@@ -4,14 +4,15 @@
 
 namespace minimand {
 
-/// w <- (1 - eta l2) w - eta weight slope x, then towards zero by eta l1, a row at a time.
+/// w <- (1 - eta l2) w - eta weight slope x, then towards zero by what is left of the l1 penalty:
+/// the sum of all eta l1 so far, without what the coefficient has received of it. A step that a
+/// zero stops is not forgiven, so that single rows cannot pull a useless coefficient up again.
 ///
 /// w = scale v, so that shrinking touches one number; l1 steps wait until their coefficient is met.
-/// Fields: value and lag of every model, seen. The l2 factors must be equal.
+/// The l2 factors must be equal.
 template <class V>
 struct PlainStep {
-  template <bool Sparse>
-  using FieldsOf = Fields<Sparse, V, kLag + 1, kSeen + 1>;
+  using Counts = PlainCounts;
   template <class Matrix>
   static void run(const Matrix& matrix, const StochasticPass& pass);
 };
@@ -21,8 +22,7 @@ struct PlainStep {
 /// Fields: value, lag and squares of every model; seen, inverse of the largest |x_j|, fastest rate.
 template <class V>
 struct AdaptiveStep {
-  template <bool Sparse>
-  using FieldsOf = Fields<Sparse, V, kSquares + 1, kFastest + 1>;
+  using Counts = AdaptiveCounts;
   template <class Matrix>
   static void run(const Matrix& matrix, const StochasticPass& pass);
 };

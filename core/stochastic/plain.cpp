@@ -11,20 +11,20 @@ constexpr double kSteepest = 1e12;  // of a slope: steps that are too long end f
 template <class Matrix, class V>
 struct PlainGroup : Share<V> {
   using Row = RowOf<Matrix>;
-  using PlainFields = typename PlainStep<V>::template FieldsOf<Row::kSparse>;
   const StochasticPass& pass;
-  PlainFields fields;
+  Fields<Row::kSparse, V, PlainCounts> fields;
   Factors l1;
   double l2;
-  bool sparse_penalty;
+  bool sparse_penalty, averaged;
 
   PlainGroup(const Matrix&, const StochasticPass& all, std::size_t group)
-      : Share<V>(all, group, PlainFields::kWidth),
+      : Share<V>(all, group),
         pass(all),
-        fields{Share<V>::fields, all.features},
+        fields{{all.own}, Share<V>::fields, all.features},
         l1(all.penalty.l1),
         l2(StochasticPenalty::strongest(all.penalty.l2)),
-        sparse_penalty(StochasticPenalty::strongest(all.penalty.l1) > 0.0) {}
+        sparse_penalty(all.own > kReceived && StochasticPenalty::strongest(all.penalty.l1) > 0.0),
+        averaged(all.own > kLag) {}
 
   /// Whether nearly every row changes the coefficients it meets; those of a hinge often do not.
   MINIMAND_INLINE bool touches_all() const {
@@ -40,33 +40,33 @@ struct PlainGroup : Share<V> {
     return o.eta * std::pow(t, -o.power);
   }
 
-  /// Shrinks a coefficient by the l1 steps since it was met last.
+  /// Takes from a coefficient what the l1 penalty has still to get, or all there is.
   template <class Entry>
   MINIMAND_INLINE void catch_up(std::size_t j, Entry) const {
     using Own = typename Entry::Own;
     using Common = typename Entry::Common;
-    const double now = this->memory.penalty_time();
     const Own v = fields.template get<Own>(kValue, j);
-    const Common time = now - fields.template get<Common>(kSeen, j);
-    const Own left = magnitude(v) - l1.of<Common>(j) * time;
-    const Own shrunk = with_sign_of(v, positive_part(left));
-    fields.move(j, shrunk - v, this->memory.held());
-    fields.set(kValue, j, shrunk);  // exactly: v + (0 - v) need not be 0 after rounding
-    fields.set(kSeen, j, same_models<Common>(now));
+    const Own received = fields.template get<Own>(kReceived, j);
+    const Own debt = l1.of<Common>(j) * this->memory.penalty_time() + with_sign_of(v, received);
+    const Own left = with_sign_of(v, positive_part(magnitude(v) - positive_part(debt)));
+    fields.move(j, left - v, this->memory.held());
+    fields.set(kValue, j, left);  // exactly: v + (0 - v) need not be 0 after rounding
+    fields.set(kReceived, j, received + (left - v));
   }
 
   /// v = w, scale = 1: before the scale underflows, or after it became zero.
   void renormalise() const {
     const StochasticMemory<V>& m = this->memory;
     for (std::size_t j = 0; j < pass.features; ++j) {
-      if (sparse_penalty) catch_up(j, Entry<V, double>{});
       const V v = fields.template get<V>(kValue, j);
-      fields.set(kLag, j, fields.template get<V>(kLag, j) - m.held() * v);
+      if (averaged) fields.set(kLag, j, fields.template get<V>(kLag, j) - m.held() * v);
       fields.set(kValue, j, m.scale() * v);
-      fields.set(kSeen, j, 0.0);
+      if (sparse_penalty) {
+        fields.set(kReceived, j, m.scale() * fields.template get<V>(kReceived, j));
+      }
     }
     m.held() = 0.0;
-    m.penalty_time() = 0.0;
+    m.penalty_time() *= m.scale();
     m.scale() = 1.0;
   }
 
@@ -102,16 +102,30 @@ struct PlainGroup : Share<V> {
     const double eta = step_size(m.steps()) * o.tick;
     shrink(eta);
     if (any_nonzero(slope)) {
-      const V factor = -eta * slope / m.scale();
-      const double held = m.held();
-      for_each_entry<V>(
-          row, MINIMAND_BODY(k, entry) {
-            fields.move(row.column(k), factor * entry.value(row, k), held);
-          });
+      move(row, -eta * slope / m.scale());
       if (o.intercept > 0.0) m.set_b(m.b() - o.intercept * intercept_step(eta) * slope);
     }
     if (sparse_penalty) m.penalty_time() += eta / m.scale();
     if (m.steps() > o.average_from) m.average(o.share(m.steps()));
+  }
+
+  /// v += factor x.
+  MINIMAND_INLINE void move(const Row& row, V factor) const {
+    const double held = this->memory.held();
+    if (averaged) {
+      for_each_entry<V>(
+          row, MINIMAND_BODY(k, entry) {
+            fields.move(row.column(k), factor * entry.value(row, k), held);
+          });
+    } else {
+      for_each_entry<V>(
+          row, MINIMAND_BODY(k, entry) {
+            using Own = typename decltype(entry)::Own;
+            const std::size_t j = row.column(k);
+            const Own v = fields.template get<Own>(kValue, j);
+            fields.set(kValue, j, v + factor * entry.value(row, k));
+          });
+    }
   }
 
   /// No penalty holds the intercept back from the first steps of a schedule that begins at 1 / l2.

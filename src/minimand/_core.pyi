@@ -19,6 +19,9 @@ def set_num_threads(count: int) -> None: ...
 
 # Compressed sparse: the major axis is the rows of a CSR and the columns of a CSC.
 def gather(indptr: _Index, indices: _Index, data: _Matrix, x: _Vector) -> _Vector: ...
+def gather_picked(
+    indptr: _Index, indices: _Index, data: _Matrix, x: _Vector, majors: NDArray[np.int64]
+) -> _Vector: ...
 def scatter(
     indptr: _Index, indices: _Index, data: _Matrix, x: _Vector, n_minor: int
 ) -> _Vector: ...
@@ -70,6 +73,7 @@ def cd_gram(
     tol: float,
     bounds: tuple[_Vector, _Vector] | None = None,
 ) -> tuple[int, float]: ...
+def scaled_block(G: _Vector, places: NDArray[np.int64], factors: _Vector) -> _Vector: ...
 def cd_gram_path(
     G: _Vector,
     q: _Vector,
@@ -212,7 +216,7 @@ def stochastic_sparse(
     data: _Matrix,
     columns: int,
     adaptive: bool,
-    models: tuple[int, int],
+    models: tuple[int, int, int],
     slopes: _Slopes,
     rows: _StochasticRows,
     penalty: tuple[_Vector, _Vector],
@@ -223,7 +227,7 @@ def stochastic_sparse(
 def stochastic_dense(
     X: _Matrix,
     adaptive: bool,
-    models: tuple[int, int],
+    models: tuple[int, int, int],
     slopes: _Slopes,
     rows: _StochasticRows,
     penalty: tuple[_Vector, _Vector],

@@ -18,7 +18,7 @@ import numpy as np
 from . import _core
 from ._typing import Array, BoolArray, IntArray
 from .design import Ascent, AscentProblem, AscentState, Descent, DescentProblem, Design
-from .linear_system import factorise
+from .linear_system import factorise_block
 from .losses import Pieces, Rowwise
 from .penalties import Separable
 
@@ -109,16 +109,13 @@ class Quadratic:
         Where the system is near singular a small multiple of its diagonal is added; the step is
         then shorter than the full one, so the objective still falls all along it.
         """
-        block = self.gram[np.ix_(support, support)]
-        diagonal = block.ravel()[:: support.size + 1]
-        diagonal += penalty.l2[support]
+        diagonal = self.gram[support, support] + penalty.l2[support]
         if not (diagonal > 0).all():
             return None  # a constant column: descent has set it to zero or will
         slope = slope[support] + penalty.l2[support] * w[support]
         slope += penalty.l1[support] * np.sign(w[support])
         for jitter in (0.0, 1e-11, 1e-8):
-            diagonal *= 1.0 + jitter
-            solve = factorise(block)
+            solve = factorise_block(self.gram, support, (1.0 + jitter) * diagonal)
             if solve is not None:
                 return w[support] - solve(slope)
         return None

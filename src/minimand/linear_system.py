@@ -9,7 +9,8 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from ._typing import Array
+from . import _core
+from ._typing import Array, IntArray
 from .threads import one_blas_thread
 
 EPS = float(np.finfo(float).eps)
@@ -32,8 +33,8 @@ def _scaled(matrix: Array) -> tuple[Array, Array]:
 def _cholesky(scaled: Array) -> tuple[Array, bool]:
     """The factor, and whether there is none.
 
-    LAPACK itself: scipy.linalg's wrappers cost more than a small factorisation. The transpose of a
-    symmetric C-ordered matrix is the same matrix in LAPACK's order.
+    LAPACK itself: scipy.linalg's wrappers cost more than a small factorisation. The upper triangle
+    of a C-ordered matrix is the lower one of its transpose, which is in LAPACK's order.
     """
     with one_blas_thread() if _SMALL < len(scaled) < _LARGE else nullcontext():
         factor, failed = lapack.dpotrf(scaled.T, lower=1, overwrite_a=1, clean=0)
@@ -51,7 +52,16 @@ def least_pivot(matrix: Array) -> float:
 
 def factorise(matrix: Array) -> Solve | None:
     """A Cholesky solver, or None where the matrix is singular to working precision."""
-    scaled, size = _scaled(matrix)
+    return _factorised(*_scaled(matrix))
+
+
+def factorise_block(matrix: Array, places: IntArray, diagonal: Array) -> Solve | None:
+    """The same for some rows and columns of a symmetric matrix, with a positive diagonal given."""
+    size = np.sqrt(diagonal)
+    return _factorised(_core.scaled_block(matrix, places, 1.0 / size), size)
+
+
+def _factorised(scaled: Array, size: Array) -> Solve | None:
     if not size.size:
         return lambda right: right
     factor, failed = _cholesky(scaled)

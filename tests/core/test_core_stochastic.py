@@ -30,14 +30,23 @@ def problems(loss, X, k, l1, l2, *, seed=0, intercept=True):
 
 
 def by_the_formulas(X, y, loss, weight, order, steps, l1, l2, intercept):
-    """w and b after plain steps, and their averages."""
+    """w and b after plain steps, and their averages.
+
+    What a zero spares a coefficient of the l1 penalty is still due: on the side from which it came,
+    nothing was received.
+    """
     w, b = np.zeros(X.shape[1]), 0.0
+    total_l1, received = 0.0, np.zeros(w.size)
     total, mean, b_mean = 0.0, np.zeros(w.size), 0.0
     for t, i in enumerate(order, 1):
         eta = steps.eta / (steps.t0 + t) ** steps.power
         slope = weight[i] * loss.gradient(np.array([X[i] @ w + b]), y[i : i + 1])[0]
-        w = max(1 - eta * l2, 0.0) * w - eta * slope * X[i]
-        w = np.sign(w) * np.maximum(np.abs(w) - eta * l1, 0.0)
+        shrink = max(1 - eta * l2, 0.0)
+        total_l1, received = shrink * total_l1 + eta * l1, shrink * received
+        w = shrink * w - eta * slope * X[i]
+        due = total_l1 + np.sign(w) * received
+        left = np.sign(w) * np.maximum(np.abs(w) - due, 0.0)
+        w, received = left, received + left - w
         own = intercept * steps.intercept_share * min(eta, steps.intercept_step / np.sqrt(t))
         b -= own * slope
         c = t**steps.average_power

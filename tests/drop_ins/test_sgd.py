@@ -118,6 +118,9 @@ def test_l1_gives_zeros():
     wide = np.hstack([X, np.random.default_rng(5).standard_normal((300, 30))])
     model = SGDRegressor(penalty="l1", alpha=0.3, random_state=0, tol=None, max_iter=100)
     model.fit(wide, Y)
+    theirs = linear_model.SGDRegressor(**model.get_params()).fit(wide, Y)
+    np.testing.assert_array_equal(model.coef_ == 0, theirs.coef_ == 0)
+    np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=1e-8, atol=1e-12)
     assert (model.coef_[6:] == 0).sum() >= 5
     assert (model.coef_[[0, 1, 5]] != 0).all()
 

@@ -54,33 +54,6 @@ def test_the_mean_step_is_the_gradient(loss):
     np.testing.assert_allclose(np.mean(moves, axis=0), gradient, atol=1e-9)
 
 
-def reference(objective, steps, l1, l2):
-    """The formula, a row at a time: shrink, step, soft threshold; and the average of the models."""
-    X, w, b = objective.design.x, np.zeros(objective.n_features), 0.0
-    total, mean = 0.0, np.zeros(w.size)
-    for t, (x, y) in enumerate(zip(X, objective.y), 1):
-        eta = steps.eta / (steps.t0 + t) ** steps.power
-        slope = objective.loss.gradient(np.array([x @ w + b]), np.array([y]))[0]
-        w = max(1 - eta * l2, 0.0) * w - eta * slope * x
-        w = np.sign(w) * np.maximum(np.abs(w) - eta * l1, 0.0)
-        b -= eta * slope
-        total, mean = total + t, mean + t * w
-    return w, b, mean / total
-
-
-@pytest.mark.parametrize(("l1", "l2"), [(0.0, 0.0), (0.0, 0.3), (0.2, 0.0), (0.2, 0.3)])
-@pytest.mark.parametrize("steps", [Steps(0.1), Steps(2.0, 3.0, 1.0), Steps(0.3, 1.0, 0.5)])
-@pytest.mark.parametrize("loss", [mm.Squared(), mm.Logistic()], ids=repr)
-def test_plain_steps_follow_the_formula(loss, steps, l1, l2):
-    objective = problem(loss, l1 * mm.L1() + l2 * mm.L2(), alpha=1.0)
-    w, b = after(objective, steps)
-    expected_w, expected_b, mean = reference(objective, steps, l1, l2)
-    np.testing.assert_allclose(w, expected_w, atol=1e-12)
-    np.testing.assert_allclose(b, expected_b, atol=1e-12)
-    if l1 == 0:  # with l1 the average keeps the zeros of the last model
-        np.testing.assert_allclose(after(objective, steps, average=True)[0], mean, atol=1e-12)
-
-
 def test_pegasos():
     """w ← (1 − 1/t)w + y·x/(λt) where y·w·x < 1; from the second step on w is a mean."""
     objective = problem(mm.Hinge(), mm.L2(), alpha=0.5)

@@ -2,21 +2,26 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 
 import minimand as mm
+from minimand.design import as_design
 from minimand.estimators.problem import build
 from minimand.estimators.settings import Settings
+from minimand.objective import Objective
 from minimand.solvers import Sgd
 from minimand.solvers.learner import Learner, Steps
+from minimand.solvers.training import thinned
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def moved(loss, w, y, adaptive):
     """Where one row x = 1 takes w, without an intercept or a penalty."""
-    settings = Settings(loss, mm.NoPenalty(), 0.0)
-    objective = build(settings, np.ones((1, 1)), np.array([y]), None, None, False)
+    composed = Settings(loss, mm.NoPenalty(), 0.0)
+    objective = build(composed, np.ones((1, 1)), np.array([y]), None, None, False)
     learner = Learner.start(np.array([w]), 0.0, adaptive)
     steps = Steps(0.1, adaptive=adaptive)
     learner.learn(objective, np.ones(1), np.zeros(1, dtype=np.uint32), steps)
@@ -89,3 +94,37 @@ def test_a_stream_with_an_l1_norm_has_exact_zeros():
     model = mm.fit_stream(mm.Regressor("squared", "l1", alpha=0.3), batches)
     assert (model.coef_[2:] == 0).sum() >= 6
     assert (model.coef_[:2] != 0).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    loss=st.sampled_from([mm.Logistic(), mm.Hinge(), mm.SquaredHinge(), mm.Squared()]),
+    alpha=st.sampled_from([1e-3, 0.03, 0.3]),
+    ratio=st.sampled_from([0.5, 1.0]),
+)
+def test_thinning_only_removes_and_never_raises_the_objective(seed, loss, alpha, ratio):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 12))
+    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(40) > 0, 1.0, -1.0)
+    penalty = (ratio * mm.L1() + (1 - ratio) * mm.L2()).bind(12, alpha)
+    objective = Objective(loss, penalty, as_design(X), y, np.full(40, 1 / 40), intercept=True)
+    w = rng.standard_normal(12) * 10.0 ** rng.uniform(-3, 0, 12)
+    before = objective.point(w, 0.1)
+    after = thinned(objective, before)
+    assert objective.primal(after) <= objective.primal(before)
+    assert ((after.w == w) | (after.w == 0)).all()
+    np.testing.assert_allclose(after.z, X @ after.w + after.b, atol=1e-12)
+
+
+def test_thinning_finds_the_zeros_of_the_optimum():
+    """The 5 of the optimum, give or take one; without it 56 of 60 are left."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 60))
+    y = X[:, :5].sum(axis=1) + rng.standard_normal(3000) > 0
+    best = mm.Classifier("logistic", "l1", alpha=0.03).fit(X, y)
+    solver = mm.solvers.Sgd(epochs=5)
+    found = mm.Classifier("logistic", "l1", alpha=0.03, solver=solver, random_state=0).fit(X, y)
+    assert np.count_nonzero(best.coef_) == 5
+    assert np.count_nonzero(found.coef_) <= 6
+    assert found.certificate_.primal <= best.certificate_.primal * 1.001

@@ -118,7 +118,7 @@ class RowSteps(NamedTuple):
     """Stochastic steps, as the compiled passes take them: see `solvers.learner`."""
 
     adaptive: bool
-    models: tuple[int, int]  # groups of models, and how many there are in each
+    models: tuple[int, int, int]  # groups, models in each, numbers of a coefficient in a model
     slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool]
     rows: tuple[Array, Array, Array, AnyArray]
     penalty: tuple[Array, Array]
@@ -176,6 +176,9 @@ class Design:
     def picks_columns(self) -> bool:
         """Whether a few columns can be reached without a pass over the others."""
         return False
+
+    def ready_to_pick(self) -> None:
+        """Make what `picks_columns` needs, where many problems will use it."""
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """(Xᵀ(h∘t), t) with t = X v + shift: a Hessian times a vector, and its scores."""

@@ -26,6 +26,7 @@ from .base import (
 )
 
 _BLOCK_ROWS = 1 << 14
+_FEW = 8  # a product with fewer nonzeros than 1/8 goes by columns, if there are any
 
 
 class SparseDesign(Design):
@@ -88,22 +89,36 @@ class SparseDesign(Design):
             yield Block(rows, self.by_row[rows])
 
     def matvec(self, w: Array) -> Array:
-        """X w: a gather over rows, or a scatter over columns."""
-        return self._along(w, gather=self.x.format == "csr", size=self.shape[0])
+        """X w: a gather over rows, or a scatter over columns, of which zeros skip theirs."""
+        w = np.ascontiguousarray(w)
+        by_columns = self.x.format == "csc"
+        if not by_columns and self.picks_columns and w.ndim == 1:
+            by_columns = _FEW * np.count_nonzero(w) < w.size
+        if by_columns:
+            return _core.scatter(*_parts(self.by_column), w, self.shape[0])
+        return _core.gather(*_parts(self.x), w)
 
     def rmatvec(self, u: Array) -> Array:
-        """Xᵀ u: a gather over columns, or a scatter over rows."""
-        return self._along(u, gather=self.x.format == "csc", size=self.shape[1])
+        """Xᵀ u: a gather over columns if there are any, else a scatter over rows."""
+        u = np.ascontiguousarray(u)
+        if self.picks_columns:
+            return _core.gather(*_parts(self.by_column), u)
+        return _core.scatter(*_parts(self.x), u, self.shape[1])
 
-    def _along(self, x: Array, *, gather: bool, size: int) -> Array:
-        parts = _parts(self.x)
-        x = np.ascontiguousarray(x)
-        return _core.gather(*parts, x) if gather else _core.scatter(*parts, x, size)
+    def rmatvec_on(self, columns: IntArray, u: Array) -> Array:
+        """X_cᵀ u: a gather over these columns, or over all that there is."""
+        if not self.picks_columns:
+            return self.rmatvec(u)[columns]
+        return _core.gather_picked(*_parts(self.by_column), u, columns)
 
     @property
     def picks_columns(self) -> bool:
-        """As CSC."""
-        return bool(self.x.format == "csc")
+        """As CSC, given or made."""
+        return bool(self.x.format == "csc") or "by_column" in self.__dict__
+
+    def ready_to_pick(self) -> None:
+        """Make the CSC form, which takes as much memory as X."""
+        _ = self.by_column
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """Fused over rows for CSR; two products for CSC."""

@@ -16,7 +16,9 @@ from .. import history
 from .._typing import AnyArray, Array, ArrayLike
 from ..objective import Objective
 from ..outputs import ClassOutput
-from ..solvers import Solution, State, shared
+from ..solvers import Solution, State, choose, shared
+from ..solvers.side_by_side import Halt, side_by_side
+from ..threads import get_num_threads, one_core_thread
 from . import data, stream
 from .base import Estimator, combined
 from .callbacks import Relay, with_callbacks
@@ -237,6 +239,33 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         begun = time.perf_counter()
         starts = [self._start(output, objective, i) for i, objective in enumerate(objectives)]
         solver = shared(self.solver, objectives, starts)
+        together = len(objectives) > 1 and choose(
+            objectives[0], self._control([], begun), solver
+        ).side_by_side
+        if not together:
+            return self._solve_in_turn(output, objectives, starts, solver, relay, begun)
+        jobs = 1 if self.verbose or self.callbacks or relay.active else get_num_threads()
+        with one_core_thread():  # always, so that the models do not depend on their number
+            if jobs == 1:
+                return self._solve_in_turn(output, objectives, starts, solver, relay, begun)
+
+            def solve_one(i: int, halt: Halt) -> Solution:
+                control = self._control([halt.listen], begun)
+                if halt.reason:
+                    control.max_iter = 1
+                return self._minimise(objectives[i], control, starts[i], solver)
+
+            return side_by_side(solve_one, len(objectives), jobs)
+
+    def _solve_in_turn(
+        self,
+        output: ClassOutput,
+        objectives: list[Objective],
+        starts: list[tuple[Array, float] | None],
+        solver: Any,
+        relay: Relay,
+        begun: float,
+    ) -> list[Solution]:
         solutions: list[Solution] = []
         stopped_by = ""
         for objective, start in zip(objectives, starts):

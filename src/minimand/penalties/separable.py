@@ -37,7 +37,8 @@ class Separable:
         """Σ l1|w| + ½ l2 w²; inf outside the bounds."""
         if self.bounds is not None and ((w < self.bounds[0]) | (w > self.bounds[1])).any():
             return np.inf
-        return float((self.l1 * np.abs(w) + 0.5 * self.l2 * (w * w)).sum())
+        value = float((self.l1 * np.abs(w)).sum()) if self._has_l1 else 0.0
+        return value + 0.5 * float((self.l2 * (w * w)).sum()) if self._has_l2 else value
 
     def project(self, w: Array) -> Array:
         """The nearest point within the bounds."""
@@ -71,18 +72,26 @@ class Separable:
         """
         if self.bounds is not None:
             return young_within(self.l1, self.l2, *self.bounds, w, v)
+        if not self._has_l2:
+            return self._young_of_l1(w, v)
         excess = np.maximum(np.abs(v) - self.l1, 0.0)
         c = np.copysign(excess, v)
         linear = self.l1 * np.abs(w) - (v - c) * w
         if self._all_quadratic:
             quadratic = 0.5 * (c - self.l2 * w) ** 2 / self.l2
-        elif not self.l2.any():
-            return np.where(excess > 0, np.inf, np.maximum(linear, 0.0))
         else:
             curved = self.l2 > 0
             quadratic = np.where(excess > 0, np.inf, 0.0)
             quadratic[curved] = 0.5 * (c - self.l2 * w)[curved] ** 2 / self.l2[curved]
         return quadratic + np.maximum(linear, 0.0)
+
+    def _young_of_l1(self, w: Array, v: Array) -> Array:
+        """l1|w| − v·w where |v| ≤ l1, else inf: nothing where w is zero, as it is nearly always."""
+        terms = np.where(np.abs(v) <= self.l1, 0.0, np.inf)
+        places = np.flatnonzero(w != 0)
+        at = w[places]
+        terms[places] += np.maximum(self.l1[places] * np.abs(at) - v[places] * at, 0.0)
+        return terms
 
     def shrink(self, v: Array) -> float:
         """min over features with l1 only of l1ⱼ/|vⱼ|, at most 1; a bounded side limits nothing."""
@@ -108,6 +117,14 @@ class Separable:
     def mixed(self) -> bool:
         """Whether some feature has both an l1 and an l2 part."""
         return bool(((self.l1 > 0) & (self.l2 > 0)).any())
+
+    @cached_property
+    def _has_l1(self) -> bool:
+        return bool(self.l1.any())
+
+    @cached_property
+    def _has_l2(self) -> bool:
+        return bool(self.l2.any())
 
     @cached_property
     def _all_quadratic(self) -> bool:

@@ -188,8 +188,8 @@ class SGDClassifier(_Trained, OnlineClassifier, linear_model.SGDClassifier):
         + \alpha\,(\rho\|w\|_1 + \tfrac{1}{2}(1-\rho)\|w\|_2^2)
 
     Parameters, losses, schedules and stopping rules are scikit-learn's; ``tol`` too, since such
-    steps stop early by design. An l1 penalty takes its share from every coefficient after every
-    row. Classes are shared out to ``n_jobs`` threads, to all of them unless it is given.
+    steps stop early by design. What an l1 penalty could not take from a coefficient that was zero
+    is taken later. Classes are shared out to ``n_jobs`` threads, to all of them unless it is given.
 
     Attributes
     ----------

@@ -80,6 +80,7 @@ class Solver(Parameterized):
     """Whether a null model within the tolerance is a solution. Where no l1 term makes exact zeros,
     it is never the optimum itself: strong penalties make coefficients small, not zero."""
     by_name_only: ClassVar[bool] = False  # "auto" never takes it, however many refuse
+    side_by_side: ClassVar[bool] = False  # several problems are best solved on a thread each
     takes_nonconvex: ClassVar[bool] = False  # others are not asked about such problems
     takes_pooled: ClassVar[bool] = False  # nor about a loss that is no mean over samples
     default_max_iter: ClassVar[int | None] = None  # most iterations where max_iter is None

@@ -38,6 +38,7 @@ class Dual(Solver):
 
     name = "dual"
     null_may_do = False
+    side_by_side = True
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces, and the logistic one; an L2 penalty on every coefficient."""

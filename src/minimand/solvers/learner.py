@@ -71,7 +71,7 @@ class Learner:
         """
         w, b = np.atleast_2d(w), np.atleast_1d(b)
         together = sparse and w.shape[0] > 1
-        layout = Layout(w.shape[0], w.shape[1], adaptive, together, sparse)
+        layout = Layout(w.shape[0], w.shape[1], adaptive, together, sparse, 3 if adaptive else 1)
         fields, memory = layout.start(w, b)
         return cls(layout, fields, memory)
 
@@ -91,7 +91,7 @@ class Learner:
         for problem in problems:
             problem.meter.passes += order.size / max(first.n_samples, 1)
         batch = steps.batch if compiled(first) else max(steps.batch, UNCOMPILED_BATCH)
-        self._lay_out(first.design.sparse)
+        self._lay_out(first, steps)
         if batch == 1:
             coded = [_coded(problem) for problem in problems]
             left = first.loss.target == "sign"  # a tie counts as a mistake
@@ -110,11 +110,14 @@ class Learner:
             slopes = (_GIVEN, _NO_PIECES, given, False)
             self._pass(first, slopes, (ones, zeros, weight, rows), steps, 1.0 / rows.size)
 
-    def _lay_out(self, sparse: bool) -> None:
-        """The numbers as rows of such a matrix want them."""
+    def _lay_out(self, objective: Objective, steps: Steps) -> None:
+        """The numbers that such steps need, as rows of such a matrix want them."""
+        sparse = objective.design.sparse
         together = sparse and self.layout.models > 1
-        if (sparse, together) != (self.layout.sparse, self.layout.together):
-            new = self.layout._replace(sparse=sparse, together=together)
+        needed = 3 if _form(objective).l1.any() else 2 if np.isfinite(steps.average_from) else 1
+        own = max(self.layout.own, needed)
+        new = self.layout._replace(sparse=sparse, together=together, own=own)
+        if new != self.layout:
             self.fields = new.fields_from(self.layout, self.fields)
             self.memory = new.memory_from(self.layout, self.memory)
             self.layout = new
@@ -153,7 +156,7 @@ class Learner:
             float(steps.intercept_step),
             steps.add_up,
         )
-        models = (self.layout.groups, self.layout.group)
+        models = (self.layout.groups, self.layout.group, self.layout.own)
         penalty = (_short(form.l1), _short(form.l2))
         given = RowSteps(self.adaptive, models, slopes, rows, penalty, options)
         objective.design.step_rows(given, self.fields.reshape(-1), self.memory.reshape(-1))
@@ -175,27 +178,41 @@ class Learner:
 
         An average has the zeros that the last model has under an l1 penalty.
         """
-        form, layout = _form(objective), self.layout
-        now, held, scale, count, b, b_sum = layout.clock(self.memory)
-        v, seen = layout.values(self.fields), layout.seen(self.fields)
-        time = now - seen
-        kept = v  # by the l1 penalty
-        if self.adaptive:
-            time = time * layout.rates(self.fields)
-        if form.l1.any():
-            kept = np.copysign(np.maximum(np.abs(v) - form.l1 * time, 0.0), v)
-        shrink = form.l2 * time if self.adaptive else 0.0
-        left = kept / (1.0 + shrink) if self.adaptive else kept
+        w, left, lag, b = self._adapted(objective) if self.adaptive else self._plain(objective)
+        _, held, _, count, _, b_sum = self.layout.clock(self.memory)
         if not average or count == 0.0:
-            return scale * left + 0.0, b
+            return w + 0.0, b
+        mean = (held * left - lag) / count
+        l1 = _form(objective).l1
+        if l1.any():
+            mean = np.where((left == 0) & (l1 > 0), 0.0, mean)
+        return mean, b_sum / count
+
+    def _plain(self, objective: Objective) -> tuple[Array, Array, Array | float, Array]:
+        """w, v, what averages lack, and b, once an l1 penalty has got all that is due."""
+        layout, l1 = self.layout, _form(objective).l1
+        now, held, scale, _, b, _ = layout.clock(self.memory)
+        v = left = layout.values(self.fields)
+        if layout.own > 2 and l1.any():
+            debt = np.maximum(l1 * now + np.sign(v) * layout.received(self.fields), 0.0)
+            left = np.copysign(np.maximum(np.abs(v) - debt, 0.0), v)
+        lag = layout.lags(self.fields) + held * (left - v) if layout.own > 1 else 0.0
+        return scale * left, left, lag, b
+
+    def _adapted(self, objective: Objective) -> tuple[Array, Array, Array | float, Array]:
+        """The same of adaptive steps, once both penalties have got all that is due."""
+        form, layout = _form(objective), self.layout
+        now, held, _, _, b, _ = layout.clock(self.memory)
+        v, seen = layout.values(self.fields), layout.seen(self.fields)
+        time = (now - seen) * layout.rates(self.fields)
+        kept = np.copysign(np.maximum(np.abs(v) - form.l1 * time, 0.0), v) if form.l1.any() else v
+        shrink = form.l2 * time
+        left = kept / (1.0 + shrink)
         lag = layout.lags(self.fields) + held * (left - v)
-        if self.adaptive and now > 0:  # what a coefficient was on the way, as in the compiled pass
+        if now > 0:  # what a coefficient was on the way, as in the compiled pass
             between = 0.5 * (v + kept) * ((6.0 + shrink) / (6.0 + 4.0 * shrink))
             lag += held * (1.0 - (seen / now) ** 2) * (v - between)
-        mean = (held * left - lag) / count
-        if form.l1.any():
-            mean = np.where((left == 0) & (form.l1 > 0), 0.0, mean)
-        return mean, b_sum / count
+        return left, left, lag, b
 
 
 def several(objectives: Objectives) -> Sequence[Objective]:

@@ -20,8 +20,10 @@ _LINE = 64  # bytes
 class Layout(NamedTuple):
     """Numbers of ``models`` models with ``features`` coefficients, in groups of 1 or 8.
 
-    Every coefficient has a value, a lag and a sum of squares (``adaptive``) of each model, and in
-    common the time when it was met last, 1/largest |x| and the fastest rate (``adaptive``).
+    With ``adaptive`` steps a coefficient has of each model a value, a lag and a sum of squares, and
+    in common the time when it was met last, 1/largest |x| and the fastest rate. With plain ones it
+    has ``own`` numbers of each model: its value, for averages a lag, for an l1 penalty what that
+    has received.
     """
 
     models: int
@@ -29,6 +31,7 @@ class Layout(NamedTuple):
     adaptive: bool
     together: bool
     sparse: bool = False
+    own: int = 3
 
     @property
     def group(self) -> int:
@@ -41,14 +44,9 @@ class Layout(NamedTuple):
         return -(-self.models // self.group)
 
     @property
-    def own(self) -> int:
-        """Numbers of a coefficient per model."""
-        return 3 if self.adaptive else 2
-
-    @property
     def common(self) -> int:
         """Numbers of a coefficient that all models share."""
-        return 3 if self.adaptive else 1
+        return 3 if self.adaptive else 0
 
     def start(self, w: Array, b: Array) -> tuple[Array, Array]:
         """Fields and memory of models that have learnt nothing."""
@@ -65,7 +63,7 @@ class Layout(NamedTuple):
     def fields_from(self, old: Layout, fields: Array) -> Array:
         """The same numbers in this layout."""
         new = self._empty()
-        for number in range(self.own):
+        for number in range(min(self.own, old.own)):
             self._put(new, number, old._take(fields, number))
         for number in range(self.common):  # all have met the same rows; the fastest rate is a bound
             self._common(new, number)[:] = old._common(fields, number).max(axis=0)
@@ -115,8 +113,12 @@ class Layout(NamedTuple):
         """What averages lack, (k, d)."""
         return self._take(fields, 1)
 
+    def received(self, fields: Array) -> Array:
+        """What an l1 penalty has added to every v, (k, d), in plain steps."""
+        return self._take(fields, 2)
+
     def seen(self, fields: Array) -> Array:
-        """When every coefficient was met last, (d,)."""
+        """When every coefficient was met last, (d,), by adaptive steps."""
         return self._common(fields, 0)[0].copy()
 
     def rates(self, fields: Array) -> Array:

@@ -40,6 +40,8 @@ def solve_path(
     if by_eigenvalues is not None:
         yield from by_eigenvalues
         return
+    if base.loss.smooth and len(alphas) > 2 and _sparse_models(at(base, 1.0)):
+        base.design.ready_to_pick()
     trail: list[tuple[float, Solution]] = []
     done, chosen = 0, None
     if automatic and gram_path.applies(base, at, alphas):
@@ -59,6 +61,12 @@ def solve_path(
         base = objective  # it has computed what no penalty changes
         trail = [*trail[-1:], (alpha, solution)]
         yield solution
+
+
+def _sparse_models(objective: Objective) -> bool:
+    """Whether most coefficients will be zero, so that few columns matter."""
+    form = objective.penalty.separable
+    return form is not None and bool(form.l1.any())
 
 
 def _forecast(trail: list[tuple[float, Solution]], alpha: float) -> Forecast | None:

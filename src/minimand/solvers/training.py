@@ -12,6 +12,7 @@ from .._typing import AnyArray, Array
 from ..objective import Objective, Point
 from .base import Control
 from .learner import Learner
+from .search import recentred
 
 if TYPE_CHECKING:
     from .stochastic import Sgd
@@ -52,11 +53,13 @@ class Training:
 
     def points(self) -> list[Point]:
         """The averages, or the last models where they are better: rare features average slowly."""
-        means = self._points(self.solver.average)
-        if not self.solver.average or not self.solver.shuffle:
-            return means
-        pairs = zip(self.objectives, means, self._points(average=False))
-        return [last if o.primal(last) < o.primal(mean) else mean for o, mean, last in pairs]
+        found = self._points(self.solver.average)
+        if not self.solver.shuffle:
+            return found
+        if self.solver.average:
+            pairs = zip(self.objectives, found, self._points(average=False))
+            found = [last if o.primal(last) < o.primal(mean) else mean for o, mean, last in pairs]
+        return [thinned(o, point) for o, point in zip(self.objectives, found)]
 
     def _points(self, average: bool) -> list[Point]:
         """The models on the data, in one product."""
@@ -71,6 +74,32 @@ class Training:
             objective.meter.passes += 1
             found.append(self.solver.point_of(objective, Point(w, float(b), z)))
         return found
+
+
+def thinned(objective: Objective, point: Point) -> Point:
+    """Without small coefficients that an l1 penalty wants at zero, if that is better.
+
+    Single rows pull coefficients away from zero wherever they are; all rows together say which of
+    them a proximal step would end at zero. The smallest of these go: all, or half of them, ….
+    """
+    form = objective.penalty.separable
+    if form is None or not (form.l1[point.w != 0] > 0).any():
+        return point
+    terms = objective.loss.terms(point.z, objective.y)
+    slope = objective.backward(objective.mass * terms.gradient) + form.l2 * point.w
+    bend = objective.spread * float(terms.curvature.max(initial=0.0))
+    doubtful = (point.w != 0) & (np.abs(bend * point.w - slope) <= form.l1)
+    places = np.flatnonzero(doubtful)
+    places = places[np.argsort(np.abs(point.w[places]), kind="stable")]
+    value, count = objective.primal(point), places.size
+    while count:
+        w = point.w.copy()
+        w[places[:count]] = 0.0
+        thin = recentred(objective, objective.point(w, point.b))
+        if objective.primal(thin) < value:
+            return thin
+        count //= 2
+    return point
 
 
 class Classes:

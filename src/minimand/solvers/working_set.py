@@ -28,6 +28,7 @@ _ROUNDS = 1000
 _NEWTON_STEPS = 20
 _SWEEPS = 8  # of descent before Newton steps on the support take over, while it still changes
 _LATE_SWEEPS = 4  # and when it is nearly right
+_BEND = 10.0  # how much of its gain a Newton step leaves, per share of the scale that it gained
 _FORCING = 0.01  # share of the model's own error that is left to the next Newton step
 _ROUGH, _FINE = 1e-3, 1e-7  # energy that the first and later steps on the support may leave
 _PATIENCE = 3  # rounds of sweeps and Newton steps on a Gram before an active set takes over
@@ -155,7 +156,9 @@ class _Restricted:
         goal = max(0.5 * control.target, share * min(self.gap, objective.scale))
         for _ in range(_NEWTON_STEPS):
             point, dual, decrease = self._newton(point, goal, control)
-            if decrease <= goal or objective.loss.quadratic or control.expired:
+            # What a short Newton step leaves is about the square of what it gained.
+            enough = decrease <= goal or _BEND * decrease**2 <= goal * objective.scale
+            if enough or objective.loss.quadratic or control.expired:
                 break
         return point, dual
 
@@ -235,9 +238,8 @@ class _Restricted:
         """Descent and Newton polish on the centred Gram of the columns."""
         total = float(h.sum()) if self.objective.intercept else 0.0
         places = None if self.design.shape[1] == self.columns.size else self.columns
-        slope, mean = self.design.rmatvec(q), np.zeros_like(w)
-        if places is not None:
-            slope = slope[places]
+        slope = self.design.rmatvec(q) if places is None else self.design.rmatvec_on(places, q)
+        mean = np.zeros_like(w)
         if total > 0:
             gram, mean = self.design.covariance(h, places)
             slope = slope - mean * float(q.sum())
