@@ -158,6 +158,8 @@ class RowDual:
     @cached_property
     def squares(self) -> Array:
         """Σⱼ xᵢⱼ²/l2ⱼ of every row."""
+        if self._inverse.size == 1:
+            return self._inverse * self.design.row_lengths
         return self.design.row_squares(self._inverse)
 
     @property

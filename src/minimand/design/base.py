@@ -263,10 +263,15 @@ class Design:
         """Σⱼ inverseⱼ·xᵢⱼ² of every row; ``inverse`` may be one number."""
         return self.in_rows.row_squares(inverse)
 
+    @cached_property
+    def row_lengths(self) -> Array:
+        """Σⱼ xᵢⱼ² of every row: every alpha and every class asks for it."""
+        return self.row_squares(np.ones(1))
+
     def ascend(
         self, problem: AscentProblem, state: AscentState, epochs: int, tol: float, seed: int
     ) -> Ascent:
-        """Coordinate ascent over the rows; see `canonical.PiecewiseDual`. Changes the state."""
+        """Coordinate ascent over the rows; see `canonical.RowDual`. Changes the state."""
         return self.in_rows.ascend(problem, state, epochs, tol, seed)
 
     def online_pass(
