@@ -111,6 +111,7 @@ struct DualAscent {
 
   /// How many threads a sweep over some rows deserves: copies of w must be few beside the rows.
   std::size_t thread_count(std::size_t visited) const {
+    if (!Psi::kShareable) return 1;
     const double share = static_cast<double>(visited) / static_cast<double>(state.v.size());
     const double work = 2.0 * share * static_cast<double>(rows.entries());
     const double affordable = work / (8.0 * static_cast<double>(state.w.size() + 1));

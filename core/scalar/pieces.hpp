@@ -28,6 +28,9 @@ struct DualStep {
 /// piece k, and the first knot for the first piece; `slopes[k]` is the slope there, seen from
 /// inside the piece. `left[k]` is the slope just left of knot k, `values[k]` is psi(knot k).
 struct Pieces {
+  /// Threads that share a sweep need many more sweeps than one alone: rows go to corners too early.
+  static constexpr bool kShareable = false;
+
   std::span<const double> knots;
   std::span<const double> slopes;
   std::span<const double> curvatures;

@@ -13,6 +13,9 @@ namespace minimand {
 ///
 /// Only e^-|t| <= 1 ever appears, so nothing overflows and slopes near zero keep their digits.
 struct Softplus {
+  /// Threads that share a sweep need about as many sweeps as one alone.
+  static constexpr bool kShareable = true;
+
   /// psi', psi'' and psi''' at a point.
   struct Derivatives {
     double slope, bend, twist;
@@ -62,7 +65,10 @@ struct Softplus {
     const double young = young_estimate(here, v);
     const double miss = step * (here.slope - v), rate = 1.0 + step * here.bend;
     const double move = -miss * rate / (rate * rate - 0.5 * miss * step * here.twist);
-    if (std::abs(miss) <= kNear * rate) return {t + move, moved_slope(here, move), young};
+    const double slope = moved_slope(here, move);
+    if (std::abs(miss) <= kNear * rate && slope <= 0.0 && slope >= -1.0) {
+      return {t + move, slope, young};
+    }
     return far_step(t, v, step, here, young);
   }
 
