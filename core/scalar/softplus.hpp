@@ -66,7 +66,7 @@ struct Softplus {
     const double miss = step * (here.slope - v), rate = 1.0 + step * here.bend;
     const double move = -miss * rate / (rate * rate - 0.5 * miss * step * here.twist);
     const double slope = moved_slope(here, move);
-    if (std::abs(miss) <= kNear * rate && slope <= 0.0 && slope >= -1.0) {
+    if (miss * miss <= kNear * rate && slope <= 0.0 && slope >= -1.0) {
       return {t + move, slope, young};
     }
     return far_step(t, v, step, here, young);
@@ -75,7 +75,9 @@ struct Softplus {
  private:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   static constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-  static constexpr double kNear = 0x1p-4;
+  // Of a step, squared, times the rate at which it is missed: psi' is then known to a thousandth of
+  // its change.
+  static constexpr double kNear = 0x1p-8;
   static constexpr double kStiff = 8.0;  // from where v, not t, is near its new place
   static constexpr int kRounds = 200;
   static constexpr double kSteepest = 0.05;
@@ -103,7 +105,7 @@ struct Softplus {
       if (!(next > low)) next = 0.5 * (s + low);
       if (!(next < high)) next = 0.5 * (s + high);
       const double move = next - s;
-      if (std::abs(move) <= kNear + 4.0 * kEpsilon * std::abs(s)) {
+      if (move * move * rate <= kNear || std::abs(move) <= 4.0 * kEpsilon * std::abs(s)) {
         const double slope = moved_slope(here, move);
         return slope <= 0.0 && slope >= -1.0 ? DualStep{next, slope, young} : DualStep{t, v, young};
       }
