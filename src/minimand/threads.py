@@ -72,7 +72,6 @@ class _Limit:
             if self._users == 0:
                 self._limit.restore_original_limits()
 
-
     @contextmanager
     def held(self) -> Iterator[None]:
         """As long as somebody needs it."""

@@ -142,9 +142,7 @@ def test_logistic_ascent_equals_a_plain_loop(intercept):
     plain_v, plain_w, plain_b = v.copy(), w.copy(), b
     for row in rng.integers(n, size=60):
         order = np.array([row], dtype=np.uint32)
-        found = design.ascend(
-            problem, AscentState(v, w, order, (b, bias, 1, np.inf)), 1, 0.0, 5
-        )
+        found = design.ascend(problem, AscentState(v, w, order, (b, bias, 1, np.inf)), 1, 0.0, 5)
         b = found.memory[0]
         t = sign[row] * (X[row] @ plain_w + plain_b) - shift[row]
         new = softplus_slope(t, plain_v[row], mass[row] * (squares[row] + bias))

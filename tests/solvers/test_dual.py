@@ -170,7 +170,13 @@ def test_w_is_always_the_image_of_v():
         Standardized(as_design(X), X.mean(axis=0), X.std(axis=0)),
     ):
         form = RowDual(
-            design, mm.Hinge().rowwise(y), mass, np.full(4, 0.1), True, np.zeros(len(y)), np.zeros(4)
+            design,
+            mm.Hinge().rowwise(y),
+            mass,
+            np.full(4, 0.1),
+            True,
+            np.zeros(len(y)),
+            np.zeros(4),
         )
         for epochs in (1, 3, 10):
             form.ascend(epochs, 0.0)

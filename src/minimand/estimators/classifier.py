@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -17,8 +16,7 @@ from .._typing import AnyArray, Array, ArrayLike
 from ..objective import Objective
 from ..outputs import ClassOutput
 from ..solvers import Solution, State, choose, shared
-from ..solvers.side_by_side import Halt, side_by_side
-from ..threads import get_num_threads, one_core_thread
+from ..solvers.side_by_side import Halt, solve_each
 from . import data, stream
 from .base import Estimator, combined
 from .callbacks import Relay, with_callbacks
@@ -27,8 +25,6 @@ from .problem import build
 from .regressor import _loss_of
 from .settings import Settings, check_settings
 from .support_vectors import Margins, Training
-
-_SOMEBODY = ("a callback", "an interrupt")  # who may end the whole fit, not one class only
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -239,47 +235,17 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         begun = time.perf_counter()
         starts = [self._start(output, objective, i) for i, objective in enumerate(objectives)]
         solver = shared(self.solver, objectives, starts)
-        together = len(objectives) > 1 and choose(
-            objectives[0], self._control([], begun), solver
-        ).side_by_side
-        if not together:
-            return self._solve_in_turn(output, objectives, starts, solver, relay, begun)
-        jobs = 1 if self.verbose or self.callbacks or relay.active else get_num_threads()
-        with one_core_thread():  # always, so that the models do not depend on their number
-            if jobs == 1:
-                return self._solve_in_turn(output, objectives, starts, solver, relay, begun)
+        chosen = None
+        if len(objectives) > 1:
+            chosen = choose(objectives[0], self._control([], begun), solver)
 
-            def solve_one(i: int, halt: Halt) -> Solution:
-                control = self._control([halt.listen], begun)
-                if halt.reason:
-                    control.max_iter = 1
-                return self._minimise(objectives[i], control, starts[i], solver)
+        def solve_one(i: int, solved: list[Solution], halt: Halt) -> Solution:
+            attributes = partial(_attributes_at, output, solved)
+            control = halt.impose(self._control(relay.to(attributes), begun))
+            return self._minimise(objectives[i], control, starts[i], solver)
 
-            return side_by_side(solve_one, len(objectives), jobs)
-
-    def _solve_in_turn(
-        self,
-        output: ClassOutput,
-        objectives: list[Objective],
-        starts: list[tuple[Array, float] | None],
-        solver: Any,
-        relay: Relay,
-        begun: float,
-    ) -> list[Solution]:
-        solutions: list[Solution] = []
-        stopped_by = ""
-        for objective, start in zip(objectives, starts):
-            attributes = partial(_attributes_at, output, list(solutions))
-            control = self._control(relay.to(attributes), begun)
-            if stopped_by:
-                control.callbacks, control.max_iter = (), 1
-            solution = self._minimise(objective, control, start, solver)
-            if stopped_by and not solution.converged:
-                solution = replace(solution, stopped_by=stopped_by)
-            if solution.stopped_by.startswith(_SOMEBODY):
-                stopped_by = solution.stopped_by
-            solutions.append(solution)
-        return solutions
+        watched = bool(self.verbose or self.callbacks or relay.active)
+        return solve_each(solve_one, len(objectives), chosen, watched)
 
     def _start(
         self, output: ClassOutput, objective: Objective, score: int

@@ -1,4 +1,4 @@
-"""A loss as compiled kernels see it that go from row to row: ψ of one number, by pieces or by name."""
+"""A loss as kernels that go from row to row see it: ψ of one number, by pieces or by name."""
 
 from __future__ import annotations
 
