@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "dual/order.hpp"
@@ -138,9 +139,25 @@ struct DualAscent {
     return together(parts);
   }
 
+  static constexpr std::int64_t kParts = Psi::kParts;
+
+  static std::span<const std::uint32_t> part_of(std::span<const std::uint32_t> visits,
+                                                std::int64_t part) {
+    const std::vector<std::size_t> splits = even_splits(visits.size(), kParts);
+    const auto k = static_cast<std::size_t>(part);
+    return visits.subspan(splits[k], splits[k + 1] - splits[k]);
+  }
+
+  /// The terms of as many parts as make a sweep, leaving out the latest; 0 if there are too few.
+  static double sum_of(std::span<const double> met, std::size_t latest) {
+    if (met.size() < latest + kParts) return 0.0;
+    const auto window = met.subspan(met.size() - latest - kParts, kParts);
+    return std::accumulate(window.begin(), window.end(), 0.0);
+  }
+
   /// The means of w and b; everything else adds up.
   DualPart together(std::span<DualPart> parts) {
-    DualPart& whole = parts.front();
+    DualPart whole = parts.front();
     for (const DualPart& part : parts.subspan(1)) {
       for (std::size_t j = 0; j < whole.w.size(); ++j) whole.w[j] += part.w[j];
       whole.b += part.b;
@@ -148,6 +165,7 @@ struct DualAscent {
       whole.met += part.met;
       whole.worst = std::max(whole.worst, part.worst);
       whole.any = whole.any || part.any;
+      whole.rows = {whole.rows.data(), whole.rows.size() + part.rows.size()};  // they are in a row
     }
     const double share = 1.0 / static_cast<double>(parts.size());
     if (parts.size() > 1) {
@@ -169,23 +187,34 @@ struct DualAscent {
     threshold = state.threshold;
     DualReport report{state.b, state.bias, state.active, threshold, 0.0, kInfinity};
     total = last_total = first_total();
-    double met_before = 0.0;
     double drift = 0.0;  // of the intercept since all rows were looked at
-    for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
-      const std::span<const std::uint32_t> rows_now = order.shuffled(random);
-      report.sweeps += static_cast<double>(rows_now.size()) / static_cast<double>(n);
-      const DualPart done = shared_sweep(rows_now, copies, kernel);
-      if (done.any) order.keep([this](std::uint32_t row) { return skip[row] != 0; });
-      const double move = recentre();
-      report.gap = psi.remaining(done.met, met_before);
-      met_before = done.met;
+    double worst = 0.0;
+    bool any = false;
+    std::vector<double> met;  // by every part of a sweep
+    std::span<const std::uint32_t> visits;
+    for (std::int64_t part = 0; part < epochs * kParts; ++part) {
+      const bool first = part % kParts == 0, last = part % kParts == kParts - 1;
+      if (first) visits = order.shuffled(random);
+      const DualPart done = shared_sweep(part_of(visits, part % kParts), copies, kernel);
+      report.sweeps += static_cast<double>(done.rows.size()) / static_cast<double>(n);
+      worst = std::max(worst, done.worst);
+      any = any || done.any;
+      met.push_back(done.met);
+      double move = 0.0;
+      if (last) {
+        if (any) order.keep([this](std::uint32_t row) { return skip[row] != 0; });
+        move = recentre();
+        drift = order.count() == n ? 0.0 : drift + move;
+        if (order.count() == 0 || drift > threshold) order.visit_all();
+        threshold = worst + move > 0.0 ? worst + move : kInfinity;
+        worst = 0.0;
+        any = false;
+      }
+      if (part + 1 < kParts) continue;
+      report.gap = psi.remaining(sum_of(met, 0), sum_of(met, kParts));
       if (problem.intercept) {
         report.gap += psi.cost_of(total, problem.reach, problem.mass, state.v);
       }
-      drift = order.count() == n ? 0.0 : drift + move;
-      if (order.count() == 0 || drift > threshold) order.visit_all();
-      const double worst = done.worst + move;
-      threshold = worst > 0.0 ? worst : kInfinity;
       if (report.gap <= tolerance) {
         order.visit_all();  // those that were skipped may have moved: the next run will look
         break;

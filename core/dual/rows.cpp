@@ -66,7 +66,9 @@ DualReport ascend(const Matrix& matrix, const DualPsi& psi, const DualProblem& p
 template <class Matrix>
 void squares(const Matrix& matrix, std::span<const double> inverse, std::span<double> result) {
   const PenalisedRows<Matrix> rows{matrix, inverse};
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = rows.square(i);
+  parallel_ranges(result.size(), stored(matrix), [&](Range range, std::size_t) {
+    for (std::size_t i = range.begin; i < range.end; ++i) result[i] = rows.square(i);
+  });
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ struct Pieces {
   /// Threads that share a sweep need many more sweeps than one alone: rows go to corners too early.
   static constexpr bool kShareable = false;
 
+  /// After how large a part of a sweep the gap is looked at: a whole one.
+  static constexpr int kParts = 1;
+
   std::span<const double> knots;
   std::span<const double> slopes;
   std::span<const double> curvatures;

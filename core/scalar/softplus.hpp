@@ -16,6 +16,9 @@ struct Softplus {
   /// Threads that share a sweep need about as many sweeps as one alone.
   static constexpr bool kShareable = true;
 
+  /// After how large a part of a sweep the gap is looked at: here it falls steadily.
+  static constexpr int kParts = 2;
+
   /// psi', psi'' and psi''' at a point.
   struct Derivatives {
     double slope, bend, twist;

@@ -126,6 +126,9 @@ def test_is_chosen_for_texts_and_wide_data():
     tall = rng.standard_normal((3000, 20))
     assert choose(objective(tall, y, 1e-4), Control()).name == "newton"
     assert choose(objective(tall * 1e3, y, 1e-4), Control()).name == "newton"
+    columns = objective(texts.tocsc(), y, 1e-3)
+    assert choose(columns, Control()).name == "dual"
+    assert choose(columns, Control(memory=1e4)).name == "newton"  # rows would be a copy
 
 
 def test_a_callback_stops_it():

@@ -259,6 +259,11 @@ class Design:
         """The same matrix in memory with its rows together, for `ascend` and `online_pass`."""
         return self.rows(np.arange(self.shape[0]))
 
+    @property
+    def rows_together(self) -> bool:
+        """Whether `in_rows` needs no copy."""
+        return False
+
     def row_squares(self, inverse: Array) -> Array:
         """Σⱼ inverseⱼ·xᵢⱼ² of every row; ``inverse`` may be one number."""
         return self.in_rows.row_squares(inverse)

@@ -51,7 +51,7 @@ class Dual(Solver):
         # Rows that weigh much against the penalty (large C) need more sweeps.
         weight = float((objective.spread / form.l2).sum()) / max(objective.n_samples, 1)
         if objective.loss.plq(objective.y) is None:
-            return _curved(objective, weight)
+            return _curved(objective, control, weight)
         sweeps = 20.0 * np.sqrt(1.0 + weight)
         smooth = 8.0 if objective.loss.smooth else 1.0  # Newton's steps are surer there
         cost = smooth * sweeps * 2 * 8.0 * objective.design.nnz
@@ -79,14 +79,17 @@ class Dual(Solver):
             before = judgement.gap
 
 
-def _curved(objective: Objective, weight: float) -> Verdict:
+def _curved(objective: Objective, control: Control, weight: float) -> Verdict:
     """The verdict where ψ is curved everywhere: as many sweeps as were measured, about.
 
     Few rows among many columns are all but orthogonal: then it does not matter what they weigh.
     """
-    n, d = objective.design.shape
+    (n, d), nnz = objective.design.shape, objective.design.nnz
+    copied = 0 if objective.design.rows_together else nnz
+    if 12.0 * copied > control.memory:
+        return Verdict(False, "rows must lie together in memory, and `memory` allows no copy")
     sweeps = 6.0 * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** 0.65
-    cost = (4.0 * sweeps + 20.0 * (not objective.design.by_rows)) * objective.design.nnz
+    cost = 4.0 * sweeps * nnz + 20.0 * copied
     return Verdict(True, "logistic loss and L2: a step per sample", cost)
 
 
