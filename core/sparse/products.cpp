@@ -21,6 +21,14 @@ void scatter_one(const Compressed<Scalar, Index>& matrix, Range majors, std::spa
   }
 }
 
+/// Entries of the majors that x does not skip.
+template <class Scalar, class Index>
+std::size_t stored_at(const Compressed<Scalar, Index>& matrix, std::span<const double> x) {
+  std::size_t stored = 0;
+  for (std::size_t m = 0; m < x.size(); ++m) stored += x[m] != 0.0 ? matrix.size_of(m) : 0;
+  return stored;
+}
+
 /// Width is a constant when positive, so that the usual few vectors stay in registers.
 template <std::size_t Width, class Scalar, class Index>
 void gather_few(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
@@ -122,7 +130,7 @@ void gather_picked(const Compressed<Scalar, Index>& matrix, std::span<const std:
 template <class Scalar, class Index>
 void scatter(const Compressed<Scalar, Index>& matrix, std::span<const double> x, std::size_t width,
              std::span<double> y) {
-  const std::size_t work = matrix.stored() * width;
+  const std::size_t work = width == 1 ? stored_at(matrix, x) : matrix.stored() * width;
   // A private copy of y per thread pays only while y is smaller than the entries it receives.
   const auto splits = matrix.splits(work > y.size() ? work : 0);
   PrivateSums sums(y, splits.size() - 1);

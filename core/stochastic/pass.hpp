@@ -159,6 +159,7 @@ struct Fields {
     for (std::size_t k = 0; k < size; ++k) {
       const std::size_t j = row.column(k);
       __builtin_prefetch(own(kValue, j), 1);
+      if constexpr (kModels<V> == 1) __builtin_prefetch(own(kValue, j) + width() - 1, 1);
       if constexpr (kModels<V> > 1) {
         if (counts.common > 1) __builtin_prefetch(common(kSeen, j), 1);
         if (!all) continue;

@@ -225,7 +225,7 @@ def along(
             yield solution
 
     _ = objective.root_spread, objective.null  # now, so that the problems of all alphas share them
-    # Without kinks all solutions come from one set of eigenvalues anyway.
+    # Without kinks all solutions come from one factorisation anyway.
     form = settings.penalty.bind(objective.n_features, 1.0).separable
     kinked = form is not None and bool(form.l1.any())
     if solver == "auto" and kinked and len(values) > 1 and is_worthwhile(objective):

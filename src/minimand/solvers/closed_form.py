@@ -9,10 +9,9 @@ from scipy import linalg
 
 from .._typing import Array
 from ..certificate import Judgement, judge
-from ..linear_system import factorise, pseudo_inverse
+from ..linear_system import factorise, pseudo_inverse, shifted_solutions
 from ..objective import EPS, Objective, Point
 from ..penalties import Separable
-from ..threads import one_blas_thread
 from .base import Control, Solver, Verdict
 from .search import recentred
 
@@ -219,8 +218,8 @@ def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
     """All ridge solutions from one factorisation: the penalty of ``objective`` times each alpha.
 
     Returns coefficients (n_alphas, d) and intercepts (n_alphas,). Every column must be penalised.
-    The eigenvalues of the (scaled) Gram, on the smaller side, are computed once; then each alpha
-    costs one product.
+    The (scaled) Gram on the smaller side is made tridiagonal once; then each alpha costs one
+    product.
     """
     form = objective.penalty.separable
     if not objective.loss.quadratic or form is None or form.l1.any() or (form.l2 <= 0).any():
@@ -232,11 +231,7 @@ def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
         coefs = _path_by_rows(objective, root, alphas)
     else:
         gram = objective.hessian(objective.mass).matrix * np.outer(root, root)
-        with one_blas_thread():
-            values, vectors = linalg.eigh(gram, check_finite=False)
-        right = vectors.T @ (-root * null.slope)
-        shrunk = right / (np.maximum(values, 0.0) + np.asarray(alphas, float)[:, None])
-        coefs = (shrunk @ vectors.T) * root
+        coefs = shifted_solutions(gram, -root * null.slope, np.asarray(alphas, float)) * root
     intercepts = np.zeros(len(alphas))
     if objective.intercept:
         mean = objective.moments(objective.mass).first
@@ -245,16 +240,12 @@ def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
 
 
 def _path_by_rows(objective: Objective, root: Array, alphas: Array) -> Array:
-    """The n×n eigenproblem of √M(X − mean)L⁻¹(X − mean)ᵀ√M."""
+    """From the n×n kernel √M(X − mean)L⁻¹(X − mean)ᵀ√M."""
     mass = objective.mass
     scale = np.sqrt(mass)
     kernel = _centred_kernel(objective, root * root) * np.outer(scale, scale)
-    with one_blas_thread():
-        values, vectors = linalg.eigh(kernel, check_finite=False)
     target = scale * -objective.loss.gradient(objective.null.z, objective.y)
-    right = vectors.T @ target
-    duals = (right / (np.maximum(values, 0.0) + np.asarray(alphas, float)[:, None])) @ vectors.T
-    weighted = duals * scale
+    weighted = shifted_solutions(kernel, target, np.asarray(alphas, float)) * scale
     if objective.intercept:
         weighted -= weighted.sum(axis=1, keepdims=True) * mass
     return objective.backward(np.ascontiguousarray(weighted.T)).T * (root * root)

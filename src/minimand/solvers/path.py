@@ -36,9 +36,9 @@ def solve_path(
     convex = at(base, 1.0).convex
     base = base.with_memory(Memory() if convex else None)
     automatic = isinstance(solver, str) and solver == "auto"
-    by_eigenvalues = _ridge_solutions(base, at, alphas, control) if automatic else None
-    if by_eigenvalues is not None:
-        yield from by_eigenvalues
+    all_at_once = _ridge_solutions(base, at, alphas, control) if automatic else None
+    if all_at_once is not None:
+        yield from all_at_once
         return
     if base.loss.smooth and len(alphas) > 2 and _sparse_models(at(base, 1.0)):
         base.design.ready_to_pick()
@@ -87,7 +87,7 @@ def _forecast(trail: list[tuple[float, Solution]], alpha: float) -> Forecast | N
 def _ridge_solutions(
     base: Objective, at: At, alphas: Sequence[float], control: Control
 ) -> list[Solution] | None:
-    """Squared loss and L2 on every column: all solutions from one set of eigenvalues.
+    """Squared loss and L2 on every column: all solutions from one factorisation.
 
     They are certified together, in two passes; one that misses the tolerance is solved by itself.
     """

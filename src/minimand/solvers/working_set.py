@@ -76,8 +76,10 @@ class WorkingSet(Solver):
         caution = Caution()
         start = _forecast_point(objective, judgement)
         for _ in range(_ROUNDS):
-            restricted = _Restricted.to(objective, form, columns, caution, judgement.promise)
-            point, dual = restricted.solve(start, control)
+            # Not kept in a name: gathered columns should be gone before others are gathered.
+            point, dual = _Restricted.to(
+                objective, form, columns, caution, judgement.promise
+            ).solve(start, control)
             duals = [] if dual is None else [dual]
             judgement = judge(objective, point, duals, known=[judgement.dual])
             yield judgement
