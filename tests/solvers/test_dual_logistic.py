@@ -109,6 +109,17 @@ def test_starts_where_it_is_told():
     assert model.fit(X, y).certificate_.passes < 0.7 * once
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e3, -1e5])
+def test_a_poor_start_does_no_harm(scale):
+    X, y = data(n=300, d=20)
+    problem = objective(X, y, 1e-2)
+    start = problem.point(np.full(20, scale), scale)
+    cold, poor = (solve(problem, "dual", Control(tol=1e-8), begin) for begin in (None, start))
+    assert poor.converged
+    assert poor.certificate.passes <= 3 * cold.certificate.passes
+    assert poor.w == pytest.approx(cold.w, abs=1e-3)
+
+
 def objective(X, y, alpha, intercept=True):
     loss = mm.Logistic()
     mass = np.full(len(y), 1 / len(y))

@@ -134,13 +134,27 @@ def _dual_of(objective: Objective, start: Point) -> RowDual:
     if objective.offset is not None:
         loss = loss._replace(shift=loss.shift - loss.sign * objective.offset)
     v = _slopes(objective, start, loss)
-    w = np.zeros(objective.n_features)
-    if v.any():
-        w = -objective.backward(objective.mass * loss.sign * v) / form.l2
+    w = -objective.backward(objective.mass * loss.sign * v) / form.l2
+    if start is not objective.null:
+        if _is_worse_than_zero(objective, loss.sign * v, w):
+            return _dual_of(objective, objective.null)
     reach = objective.mean(np.abs(loss.at(np.asarray(objective.null.b))))
     return RowDual(
         objective.design, loss, objective.mass, form.l2, objective.intercept, v, w, start.b, reach
     )
+
+
+def _is_worse_than_zero(objective: Objective, theta: Array, w: Array) -> bool:
+    """Whether D(θ) = −mean(ℓ*(θ) − θ·offset) − ½Σ l2·w² is less than D(0), the mean infimum.
+
+    The slopes at a model that is far from the optimum make a w that is farther still.
+    """
+    form = objective.penalty.separable
+    assert form is not None
+    paid = objective.loss.conjugate(theta, objective.y)
+    if objective.offset is not None:
+        paid = paid - theta * objective.offset
+    return not -objective.mean(paid) - form.value(w) >= objective.infimum
 
 
 def _slopes(objective: Objective, start: Point, loss: Rowwise) -> Array:
