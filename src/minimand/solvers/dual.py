@@ -135,9 +135,8 @@ def _dual_of(objective: Objective, start: Point) -> RowDual:
         loss = loss._replace(shift=loss.shift - loss.sign * objective.offset)
     v = _slopes(objective, start, loss)
     w = -objective.backward(objective.mass * loss.sign * v) / form.l2
-    if start is not objective.null:
-        if _is_worse_than_zero(objective, loss.sign * v, w):
-            return _dual_of(objective, objective.null)
+    if start is not objective.null and _is_worse_than_zero(objective, loss.sign * v, w):
+        return _dual_of(objective, objective.null)
     reach = objective.mean(np.abs(loss.at(np.asarray(objective.null.b))))
     return RowDual(
         objective.design, loss, objective.mass, form.l2, objective.intercept, v, w, start.b, reach
