@@ -23,6 +23,7 @@ _WORK = 2e8  # numbers to be read in one run, so that it can be stopped within a
 _EPOCHS = 10, 300  # of one run, at least and at most
 _BETWEEN = 12  # sweeps between two steps on the free rows
 _SLOW = 0.1  # of the gap that a run may leave before an interior point is asked to go on
+_SMALL = 2e6  # what a fit should cost for digits beyond tol, which Newton gives away, not to matter
 _SHARE = 0.8  # of the target that the estimate must reach: it is a little larger than the gap
 
 
@@ -89,7 +90,7 @@ def _curved(objective: Objective, control: Control, weight: float) -> Verdict:
     if 12.0 * copied > control.memory:
         return Verdict(False, "rows must lie together in memory, and `memory` allows no copy")
     sweeps = 6.0 * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** 0.65
-    cost = 4.0 * sweeps * nnz + 20.0 * copied
+    cost = _SMALL + 4.0 * sweeps * nnz + 20.0 * copied
     return Verdict(True, "logistic loss and L2: a step per sample", cost)
 
 
