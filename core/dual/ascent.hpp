@@ -2,57 +2,92 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "dual/order.hpp"
 #include "dual/rows.hpp"
+#include "parallel.hpp"
 #include "targets.hpp"
 
 namespace minimand {
 
 inline constexpr std::size_t kAhead = 4;  // rows between the one fetched and the one worked on
 
-/// Ascent over any kind of rows: Rows has dot(i, w), add(i, scale, w) and fetch(i).
-template <class Rows>
+/// What one thread does in a sweep: its rows, what it moves, and what it met.
+struct DualPart {
+  std::span<const std::uint32_t> rows;
+  std::span<double> w;
+  double b;
+  double coupling;     // of its steps with each other: the number of threads
+  double total = 0.0;  // by how much sum_i mass_i sign_i v_i has changed
+  double worst = 0.0;  // the farthest that a t went
+  double met = 0.0;    // the terms of the gap
+  bool any = false;    // whether a row may be skipped from now on
+};
+
+/// Ascent over any kind of rows, for any psi: Rows has dot(i, w), add(i, scale, w), fetch(i) and
+/// entries(), Psi has slope(t), dual_step(t, v, step), room(t), remaining(met, before)
+/// and cost_of(total, ...).
+///
+/// K threads share a sweep. Each has some of the rows and a w of its own, where its steps count K
+/// times: so it leaves room for what the others do. The mean of these w is the image of all steps
+/// together, and as |sum a_k|^2 <= K sum |a_k|^2, the dual gains at least what the threads gain,
+/// each on its own. There the steps may be exact for K / 2 instead of K: the rest of the dual is
+/// concave, so that a step twice too long loses nothing, and they are exact for K = 2 in the end.
+template <class Rows, class Psi>
 struct DualAscent {
   Rows rows;
+  Psi psi;
   DualProblem problem;
   DualState state;
 
   double total = 0.0;  // sum_i mass_i sign_i v_i, which a free intercept wants to vanish
   double last_total = 0.0;
+  double threshold = 0.0;  // how far t must be from a knot for its row to be skipped
+  std::vector<std::uint8_t> skip{};
 
-  struct Step {
-    double violation;
-    double room;  // how far t may move before this row matters again
-    double gap;   // the Fenchel-Young term of the row before the step
-  };
-
-  MINIMAND_INLINE Step step(std::size_t i) {
-    const Pieces& psi = problem.pieces;
+  MINIMAND_INLINE void step(std::size_t i, DualPart& part) {
     const double sign = problem.sign.data()[i];
     const double mass = problem.mass.data()[i];
-    const double t = sign * (rows.dot(i, state.w) + state.b) - problem.shift.data()[i];
+    const double t = sign * (rows.dot(i, part.w) + part.b) - problem.shift.data()[i];
     double& v = state.v.data()[i];
-    const double curvature = mass * (problem.squares.data()[i] + state.bias);
+    const double length = part.coupling > 2.0 ? 0.5 * part.coupling : 1.0;
+    const double curvature = length * mass * (problem.squares.data()[i] + state.bias);
     if (!(curvature > 0.0)) {  // nothing depends on this row
       v = psi.slope(t);
-      return {0.0, std::numeric_limits<double>::infinity(), 0.0};
+      return note(i, std::numeric_limits<double>::infinity(), part);
     }
-    const double goal = t + curvature * v;
-    const SlopeAt found = psi.slope_after(goal, curvature);
+    const DualStep found = psi.dual_step(t, v, curvature);
     const double delta = found.slope - v;
-    if (delta == 0.0) return {0.0, psi.room(found.at), 0.0};
-    const double gap = mass * psi.young(t, v);
+    if (delta == 0.0) return note(i, psi.room(found.at), part);
     v = found.slope;
-    const double scale = -mass * sign * delta;
-    rows.add(i, scale, state.w);
-    state.b += state.bias * scale;
-    total -= scale;
-    return {std::abs(found.at - t), 0.0, gap};
+    const double moved = mass * sign * delta, scale = -part.coupling * moved;
+    rows.add(i, scale, part.w);
+    part.b += state.bias * scale;
+    part.total += moved;
+    part.met += mass * found.young;
+    const double violation = std::abs(found.at - t);
+    if (violation > part.worst) part.worst = violation;
+    note(i, 0.0, part);
   }
 
-  MINIMAND_INLINE double first_total() const {
+  /// A row with more room than the threshold is skipped: t must move that far to concern it.
+  MINIMAND_INLINE void note(std::size_t i, double room, DualPart& part) {
+    const bool skipped = room > threshold;
+    skip.data()[i] = skipped;
+    part.any = part.any || skipped;
+  }
+
+  MINIMAND_INLINE void sweep(DualPart& part) {
+    const std::span<const std::uint32_t> order = part.rows;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      if (k + kAhead < order.size()) rows.fetch(order.data()[k + kAhead]);
+      step(order.data()[k], part);
+    }
+  }
+
+  double first_total() const {
     double sum = 0.0;
     for (std::size_t i = 0; i < state.v.size(); ++i) {
       sum += problem.mass.data()[i] * problem.sign.data()[i] * state.v.data()[i];
@@ -62,7 +97,7 @@ struct DualAscent {
 
   /// Moves the centre of the intercept to where it is: the method of multipliers for total = 0.
   /// Its step grows while the sum falls slowly, and shrinks when the sum changes sign.
-  MINIMAND_INLINE double recentre() {
+  double recentre() {
     if (!problem.intercept) return 0.0;
     if (total * last_total < 0.0) {
       state.bias *= 0.5;
@@ -75,39 +110,112 @@ struct DualAscent {
     return std::abs(move);
   }
 
+  /// How many threads a sweep over some rows deserves: copies of w must be few beside the rows.
+  std::size_t thread_count(std::size_t visited) const {
+    if (!Psi::kShareable) return 1;
+    const double share = static_cast<double>(visited) / static_cast<double>(state.v.size());
+    const double work = 2.0 * share * static_cast<double>(rows.entries());
+    const double affordable = work / (8.0 * static_cast<double>(state.w.size() + 1));
+    const std::size_t parts = part_count(visited, static_cast<std::size_t>(work));
+    return static_cast<double>(parts) <= affordable ? parts : 1;
+  }
+
+  /// One sweep, `kernel(ascent, part)` on each thread; what they met, added up in order.
+  template <class Kernel>
+  DualPart shared_sweep(std::span<const std::uint32_t> order, std::vector<double>& copies,
+                        const Kernel& kernel) {
+    const std::size_t count = thread_count(order.size()), d = state.w.size();
+    copies.resize((count - 1) * d);
+    const std::vector<std::size_t> splits = even_splits(order.size(), count);
+    std::vector<DualPart> parts;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::span<double> w =
+          k == 0 ? state.w : std::span<double>(copies).subspan((k - 1) * d, d);
+      if (k > 0) std::copy(state.w.begin(), state.w.end(), w.begin());
+      parts.push_back({order.subspan(splits[k], splits[k + 1] - splits[k]), w, state.b,
+                       static_cast<double>(count)});
+    }
+    run_parts(splits, [&](Range, std::size_t k) { kernel(*this, parts[k]); });
+    return together(parts);
+  }
+
+  static constexpr std::int64_t kParts = Psi::kParts;
+
+  static std::span<const std::uint32_t> part_of(std::span<const std::uint32_t> visits,
+                                                std::int64_t part) {
+    const std::vector<std::size_t> splits = even_splits(visits.size(), kParts);
+    const auto k = static_cast<std::size_t>(part);
+    return visits.subspan(splits[k], splits[k + 1] - splits[k]);
+  }
+
+  /// The terms of as many parts as make a sweep, leaving out the latest; 0 if there are too few.
+  static double sum_of(std::span<const double> met, std::size_t latest) {
+    if (met.size() < latest + kParts) return 0.0;
+    const auto window = met.subspan(met.size() - latest - kParts, kParts);
+    return std::accumulate(window.begin(), window.end(), 0.0);
+  }
+
+  /// The means of w and b; everything else adds up.
+  DualPart together(std::span<DualPart> parts) {
+    DualPart whole = parts.front();
+    for (const DualPart& part : parts.subspan(1)) {
+      for (std::size_t j = 0; j < whole.w.size(); ++j) whole.w[j] += part.w[j];
+      whole.b += part.b;
+      whole.total += part.total;
+      whole.met += part.met;
+      whole.worst = std::max(whole.worst, part.worst);
+      whole.any = whole.any || part.any;
+      whole.rows = {whole.rows.data(), whole.rows.size() + part.rows.size()};  // they are in a row
+    }
+    const double share = 1.0 / static_cast<double>(parts.size());
+    if (parts.size() > 1) {
+      for (double& coefficient : whole.w) coefficient *= share;
+    }
+    state.b = share * whole.b;
+    total += whole.total;
+    return whole;
+  }
+
   /// Sweeps until the terms of the gap that were met on the way add up to the tolerance.
-  MINIMAND_INLINE DualReport run(std::int64_t epochs, double tolerance, Shuffler random) {
+  template <class Kernel>
+  DualReport run(std::int64_t epochs, double tolerance, Shuffler random, const Kernel& kernel) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const std::size_t n = state.order.size();
     VisitingOrder order(state.order, static_cast<std::size_t>(state.active));
-    std::vector<std::uint8_t> skip(state.v.size());
-    double threshold = state.threshold;
+    std::vector<double> copies;
+    skip.resize(state.v.size());
+    threshold = state.threshold;
     DualReport report{state.b, state.bias, state.active, threshold, 0.0, kInfinity};
     total = last_total = first_total();
     double drift = 0.0;  // of the intercept since all rows were looked at
-    for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
-      const std::span<const std::uint32_t> rows_now = order.shuffled(random);
-      report.sweeps += static_cast<double>(rows_now.size()) / static_cast<double>(n);
-      double worst = 0.0, gap = 0.0;
-      bool any = false;
-      for (std::size_t k = 0; k < rows_now.size(); ++k) {
-        if (k + kAhead < rows_now.size()) rows.fetch(rows_now.data()[k + kAhead]);
-        const std::uint32_t row = rows_now.data()[k];
-        const Step taken = step(row);
-        gap += taken.gap;
-        if (taken.violation > worst) worst = taken.violation;
-        skip.data()[row] = taken.room > threshold;
-        any = any || taken.room > threshold;
+    double worst = 0.0;
+    bool any = false;
+    std::vector<double> met;  // by every part of a sweep
+    std::span<const std::uint32_t> visits;
+    for (std::int64_t part = 0; part < epochs * kParts; ++part) {
+      const bool first = part % kParts == 0, last = part % kParts == kParts - 1;
+      if (first) visits = order.shuffled(random);
+      const DualPart done = shared_sweep(part_of(visits, part % kParts), copies, kernel);
+      report.sweeps += static_cast<double>(done.rows.size()) / static_cast<double>(n);
+      worst = std::max(worst, done.worst);
+      any = any || done.any;
+      met.push_back(done.met);
+      double move = 0.0;
+      if (last) {
+        if (any) order.keep([this](std::uint32_t row) { return skip[row] != 0; });
+        move = recentre();
+        drift = order.count() == n ? 0.0 : drift + move;
+        if (order.count() == 0 || drift > threshold) order.visit_all();
+        threshold = worst + move > 0.0 ? worst + move : kInfinity;
+        worst = 0.0;
+        any = false;
       }
-      if (any) order.keep([&skip](std::uint32_t row) { return skip[row] != 0; });
-      const double move = recentre();
-      if (problem.intercept) gap += problem.reach * std::abs(total);
-      worst += move;
-      report.gap = gap;
-      drift = order.count() == n ? 0.0 : drift + move;
-      if (order.count() == 0 || drift > threshold) order.visit_all();
-      threshold = worst > 0.0 ? worst : kInfinity;
-      if (gap <= tolerance) {
+      if (part + 1 < kParts) continue;
+      report.gap = psi.remaining(sum_of(met, 0), sum_of(met, kParts));
+      if (problem.intercept) {
+        report.gap += psi.cost_of(total, problem.reach, problem.mass, state.v);
+      }
+      if (report.gap <= tolerance) {
         order.visit_all();  // those that were skipped may have moved: the next run will look
         break;
       }

@@ -16,6 +16,15 @@ namespace minimand {
 struct Shuffler {
   std::uint64_t state;
 
+  /// Seeds that follow one another give sequences that have nothing in common (splitmix64).
+  MINIMAND_INLINE static Shuffler of(std::uint64_t seed) {
+    seed = (seed + 1) * 0x9E3779B97F4A7C15ULL;
+    seed = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    seed = (seed ^ (seed >> 27)) * 0x94D049BB133111EBULL;
+    seed ^= seed >> 31;
+    return {seed != 0 ? seed : 1};  // zero is where the generator would stay
+  }
+
   MINIMAND_INLINE std::uint64_t next() {
     state ^= state >> 12;
     state ^= state << 25;

@@ -6,12 +6,22 @@
 namespace minimand {
 namespace {
 
+template <class Scalar, class Index>
+std::size_t stored(const Compressed<Scalar, Index>& matrix) {
+  return matrix.stored();
+}
+template <class Scalar>
+std::size_t stored(const DenseMatrix<Scalar>& matrix) {
+  return matrix.size();
+}
+
 /// Rows with the factors 1 / l2_j that go with their columns; one number where all are equal.
 template <class Matrix>
 struct PenalisedRows {
   Matrix matrix;
   std::span<const double> inverse;
 
+  std::size_t entries() const { return stored(matrix); }
   MINIMAND_INLINE void fetch(std::size_t i) const { row_of(matrix, i).fetch(); }
   MINIMAND_INLINE double dot(std::size_t i, std::span<const double> w) const {
     return row_of(matrix, i).dot(w);
@@ -30,39 +40,50 @@ struct PenalisedRows {
   }
 };
 
-#define MINIMAND_KERNEL(Matrix)                                                       \
-  MINIMAND_CLONES DualReport ascent_kernel(DualAscent<PenalisedRows<Matrix>>& ascent, \
-                                           std::int64_t epochs, double tolerance,     \
-                                           Shuffler random) {                         \
-    return ascent.run(epochs, tolerance, random);                                     \
+#define MINIMAND_KERNEL_OF(Matrix, Psi)                                             \
+  MINIMAND_CLONES void sweep_kernel(DualAscent<PenalisedRows<Matrix>, Psi>& ascent, \
+                                    DualPart& part) {                               \
+    ascent.sweep(part);                                                             \
   }
+#define MINIMAND_KERNEL(Matrix)      \
+  MINIMAND_KERNEL_OF(Matrix, Pieces) \
+  MINIMAND_KERNEL_OF(Matrix, Softplus)
 MINIMAND_FOR_EACH_ROWS(MINIMAND_KERNEL)
 
 template <class Matrix>
-DualReport ascend(const Matrix& matrix, const DualProblem& problem, DualState state,
-                  std::int64_t epochs, double tolerance, std::uint64_t seed) {
-  DualAscent<PenalisedRows<Matrix>> ascent{{matrix, problem.inverse}, problem, state};
-  return ascent_kernel(ascent, epochs, tolerance, Shuffler{seed | 1});
+DualReport ascend(const Matrix& matrix, const DualPsi& psi, const DualProblem& problem,
+                  DualState state, std::int64_t epochs, double tolerance, std::uint64_t seed) {
+  return std::visit(
+      [&]<class Psi>(const Psi& function) {
+        DualAscent<PenalisedRows<Matrix>, Psi> ascent{
+            {matrix, problem.inverse}, function, problem, state};
+        return ascent.run(epochs, tolerance, Shuffler::of(seed),
+                          [](auto& of, DualPart& part) { sweep_kernel(of, part); });
+      },
+      psi);
 }
 
 template <class Matrix>
 void squares(const Matrix& matrix, std::span<const double> inverse, std::span<double> result) {
   const PenalisedRows<Matrix> rows{matrix, inverse};
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = rows.square(i);
+  parallel_ranges(result.size(), stored(matrix), [&](Range range, std::size_t) {
+    for (std::size_t i = range.begin; i < range.end; ++i) result[i] = rows.square(i);
+  });
 }
 
 }  // namespace
 
-#define MINIMAND_INSTANTIATE(Matrix)                                                        \
-  template <>                                                                               \
-  DualReport ascend_rows(const Matrix& matrix, const DualProblem& problem, DualState state, \
-                         std::int64_t epochs, double tolerance, std::uint64_t seed) {       \
-    return ascend(matrix, problem, state, epochs, tolerance, seed);                         \
-  }                                                                                         \
-  template <>                                                                               \
-  void row_squares(const Matrix& matrix, std::span<const double> inverse,                   \
-                   std::span<double> result) {                                              \
-    squares(matrix, inverse, result);                                                       \
+#define MINIMAND_INSTANTIATE(Matrix)                                                           \
+  template <>                                                                                  \
+  DualReport ascend_rows(const Matrix& matrix, const DualPsi& psi, const DualProblem& problem, \
+                         DualState state, std::int64_t epochs, double tolerance,               \
+                         std::uint64_t seed) {                                                 \
+    return ascend(matrix, psi, problem, state, epochs, tolerance, seed);                       \
+  }                                                                                            \
+  template <>                                                                                  \
+  void row_squares(const Matrix& matrix, std::span<const double> inverse,                      \
+                   std::span<double> result) {                                                 \
+    squares(matrix, inverse, result);                                                          \
   }
 MINIMAND_FOR_EACH_ROWS(MINIMAND_INSTANTIATE)
 

@@ -2,18 +2,22 @@
 
 #include <cstdint>
 #include <span>
+#include <variant>
 
 #include "dense/matrix.hpp"
 #include "scalar/pieces.hpp"
+#include "scalar/softplus.hpp"
 #include "sparse/compressed.hpp"
 
 namespace minimand {
+
+/// What a row may pay.
+using DualPsi = std::variant<Pieces, Softplus>;
 
 /// The dual of sum_i mass_i psi(t_i) + sum_j l2_j w_j^2 / 2 + (b - centre)^2 / (2 bias), where
 /// t = sign (X w + b) - shift. One number v_i per row, a slope of psi, gives
 ///   w_j = -inverse_j sum_i mass_i sign_i v_i x_ij,   b = centre - bias sum_i mass_i sign_i v_i.
 struct DualProblem {
-  Pieces pieces;
   std::span<const double> sign;
   std::span<const double> shift;
   std::span<const double> mass;
@@ -45,12 +49,14 @@ struct DualReport {
 
 /// Coordinate ascent over rows in random order, skipping those that stay where they are.
 template <class Scalar, class Index>
-DualReport ascend_rows(const Compressed<Scalar, Index>& matrix, const DualProblem& problem,
-                       DualState state, std::int64_t epochs, double tolerance, std::uint64_t seed);
+DualReport ascend_rows(const Compressed<Scalar, Index>& matrix, const DualPsi& psi,
+                       const DualProblem& problem, DualState state, std::int64_t epochs,
+                       double tolerance, std::uint64_t seed);
 
 template <class Scalar>
-DualReport ascend_rows(const DenseMatrix<Scalar>& matrix, const DualProblem& problem,
-                       DualState state, std::int64_t epochs, double tolerance, std::uint64_t seed);
+DualReport ascend_rows(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
+                       const DualProblem& problem, DualState state, std::int64_t epochs,
+                       double tolerance, std::uint64_t seed);
 
 /// sum_j inverse_j x_ij^2 of every row.
 template <class Scalar, class Index>

@@ -1,3 +1,6 @@
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+
 #include "dual/rows.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
@@ -9,14 +12,22 @@ namespace {
 /// sign, shift, mass and the rows' squares.
 using RowArrays = std::tuple<Array, Array, Array, Array>;
 
-DualProblem dual_problem(const PieceArrays& psi, const RowArrays& rows, const Array& inverse,
+/// A piecewise quadratic function, or the name of another one.
+using PsiArgument = std::variant<PieceArrays, std::string>;
+
+DualPsi dual_psi(const PsiArgument& psi) {
+  if (const auto* const parts = std::get_if<PieceArrays>(&psi)) return pieces(*parts);
+  if (std::get<std::string>(psi) != "softplus") value_problem("psi must be pieces or 'softplus'");
+  return Softplus{};
+}
+
+DualProblem dual_problem(const RowArrays& rows, const Array& inverse,
                          std::pair<bool, double> intercept, std::size_t n, std::size_t d) {
   const auto& [sign, shift, mass, squares] = rows;
   const auto inverses = vector<double>(inverse, "inverse");
   if (inverses.size() != 1) check_size(inverses.size(), d, "inverse");
   if (n >= (std::size_t{1} << 32)) value_problem("there are too many rows");
-  return {pieces(psi),
-          vector<double>(sign, "sign", n),
+  return {vector<double>(sign, "sign", n),
           vector<double>(shift, "shift", n),
           vector<double>(mass, "mass", n),
           vector<double>(squares, "squares", n),
@@ -49,28 +60,29 @@ DualState dual_state(const MutableArray& v, const MutableArray& w, const Mutable
 }
 
 template <class Matrix>
-DualResult ascend(const Matrix& matrix, const DualProblem& problem, const DualState& state,
-                  std::int64_t epochs, double tolerance, std::uint64_t seed) {
-  const DualReport report =
-      without_gil([&] { return ascend_rows(matrix, problem, state, epochs, tolerance, seed); });
+DualResult ascend(const Matrix& matrix, const DualPsi& psi, const DualProblem& problem,
+                  const DualState& state, std::int64_t epochs, double tolerance,
+                  std::uint64_t seed) {
+  const DualReport report = without_gil(
+      [&] { return ascend_rows(matrix, psi, problem, state, epochs, tolerance, seed); });
   return {Memory(report.b, report.bias, report.active, report.threshold), report.sweeps,
           report.gap};
 }
 
 DualResult dual_rows(const Array& indptr, const Array& indices, const Array& data,
-                     const PieceArrays& psi, const RowArrays& rows, const Array& inverse,
+                     const PsiArgument& psi, const RowArrays& rows, const Array& inverse,
                      std::pair<bool, double> intercept, const MutableArray& v,
                      const MutableArray& w, const MutableArray& order, const Memory& memory,
                      std::int64_t epochs, double tolerance, std::uint64_t seed) {
   return with_compressed(indptr, indices, data, [&](const auto& matrix) {
     const std::size_t n = matrix.majors(), d = w.size();
-    const DualProblem problem = dual_problem(psi, rows, inverse, intercept, n, d);
+    const DualProblem problem = dual_problem(rows, inverse, intercept, n, d);
     const DualState state = dual_state(v, w, order, memory, n, d);
-    return ascend(matrix, problem, state, epochs, tolerance, seed);
+    return ascend(matrix, dual_psi(psi), problem, state, epochs, tolerance, seed);
   });
 }
 
-DualResult dual_rows_dense(const Array& X, const PieceArrays& psi, const RowArrays& rows,
+DualResult dual_rows_dense(const Array& X, const PsiArgument& psi, const RowArrays& rows,
                            const Array& inverse, std::pair<bool, double> intercept,
                            const MutableArray& v, const MutableArray& w, const MutableArray& order,
                            const Memory& memory, std::int64_t epochs, double tolerance,
@@ -78,9 +90,9 @@ DualResult dual_rows_dense(const Array& X, const PieceArrays& psi, const RowArra
   return with_dense(X, [&](const auto& matrix) {
     if (!matrix.by_rows) value_problem("X must have contiguous rows");
     const std::size_t n = matrix.rows(), d = matrix.columns();
-    const DualProblem problem = dual_problem(psi, rows, inverse, intercept, n, d);
+    const DualProblem problem = dual_problem(rows, inverse, intercept, n, d);
     const DualState state = dual_state(v, w, order, memory, n, d);
-    return ascend(matrix, problem, state, epochs, tolerance, seed);
+    return ascend(matrix, dual_psi(psi), problem, state, epochs, tolerance, seed);
   });
 }
 
@@ -111,12 +123,12 @@ Result row_squares_dense(const Array& X, const Array& inverse) {
 
 void bind_dual(nb::module_& m) {
   using nb::arg;
-  m.def("dual_rows", &dual_rows, arg("indptr"), arg("indices"), arg("data"), arg("pieces"),
+  m.def("dual_rows", &dual_rows, arg("indptr"), arg("indices"), arg("data"), arg("psi"),
         arg("rows"), arg("inverse"), arg("intercept"), arg("v").noconvert(), arg("w").noconvert(),
         arg("order").noconvert(), arg("memory"), arg("epochs"), arg("tolerance"), arg("seed"),
         "Dual coordinate ascent over the rows of a CSR, v and w in place: (b, active, threshold, "
         "sweeps, gap).");
-  m.def("dual_rows_dense", &dual_rows_dense, arg("X"), arg("pieces"), arg("rows"), arg("inverse"),
+  m.def("dual_rows_dense", &dual_rows_dense, arg("X"), arg("psi"), arg("rows"), arg("inverse"),
         arg("intercept"), arg("v").noconvert(), arg("w").noconvert(), arg("order").noconvert(),
         arg("memory"), arg("epochs"), arg("tolerance"), arg("seed"),
         "Dual coordinate ascent over dense rows, v and w in place: (b, active, threshold, sweeps, "

@@ -14,12 +14,26 @@ struct SlopeAt {
   double slope;
 };
 
+/// What one dual variable does: where its row goes, its new value, and the Fenchel-Young term that
+/// the old one had, or an estimate of it.
+struct DualStep {
+  double at;
+  double slope;
+  double young;
+};
+
 /// A convex function psi of one number, linear or quadratic between its knots.
 ///
 /// Piece k lies left of knot k; the last one lies right of all. `anchor(k)` is the left end of
 /// piece k, and the first knot for the first piece; `slopes[k]` is the slope there, seen from
 /// inside the piece. `left[k]` is the slope just left of knot k, `values[k]` is psi(knot k).
 struct Pieces {
+  /// Threads that share a sweep need many more sweeps than one alone: rows go to corners too early.
+  static constexpr bool kShareable = false;
+
+  /// After how large a part of a sweep the gap is looked at: a whole one.
+  static constexpr int kParts = 1;
+
   std::span<const double> knots;
   std::span<const double> slopes;
   std::span<const double> curvatures;
@@ -72,6 +86,22 @@ struct Pieces {
     const double from = knots.data()[anchor(k)], bend = curvatures.data()[k];
     const double moved = (t - from - step * slopes.data()[k]) / (1.0 + step * bend);
     return {from + moved, slopes.data()[k] + bend * moved};
+  }
+
+  /// The step of a dual variable v, a slope of psi: the root s of (s - t) + step (psi'(s) - v) = 0.
+  MINIMAND_INLINE DualStep dual_step(double t, double v, double step) const {
+    const SlopeAt found = slope_after(t + step * v, step);
+    return {found.at, found.slope, found.slope == v ? 0.0 : young(t, v)};
+  }
+
+  /// What is left of the terms that a sweep met: at a kink they do not fall steadily.
+  MINIMAND_INLINE static double remaining(double met, double) { return met; }
+
+  /// What it costs the gap that sum_i mass_i sign_i v_i is not zero: some row goes to a knot, which
+  /// is about `reach` away.
+  static double cost_of(double total, double reach, std::span<const double>,
+                        std::span<const double>) {
+    return reach * (total < 0.0 ? -total : total);
   }
 
   /// The distance of t from the ends of the linear piece it lies in; 0 on a curved one.

@@ -27,24 +27,28 @@ void moments_minor(const Compressed<Scalar, Index>& matrix, std::span<const doub
                    std::span<double> first, std::span<double> second) {
   const std::size_t work = 2 * matrix.stored();
   const auto splits = matrix.splits(work > 2 * first.size() ? work : 0);
-  PrivateSums firsts(first, splits.size() - 1);
-  PrivateSums seconds(second, splits.size() - 1);
+  // Both sums of a column lie in one line of memory, which is what a visit to it costs.
+  std::vector<double> pairs(2 * first.size());
+  PrivateSums sums(pairs, splits.size() - 1);
   run_parts(splits, [&](Range majors, std::size_t part) {
-    const std::span<double> own_first = firsts.of(part);
-    const std::span<double> own_second = seconds.of(part);
+    const std::span<double> own = sums.of(part);
     for (std::size_t m = majors.begin; m < majors.end; ++m) {
       const auto values = matrix.values_of(m);
       const auto indices = matrix.indices_of(m);
       for (std::size_t k = 0; k < values.size(); ++k) {
         const double value = static_cast<double>(values[k]);
         const double weighted = h[m] * value;
-        own_first[indices[k]] += weighted;
-        own_second[indices[k]] += weighted * value;
+        double* const pair = &own[2 * static_cast<std::size_t>(indices[k])];
+        pair[0] += weighted;
+        pair[1] += weighted * value;
       }
     }
   });
-  firsts.add_up();
-  seconds.add_up();
+  sums.add_up();
+  for (std::size_t j = 0; j < first.size(); ++j) {
+    first[j] = pairs[2 * j];
+    second[j] = pairs[2 * j + 1];
+  }
 }
 
 #define MINIMAND_INSTANTIATE(Scalar, Index)                                              \

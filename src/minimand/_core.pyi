@@ -144,12 +144,13 @@ def piecewise_shift(
 # step, the number of active rows, the threshold; intercept: whether free, and the reach of t.
 _Memory = tuple[float, float, int, float]
 _Rows = tuple[_Vector, _Vector, _Vector, _Vector]
+_Psi = _Pieces | str  # "softplus"
 
 def dual_rows(
     indptr: _Index,
     indices: _Index,
     data: _Matrix,
-    pieces: _Pieces,
+    psi: _Psi,
     rows: _Rows,
     inverse: _Vector,
     intercept: tuple[bool, float],
@@ -163,7 +164,7 @@ def dual_rows(
 ) -> tuple[_Memory, float, float]: ...
 def dual_rows_dense(
     X: _Matrix,
-    pieces: _Pieces,
+    psi: _Psi,
     rows: _Rows,
     inverse: _Vector,
     intercept: tuple[bool, float],

@@ -2,7 +2,7 @@
 
     Quadratic   ½ wᵀG w + qᵀw                    the Gram of some columns
     Weighted    Σ qᵢtᵢ + ½ hᵢtᵢ²,  t = X_c δ + b    the columns themselves; b free or absent
-    PiecewiseDual   Σ massᵢψ(tᵢ) + ½ Σ l2ⱼwⱼ²    through its dual, a slope of ψ for every row
+    RowDual     Σ massᵢψ(tᵢ) + ½ Σ l2ⱼwⱼ²        through its dual, a slope of ψ for every row
 
 The first two carry the gradient as a linear term, never a working response, so that curvature may
 be zero.
@@ -19,7 +19,7 @@ from . import _core
 from ._typing import Array, BoolArray, IntArray
 from .design import Ascent, AscentProblem, AscentState, Descent, DescentProblem, Design
 from .linear_system import factorise_block
-from .losses import PLQ
+from .losses import Pieces, Rowwise
 from .penalties import Separable
 
 _SHARE_OF_INTERCEPT = 0.03
@@ -122,7 +122,7 @@ class Quadratic:
 
 
 @dataclass(eq=False)
-class PiecewiseDual:
+class RowDual:
     """Σ massᵢ·ψ(tᵢ) + ½ Σ l2ⱼwⱼ², t = sign·(offset + X w + b) − shift, by one vᵢ ∈ ∂ψ per row.
 
     w = −Σᵢ massᵢ·signᵢ·vᵢ·xᵢ/l2 always; a free intercept asks for Σ mass·sign·v = 0, which the
@@ -130,7 +130,7 @@ class PiecewiseDual:
     """
 
     design: Design
-    plq: PLQ  # with the offset folded into its shift
+    loss: Rowwise  # with the offset folded into its shift
     mass: Array
     l2: Array
     intercept: bool
@@ -145,6 +145,11 @@ class PiecewiseDual:
         self._order = np.flatnonzero(self.mass).astype(np.uint32)
         self._memory = (self.b, self._first_step, self._order.size, np.inf)
 
+    @property
+    def curved(self) -> bool:
+        """Whether ψ is no piecewise quadratic function: then no part of the dual is quadratic."""
+        return not isinstance(self.loss.psi, Pieces)
+
     @cached_property
     def _inverse(self) -> Array:
         uniform = self.l2.size > 0 and bool((self.l2 == self.l2[0]).all())
@@ -153,6 +158,8 @@ class PiecewiseDual:
     @cached_property
     def squares(self) -> Array:
         """Σⱼ xᵢⱼ²/l2ⱼ of every row."""
+        if self._inverse.size == 1:
+            return self._inverse * self.design.row_lengths
         return self.design.row_squares(self._inverse)
 
     @property
@@ -177,9 +184,9 @@ class PiecewiseDual:
     def ascend(self, epochs: int, tol: float) -> Ascent:
         """Coordinate ascent in place over v, and with it w and b."""
         self.seed += 1
-        rows = (self.plq.sign, self.plq.shift, self.mass, self.squares)
+        rows = (self.loss.sign, self.loss.shift, self.mass, self.squares)
         problem = AscentProblem(
-            self.plq.pieces.parts, rows, self._inverse, (self.intercept, self.reach)
+            self.loss.psi.parts, rows, self._inverse, (self.intercept, self.reach)
         )
         state = AscentState(self.v, self.w, self._order, self._memory)
         found = self.design.ascend(problem, state, epochs, tol, self.seed)

@@ -160,6 +160,8 @@ class Objective:
 
     def backward(self, u: Array) -> Array:
         """Xᵀ u, for one or several columns in one pass."""
+        if not u.any():
+            return np.zeros((self.n_features, *u.shape[1:]))
         self.meter.passes += 1
         return self.design.rmatvec(u)
 

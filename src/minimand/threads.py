@@ -10,14 +10,14 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from threadpoolctl import LibController, ThreadpoolController, register
 
 from . import _core
 
-__all__ = ["CoreController", "get_num_threads", "one_blas_thread"]
+__all__ = ["CoreController", "get_num_threads", "one_blas_thread", "one_core_thread"]
 
 get_num_threads = _core.get_num_threads
 
@@ -46,13 +46,14 @@ class CoreController(LibController):
 register(CoreController)
 
 
-class _BlasLimit:
-    """A limit of one BLAS thread, shared by everybody who asks for it at the same time."""
+class _Limit:
+    """A limit of one thread in some libraries, shared by all who ask for it at the same time."""
 
-    def __init__(self) -> None:
+    def __init__(self, user_api: str) -> None:
+        self._user_api = user_api
         self._lock = threading.Lock()
         self._users = 0
-        self._blas: Any = None
+        self._libraries: Any = None
         self._limit: Any = None
 
     def enter(self) -> None:
@@ -60,9 +61,9 @@ class _BlasLimit:
         with self._lock:
             self._users += 1
             if self._users == 1:
-                if self._blas is None:
-                    self._blas = ThreadpoolController().select(user_api="blas")
-                self._limit = self._blas.limit(limits=1)
+                if self._libraries is None:
+                    self._libraries = ThreadpoolController().select(user_api=self._user_api)
+                self._limit = self._libraries.limit(limits=1)
 
     def leave(self) -> None:
         """The last one out lifts it."""
@@ -71,19 +72,29 @@ class _BlasLimit:
             if self._users == 0:
                 self._limit.restore_original_limits()
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """As long as somebody needs it."""
+        self.enter()
+        try:
+            yield
+        finally:
+            self.leave()
 
-_BLAS_LIMIT = _BlasLimit()
+
+_BLAS_LIMIT = _Limit("blas")
+_CORE_LIMIT = _Limit(CoreController.user_api)
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> AbstractContextManager[None]:
     """Run LAPACK on one thread: its threads wait for each other at every panel.
 
     For matrices of a few thousand columns two threads gain little when the machine is idle, and
     lose a factor of ten when it is not.
     """
-    _BLAS_LIMIT.enter()
-    try:
-        yield
-    finally:
-        _BLAS_LIMIT.leave()
+    return _BLAS_LIMIT.held()
+
+
+def one_core_thread() -> AbstractContextManager[None]:
+    """Run our own kernels on one thread: when several problems are solved side by side."""
+    return _CORE_LIMIT.held()

@@ -1,11 +1,15 @@
 """Dual ascent over rows: what holds after any number of steps, in every type and order."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 import minimand as mm
+from minimand.canonical import RowDual
 from minimand.design import AscentProblem, AscentState, as_design
 
 
@@ -20,9 +24,10 @@ from minimand.design import AscentProblem, AscentState, as_design
     equal=st.booleans(),
     intercept=st.booleans(),
     epochs=st.integers(0, 6),
+    loss=st.sampled_from([mm.Hinge(), mm.Logistic()]),
 )
 def test_the_state_is_consistent(
-    seed, shape, density, kind, single, wide, equal, intercept, epochs
+    seed, shape, density, kind, single, wide, equal, intercept, epochs, loss
 ):
     """w = −inverse·Xᵀ(mass·sign·v), slopes stay slopes of the loss, and the dual never falls."""
     rng = np.random.default_rng(seed)
@@ -41,9 +46,9 @@ def test_the_state_is_consistent(
     np.testing.assert_allclose(squares, (exact**2 * by_column).sum(axis=1), rtol=1e-12)
 
     sign, mass = rng.choice([-1.0, 1.0], n), rng.uniform(0.1, 1.0, n)
-    pieces = mm.Hinge().pieces
+    psi = loss.rowwise(sign).psi
     problem = AscentProblem(
-        pieces.parts, (sign, np.zeros(n), mass, squares), inverse, (intercept, 1.0)
+        psi.parts, (sign, np.zeros(n), mass, squares), inverse, (intercept, 1.0)
     )
     bias = 0.5 if intercept else 0.0
     state = AscentState(
@@ -51,9 +56,9 @@ def test_the_state_is_consistent(
     )
 
     def dual(v):
-        """−Σ mass·ψ*(v) − ½ Σ inverse·(Xᵀ(mass·sign·v))², ψ*(v) = v for the hinge."""
+        """−Σ mass·ψ*(v) − ½ Σ inverse·(Xᵀ(mass·sign·v))²."""
         image = exact.T @ (mass * sign * v)
-        return -(mass @ v) - 0.5 * (by_column @ image**2)
+        return -(mass @ loss.dual(v)) - 0.5 * (by_column @ image**2)
 
     found = design.ascend(problem, state, epochs, 0.0, seed)
     image = exact.T @ (mass * sign * state.v)
@@ -66,3 +71,114 @@ def test_the_state_is_consistent(
         before = state.v.copy()
         design.ascend(problem, state._replace(memory=found.memory), 1, 0.0, seed + 1)
         assert dual(state.v) >= dual(before) - 1e-12
+
+
+def softplus_slope(t, v, step):
+    """ψ'(s) at the root s of (s − t) + step·(ψ'(s) − v) = 0, by bisection."""
+    low, high = t + step * v, t + step * (1 + v)  # where ψ' is 0 and −1
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        below = (middle - t) - step * (expit(-middle) + v) < 0
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return -expit(-0.5 * (low + high))
+
+
+def independent(t, v, step):
+    """Rows that share no column: one sweep takes the step of each."""
+    n = t.size
+    problem = AscentProblem(
+        "softplus", (np.ones(n), np.zeros(n), np.ones(n), step), np.ones(1), (False, 1.0)
+    )
+    state = AscentState(v.copy(), t.copy(), np.arange(n, dtype=np.uint32), (0.0, 0.0, n, np.inf))
+    values = np.sqrt(step)
+    state.w[:] = t / values
+    return as_design(sp.diags(values, format="csr")), problem, state
+
+
+def test_logistic_steps_over_their_whole_domain():
+    """Curvatures of 1e-12 … 1e12, scores of any size, slopes up to both ends."""
+    ends = np.concatenate([[0.0, 5e-324, 1e-300], 10.0 ** np.arange(-20, 0), [0.3, 0.5]])
+    slopes = -np.unique(np.concatenate([ends, 1.0 - ends]))
+    scores = np.array([0.0, 1e-9, 0.01, 0.5, 3.0, 20.0, 40.0, 300.0, 1e4])
+    grid = np.meshgrid(np.append(-scores, scores), slopes, 10.0 ** np.arange(-12, 13))
+    t, v, step = (part.ravel() for part in grid)
+    exact = softplus_slope(t, v, step)
+    design, problem, state = independent(t, v, step)
+    design.ascend(problem, state, 1, 0.0, 0)
+    assert (state.v >= -1.0).all()
+    assert (state.v <= 0.0).all()
+    noise = 1e-14 * (1 + np.abs(t) / step)  # of v, as t itself is rounded
+    assert (np.abs(state.v - exact) <= 2e-3 * np.abs(exact - v) + noise).all()
+    design.ascend(problem, state, 6, 0.0, 0)  # steps that have become short are exact
+    assert (np.abs(state.v - exact) <= 1e-14).all()
+
+
+def test_numbers_that_overflow_leave_the_slope_alone():
+    t, step = np.array([np.nan, np.inf, 1.0, 1e308]), np.array([1.0, 1.0, np.inf, 1e300])
+    n = t.size
+    rows = (np.ones(n), np.zeros(n), np.ones(n), step)
+    problem = AscentProblem("softplus", rows, np.ones(1), (False, 1.0))
+    state = AscentState(
+        np.full(n, -0.25), t.copy(), np.arange(n, dtype=np.uint32), (0.0, 0.0, n, np.inf)
+    )
+    as_design(sp.identity(n, format="csr")).ascend(problem, state, 3, 0.0, 0)
+    assert ((state.v >= -1) & (state.v <= 0)).all()
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_logistic_ascent_equals_a_plain_loop(intercept):
+    """Rows one after the other, in an order that is given: every step is a scalar equation."""
+    rng = np.random.default_rng(3)
+    n, d = 9, 4
+    X = rng.standard_normal((n, d)) * (rng.uniform(size=(n, d)) < 0.7)
+    sign, mass, l2 = rng.choice([-1.0, 1.0], n), rng.uniform(0.1, 2, n), rng.uniform(0.2, 3, d)
+    shift, bias = rng.standard_normal(n), 0.3 * intercept
+    design = as_design(sp.csr_matrix(X))
+    squares = design.row_squares(1 / l2)
+    problem = AscentProblem(
+        "softplus", (sign, shift, mass, squares), 1 / l2, (False, 1.0)
+    )  # the loop below does not move the centre of b
+    v, w, b = np.full(n, -0.4), np.zeros(d), 0.1
+    plain_v, plain_w, plain_b = v.copy(), w.copy(), b
+    for row in rng.integers(n, size=60):
+        order = np.array([row], dtype=np.uint32)
+        found = design.ascend(problem, AscentState(v, w, order, (b, bias, 1, np.inf)), 1, 0.0, 5)
+        b = found.memory[0]
+        t = sign[row] * (X[row] @ plain_w + plain_b) - shift[row]
+        new = softplus_slope(t, plain_v[row], mass[row] * (squares[row] + bias))
+        scale = -mass[row] * sign[row] * (new - plain_v[row])
+        plain_w += scale * X[row] / l2
+        plain_b += bias * scale
+        plain_v[row] = new
+    np.testing.assert_allclose(v, plain_v, atol=1e-4)
+    np.testing.assert_allclose(w, plain_w, atol=1e-4)
+    assert b == pytest.approx(plain_b, abs=1e-4)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_threads_share_a_sweep(threads, kind):
+    """However many: w is the image of v, the dual never falls, and it converges."""
+    loss = mm.Logistic()
+    rng = np.random.default_rng(0)
+    n, d, l2 = 6000, 120, 0.02
+    X = rng.standard_normal((n, d)) + 0.5
+    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    design = as_design(X if kind == "dense" else sp.csr_matrix(X))
+    mass = np.full(n, 1 / n)
+
+    def dual(form):
+        return -(mass @ loss.dual(form.v)) - 0.5 * l2 * (form.w @ form.w)
+
+    form = RowDual(design, loss.rowwise(y), mass, np.full(d, l2), False, np.zeros(n), np.zeros(d))
+    values = [dual(form)]
+    with threadpool_limits(threads):
+        for _ in range(6):
+            form.ascend(1, 0.0)
+            image = -design.rmatvec(mass * y * form.v) / l2
+            np.testing.assert_allclose(form.w, image, rtol=1e-9, atol=1e-10)
+            values.append(dual(form))
+        assert (np.diff(values) >= -1e-12).all()
+        form.ascend(60, 0.0)
+    primal = mass @ loss.value(design.matvec(form.w), y) + 0.5 * l2 * (form.w @ form.w)
+    assert -1e-12 <= primal - dual(form) <= 1e-6

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import minimand as mm
-from minimand.canonical import PiecewiseDual
+from minimand.canonical import RowDual
 from minimand.design import Standardized, as_design
 
 REGRESSION = [
@@ -169,8 +169,14 @@ def test_w_is_always_the_image_of_v():
         as_design(sparse.csr_matrix(X)),
         Standardized(as_design(X), X.mean(axis=0), X.std(axis=0)),
     ):
-        form = PiecewiseDual(
-            design, mm.Hinge().plq(y), mass, np.full(4, 0.1), True, np.zeros(len(y)), np.zeros(4)
+        form = RowDual(
+            design,
+            mm.Hinge().rowwise(y),
+            mass,
+            np.full(4, 0.1),
+            True,
+            np.zeros(len(y)),
+            np.zeros(4),
         )
         for epochs in (1, 3, 10):
             form.ascend(epochs, 0.0)
@@ -184,5 +190,5 @@ def test_refusals_are_in_words():
     X, y = data(mm.Hinge())
     with pytest.raises(ValueError, match="not L2 on every coefficient"):
         fit(mm.Hinge(), X, y, penalty="l1")
-    with pytest.raises(ValueError, match="not piecewise quadratic"):
-        fit(mm.Logistic(), X, y)
+    with pytest.raises(ValueError, match="neither piecewise quadratic nor logistic"):
+        fit(mm.Exponential(), X, y)

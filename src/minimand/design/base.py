@@ -58,9 +58,9 @@ AscentMemory = tuple[float, float, int, float]
 
 
 class AscentProblem(NamedTuple):
-    """A piecewise quadratic loss with an L2 penalty, as the compiled ascent sees it."""
+    """A loss of single rows with an L2 penalty, as the compiled ascent sees it."""
 
-    pieces: tuple[Array, Array, Array, Array, Array]
+    psi: tuple[Array, Array, Array, Array, Array] | str  # pieces, or the name of another function
     rows: tuple[Array, Array, Array, Array]  # sign, shift, mass, and squares
     inverse: Array  # 1/l2; one number where all are equal
     intercept: tuple[bool, float]  # whether it is free, and about how far a t is from a knot
@@ -259,14 +259,24 @@ class Design:
         """The same matrix in memory with its rows together, for `ascend` and `online_pass`."""
         return self.rows(np.arange(self.shape[0]))
 
+    @property
+    def rows_together(self) -> bool:
+        """Whether `in_rows` needs no copy."""
+        return False
+
     def row_squares(self, inverse: Array) -> Array:
         """Σⱼ inverseⱼ·xᵢⱼ² of every row; ``inverse`` may be one number."""
         return self.in_rows.row_squares(inverse)
 
+    @cached_property
+    def row_lengths(self) -> Array:
+        """Σⱼ xᵢⱼ² of every row: every alpha and every class asks for it."""
+        return self.row_squares(np.ones(1))
+
     def ascend(
         self, problem: AscentProblem, state: AscentState, epochs: int, tol: float, seed: int
     ) -> Ascent:
-        """Coordinate ascent over the rows; see `canonical.PiecewiseDual`. Changes the state."""
+        """Coordinate ascent over the rows; see `canonical.RowDual`. Changes the state."""
         return self.in_rows.ascend(problem, state, epochs, tol, seed)
 
     def online_pass(

@@ -140,11 +140,15 @@ class DenseDesign(Design):
             return Descent(*found)
         return super().descend(problem, q, w, sweeps, tol)
 
+    @property
+    def rows_together(self) -> bool:
+        """Whether it is in C order."""
+        return bool(self.x.strides[1] == self.x.itemsize or self.shape[1] <= 1)
+
     @cached_property
     def in_rows(self) -> Design:
         """Itself in C order, else a copy."""
-        by_rows = self.x.strides[1] == self.x.itemsize or self.shape[1] <= 1
-        return self if by_rows else DenseDesign(np.ascontiguousarray(self.x))
+        return self if self.rows_together else DenseDesign(np.ascontiguousarray(self.x))
 
     def row_squares(self, inverse: Array) -> Array:
         """Σⱼ inverseⱼ·xᵢⱼ² of every row."""

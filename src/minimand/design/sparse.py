@@ -170,6 +170,11 @@ class SparseDesign(Design):
         )
         return Descent(*result)
 
+    @property
+    def rows_together(self) -> bool:
+        """Whether it came as CSR."""
+        return self.by_rows
+
     def row_squares(self, inverse: Array) -> Array:
         """Σⱼ inverseⱼ·xᵢⱼ² of every row."""
         return _core.row_squares(*_parts(self.by_row), inverse, self.shape[1])

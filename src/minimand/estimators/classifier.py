@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -16,7 +15,8 @@ from .. import history
 from .._typing import AnyArray, Array, ArrayLike
 from ..objective import Objective
 from ..outputs import ClassOutput
-from ..solvers import Solution, State, shared
+from ..solvers import Solution, State, choose, shared
+from ..solvers.side_by_side import Halt, solve_each
 from . import data, stream
 from .base import Estimator, combined
 from .callbacks import Relay, with_callbacks
@@ -25,8 +25,6 @@ from .problem import build
 from .regressor import _loss_of
 from .settings import Settings, check_settings
 from .support_vectors import Margins, Training
-
-_SOMEBODY = ("a callback", "an interrupt")  # who may end the whole fit, not one class only
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -237,20 +235,17 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         begun = time.perf_counter()
         starts = [self._start(output, objective, i) for i, objective in enumerate(objectives)]
         solver = shared(self.solver, objectives, starts)
-        solutions: list[Solution] = []
-        stopped_by = ""
-        for objective, start in zip(objectives, starts):
-            attributes = partial(_attributes_at, output, list(solutions))
-            control = self._control(relay.to(attributes), begun)
-            if stopped_by:
-                control.callbacks, control.max_iter = (), 1
-            solution = self._minimise(objective, control, start, solver)
-            if stopped_by and not solution.converged:
-                solution = replace(solution, stopped_by=stopped_by)
-            if solution.stopped_by.startswith(_SOMEBODY):
-                stopped_by = solution.stopped_by
-            solutions.append(solution)
-        return solutions
+        chosen = None
+        if len(objectives) > 1:
+            chosen = choose(objectives[0], self._control([], begun), solver)
+
+        def solve_one(i: int, solved: list[Solution], halt: Halt) -> Solution:
+            attributes = partial(_attributes_at, output, solved)
+            control = halt.impose(self._control(relay.to(attributes), begun))
+            return self._minimise(objectives[i], control, starts[i], solver)
+
+        watched = bool(self.verbose or self.callbacks or relay.active)
+        return solve_each(solve_one, len(objectives), chosen, watched)
 
     def _start(
         self, output: ClassOutput, objective: Objective, score: int

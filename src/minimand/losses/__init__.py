@@ -27,6 +27,7 @@ from .piecewise import (
 )
 from .powers import Lp
 from .robust import GemanMcClure, TanhMargin, TruncatedSquared
+from .rowwise import Rowwise, Softplus
 from .surrogates import Exponential, SquaredMargin, ZeroOne
 from .table import Table, tabulate
 from .unary import Distance, Margin, Unary
@@ -84,6 +85,8 @@ __all__ = [
     "Poisson",
     "Quantile",
     "RobustLoss",
+    "Rowwise",
+    "Softplus",
     "Squared",
     "SquaredEpsilonInsensitive",
     "SquaredHinge",

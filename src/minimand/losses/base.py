@@ -11,6 +11,7 @@ from ..parameters import Parameterized
 from ..registry import snake_case
 from . import facts as facts_of
 from .pieces import PLQ
+from .rowwise import Rowwise
 
 if TYPE_CHECKING:
     from .concave import RobustLoss
@@ -118,6 +119,11 @@ class Loss(Parameterized):
     def plq(self, y: Array) -> PLQ | None:
         """The piecewise linear-quadratic form for these targets; None where there is none."""
         return None
+
+    def rowwise(self, y: Array) -> Rowwise | None:
+        """The form that compiled kernels know for single rows: pieces, or another known ψ."""
+        plq = self.plq(y)
+        return None if plq is None else Rowwise(*plq)
 
     def transform(self, z: Array) -> Array:
         """From the score to the scale of y: what `predict` returns."""

@@ -9,6 +9,7 @@ from .._typing import Array
 from .base import Terms
 from .pieces import Pieces
 from .probe import CONVEX_AND_SMOOTH, WITHOUT_MINIMUM
+from .rowwise import Rowwise, Softplus
 from .unary import Margin
 
 
@@ -70,6 +71,10 @@ class Logistic(Margin):
     def curvature(self, z: Array, y: Array) -> Array:
         """σ(m)·σ(−m)."""
         return _core.logistic_derivatives(z, y)[1] if _plain(z, y) else self.ddpsi(y * z)
+
+    def rowwise(self, y: Array) -> Rowwise:
+        """ψ(y·z), which compiled kernels know by name."""
+        return Rowwise(Softplus(), y, np.zeros_like(y))
 
     def infimum(self, y: Array) -> Array:
         """0."""

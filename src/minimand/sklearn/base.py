@@ -23,6 +23,7 @@ from ..estimators.data import check_weights
 from ..objective import Objective, Point
 from ..progress import Bar
 from ..solvers import Control, Solution, Solver, State, choose, solve
+from ..solvers.side_by_side import Halt, solve_each
 
 TOL = 1e-6
 
@@ -134,13 +135,18 @@ class DropIn(CallbackSupportMixin):
         problem = problem_of(self, X, y, weights)
         objectives = problem.objectives
         with Relay(self, X, y) as relay:
-            solutions: list[Solution] = []
             solver = self._shared_solver(objectives)
-            for objective, start in zip(objectives, self._starts(problem)):
-                attributes = partial(self._attributes_at, problem, list(solutions))
-                control = self._control(relay.to(attributes))
-                shared = solver if objective.penalty is objectives[0].penalty else "auto"
-                solutions.append(self._solve(objective, shared, control, start))
+            starts = self._starts(problem)
+
+            def solve_one(i: int, solved: list[Solution], halt: Halt) -> Solution:
+                attributes = partial(self._attributes_at, problem, solved)
+                control = halt.impose(self._control(relay.to(attributes)))
+                same = objectives[i].penalty is objectives[0].penalty
+                return self._solve(objectives[i], solver if same else "auto", control, starts[i])
+
+            known = solver if isinstance(solver, Solver) else None
+            watched = bool(relay.active or getattr(self, "verbose", False))
+            solutions = solve_each(solve_one, len(objectives), known, watched)
         dtype = self._precision(X)
         if dtype == np.float32:
             solutions = [_in_single(o, s) for o, s in zip(objectives, solutions)]

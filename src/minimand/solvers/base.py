@@ -52,6 +52,7 @@ class Control:
     random_state: Any = None
     started: float = field(default_factory=time.perf_counter)
     target: float = 0.0  # tol·scale, set once the objective is known
+    halted: Callable[[], str] = str  # why all problems shall stop that are solved side by side
 
     @property
     def seconds(self) -> float:
@@ -66,7 +67,8 @@ class Control:
     @property
     def expired(self) -> bool:
         """Whether the time is up; solvers ask inside long iterations."""
-        return self.max_seconds is not None and self.seconds >= self.max_seconds
+        late = self.max_seconds is not None and self.seconds >= self.max_seconds
+        return late or bool(self.halted())
 
 
 class Solver(Parameterized):
@@ -80,6 +82,7 @@ class Solver(Parameterized):
     """Whether a null model within the tolerance is a solution. Where no l1 term makes exact zeros,
     it is never the optimum itself: strong penalties make coefficients small, not zero."""
     by_name_only: ClassVar[bool] = False  # "auto" never takes it, however many refuse
+    side_by_side: ClassVar[bool] = False  # several problems are best solved on a thread each
     takes_nonconvex: ClassVar[bool] = False  # others are not asked about such problems
     takes_pooled: ClassVar[bool] = False  # nor about a loss that is no mean over samples
     default_max_iter: ClassVar[int | None] = None  # most iterations where max_iter is None
@@ -167,7 +170,7 @@ def run(
                 best = judgement
                 # Of several minima this is one; the search for a lower one was cut off.
                 if judgement.kind == "stationary" and control.expired:
-                    stopped_by = f"max_seconds={control.max_seconds}"
+                    stopped_by = control.halted() or f"max_seconds={control.max_seconds}"
                 break
             stopped_by = asked or _limit(solver, control, judgement, history)
             if stopped_by:
@@ -209,7 +212,7 @@ def _limit(solver: Solver, control: Control, judgement: Judgement, history: Hist
     if most is not None and len(history) > most:
         return f"max_iter={most}"
     if control.expired:
-        return f"max_seconds={control.max_seconds}"
+        return control.halted() or f"max_seconds={control.max_seconds}"
     if judgement.infeasibility == UNATTAINED:
         return "a minimum that is not attained"
     return "no further progress" if _stalled(history, solver.patience) else ""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array, IntArray
-from ..canonical import PiecewiseDual
+from ..canonical import RowDual
 from ..losses import Pieces
 from .krylov import conjugate_gradients
 
@@ -30,9 +30,12 @@ class _Free(NamedTuple):
     hi: Array
 
 
-def free_step(form: PiecewiseDual) -> float:
+def free_step(form: RowDual) -> float:
     """Move the free rows to the maximum they share, or part of the way; the passes it took."""
-    free = _free_rows(form.plq.pieces, form.v, form.mass)
+    if form.curved:
+        return 0.0  # no row has corners, and the system changes with every step
+    assert isinstance(form.loss.psi, Pieces)
+    free = _free_rows(form.loss.psi, form.v, form.mass)
     if not 0 < free.rows.size < form.v.size:
         return 0.0
     system = _System(form, free)
@@ -70,11 +73,11 @@ def _free_rows(pieces: Pieces, v: Array, mass: Array) -> _Free:
 class _System:
     """(B Bᵀ + diag(bend))·x = √mass·(t − τ), B = √mass·sign·X/√l2; dv = x/√mass."""
 
-    def __init__(self, form: PiecewiseDual, free: _Free) -> None:
+    def __init__(self, form: RowDual, free: _Free) -> None:
         self.form, self.free = form, free
         self.design = form.design.rows(free.rows)
         self.root = np.sqrt(form.mass[free.rows])
-        self.sign = form.plq.sign[free.rows]
+        self.sign = form.loss.sign[free.rows]
         self.residual = self._t() - free.tau
         self.share = free.rows.size / form.v.size
         self.products = 1.0
@@ -86,7 +89,7 @@ class _System:
 
     def _t(self) -> Array:
         z = self.design.matvec(self.form.w) + self.form.b
-        return self.sign * z - self.form.plq.shift[self.free.rows]
+        return self.sign * z - self.form.loss.shift[self.free.rows]
 
     def _product(self, x: Array) -> tuple[Array, Array]:
         self.products += 1
