@@ -66,9 +66,11 @@ def _begin(view: _Own | _Foreign, parts: list[_Part]) -> list[Tally]:
     for (objective, _), w, b in zip(parts, coefs, intercepts):
         check_intercept(view.model, objective, b)
         if objective.loss.pooled or not objective.convex:
+            loss = objective.loss
+            what = repr(loss) if loss.pooled or not loss.convex else "the model's penalty"
             raise ValueError(
-                f"{objective.loss!r} cannot be certified in batches, as it is not a "
-                "convex mean over samples: pass X and y."
+                f"batches certify convex means over samples with convex penalties, and {what} is "
+                "none: pass X and y."
             )
         tallies.append(Tally(objective.loss, w, float(b), objective.intercept, objective.penalty))
     return tallies

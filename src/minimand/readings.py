@@ -70,6 +70,8 @@ def check_known(model: Any) -> str:
         raise TypeError(
             "cannot certify a Pipeline: pass its last step, and X as the steps before transform it."
         )
+    if hasattr(model, "best_estimator_"):
+        raise TypeError(f"cannot certify {type(model).__name__}: pass its best_estimator_.")
     raise TypeError(
         f"cannot certify {type(model).__name__}: pass a fitted minimand estimator or one of "
         f"scikit-learn's {sorted(READERS)}."

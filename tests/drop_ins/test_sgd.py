@@ -190,3 +190,31 @@ def test_a_batch_may_lack_a_weighted_class():
     without = LABELS != "a"
     model.partial_fit(X[without], LABELS[without], classes=np.unique(LABELS))
     assert model.partial_fit(X, LABELS).score(X, LABELS) > 0.5
+
+
+def test_negative_weights_are_refused():
+    """There would be nothing to minimise, and a certificate of it."""
+    weights = np.where(np.arange(300) < 10, -1.0, 1.0)
+    for model, y in ((SGDClassifier(), LABELS), (SGDRegressor(), Y)):
+        with pytest.raises(ValueError, match="sample_weight must not be negative"):
+            model.fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("change", [{"alpha": 0.01}, {"penalty": "l2"}, {}])
+def test_what_an_l1_penalty_is_owed_is_not_priced_anew(change):
+    """Neither by another alpha nor by rows that weigh little: a few rows change a model little."""
+    options = {"penalty": "l1", "alpha": 1e-4, "learning_rate": "constant", "eta0": 0.01}
+    model = SGDRegressor(**options).partial_fit(X, Y)
+    before = np.abs(model.coef_).sum()
+    model.set_params(**change).partial_fit(X[:2], Y[:2], sample_weight=[1e-3, 1e-3])
+    assert np.abs(model.coef_).sum() > 0.95 * before
+
+
+def test_a_stream_goes_on_from_coefficients_that_were_set():
+    options = {"alpha": 0.1, "learning_rate": "invscaling", "shuffle": False}
+    ours, theirs = SGDRegressor(**options), linear_model.SGDRegressor(**options)
+    for model in (ours, theirs):
+        model.partial_fit(X, Y)
+        model.coef_ = np.arange(X.shape[1], dtype=float)
+        model.partial_fit(X[:20], Y[:20])
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8)

@@ -1,5 +1,7 @@
 """Streams: batches of any size are one pass of fit, and bad ones are refused in words."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -276,3 +278,18 @@ def test_streams_that_are_stopped():
 
     with pytest.raises(KeyboardInterrupt):  # there is no model yet
         mm.fit_stream(mm.Classifier(), at_once())
+
+
+def test_a_few_rows_do_not_spoil_a_fit():
+    """A model that is good already asks for short steps."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 5))
+    y = X @ np.arange(5.0) + 0.1 * rng.standard_normal(3000)
+    model = mm.Regressor(alpha=1e-3).fit(X, y)
+    for count in (1, 10, 100):
+        again = copy.deepcopy(model).partial_fit(X[:count], y[:count])
+        assert again.score(X, y) > 0.99, count
+    labels = y > 0
+    model = mm.Classifier(alpha=1e-3).fit(X, labels)
+    again = copy.deepcopy(model).partial_fit(X[:10], labels[:10])
+    assert again.score(X, labels) > model.score(X, labels) - 0.01

@@ -61,3 +61,15 @@ def test_a_perfect_null_model_is_perfect():
     y = np.full(30, 2.0)
     assert mm.Regressor("gamma", "l1").fit(X, y).certificate_.relative == 0.0
     np.testing.assert_array_equal(mm.path(mm.Regressor("gamma", "l1"), X, y, 3).score, 1.0)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_data_that_overflow_are_refused(penalty):
+    X = 1e160 * np.random.default_rng(0).standard_normal((20, 3))
+    with pytest.raises(ValueError, match="squares overflow, in column 0 first"):
+        mm.path(mm.Regressor("squared", penalty), X, np.arange(20.0), alphas=3)
+
+
+def test_a_metric_is_no_scorer():
+    with pytest.raises(ValueError, match="make_scorer"):
+        mm.Tuned(mm.Regressor(), scoring=lambda y, z: 0.0).fit(np.eye(20), np.arange(20.0))

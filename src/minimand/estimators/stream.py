@@ -105,11 +105,9 @@ class Stream:
         enough = known >= SAMPLE or self.solver.knows_its_steps
         self.opening = None if enough else [whole]
         rows = np.arange(known, dtype=np.uint32)
-        self.steps = self.solver.steps_for(whole.objectives, rows, None)
-        coefs, intercepts = self.start
-        self.learner = Learner.start(
-            np.array(coefs, dtype=float), np.array(intercepts, dtype=float), self.steps.adaptive
-        )
+        start = np.array(self.start[0], dtype=float), np.array(self.start[1], dtype=float)
+        self.steps = self.solver.steps_for(whole.objectives, rows, None, start)
+        self.learner = Learner.start(*start, self.steps.adaptive)
         return whole
 
 
@@ -213,7 +211,8 @@ def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None
     try:
         for number, (X, y, weights) in numbered(batches):
             with naming_batch(number):
-                estimator.partial_fit(X, y, sample_weight=weights, **extra)
+                given = extra if weights is None else {**extra, "sample_weight": weights}
+                estimator.partial_fit(X, y, **given)
             count = number
             stopped_by = _stopped_by(estimator, count, time.perf_counter() - begun)
             if stopped_by:

@@ -61,6 +61,7 @@ def alpha_max(
     probe = copy_of(estimator)
     settings = check_settings(probe)
     objectives = prepare(probe, X, y, sample_weight, offset)
+    _refuse_overflow(objectives[0])
     tops = [top_of(settings, objective, estimator.tol) for objective in objectives]
     if any(top is None for top in tops):
         raise ValueError(
@@ -141,6 +142,7 @@ def grid_of(
     n, d = objectives[0].design.shape
     if eps is not None and not (isinstance(eps, numbers.Real) and 0 < float(eps) < 1):
         raise ValueError(f"eps must be a number between 0 and 1, not {eps!r}.")
+    _refuse_overflow(objectives[0])
     ratio = (1e-2 if n < d else 1e-3) if eps is None else float(eps)
     tops = [top_of(settings, objective, tol) for objective in objectives]
     known = [top for top in tops if top is not None]
@@ -149,6 +151,17 @@ def grid_of(
         ratio *= _RIDGE_RANGE if eps is None else 1.0
     top = max(known) or 1.0  # a target that nothing explains
     return np.geomspace(top, ratio * top, int(alphas)) if alphas > 1 else np.array([top])
+
+
+def _refuse_overflow(objective: Objective) -> None:
+    """Slopes of such columns are infinite, or lost in what rounding leaves of infinity."""
+    with np.errstate(over="ignore"):
+        wild = ~np.isfinite(objective.root_spread)
+    if wild.any():
+        raise ValueError(
+            f"X holds numbers whose squares overflow, in column {int(np.argmax(wild))} first, so "
+            "no grid of alphas can be found: rescale X."
+        )
 
 
 def check_alphas(alphas: Any) -> Array:

@@ -38,7 +38,23 @@ def check_scoring(scoring: Any) -> Scorer | None:
             f"scoring must be one scorer, by its name or as a callable (model, X, y), "
             f"not {scoring!r}."
         )
+    if not isinstance(scoring, _BaseScorer) and not _takes_three(scoring):
+        raise ValueError(
+            f"scoring={scoring!r} must take (model, X, y): make a scorer of a metric (y, predicted) "
+            "by sklearn.metrics.make_scorer."
+        )
     return scoring
+
+
+def _takes_three(scoring: Callable[..., Any]) -> bool:
+    """Whether it can be called with three positional arguments, as far as can be seen."""
+    try:
+        inspect.signature(scoring).bind(None, None, None)
+    except TypeError:
+        return False
+    except ValueError:  # compiled functions may not say
+        return True
+    return True
 
 
 def check_weights_are_heard(scorer: Scorer | None, weighted: bool) -> None:

@@ -15,6 +15,7 @@ from ..adapters import problem_of
 from ..certificate import Certificate, judge
 from ..design.base import OnlineRule
 from ..estimators.base import combined
+from ..estimators.data import check_weights
 from ..objective import Objective
 from ..solvers.learner import Learner, Steps
 from ..solvers.online import PA1, PA2
@@ -89,6 +90,7 @@ class _Trained:
 
     def _learn_all(self: Any, X: Any, y: AnyArray, sample_weight: Array, max_iter: int) -> None:
         """Train every output, and set the attributes that scikit-learn's methods set."""
+        check_weights(sample_weight, X.shape[0])  # negative ones leave nothing to be minimised
         # Split by labels, before rows of weight zero are left out.
         held_out = self._make_validation_split(y, sample_mask=sample_weight > 0)
         weights = np.asarray(sample_weight, dtype=float)
@@ -99,9 +101,11 @@ class _Trained:
         progress = Progress(self, X if (weights > 0).all() else X[weights > 0], held_out)
         seeds = seeds_of(self, len(objectives))
         self.__dict__.pop("_learners", None)  # of passive-aggressive steps
-        if self.t_ == 1.0 or len(getattr(self, "_trained", ())) != len(objectives):
+        known = len(getattr(self, "_trained", ())) == len(objectives)
+        if self.t_ == 1.0 or not known or self.coef_ is not self._left:  # or somebody changed it
             starts = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
-            self._trained = [Learner.start(w, float(b), False) for w, b in starts]
+            steps = self.t_ - 1.0
+            self._trained = [Learner.start(w, float(b), False, steps=steps) for w, b in starts]
         # Outputs know nothing of one another: threads change how long it takes, and nothing else.
         workers = getattr(self, "n_jobs", None) or min(get_num_threads(), len(objectives))
         epochs = Parallel(n_jobs=workers, require="sharedmem")(
@@ -115,6 +119,7 @@ class _Trained:
         self.coef_ = np.stack([w for w, _ in models]).astype(X.dtype)
         self.intercept_ = np.array([b for _, b in models], dtype=X.dtype)
         self._objectives = objectives
+        self._left = self.coef_
 
     def _train(
         self: Any,

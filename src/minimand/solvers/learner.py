@@ -64,15 +64,24 @@ class Learner:
     memory: Array
 
     @classmethod
-    def start(cls, w: Array, b: float | Array, adaptive: bool, *, sparse: bool = False) -> Learner:
+    def start(
+        cls,
+        w: Array,
+        b: float | Array,
+        adaptive: bool,
+        *,
+        sparse: bool = False,
+        steps: float = 0.0,
+    ) -> Learner:
         """At a model (d,), or at several (k, d), with nothing learnt yet.
 
-        ``sparse`` says which rows are expected; others do as well, at some cost.
+        ``sparse`` says which rows are expected; others do as well, at some cost. ``steps`` is where
+        the schedule begins.
         """
         w, b = np.atleast_2d(w), np.atleast_1d(b)
         together = sparse and w.shape[0] > 1
         layout = Layout(w.shape[0], w.shape[1], adaptive, together, sparse, 3 if adaptive else 1)
-        fields, memory = layout.start(w, b)
+        fields, memory = layout.start(w, b, steps)
         return cls(layout, fields, memory)
 
     def copy(self) -> Learner:

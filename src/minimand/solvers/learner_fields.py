@@ -13,7 +13,7 @@ _TOGETHER = 8  # models of a group whose numbers lie side by side
 _UNSEEN = 1e300  # 1/largest |x| of a column that had no entry yet
 _SHARED = 7  # numbers in the memory of a group, before those of its models
 _PER_MODEL = 4  # numbers in it of every model
-_TIME, _HELD, _SCALE, _COUNT, _LAST = 1, 2, 3, 4, 6  # places among them
+_STEPS, _TIME, _HELD, _SCALE, _COUNT, _LAST = 0, 1, 2, 3, 4, 6  # places among them
 _LINE = 64  # bytes
 
 
@@ -48,15 +48,15 @@ class Layout(NamedTuple):
         """Numbers of a coefficient that all models share."""
         return 3 if self.adaptive else 2 * int(self.own > 2)
 
-    def start(self, w: Array, b: Array) -> tuple[Array, Array]:
-        """Fields and memory of models that have learnt nothing."""
+    def start(self, w: Array, b: Array, steps: float = 0.0) -> tuple[Array, Array]:
+        """Fields and memory of models that have learnt nothing, after so many steps."""
         fields = self._empty()
         if w.any():
             self._put(fields, 0, w)
         if self.adaptive:
             self._common(fields, 1)[:] = _UNSEEN
         memory = np.zeros((self.groups, _SHARED + _PER_MODEL * self.group))
-        memory[:, _SCALE] = 1.0
+        memory[:, _STEPS], memory[:, _SCALE] = steps, 1.0
         self._put_by_model(memory, 0, b)
         return fields, memory
 

@@ -20,18 +20,23 @@ _MOST = 20  # strides in one direction
 
 
 def first_step(
-    objectives: Sequence[Objective], rows: AnyArray, plan: Callable[[float], Steps], b: Array
+    objectives: Sequence[Objective],
+    rows: AnyArray,
+    plan: Callable[[float], Steps],
+    start: tuple[Array, Array],
 ) -> float:
     """The step for which half of a sample, learnt in two passes, serves both halves best.
 
-    Problems that differ in y alone share one step. Training starts from w = 0 and intercepts b.
+    Problems that differ in y alone share one step. Training starts from coefficients (k, d) and
+    intercepts (k,): a model that is good already asks for short steps.
 
     ``plan`` makes a schedule of a first step. From a guess on the scale of the data the search
     climbs by factors of 4, then of 2, while the held-out loss falls.
     """
     some = slice(None, None, -(-len(objectives) // _CLASSES))
     sample = np.sort(rows[:SAMPLE])
-    problems, b = _on_sample(objectives[some], sample), np.asarray(b)[some]
+    problems, columns = _on_sample(objectives[some], sample)
+    begin = start[0][some][:, columns], start[1][some]
     places = np.searchsorted(sample, rows[:SAMPLE])
     halves = [np.sort(places[0::2]), np.sort(places[1::2])]
     if not halves[1].size:
@@ -41,7 +46,7 @@ def first_step(
 
     def score(step: float) -> float:
         if step not in scores:
-            scores[step] = sum(_held_out(problems, part, plan(step), b) for part in parts)
+            scores[step] = sum(_held_out(problems, part, plan(step), begin) for part in parts)
         return scores[step]
 
     best = _guess(problems[0], plan)
@@ -56,17 +61,19 @@ def first_step(
     return best
 
 
-def _on_sample(objectives: Sequence[Objective], sample: AnyArray) -> list[Objective]:
+def _on_sample(
+    objectives: Sequence[Objective], sample: AnyArray
+) -> tuple[list[Objective], AnyArray | slice]:
     """The problems on the rows of the sample, and of wide ones on the columns that it meets."""
     problems = [objective.on_rows(sample) for objective in objectives]
     design = problems[0].design
     met = np.flatnonzero(design.column_sizes) if design.sparse else np.arange(design.shape[1])
     if 2 * met.size > design.shape[1]:
-        return problems
+        return problems, slice(None)
     form = objectives[0].penalty.separable
     assert form is not None
     penalty = Separable(form.l1[met], form.l2[met])
-    return [problem.with_penalty(penalty, columns=met) for problem in problems]
+    return [problem.with_penalty(penalty, columns=met) for problem in problems], met
 
 
 def spread_of(objective: Objective) -> float:
@@ -85,16 +92,18 @@ def _guess(sample: Objective, plan: Callable[[float], Steps]) -> float:
 
 
 def _held_out(
-    problems: Sequence[Objective], part: Sequence[Objective], steps: Steps, b: Array
+    problems: Sequence[Objective],
+    part: Sequence[Objective],
+    steps: Steps,
+    start: tuple[Array, Array],
 ) -> float:
     """The objectives on all of the sample, after two passes over one part of it.
 
     On rare features the other part alone would rather see nothing learnt at all, and to minimise
     the objective is what the steps are for.
     """
-    n, d = part[0].design.shape
-    sparse = part[0].design.sparse
-    learner = Learner.start(np.zeros((len(part), d)), b, steps.adaptive, sparse=sparse)
+    n = part[0].n_samples
+    learner = Learner.start(*start, steps.adaptive, sparse=part[0].design.sparse)
     for _ in range(_PASSES):
         learner.learn(part, np.ones(n), np.arange(n, dtype=np.uint32), steps)
     coefs, intercepts = learner.models(part[0], average=np.isfinite(steps.average_from))

@@ -204,10 +204,15 @@ class Sgd(Solver):
         return given or self.step == "pegasos"
 
     def steps_for(
-        self, objectives: Objectives, rows: AnyArray, random: Any, b: float | Array = 0.0
+        self,
+        objectives: Objectives,
+        rows: AnyArray,
+        random: Any,
+        start: tuple[Array, Array] | None = None,
     ) -> Steps:
-        """The schedule, with what was not given found on a sample of the rows, from intercept b.
+        """The schedule, with what was not given found on a sample of the rows.
 
+        ``start`` holds the coefficients (k, d) and intercepts (k,) to begin with, else zeros.
         Without a random state the sample is the first of them, as in a stream. Problems that differ
         in y alone share it.
         """
@@ -239,8 +244,8 @@ class Sgd(Solver):
         if self.knows_its_steps:
             return plan(float(self.eta0))  # type: ignore[arg-type]
         sample = rows if random is None or not self.shuffle else random.permutation(rows)
-        intercepts = np.broadcast_to(np.asarray(b, dtype=float), len(problems))
-        return plan(first_step(problems, sample, plan, intercepts))
+        zeros = np.zeros((len(problems), problems[0].n_features)), np.zeros(len(problems))
+        return plan(first_step(problems, sample, plan, start or zeros))
 
     def _split(self, n: int, random: Any) -> tuple[AnyArray, AnyArray]:
         """Rows to train on, and rows that are held out."""

@@ -40,11 +40,10 @@ class Training:
             null = [p is o.null for p, o in zip(starts, objectives)]
             coefs = [np.zeros_like(w) if new else w for w, new in zip(coefs, null)]
             intercepts[null] = 0.0
-        self.steps = solver.steps_for(objectives, rows, random, intercepts)
+        start = np.stack(coefs), intercepts
+        self.steps = solver.steps_for(objectives, rows, random, start)
         sparse = objectives[0].design.sparse
-        self.learner = Learner.start(
-            np.stack(coefs), intercepts, self.steps.adaptive, sparse=sparse
-        )
+        self.learner = Learner.start(*start, self.steps.adaptive, sparse=sparse)
 
     def epoch(self) -> None:
         """One pass."""
