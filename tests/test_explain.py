@@ -86,7 +86,9 @@ def test_a_solver_by_name_that_refuses():
 
 @pytest.mark.parametrize("thing", [3, "regressor", Lasso(), None])
 def test_only_our_estimators_are_explained(thing):
-    with pytest.raises(TypeError, match="estimator must be a minimand Regressor or Classifier, not"):
+    with pytest.raises(
+        TypeError, match="estimator must be a minimand Regressor or Classifier, not"
+    ):
         mm.explain(thing, X, Y)
 
 

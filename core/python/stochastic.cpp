@@ -13,8 +13,9 @@ using SlopeArrays = std::tuple<std::int64_t, PieceArrays, Array, bool>;
 /// sign, shift, weight, and the rows in the order in which they come.
 using RowArrays = std::tuple<Array, Array, Array, Array>;
 /// eta, t0, power, tick, average_from, average_power, the intercept's share of a step (0: there is
-/// none), its largest step, and whether to add up what rows pay.
-using Options = std::tuple<double, double, double, double, double, double, double, double, bool>;
+/// none), its largest step, whether to add up what rows pay, and whether to rescale coefficients.
+using Options =
+    std::tuple<double, double, double, double, double, double, double, double, bool, bool>;
 
 RowSlopes row_slopes(const SlopeArrays& arrays, std::size_t size) {
   const auto& [kind, parts, given, left] = arrays;
@@ -62,7 +63,8 @@ struct Steps {
 
 template <template <class> class Step, class V, class Matrix>
 void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& steps) {
-  const auto [eta, t0, power, tick, from, average_power, intercept, b_step, add_up] = steps.options;
+  const auto [eta, t0, power, tick, from, average_power, intercept, b_step, add_up, rescale] =
+      steps.options;
   const std::size_t groups = count(std::get<0>(steps.models), "models");
   const std::size_t models = groups * kModels<V>;
   const std::size_t own = count(std::get<2>(steps.models), "models");
@@ -73,7 +75,7 @@ void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& 
       row_slopes(steps.slopes, n * models),
       stochastic_rows(steps.rows, n, models),
       {factors(l1, "l1", d), factors(l2, "l2", d)},
-      {eta, t0, power, tick, from, average_power, intercept, b_step, add_up},
+      {eta, t0, power, tick, from, average_power, intercept, b_step, add_up, rescale},
       mutable_vector(steps.memory, "memory", groups * StochasticMemory<V>::kSize),
       mutable_vector(steps.fields, "fields", groups * width * d),
       d,

@@ -66,8 +66,10 @@ struct AdaptiveGroup : Share<V> {
       if (!(std::abs(ratios.data()[k]) > 1.0)) continue;
       const double inverse = 1.0 / std::abs(row.value(k));
       const double ratio = before < kUnseen ? inverse / before : 1.0;
-      const V change = (ratio - 1.0) * fields.template get<V>(kValue, j);
-      fields.move(j, change, this->memory.held());
+      if (pass.options.rescale) {
+        const V change = (ratio - 1.0) * fields.template get<V>(kValue, j);
+        fields.move(j, change, this->memory.held());
+      }
       fields.set(kFastest, j, ratio * fields.template get<double>(kFastest, j));
       fields.set(kInverse, j, inverse);
       ratios.data()[k] = std::copysign(1.0, row.value(k));

@@ -57,6 +57,7 @@ struct StochasticOptions {
   double intercept;       // the share of a step that the intercept takes; 0: there is none
   double intercept_step;  // the intercept's step is at most this / sqrt(t)
   bool add_up;            // what every row paid before its step, for whoever wants to know
+  bool rescale;           // coefficients that were learnt before a column's largest entry came by
 
   /// What the model after step t weighs in the average.
   MINIMAND_INLINE double share(double t) const {

@@ -208,7 +208,7 @@ def shuffle_rows(order: NDArray[np.uint32], seed: int) -> None: ...
 # average_from, average_power, the intercept's share of a step, its largest step.
 _Slopes = tuple[int, _Pieces, _Vector, bool]
 _StochasticRows = tuple[_Vector, _Vector, _Vector, NDArray[np.uint32]]
-_StochasticOptions = tuple[float, float, float, float, float, float, float, float, bool]
+_StochasticOptions = tuple[float, float, float, float, float, float, float, float, bool, bool]
 
 def stochastic_sparse(
     indptr: _Index,

@@ -292,4 +292,4 @@ def test_a_few_rows_do_not_spoil_a_fit():
     labels = y > 0
     model = mm.Classifier(alpha=1e-3).fit(X, labels)
     again = copy.deepcopy(model).partial_fit(X[:10], labels[:10])
-    assert again.score(X, labels) > model.score(X, labels) - 0.01
+    assert again.score(X, labels) > model.score(X, labels) - 0.02

@@ -219,5 +219,7 @@ def test_bad_arguments_are_refused(arguments, sentence):
 def test_only_our_estimators_have_paths():
     from sklearn.linear_model import Lasso
 
-    with pytest.raises(TypeError, match="estimator must be a minimand Regressor or Classifier, not Lasso"):
+    with pytest.raises(
+        TypeError, match="estimator must be a minimand Regressor or Classifier, not Lasso"
+    ):
         mm.path(Lasso(), *awkward())

@@ -344,7 +344,9 @@ def test_bad_arguments_get_a_sentence(options, sentence):
 def test_other_estimators_are_refused():
     from sklearn.linear_model import Lasso
 
-    with pytest.raises(TypeError, match="estimator must be a minimand Regressor or Classifier, not Lasso"):
+    with pytest.raises(
+        TypeError, match="estimator must be a minimand Regressor or Classifier, not Lasso"
+    ):
         mm.Tuned(Lasso()).fit(X, Y)
 
 

@@ -206,8 +206,9 @@ def test_an_unpenalised_model_of_separable_classes_is_not_called_optimal():
 
 REFUSALS = [
     (mm.Classifier(class_weight="balanced"), LABELS, {}, "needs all of y at once"),
-    (mm.Regressor("chebyshev"), Z, {}, "not a convex mean"),
-    (mm.Regressor("geman_mc_clure"), Z, {}, "not a convex mean"),
+    (mm.Regressor("chebyshev"), Z, {}, r"Chebyshev\(\) is none"),
+    (mm.Regressor("geman_mc_clure"), Z, {}, r"GemanMcClure\(.*\) is none"),
+    (mm.Regressor("squared", mm.MCP()), Z, {}, "the model's penalty is none"),
     (linear_model.HuberRegressor(), Z, {}, "scale"),
     (mm.Regressor(), Z, {"X": X, "y": Z}, "either X"),
     (mm.Regressor(), Z, {"batches": None}, "needs X and y"),

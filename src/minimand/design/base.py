@@ -122,7 +122,7 @@ class RowSteps(NamedTuple):
     slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool]
     rows: tuple[Array, Array, Array, AnyArray]
     penalty: tuple[Array, Array]
-    options: tuple[float, float, float, float, float, float, float, float, bool]
+    options: tuple[float, float, float, float, float, float, float, float, bool, bool]
 
 
 class Design:

@@ -237,8 +237,8 @@ def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
     missed = f"above tol={tol:g}" if found.relative > tol else "before its search was over"
     return (
         f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
-        f"{count} iteration{'s' * (count != 1)} and {found.passes:.4g} passes with a relative gap of "
-        f"{found.relative:.1e}, {missed}; the model is valid and {reached}; "
+        f"{count} iteration{'s' * (count != 1)} and {found.passes:.4g} passes with a relative gap "
+        f"of {found.relative:.1e}, {missed}; the model is valid and {reached}; "
         f"{_advice(solution, others)}."
     )
 

@@ -101,14 +101,19 @@ def check_weights(sample_weight: ArrayLike, n_samples: int) -> Array | None:
     if sample_weight is None:
         return None
     weights = _vector(sample_weight, n_samples, "sample_weight")
+    refuse_negative(weights)
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample: give at least one a weight.")
+    return weights
+
+
+def refuse_negative(weights: Array) -> None:
+    """Such a sample would want its loss to be large."""
     if (weights < 0).any():
         raise ValueError(
             "sample_weight must not be negative, but its smallest entry is "
             f"{weights.min():g}: use 0 to leave a sample out."
         )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every sample: give at least one a weight.")
-    return weights
 
 
 def check_offset(offset: ArrayLike, n_samples: int) -> Array | None:

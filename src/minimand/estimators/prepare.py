@@ -20,8 +20,8 @@ def copy_of(estimator: Any) -> Any:
     """An unfitted copy of one of our estimators; refuses others in words."""
     if not isinstance(estimator, Regressor | Classifier):
         raise TypeError(
-            f"estimator must be a minimand Regressor or Classifier, not {type(estimator).__name__}; "
-            "what a pipeline would do first goes into its features=."
+            f"estimator must be a minimand Regressor or Classifier, not "
+            f"{type(estimator).__name__}; what a pipeline would do first goes into its features=."
         )
     return clone(estimator)
 

@@ -84,6 +84,7 @@ class Stream:
     start: tuple[Array, Array]
     opening: list[Batch] | None = field(default_factory=list)  # None: steps are known
     chosen_on: int = 0  # rows
+    fitted_on: int = 0  # rows that the start was fitted on
 
     def learn(self, batch: Batch) -> tuple[Array, Array]:
         """One step per row, in order; the coefficients (k, d) and intercepts (k,) it leads to."""
@@ -108,7 +109,21 @@ class Stream:
         start = np.array(self.start[0], dtype=float), np.array(self.start[1], dtype=float)
         self.steps = self.solver.steps_for(whole.objectives, rows, None, start)
         self.learner = Learner.start(*start, self.steps.adaptive)
+        self._remember_fit(whole, rows)
         return whole
+
+    def _remember_fit(self, batch: Batch, rows: AnyArray) -> None:
+        """As many rows as the start was fitted on make steps shorter, and move nothing.
+
+        They are not here any more: those of the batch stand for them.
+        """
+        if not self.fitted_on:
+            return
+        self.steps = self.steps._replace(rescale=False)  # they were not learnt in other units
+        standing = self.steps._replace(eta=0.0, average_from=np.inf)
+        for _ in range(1 if self.steps.adaptive else -(-self.fitted_on // rows.size)):
+            weight = np.full(rows.size, self.fitted_on / rows.size)
+            self.learner.learn(batch.objectives, weight, rows, standing)
 
 
 def solver_of(estimator: Any) -> Sgd:
@@ -140,7 +155,10 @@ def begin(estimator: Any, batch: Batch, start: tuple[Array, Array] | None) -> St
     if not verdict.ok:
         raise ValueError(f"partial_fit does not accept this problem: {verdict.reason}.")
     scores = len(batch.targets)
-    return Stream(solver, start or (np.zeros((scores, first.n_features)), np.zeros(scores)))
+    if start is None:
+        return Stream(solver, (np.zeros((scores, first.n_features)), np.zeros(scores)))
+    evidence = getattr(getattr(estimator, "certificate_", None), "dual_point", None)
+    return Stream(solver, start, fitted_on=0 if evidence is None else len(evidence))
 
 
 def known_classes(estimator: Any, y: AnyArray, classes: ArrayLike) -> AnyArray:

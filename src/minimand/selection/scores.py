@@ -40,8 +40,8 @@ def check_scoring(scoring: Any) -> Scorer | None:
         )
     if not isinstance(scoring, _BaseScorer) and not _takes_three(scoring):
         raise ValueError(
-            f"scoring={scoring!r} must take (model, X, y): make a scorer of a metric (y, predicted) "
-            "by sklearn.metrics.make_scorer."
+            f"scoring={scoring!r} must take (model, X, y): make a scorer of a metric (y, "
+            "predicted) by sklearn.metrics.make_scorer."
         )
     return scoring
 

@@ -15,7 +15,7 @@ from ..adapters import problem_of
 from ..certificate import Certificate, judge
 from ..design.base import OnlineRule
 from ..estimators.base import combined
-from ..estimators.data import check_weights
+from ..estimators.data import refuse_negative
 from ..objective import Objective
 from ..solvers.learner import Learner, Steps
 from ..solvers.online import PA1, PA2
@@ -90,7 +90,7 @@ class _Trained:
 
     def _learn_all(self: Any, X: Any, y: AnyArray, sample_weight: Array, max_iter: int) -> None:
         """Train every output, and set the attributes that scikit-learn's methods set."""
-        check_weights(sample_weight, X.shape[0])  # negative ones leave nothing to be minimised
+        refuse_negative(sample_weight)  # they would leave nothing to be minimised
         # Split by labels, before rows of weight zero are left out.
         held_out = self._make_validation_split(y, sample_mask=sample_weight > 0)
         weights = np.asarray(sample_weight, dtype=float)
@@ -259,7 +259,7 @@ class SGDRegressor(_Trained, OnlineRegressor, linear_model.SGDRegressor):
         if not hasattr(self, "t_"):
             self.t_ = 1.0
         self._learn_all(X, y, *how[-2:])  # the weights, and max_iter
-        self.coef_ = self.coef_[0]
+        self.coef_ = self._left = self.coef_[0]
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
         """One pass over a batch, in random order if ``shuffle``; parameters as in scikit-learn."""

@@ -36,6 +36,7 @@ class Steps(NamedTuple):
     intercept_step: float = np.inf  # the intercept's step is at most this/√t
     intercept_share: float = 1.0  # of a step that the intercept takes, unless rates adapt
     add_up: bool = False  # what every row pays before its step, for `Learner.paid`
+    rescale: bool = True  # coefficients, when a column's largest entry so far comes by: they adapt
 
 
 class _Coded(NamedTuple):
@@ -164,6 +165,7 @@ class Learner:
             float(steps.intercept_share) if objective.intercept else 0.0,
             float(steps.intercept_step),
             steps.add_up,
+            steps.rescale,
         )
         models = (self.layout.groups, self.layout.group, self.layout.own)
         penalty = (_short(form.l1), _short(form.l2))
