@@ -108,22 +108,26 @@ class Stream:
         rows = np.arange(known, dtype=np.uint32)
         start = np.array(self.start[0], dtype=float), np.array(self.start[1], dtype=float)
         self.steps = self.solver.steps_for(whole.objectives, rows, None, start)
-        self.learner = Learner.start(*start, self.steps.adaptive)
+        self.learner = Learner.start(*start, self.steps.adaptive, steps=self._steps_before)
         self._remember_fit(whole, rows)
         return whole
 
+    @property
+    def _steps_before(self) -> float:
+        """Where a schedule begins; rates that adapt count by themselves."""
+        return 0.0 if self.steps.adaptive else float(self.fitted_on)
+
     def _remember_fit(self, batch: Batch, rows: AnyArray) -> None:
-        """As many rows as the start was fitted on make steps shorter, and move nothing.
+        """As many rows as the start was fitted on shorten steps that adapt, and move nothing.
 
         They are not here any more: those of the batch stand for them.
         """
-        if not self.fitted_on:
+        if not self.fitted_on or not self.steps.adaptive:
             return
         self.steps = self.steps._replace(rescale=False)  # they were not learnt in other units
         standing = self.steps._replace(eta=0.0, average_from=np.inf)
-        for _ in range(1 if self.steps.adaptive else -(-self.fitted_on // rows.size)):
-            weight = np.full(rows.size, self.fitted_on / rows.size)
-            self.learner.learn(batch.objectives, weight, rows, standing)
+        weight = np.full(rows.size, self.fitted_on / rows.size)
+        self.learner.learn(batch.objectives, weight, rows, standing)
 
 
 def solver_of(estimator: Any) -> Sgd:
