@@ -56,13 +56,31 @@ std::pair<std::int64_t, double> cd_gram(const Array& G, const Array& q, const Mu
   return {report.epochs, report.decrease};
 }
 
+/// Places within a matrix of that side.
+std::span<const std::int64_t> places_in(const Array& array, const char* name, std::size_t side) {
+  const auto places = vector<std::int64_t>(array, name);
+  for (const std::int64_t j : places) {
+    if (j < 0 || static_cast<std::size_t>(j) >= side) {
+      value_problem(std::string(name) + " must lie in G");
+    }
+  }
+  return places;
+}
+
+Result block_product(const Array& G, const Array& rows, const Array& columns, const Array& v) {
+  const auto gram = square(G);
+  const std::size_t size = G.shape(0);
+  const auto left = places_in(rows, "rows", size), right = places_in(columns, "columns", size);
+  const auto values = vector<double>(v, "v", right.size());
+  Fresh result({left.size()});
+  without_gil([&] { minimand::block_product(gram, size, left, right, values, result.values()); });
+  return result.hand_over();
+}
+
 Result scaled_block(const Array& G, const Array& places, const Array& factors) {
   const auto gram = square(G);
   const std::size_t size = G.shape(0);
-  const auto chosen = vector<std::int64_t>(places, "places");
-  for (const std::int64_t j : chosen) {
-    if (j < 0 || static_cast<std::size_t>(j) >= size) value_problem("places must lie in G");
-  }
+  const auto chosen = places_in(places, "places", size);
   const auto scales = vector<double>(factors, "factors", chosen.size());
   Fresh block({chosen.size(), chosen.size()});
   without_gil([&] { minimand::scaled_block(gram, size, chosen, scales, block.values()); });
@@ -141,6 +159,8 @@ void bind_descent(nb::module_& m) {
   m.def("cd_gram", &cd_gram, arg("G"), arg("q"), arg("w").noconvert(), arg("l1"), arg("l2"),
         arg("max_epochs"), arg("tol"), arg("bounds") = nb::none(),
         "Minimise w'Gw/2 + q'w + sum l1|w| + sum l2 w^2/2 over w, in place: (epochs, decrease).");
+  m.def("block_product", &block_product, arg("G"), arg("rows"), arg("columns"), arg("v"),
+        "G[rows, columns] v of a symmetric G.");
   m.def("scaled_block", &scaled_block, arg("G"), arg("places"), arg("factors"),
         "The upper triangle of some rows and columns of a symmetric G, scaled; a unit diagonal.");
   m.def("cd_gram_path", &cd_gram_path, arg("G"), arg("q"), arg("square"), arg("alphas"), arg("l1"),

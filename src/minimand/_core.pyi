@@ -73,6 +73,9 @@ def cd_gram(
     tol: float,
     bounds: tuple[_Vector, _Vector] | None = None,
 ) -> tuple[int, float]: ...
+def block_product(
+    G: _Vector, rows: NDArray[np.int64], columns: NDArray[np.int64], v: _Vector
+) -> _Vector: ...
 def scaled_block(G: _Vector, places: NDArray[np.int64], factors: _Vector) -> _Vector: ...
 def cd_gram_path(
     G: _Vector,

@@ -82,47 +82,51 @@ class Quadratic:
         support = np.flatnonzero(movable(penalty, w))
         if not support.size:
             return False
-        slope = self.slope(w)
-        target = self._stationary(penalty, w, slope, support)
+        start, form = w[support], penalty.take(support)
+        slope = self._slope_on(support, w)
+        target = self._stationary(form, start, slope, support)
         if target is None:
             return False
-        start = w[support]
         step = target - start
-        ends = _ends(penalty.take(support), start, step)
+        ends = _ends(form, start, step)
         crosses = ((step > 0) & (target > ends)) | ((step < 0) & (target < ends))
         if crosses.any():
             clipped = np.where(crosses, ends, target)
-            falls = self._falls(penalty, w, slope, support, clipped)
+            falls = self._falls(form, start, slope, support, clipped)
             target = clipped if falls else _up_to_first_end(start, step, ends, crosses)
         w[support] = target
         return True
 
+    def _slope_on(self, places: IntArray, w: Array) -> Array:
+        """Some entries of G w + q, at the cost of those and of the nonzeros of w."""
+        nonzero = np.flatnonzero(w)
+        return _core.block_product(self.gram, places, nonzero, w[nonzero]) + self.q[places]
+
     def _falls(
-        self, penalty: Separable, w: Array, slope: Array, support: IntArray, target: Array
+        self, form: Separable, start: Array, slope: Array, support: IntArray, target: Array
     ) -> bool:
         """Whether ½ wᵀG w + qᵀw + penalty is lower with the target on the support."""
-        step = np.zeros_like(w)
-        step[support] = target - w[support]
-        change = float(step @ (slope + 0.5 * (self.gram @ step)))
-        return change + penalty.value(w + step) - penalty.value(w) <= 0
+        step = target - start
+        bend = _core.block_product(self.gram, support, support, step)
+        change = float(step @ (slope + 0.5 * bend))
+        return change + form.value(target) - form.value(start) <= 0
 
     def _stationary(
-        self, penalty: Separable, w: Array, slope: Array, support: IntArray
+        self, form: Separable, start: Array, slope: Array, support: IntArray
     ) -> Array | None:
         """The minimiser with the support and signs of w, or a cautious step towards it.
 
         Where the system is near singular a small multiple of its diagonal is added; the step is
         then shorter than the full one, so the objective still falls all along it.
         """
-        diagonal = self.gram[support, support] + penalty.l2[support]
+        diagonal = self.gram[support, support] + form.l2
         if not (diagonal > 0).all():
             return None  # a constant column: descent has set it to zero or will
-        slope = slope[support] + penalty.l2[support] * w[support]
-        slope += penalty.l1[support] * np.sign(w[support])
+        slope = slope + form.l2 * start + form.l1 * np.sign(start)
         for jitter in (0.0, 1e-11, 1e-8):
             solve = factorise_block(self.gram, support, (1.0 + jitter) * diagonal)
             if solve is not None:
-                return w[support] - solve(slope)
+                return start - solve(slope)
         return None
 
 
