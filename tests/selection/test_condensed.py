@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 import minimand as mm
 from minimand.condensed import condense, is_worthwhile, middle, sums
 from minimand.estimators.prepare import prepare
-from minimand.selection.fold_sums import training_sums
+from minimand.selection.fold_sums import Divided
 
 
 def problem(n=120, d=6, *, intercept=True, seed=0, scale=1.0):
@@ -64,7 +64,9 @@ def test_singular_columns(columns):
 def test_sums_by_subtraction_are_sums(intercept, cv):
     full = problem(intercept=intercept)
     train = [np.sort(rows) for rows, _ in cv.split(full.y)]
-    for rows, found in zip(train, training_sums(full, train)):
+    divided = Divided(full, train)
+    for i, rows in enumerate(train):
+        found = divided.training(i)
         direct = sums(full, found.centre, rows)
         assert found.weight == pytest.approx(direct.weight)
         size = np.sqrt(np.diag(direct.second))
@@ -79,7 +81,7 @@ def test_a_fold_that_holds_nearly_all_of_a_column_is_summed_directly():
     X[:25, 2] = 1e3 * rng.standard_normal(25)  # beside these the others are rounding
     full = prepare(mm.Regressor("squared", "l1"), X, X[:, 0])[0]
     train = [rows for rows, _ in KFold(4).split(X)]
-    found = training_sums(full, train)[0]
+    found = Divided(full, train).training(0)
     direct = sums(full, rows=train[0])
     np.testing.assert_array_equal(found.second, direct.second)
 

@@ -105,9 +105,7 @@ class CrossValidation:
     def outcome(self, i: int) -> Outcome:
         """The path of a fold on what it trains on, scored on what it tests on."""
         started = time.perf_counter()
-        fold = self.folds[i]
         path, model, short = self._path(i)
-        test = self.samples.take(self.samples.weighted(fold.test))
         room = np.full(len(self.alphas) - len(path), np.nan)
         if self.verbose:
             print(
@@ -116,12 +114,21 @@ class CrossValidation:
                 file=sys.stderr,
             )
         return Outcome(
-            np.append(path_scores(path, model, test, self.scorer), room),
+            np.append(self._scores(i, path, model), room),
             np.append(path.n_nonzero, room),
             np.append([c.relative for c in path.certificates], room),
             len(path),
             short,
         )
+
+    def _scores(self, i: int, path: Path, model: Any) -> Array:
+        """From the sums of what was left out where they say enough, else from the rows."""
+        if self.sums is not None and self.scorer is None:
+            losses = self.sums.held_out_losses(i, path.coefs, path.intercepts)
+            if losses is not None:
+                return -losses
+        test = self.samples.take(self.samples.weighted(self.folds[i].test))
+        return path_scores(path, model, test, self.scorer)
 
     def _path(self, i: int) -> tuple[Path, Any, int]:
         """From the sums that folds share where they serve, else from the rows."""

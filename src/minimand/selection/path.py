@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import Array, ArrayLike
 from ..certificate import Certificate
-from ..condensed import is_worthwhile
+from ..condensed import Sums, is_worthwhile
 from ..estimators import Classifier
 from ..estimators.base import combined
 from ..estimators.prepare import copy_of, prepare, weights_of
@@ -210,9 +210,14 @@ def path(
 
 
 def along(
-    settings: Settings, objective: Objective, alphas: Array, control: Control, solver: Any = "auto"
+    settings: Settings,
+    objective: Objective,
+    alphas: Array,
+    control: Control,
+    solver: Any = "auto",
+    sums: Sums | None = None,
 ) -> Iterator[Solution]:
-    """Solutions of one objective at these alphas.
+    """Solutions of one objective at these alphas; with the sums over its rows if they are known.
 
     Once somebody has said stop, the alphas that are left are only judged where they start.
     """
@@ -229,7 +234,7 @@ def along(
     form = settings.penalty.bind(objective.n_features, 1.0).separable
     kinked = form is not None and bool(form.l1.any())
     if solver == "auto" and kinked and len(values) > 1 and is_worthwhile(objective):
-        return condensed_path(objective, at, values, control, solved)
+        return condensed_path(objective, at, values, control, solved, sums)
     return solved(objective)
 
 
