@@ -8,6 +8,7 @@ sums of r, |r|, r² and |r·z| are enough; what they cannot tell is left to `jud
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -26,7 +27,7 @@ class SquaresFinding(Finding):
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """The value is ½r², the gradient r."""
-        return float(np.sqrt(self.square)), self.primal + self.score_times
+        return sqrt(self.square), self.primal + self.score_times
 
 
 class Models:
@@ -49,11 +50,18 @@ class Models:
         slopes = objective.design.slopes_of(residuals if equal else residuals * mass)
         if equal:
             slopes *= mass[0]
+        self._asked: set[int] = set()
         self.points = [Point(*row) for row in zip(coefs, shifts.tolist(), scores)]
         self.duals = [Dual(*row) for row in zip(residuals, slopes)]
 
     def finding(self, i: int, problem: Objective) -> Finding:
-        """What the referee says of one of them as a model of this problem, on the same data."""
+        """What the referee says of one of them as a model of this problem, on the same data.
+
+        To be asked once for each: its residuals become the dual point, in place.
+        """
+        if i in self._asked:
+            raise ValueError(f"model {i} was judged before: its residuals are gone.")
+        self._asked.add(i)
         problem.meter.passes += 2.0 / len(self.points)
         mean, size, square, score_times = self._sums[i].tolist()
         if problem.intercept and not is_balanced(mean, size):
@@ -61,10 +69,13 @@ class Models:
         form = problem.penalty.separable
         if form is not None and form.bounds is None:
             point, dual = self.points[i], self.duals[i]
-            gap, s = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
+            gap, s, charge = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
             if gap <= problem.scale:  # else no residuals at all may be the better dual point
-                primal = 0.5 * square + form.value(point.w)
-                theta, slope = dual[:2] if s == 1.0 else (s * dual.theta, s * dual.slope)
+                primal = 0.5 * square + charge
+                theta, slope = dual[:2]
+                if s != 1.0:
+                    theta *= s  # another array costs more than this product
+                    slope = s * slope
                 return SquaresFinding(
                     point=point,
                     primal=primal,

@@ -229,7 +229,7 @@ def along(
                 control.callbacks, control.max_iter = (), 1
             yield solution
 
-    _ = objective.root_spread, objective.null  # now, so that the problems of all alphas share them
+    _ = objective.root_spread, objective.scale  # now, so that the problems of all alphas share them
     # Without kinks all solutions come from one factorisation anyway.
     form = settings.penalty.bind(objective.n_features, 1.0).separable
     kinked = form is not None and bool(form.l1.any())
