@@ -27,7 +27,7 @@ def test_the_objective_is_the_same(seed, intercept, scale):
     full = problem(intercept=intercept, seed=seed, scale=scale)
     small = condense(full, sums(full, middle(full)))
     w = np.random.default_rng(seed).standard_normal(full.n_features)
-    b = small.intercept(w) if intercept else 0.0
+    b = float(small.intercepts(w)) if intercept else 0.0
     expected = full.primal(full.point(w, b))
     assert small.objective.primal(small.objective.point(w, 0.0)) == pytest.approx(expected, 1e-9)
     assert small.objective.scale == pytest.approx(full.scale, rel=1e-9)

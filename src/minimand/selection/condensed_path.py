@@ -39,8 +39,9 @@ def condensed_path(
     while batch := list(islice(solutions, size)):
         problems = [at(objective, alpha) for alpha in islice(places, len(batch))]
         coefs = np.stack([s.w for s in batch])
-        intercepts = np.array([small.intercept(w) for w in coefs])
         found = [(s.solver, s.certificate.iterations, s.stopped_by) for s in batch]
-        certified = certify_together(objective, problems, coefs, intercepts, control, found)
+        certified = certify_together(
+            objective, problems, coefs, small.intercepts(coefs), control, found
+        )
         for solution, twin in zip(certified, batch):
             yield replace(solution, history=twin.history)

@@ -11,10 +11,10 @@ import numpy as np
 
 from .._typing import Array, IntArray
 from ..certificate import judge
-from ..condensed import Sums, condense, is_worthwhile, middle, sums
+from ..condensed import Condensed, Sums, condense, is_worthwhile, middle, sums
 from ..estimators.settings import Settings
 from ..objective import Meter, Objective
-from ..solvers import Control, Solution
+from ..solvers import Control, Solution, solve
 from ..solvers.path import solve_path
 from ..solvers.together import was_cut_short
 from .path import penalties_of
@@ -88,7 +88,7 @@ class FoldSums:
 
     def solutions(
         self, fold: int, alphas: Array, control: Control, watch: Watch
-    ) -> tuple[Objective, list[Solution]] | None:
+    ) -> tuple[Condensed, list[Solution]] | None:
         """A condensed problem and its path; None if its last model is not as good on the data.
 
         The smallest alpha is where the rounding of the sums matters most.
@@ -96,13 +96,18 @@ class FoldSums:
         small = condense(self._objective, self._sums.training(fold))
         values = [float(alpha) for alpha in alphas]
         found = list(watch(solve_path(small.objective, self._at, values, control)))
-        found = [replace(s, point=s.point._replace(b=small.intercept(s.w))) for s in found]
         if any(not s.converged and not was_cut_short(s.stopped_by) for s in found):
             return None
         last, alpha = found[-1], values[len(found) - 1]
-        if last.converged and not self._holds(fold, alpha, last, control):
+        if last.converged and not self._holds(fold, alpha, small, last.w, control):
             return None
-        return small.objective, found
+        return small, found
+
+    def model(self, alpha: float, control: Control) -> tuple[Array, float]:
+        """Coefficients and intercept of a problem of all rows, up to the rounding of sums."""
+        small = condense(self._objective, self.whole)
+        found = solve(self._at(small.objective, alpha), "auto", replace(control))
+        return found.w, float(small.intercepts(found.w))
 
     def held_out_losses(self, fold: int, coefs: Array, intercepts: Array) -> Array | None:
         """½·mean r² of these models on what a fold leaves out, from its sums.
@@ -122,13 +127,13 @@ class FoldSums:
             return None
         return 0.5 * (squares + away**2)
 
-    def _holds(self, fold: int, alpha: float, solution: Solution, control: Control) -> bool:
+    def _holds(self, fold: int, alpha: float, small: Condensed, w: Array, control: Control) -> bool:
         """Whether a solution is one on the rows themselves; the others get no mass."""
         mass = np.zeros(self._objective.n_samples)
         mass[self._train[fold]] = self._objective.mass[self._train[fold]]
         rows = replace(self._objective, mass=mass / mass.sum(), meter=Meter())
         problem = self._at(rows, alpha)
-        judgement = judge(problem, problem.point(solution.w, solution.b))
+        judgement = judge(problem, problem.point(w, float(small.intercepts(w))))
         return judgement.reaches(problem, control.tol * problem.scale)
 
 

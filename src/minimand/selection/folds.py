@@ -136,9 +136,10 @@ class CrossValidation:
         if self.sums is not None:
             found = self.sums.solutions(i, self.alphas, self._control(), self.halt.watch)
             if found is not None:
-                objective, solutions = found
+                small, solutions = found
                 model.n_features_in_ = self.samples.X.shape[1]
-                return _gathered(model, [objective], self.alphas, [solutions])
+                path, _, short = _gathered(model, [small.objective], self.alphas, [solutions])
+                return replace(path, intercepts=small.intercepts(path.coefs)), model, short
         train = self.samples.take(self.folds[i].train)
         objectives = prepare(model, train.X, train.y, train.weight, train.offset)
         columns = [

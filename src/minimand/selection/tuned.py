@@ -176,6 +176,10 @@ class Tuned(ChosenModel):
         short = self._fit_path(task, objectives) if self.refit else 0
         scores, outcomes = cross_validate(task, objectives, 1 if control.callbacks else jobs)
         self._choose(probe, scores, outcomes)
+        # Whoever fits the model by himself may start where the sums of the folds lead.
+        self._start = None
+        if task.sums is not None and not self.refit and not halt.reason:
+            self._start = task.sums.model(self.alpha_, control)
         self._warn_if_short(scores, halt, short + sum(o.short for o in outcomes))
         self._warn_at_the_edge()
         return self
