@@ -262,8 +262,11 @@ def gathered(
     """One Path of the solutions of every score; without its R² or D² if nobody will ask."""
     scales = [objective.scale for objective in objectives]
     certificates = [combined([s.certificate for s in row], scales) for row in zip(*columns)]
-    coefs = np.stack([[s.w for s in column] for column in columns], axis=1)
-    intercepts = np.stack([[s.b for s in column] for column in columns], axis=1)
+    coefs = np.empty((len(certificates), len(columns), columns[0][0].w.size))
+    for k, column in enumerate(columns):
+        for i, solution in enumerate(column):
+            coefs[i, k] = solution.w
+    intercepts = np.array([[s.b for s in row] for row in zip(*columns)])
     perfect = all(objective.constant_target for objective in objectives)
     explained = np.full(len(certificates), 1.0 if perfect else np.nan)
     if scored and not perfect:
