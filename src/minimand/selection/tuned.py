@@ -15,13 +15,11 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, ArrayLike
+from .._typing import ArrayLike
 from ..estimators import data
 from ..estimators.class_weights import weighted_by_class
 from ..estimators.prepare import copy_of, prepare, weights_of
-from ..estimators.settings import Settings
 from ..objective import Objective
-from ..solvers import Control
 from ..threads import get_num_threads
 from .chosen import ChosenModel
 from .cross_validation import cross_validate, with_sums

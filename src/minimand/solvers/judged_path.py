@@ -7,17 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, BoolArray, IntArray
 from ..certificate import Finding
 from ..history import History
 from ..objective import Objective
 from ..penalties import Separable
+from ..squares import Models
 from . import solve
 from .base import INTERRUPT, Control, Solution, observe
 
 At = Callable[[Objective, float], Objective]
 
 _NAME = "working_set"  # descent on some columns, a look at all of them: here at many alphas
+_FARTHEST = 2.0  # steps like the last one that a line is drawn on for
+_FINER = 0.03  # factor of the share that a descent may leave, where that was too much
+_ROUNDS = 20  # for one alpha
 
 
 def is_kinked(base: Objective, at: At, alphas: Sequence[float]) -> bool:
@@ -102,6 +106,69 @@ class JudgedPath:
         self._w = solution.w
         self._trail = [*self._trail[-1:], (alpha, solution.w, solution.slope)]
         return solution
+
+
+class PathOfRounds(JudgedPath):
+    """One alpha at a time, in rounds.
+
+    A round is a descent on the columns that are in the model or are expected to enter it, and a
+    look at all columns, which is the certificate at the same time. Columns that are found out of
+    bounds join in. Rounds go on until the gap is small enough, nearly always after the first.
+    """
+
+    near: float  # share of the bound from which a forecast slope is expected to reach it
+    share: float  # of the gap, that a descent may leave
+
+    def _descend(self, form: Separable, columns: IntArray, w: Array, tol: float) -> Array:
+        """Coefficients that minimise on these columns, up to ``tol``, from w on."""
+        raise NotImplementedError(f"{type(self).__name__} must define _descend")
+
+    def solved(self, problems: list[Objective], alphas: list[float]) -> Iterator[Solution]:
+        """One problem after the other."""
+        for problem, alpha in zip(problems, alphas):
+            finding = self._settled(problem, alpha)
+            if finding is None:
+                yield self._alone(problem, alpha)
+            else:
+                yield self._passed(problem, finding, alpha)
+
+    def _settled(self, problem: Objective, alpha: float) -> Finding | None:
+        """What the referee says where the rounds end; None if that is not good enough."""
+        form, target = form_of(problem), self._control.target
+        w = self._forecast(alpha)
+        columns = np.flatnonzero((w != 0) | self._expected(form, alpha))
+        share = self.share
+        for _ in range(_ROUNDS):
+            w = self._descend(form, columns, w, share * target)
+            finding = Models(self._base, w[None], np.zeros(1)).finding(0, problem)
+            if finding.reaches(problem, target):
+                return finding
+            outside = np.abs(finding.slope) > form.l1
+            outside[columns] = False
+            if outside.any():
+                columns = np.union1d(columns, np.flatnonzero(outside))
+            else:
+                share *= _FINER
+            self._w = w
+            if self._control.expired:
+                break
+        return None
+
+    def _forecast(self, alpha: float) -> Array:
+        """The last two models drawn on in a line, without what would leave or change its sign."""
+        ahead = self._ahead(alpha)
+        if not 0 < ahead <= _FARTHEST:
+            return self._w
+        (_, older, _), (_, last, _) = self._trail
+        w = last + ahead * (last - older)
+        w[last * w <= 0] = 0.0
+        return w
+
+    def _expected(self, form: Separable, alpha: float) -> BoolArray:
+        """Columns whose slopes, drawn on in a line, come near their bound; those that have none."""
+        if not self._trail:
+            return form.l1 == 0
+        return np.abs(self._forecast_slope(alpha)) >= self.near * form.l1
 
 
 def form_of(problem: Objective) -> Separable:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..memory import Forecast, Memory
 from ..objective import Objective
-from . import choose, column_path, gram_path, solve
+from . import choose, column_path, gram_path, remembered_path, solve
 from .base import Control, Solution, Solver
 from .closed_form import ridge_path
 from .together import certify_together
@@ -44,8 +44,8 @@ def solve_path(
         base.design.ready_to_pick()
     trail: list[tuple[float, Solution]] = []
     done, chosen = 0, None
-    ways = [way for way in (gram_path, column_path) if automatic and way.applies(base, at, alphas)]
-    for way in ways[:1]:
+    ways = (gram_path, column_path, remembered_path) if automatic else ()
+    for way in [way for way in ways if way.applies(base, at, alphas)][:1]:
         for solution in way.solutions(base, at, alphas, control):
             trail = [*trail[-1:], (alphas[done], solution)]
             done += 1
