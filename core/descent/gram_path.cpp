@@ -112,8 +112,6 @@ MINIMAND_CLONES bool settle_on_gram(const SquaredMean& loss, Penalties penalties
                                     double target, Patience patience) {
   // An inner decrease this much smaller than the full sweep's says: look at the zeros again.
   constexpr double kInnerReduction = 1e-2;
-  // The share of the coordinates above which a Gram of their own costs more than it saves.
-  constexpr double kMostGathered = 0.5;
   const std::size_t n = w.size();
   for (std::size_t j = 0; j < n; ++j) gradient.data()[j] = loss.q.data()[j];
   add_product(loss.gram, w, gradient);
@@ -128,28 +126,16 @@ MINIMAND_CLONES bool settle_on_gram(const SquaredMean& loss, Penalties penalties
     for (std::size_t j = 0; j < n; ++j) {
       if (w.data()[j] != 0.0) active.data()[count++] = j;
     }
-    const auto chosen = active.first(count);
+    if (memory.size() < count * (count + 4)) memory.resize(count * (count + 4));
+    Gathered inner(descent, active.first(count), memory);
+    double gained = decrease;
     const double products = static_cast<double>(count) * static_cast<double>(count);
-    const auto sweep_until_little_is_gained = [&](auto&& sweep) {
-      double gained = decrease;
-      while (gained > kInnerReduction * decrease && patience.epochs > 0) {
-        gained = sweep();
-        patience.products -= products;
-        if (!(patience.products > 0.0)) --patience.epochs;
-      }
-    };
-    if (count > kMostGathered * n) {
-      sweep_until_little_is_gained([&] {
-        double gained = 0.0;
-        for (const std::size_t j : chosen) gained += descent.step(j);
-        return gained;
-      });
-    } else {
-      if (memory.size() < count * (count + 4)) memory.resize(count * (count + 4));
-      Gathered inner(descent, chosen, memory);
-      sweep_until_little_is_gained([&] { return inner.sweep(); });
-      inner.put_back(descent);
+    while (gained > kInnerReduction * decrease && patience.epochs > 0) {
+      gained = inner.sweep();
+      patience.products -= products;
+      if (!(patience.products > 0.0)) --patience.epochs;
     }
+    inner.put_back(descent);
   }
   return true;
 }
