@@ -183,4 +183,4 @@ def test_tuning_where_models_are_perfect_or_folds_overlap():
         tuned = mm.Tuned(lasso, alphas, cv, refit=False).fit(X, y)
         search = GridSearchCV(lasso, {"alpha": alphas}, scoring="neg_mean_squared_error", cv=cv)
         scores = search.fit(X, y).cv_results_["mean_test_score"]
-        np.testing.assert_allclose(2 * tuned.cv_results_["mean_test_score"], scores, rtol=1e-5)
+        np.testing.assert_allclose(2 * tuned.cv_results_["mean_test_score"], scores, rtol=1e-3)
