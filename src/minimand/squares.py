@@ -7,8 +7,11 @@ sums of r, |r|, r² and |r·z| are enough; what they cannot tell is left to `jud
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +19,10 @@ from . import _core
 from ._typing import Array
 from .certificate import Dual, Finding, is_balanced, judge, slack
 from .objective import Objective, Point
+from .threads import get_num_threads, one_blas_thread, one_core_thread
+
+_LARGE = 1 << 24  # products from which several threads gain more than they cost
+_FEWEST = 8  # models for each of them
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,21 +45,12 @@ class Models:
 
     def __init__(self, objective: Objective, coefs: Array, intercepts: Array) -> None:
         coefs = np.ascontiguousarray(coefs)
-        scores = objective.design.scores_of(coefs)
-        if objective.offset is not None:
-            scores += objective.offset
-        shifts, mass = np.array(intercepts, dtype=float), objective.mass
-        residuals, self._sums = _core.residual_rows(
-            scores, objective.y, mass, objective.intercept, shifts
-        )
-        # Another array of that size costs as much as the product itself.
-        equal = bool((mass == mass[0]).all())
-        slopes = objective.design.slopes_of(residuals if equal else residuals * mass)
-        if equal:
-            slopes *= mass[0]
+        parts = _in_parts(objective, coefs, np.array(intercepts, dtype=float))
         self._asked: set[int] = set()
-        self.points = [Point(*row) for row in zip(coefs, shifts.tolist(), scores)]
-        self.duals = [Dual(*row) for row in zip(residuals, slopes)]
+        self._sums = np.concatenate([part.sums for part in parts])
+        rows = [row for p in parts for row in zip(p.shifts.tolist(), p.scores)]
+        self.points = [Point(w, *row) for w, row in zip(coefs, rows)]
+        self.duals = [Dual(*row) for p in parts for row in zip(p.residuals, p.slopes)]
 
     def finding(self, i: int, problem: Objective) -> Finding:
         """What the referee says of one of them as a model of this problem, on the same data.
@@ -86,3 +84,45 @@ class Models:
                     score_times=score_times,
                 )
         return judge(problem, self.points[i], known=[self.duals[i]], raw=False)
+
+
+class _Part(NamedTuple):
+    """Some models: a row of each array for each."""
+
+    shifts: Array
+    scores: Array
+    residuals: Array
+    sums: Array
+    slopes: Array
+
+
+def _in_parts(objective: Objective, coefs: Array, intercepts: Array) -> list[_Part]:
+    """All models, some on every thread where they are many.
+
+    The threads of BLAS would wait for each other inside of every product.
+    """
+    if len(coefs) == 1:
+        return [_part(objective, coefs, intercepts)]
+    large = len(coefs) * objective.design.nnz >= _LARGE
+    jobs = max(1, min(get_num_threads(), len(coefs) // _FEWEST)) if large else 1
+    with one_blas_thread():
+        if jobs == 1:
+            return [_part(objective, coefs, intercepts)]
+        with one_core_thread(), ThreadPoolExecutor(jobs) as pool:
+            shares = np.array_split(coefs, jobs), np.array_split(intercepts, jobs)
+            return list(pool.map(partial(_part, objective), *shares))
+
+
+def _part(objective: Objective, coefs: Array, shifts: Array) -> _Part:
+    """Scores, the best intercepts, residuals and slopes: two products."""
+    scores = objective.design.scores_of(coefs)
+    if objective.offset is not None:
+        scores += objective.offset
+    mass = objective.mass
+    residuals, sums = _core.residual_rows(scores, objective.y, mass, objective.intercept, shifts)
+    # Another array of that size costs as much as the product itself.
+    equal = bool((mass == mass[0]).all())
+    slopes = objective.design.slopes_of(residuals if equal else residuals * mass)
+    if equal:
+        slopes *= mass[0]
+    return _Part(shifts, scores, residuals, sums, slopes)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,7 +20,7 @@ from ..estimators.prepare import prepare
 from ..estimators.settings import Settings
 from ..solvers import STOP, Control, Solution, State
 from ..solvers.base import CALLBACK, INTERRUPT
-from ..threads import get_num_threads
+from ..threads import get_num_threads, one_blas_thread, one_core_thread
 from .fold_sums import FoldSums
 from .path import Path, along, gathered
 from .samples import Fold, Samples
@@ -86,8 +87,7 @@ class CrossValidation:
         jobs = min(jobs, len(self.folds))
         if jobs == 1:
             return [self.outcome(i) for i in range(len(self.folds))]
-        share = max(1, get_num_threads() // jobs)
-        with threadpool_limits(share), ThreadPoolExecutor(jobs) as pool:
+        with _share_of_threads(jobs), ThreadPoolExecutor(jobs) as pool:
             futures = [pool.submit(self.outcome, i) for i in range(len(self.folds))]
             self._await(futures)
             return [future.result() for future in futures]
@@ -153,6 +153,18 @@ class CrossValidation:
     def _control(self) -> Control:
         """Limits are common to all folds; a callback that stops one stops all."""
         return replace(self.control, callbacks=[*self.control.callbacks, self.halt.listen])
+
+
+@contextmanager
+def _share_of_threads(jobs: int) -> Iterator[None]:
+    """Let kernels and BLAS have their share of the threads."""
+    share = max(1, get_num_threads() // jobs)
+    if share > 1:
+        with threadpool_limits(share):
+            yield
+    else:  # which is said more quickly
+        with one_blas_thread(), one_core_thread():
+            yield
 
 
 def _gathered(
