@@ -22,7 +22,6 @@ from .samples import Fold, Samples
 
 Watch = Callable[[Iterable[Solution]], Iterator[Solution]]
 
-
 _DIGITS = 1e-4  # share of what adds up to a mean of squares that must be left of it
 
 
@@ -106,7 +105,7 @@ class FoldSums:
     def model(self, alpha: float, control: Control) -> tuple[Array, float]:
         """Coefficients and intercept of a problem of all rows, up to the rounding of sums."""
         small = condense(self._objective, self.whole)
-        found = solve(self._at(small.objective, alpha), "auto", replace(control))
+        found = solve(self._at(small.objective, alpha), "auto", replace(control, callbacks=()))
         return found.w, float(small.intercepts(found.w))
 
     def held_out_losses(self, fold: int, coefs: Array, intercepts: Array) -> Array | None:
@@ -122,7 +121,7 @@ class FoldSums:
         along = np.column_stack([coefs, np.full(len(coefs), -1.0)])  # r = along·(x, t) + b
         away = along @ (part.centre + mean) + intercepts
         squares = ((along @ spread) * along).sum(axis=1)
-        size = np.abs(along) @ np.sqrt(np.maximum(np.diag(spread), 0.0))
+        size = np.abs(along) @ np.sqrt(np.maximum(np.diag(part.second), 0.0) / part.weight)
         if not (squares >= _DIGITS * size**2).all():
             return None
         return 0.5 * (squares + away**2)
