@@ -95,6 +95,33 @@ MINIMAND_INLINE void pack_full_panel_by_columns(const DenseMatrix<Scalar>& matri
   }
 }
 
+/// The last panel, of `width` columns; `beyond` stands for the others.
+template <class Scalar>
+MINIMAND_INLINE void pack_last_panel_by_rows(const DenseMatrix<Scalar>& matrix, Range rows,
+                                             std::size_t first_column, std::size_t width,
+                                             const double* shift, const double* beyond,
+                                             const double* weight, double* plain,
+                                             double* weighted) {
+  const std::size_t whole = width - width % kLanes;
+  for (std::size_t i = rows.begin; i < rows.end; ++i) {
+    const Scalar* from = matrix.values.data() + i * matrix.stride + first_column;
+    for (std::size_t c = 0; c < kPanel; c += kLanes) {
+      Lanes lanes = load_lanes(beyond + c);
+      if (c < whole) {
+        lanes = load_lanes(from + c) - load_lanes(shift + first_column + c);
+      } else {
+        for (std::size_t k = c; k < width; ++k) {
+          lanes[k - c] = static_cast<double>(from[k]) - shift[first_column + k];
+        }
+      }
+      store_lanes(plain + c, lanes);
+      store_lanes(weighted + c, weight[i] * lanes);
+    }
+    plain += kPanel;
+    weighted += kPanel;
+  }
+}
+
 /// Columns beyond the last are packed as zeros, or the first of them as ones.
 template <class Scalar>
 MINIMAND_INLINE void pack_panel(const DenseMatrix<Scalar>& matrix, const Columns& packing,
@@ -112,13 +139,19 @@ MINIMAND_INLINE void pack_panel(const DenseMatrix<Scalar>& matrix, const Columns
     }
     return;
   }
+  double beyond[kPanel] = {};
+  if (packing.with_ones) beyond[width] = 1.0;
+  if (matrix.by_rows) {
+    pack_last_panel_by_rows(matrix, rows, first_column, width, shift, beyond, weight, plain,
+                            weighted);
+    return;
+  }
   for (std::size_t c = 0; c < kPanel; ++c) {
     double* to_plain = plain + c;
     double* to_weighted = weighted + c;
-    const double beyond = packing.with_ones && c == width ? 1.0 : 0.0;
     for (std::size_t i = rows.begin; i < rows.end; ++i) {
       const double value =
-          c < width ? element(matrix, i, first_column + c) - shift[first_column + c] : beyond;
+          c < width ? element(matrix, i, first_column + c) - shift[first_column + c] : beyond[c];
       *to_plain = value;
       *to_weighted = weight[i] * value;
       to_plain += kPanel;

@@ -25,6 +25,7 @@ MINIMAND_INLINE double dual_scale(std::span<const double> gradient, Penalties pe
   for (std::size_t j = 0; j < gradient.size(); ++j) {
     const double l1 = penalties.l1.data()[j];
     const double size = std::fabs(gradient.data()[j]);
+    if (!(size > l1)) continue;  // nearly always
     const bool limits = only_without_l2 ? !(penalties.l2.data()[j] > 0.0) : l1 > 0.0;
     if (limits && least * size > l1) least = l1 / size;
   }
@@ -45,6 +46,8 @@ MINIMAND_INLINE double gap_at(double s, double residual_square, std::span<const 
     const double value = w.data()[j];
     const double v = -s * gradient.data()[j];
     const double excess = std::fabs(v) - l1;
+    // Most features are zero and inside their bounds: they add nothing.
+    if (value == 0.0 && excess <= 0.0 && (l1 > 0.0 || l2 > 0.0)) continue;
     const double c = excess > 0.0 ? std::copysign(excess, v) : 0.0;
     const double rest = c - l2 * value;
     if (l2 > 0.0) {

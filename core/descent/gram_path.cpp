@@ -156,9 +156,16 @@ std::size_t descend_gram_path(const SquaredMean& loss, const GramGrid& grid, std
   return grid.alphas.size();
 }
 
-MINIMAND_CLONES SquaredGap gap_of_squares(double residual_square, std::span<const double> slope,
-                                          std::span<const double> w, Penalties penalties) {
-  return squared_gap(residual_square, slope, w, penalties);
+MINIMAND_CLONES SquaredModel gap_of_squares(double residual_square, std::span<const double> slope,
+                                            std::span<const double> w, Penalties penalties) {
+  double charge = 0.0;
+  for (std::size_t j = 0; j < w.size(); ++j) {
+    const double value = w.data()[j];
+    if (value == 0.0) continue;  // nothing, whatever its weights are
+    charge += penalties.l1.data()[j] * std::fabs(value) +
+              0.5 * penalties.l2.data()[j] * (value * value);
+  }
+  return {squared_gap(residual_square, slope, w, penalties), charge};
 }
 
 }  // namespace minimand

@@ -35,9 +35,14 @@ struct Patience {
 std::size_t descend_gram_path(const SquaredMean& loss, const GramGrid& grid, std::size_t first,
                               double target, Patience patience);
 
-/// The gap of a model whose residuals have this mean square and this slope, and the scale of its
-/// dual point.
-SquaredGap gap_of_squares(double residual_square, std::span<const double> slope,
+struct SquaredModel {
+  SquaredGap found;
+  double penalty;
+};
+
+/// The gap of a model whose residuals have this mean square and this slope, with the scale of its
+/// dual point, and what the penalties charge for it.
+SquaredModel gap_of_squares(double residual_square, std::span<const double> slope,
                           std::span<const double> w, Penalties penalties);
 
 }  // namespace minimand

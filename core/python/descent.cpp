@@ -104,13 +104,14 @@ std::size_t cd_gram_path(const Array& G, const Array& q, double square_of_target
       [&] { return descend_gram_path(loss, problems, begin, target, {max_epochs, products}); });
 }
 
-std::pair<double, double> gap_of_squares(double square, const Array& slope, const Array& w,
-                                         const Array& l1, const Array& l2) {
+std::tuple<double, double, double> gap_of_squares(double square, const Array& slope,
+                                                  const Array& w, const Array& l1,
+                                                  const Array& l2) {
   const auto slopes = vector<double>(slope, "slope");
   const std::size_t size = slopes.size();
-  const SquaredGap found = minimand::gap_of_squares(square, slopes, vector<double>(w, "w", size),
-                                                    penalties(l1, l2, std::nullopt, size));
-  return {found.gap, found.scale};
+  const auto [found, penalty] = minimand::gap_of_squares(
+      square, slopes, vector<double>(w, "w", size), penalties(l1, l2, std::nullopt, size));
+  return {found.gap, found.scale, penalty};
 }
 
 using ColumnsResult = std::tuple<double, std::int64_t, double>;
@@ -168,7 +169,8 @@ void bind_descent(nb::module_& m) {
         arg("products"),
         "The same with a row of l1, l2 and coefs per alpha, in place, each to a gap: rows solved.");
   m.def("gap_of_squares", &gap_of_squares, arg("square"), arg("slope"), arg("w"), arg("l1"),
-        arg("l2"), "(gap, scale of the residuals as dual point) of a model of the squared loss.");
+        arg("l2"),
+        "(gap, scale of the residuals as dual point, penalty) of a model of the squared loss.");
   m.def("cd_columns", &cd_columns, arg("indptr"), arg("indices"), arg("data"), arg("cols"),
         arg("h"), arg("q").noconvert(), arg("w").noconvert(), arg("l1"), arg("l2"), arg("centre"),
         arg("max_epochs"), arg("tol"), arg("bounds") = nb::none(),

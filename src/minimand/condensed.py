@@ -65,9 +65,9 @@ class Condensed:
     mean: Array  # of the columns, zero where there is no intercept
     target: float  # mean of y − offset, likewise
 
-    def intercept(self, w: Array) -> float:
-        """The best b for coefficients w."""
-        return self.target - float(self.mean @ w)
+    def intercepts(self, coefs: Array) -> Array:
+        """The best b for each row of coefficients."""
+        return self.target - coefs @ self.mean
 
 
 def is_worthwhile(objective: Objective, rows: int | None = None) -> bool:

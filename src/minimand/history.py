@@ -65,8 +65,9 @@ class History(Sequence[State]):
 
     def append(self, state: State) -> None:
         """Record a state; its model is not kept."""
-        for name, column in self._columns.items():
-            column.append(getattr(state, name))
+        values = (state.passes, state.seconds, state.primal, state.dual, state.gap)
+        for column, value in zip(self._columns.values(), values):
+            column.append(value)
 
     @property
     def passes(self) -> Array:

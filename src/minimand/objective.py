@@ -100,15 +100,26 @@ class Objective:
             if name in self.__dict__:
                 new[name] = self.__dict__[name][chosen]
         known = ["infimum"]
-        old = self.null.w[chosen]
-        null = penalty.project(np.zeros(old.size))
-        if np.array_equal(null, old):  # constraints may have moved it
-            new["null"] = self.null._replace(w=null)
-            known.append("null_loss")
-            if not null.any() and penalty.separable and self.penalty.separable:
+        if columns is None and self._null_is_zero and _is_unbounded(penalty):
+            new["null"] = self.null
+            known += ["null_loss", "_null_is_zero"]
+            if self.penalty.separable:
                 known += ["null_primal", "scale"]  # zero costs nothing under either penalty
+        else:
+            old = self.null.w[chosen]
+            null = penalty.project(np.zeros(old.size))
+            if np.array_equal(null, old):  # constraints may have moved it
+                new["null"] = self.null._replace(w=null)
+                known.append("null_loss")
+                if not null.any() and penalty.separable and self.penalty.separable:
+                    known += ["null_primal", "scale"]
         new.update((name, self.__dict__[name]) for name in known if name in self.__dict__)
         return self._made(new)
+
+    @cached_property
+    def _null_is_zero(self) -> bool:
+        """Whether no constraint has moved the null model away from w = 0."""
+        return not self.null.w.any()
 
     def with_memory(self, memory: Memory | None) -> Objective:
         """The same problem, as one of a path or of none; what is known of it stays known."""
@@ -342,3 +353,9 @@ class Objective:
     def null_primal(self) -> float:
         """P(null)."""
         return self.null_loss + self.penalty.value(self.null.w)
+
+
+def _is_unbounded(penalty: BoundPenalty) -> bool:
+    """Whether it is a sum over features without constraints, so that w = 0 costs nothing."""
+    form = penalty.separable
+    return form is not None and form.bounds is None

@@ -354,3 +354,22 @@ def test_block_product(size, rows, columns, seed):
     np.testing.assert_allclose(found, G[np.ix_(left, right)] @ v, atol=1e-12)
     with pytest.raises(ValueError, match="columns must lie in G"):
         _core.block_product(G, left, np.append(right, size), np.append(v, 1.0))
+
+
+@settings(max_examples=30, deadline=None)
+@given(m=st.integers(1, 30), ridge=st.sampled_from([0.0, 0.3]), seed=st.integers(0, 2**16))
+def test_gap_of_squares_is_the_formula(m, ridge, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20, m)), rng.normal(size=20)
+    w = rng.normal(size=m) * (rng.random(m) < 0.4)
+    l1, l2 = rng.uniform(0.5, 1.5, size=m), np.full(m, ridge)
+    r = X @ w - y
+    gap, scale, penalty = _core.gap_of_squares(r @ r / 20, X.T @ r / 20, w, l1, l2)
+    assert gap == pytest.approx(gap_on_rows(X, y, w, l1, l2))
+    assert 0 < scale <= 1
+    assert penalty == pytest.approx(l1 @ np.abs(w) + 0.5 * l2 @ w**2)
+
+
+def test_a_slope_that_is_no_number_proves_nothing():
+    args = (1.0, np.array([np.nan, 0.1]), np.zeros(2), np.ones(2), np.zeros(2))
+    assert not _core.gap_of_squares(*args)[0] <= 1e300

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 
 import minimand as mm
 from minimand.condensed import condense, is_worthwhile, middle, sums
 from minimand.estimators.prepare import prepare
-from minimand.selection.fold_sums import training_sums
+from minimand.selection.fold_sums import Divided, FoldSums
+from minimand.selection.samples import Fold, Samples
 
 
 def problem(n=120, d=6, *, intercept=True, seed=0, scale=1.0):
@@ -27,7 +28,7 @@ def test_the_objective_is_the_same(seed, intercept, scale):
     full = problem(intercept=intercept, seed=seed, scale=scale)
     small = condense(full, sums(full, middle(full)))
     w = np.random.default_rng(seed).standard_normal(full.n_features)
-    b = small.intercept(w) if intercept else 0.0
+    b = float(small.intercepts(w)) if intercept else 0.0
     expected = full.primal(full.point(w, b))
     assert small.objective.primal(small.objective.point(w, 0.0)) == pytest.approx(expected, 1e-9)
     assert small.objective.scale == pytest.approx(full.scale, rel=1e-9)
@@ -64,7 +65,9 @@ def test_singular_columns(columns):
 def test_sums_by_subtraction_are_sums(intercept, cv):
     full = problem(intercept=intercept)
     train = [np.sort(rows) for rows, _ in cv.split(full.y)]
-    for rows, found in zip(train, training_sums(full, train)):
+    divided = Divided(full, train)
+    for i, rows in enumerate(train):
+        found = divided.training(i)
         direct = sums(full, found.centre, rows)
         assert found.weight == pytest.approx(direct.weight)
         size = np.sqrt(np.diag(direct.second))
@@ -79,7 +82,7 @@ def test_a_fold_that_holds_nearly_all_of_a_column_is_summed_directly():
     X[:25, 2] = 1e3 * rng.standard_normal(25)  # beside these the others are rounding
     full = prepare(mm.Regressor("squared", "l1"), X, X[:, 0])[0]
     train = [rows for rows, _ in KFold(4).split(X)]
-    found = training_sums(full, train)[0]
+    found = Divided(full, train).training(0)
     direct = sums(full, rows=train[0])
     np.testing.assert_array_equal(found.second, direct.second)
 
@@ -132,3 +135,52 @@ def test_it_is_for_many_rows_and_the_squared_loss():
     assert not is_worthwhile(full, rows=20)
     huber = prepare(mm.Regressor("huber", "l1"), full.design.x, full.y)[0]
     assert not is_worthwhile(huber)
+
+
+def fold_sums(X, y, folds, weight=None, offset=None, *, intercept=True):
+    estimator = mm.Regressor("squared", "l1", intercept=intercept)
+    full = prepare(estimator, X, y, weight, offset)[0]
+    return FoldSums(estimator._checked_settings(), full, Samples(X, y, weight, offset), folds)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_held_out_losses_from_sums_are_those_of_the_rows(intercept):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((150, 5)) * np.logspace(-3, 3, 5) + 7.0
+    y, offset = rng.standard_normal(150) + X[:, 0], rng.standard_normal(150)
+    weight = rng.integers(0, 3, 150).astype(float)
+    folds = [Fold(*rows) for rows in KFold(3, shuffle=True, random_state=0).split(X)]
+    shared = fold_sums(X, y, folds, weight, offset, intercept=intercept)
+    coefs = rng.standard_normal((4, 5)) / np.logspace(-3, 3, 5)
+    intercepts = rng.standard_normal(4) if intercept else np.zeros(4)
+    for i, (_, test) in enumerate(folds):
+        r = X[test] @ coefs.T + intercepts + (offset - y)[test, None]
+        expected = 0.5 * weight[test] @ r**2 / weight[test].sum()
+        found = shared.held_out_losses(i, coefs, intercepts)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_held_out_losses_that_sums_cannot_tell_are_left_to_the_rows():
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((100, 3))
+    y = X @ [1.0, 2.0, -1.0]
+    every = [Fold(*rows) for rows in KFold(4).split(X)]
+    perfect, none = np.array([[1.0, 2.0, -1.0]]), np.zeros(1)
+    assert fold_sums(X, y, every).held_out_losses(0, perfect, none) is None  # digits are lost
+    assert fold_sums(X, y, every).held_out_losses(0, 0.5 * perfect, none) is not None
+    partly = [Fold(train, test[:10]) for train, test in every]  # other rows than are left out
+    assert fold_sums(X, y, partly).held_out_losses(0, 0.5 * perfect, none) is None
+
+
+def test_tuning_where_models_are_perfect_or_folds_overlap():
+    """Scores come from the rows where sums cannot tell them, and are those of GridSearchCV."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((120, 4))
+    y = X @ [1.0, 2.0, -1.0, 0.0]
+    alphas = [1.0, 1e-3, 1e-9]
+    lasso = mm.Regressor("squared", "l1", tol=1e-12)
+    for cv in (KFold(3), ShuffleSplit(3, test_size=0.2, train_size=0.5, random_state=1)):
+        tuned = mm.Tuned(lasso, alphas, cv, refit=False).fit(X, y)
+        search = GridSearchCV(lasso, {"alpha": alphas}, scoring="neg_mean_squared_error", cv=cv)
+        scores = search.fit(X, y).cv_results_["mean_test_score"]
+        np.testing.assert_allclose(2 * tuned.cv_results_["mean_test_score"], scores, rtol=1e-3)

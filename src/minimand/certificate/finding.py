@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -118,28 +119,24 @@ class Finding:
         rounding = self.rounding(objective)
         # Rounding that drowns a problem which is not nothing itself is no excuse.
         excused = rounding <= 1e-3 * objective.scale or objective.constant_target
-        return bool(np.isfinite(rounding)) and self.gap <= rounding and excused
+        return isfinite(rounding) and self.gap <= rounding and excused
 
     def rounding(self, objective: Objective) -> float:
         """Rounding error of the gap: of z = X w + b first, then of the terms it is made of.
 
         Σ|xᵢⱼwⱼ| is bounded by Cauchy-Schwarz: the root mean square of a column times |wⱼ|.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._rounding(objective)
-
-    def _rounding(self, objective: Objective) -> float:
         w, b, _ = self.point
         slope, terms = self.sizes(objective)
         reach = dot(objective.root_spread, np.abs(w)) + abs(b)
         if objective.offset is not None:
             reach += float(np.max(np.abs(objective.offset)))
         size = slope * reach + terms
-        return 4 * EPS * size if np.isfinite(size) else np.inf
+        return 4 * EPS * size if isfinite(size) else np.inf
 
     def _lower_bound(self, objective: Objective) -> float:
         """P − gap; where that is the difference of huge numbers, the least conceivable loss."""
-        if not np.isfinite(self.gap):
+        if not isfinite(self.gap):
             return -np.inf
         bound = self.primal - self.gap
         if abs(bound) < 1e-12 * abs(self.primal):  # nothing but the rounding of P is left
@@ -188,6 +185,7 @@ class Judgement(Finding):
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """From the terms of the loss."""
         value, gradient, _ = self.terms
-        slope = np.sqrt(dot(objective.mass * gradient, gradient))
-        terms = objective.mean(np.abs(value) + np.abs(gradient * self.point.z))
-        return slope, terms + objective.penalty.value(self.point.w)
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope = float(np.sqrt(dot(objective.mass * gradient, gradient)))
+            terms = objective.mean(np.abs(value) + np.abs(gradient * self.point.z))
+            return slope, terms + objective.penalty.value(self.point.w)

@@ -162,10 +162,14 @@ class Design:
 
     def scores_of(self, coefs: Array) -> Array:
         """Coefs Xᵀ: the scores of many models, a row for each, as their coefficients are."""
+        if len(coefs) == 1:
+            return self.matvec(coefs[0])[None]
         return np.ascontiguousarray(self.matvec(np.ascontiguousarray(coefs.T)).T)
 
     def slopes_of(self, u: Array) -> Array:
         """U X: the slopes of many dual points, likewise."""
+        if len(u) == 1:
+            return self.rmatvec(u[0])[None]
         return np.ascontiguousarray(self.rmatvec(np.ascontiguousarray(u.T)).T)
 
     def rmatvec_on(self, columns: IntArray, u: Array) -> Array:

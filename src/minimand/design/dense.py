@@ -117,7 +117,9 @@ class DenseDesign(Design):
         return DenseDesign(np.asfortranarray(self.x[:, columns]))
 
     def rows(self, rows: IntArray) -> Design:
-        """A copy of some rows."""
+        """A view of rows that follow one another, else a copy."""
+        if rows.size and rows[-1] - rows[0] == rows.size - 1 and (np.diff(rows) == 1).all():
+            return DenseDesign(self.x[rows[0] : rows[-1] + 1])
         return DenseDesign(self.x[rows])
 
     def thinned(self, every: int) -> Design:

@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from ..condensed import condense, sums
+from ..condensed import Sums, condense, sums
 from ..objective import Objective
 from ..solvers import Control, Solution
 from ..solvers.together import certify_together
@@ -20,21 +20,28 @@ Solve = Callable[[Objective], Iterator[Solution]]
 
 
 def condensed_path(
-    objective: Objective, at: At, alphas: list[float], control: Control, solved: Solve
+    objective: Objective,
+    at: At,
+    alphas: list[float],
+    control: Control,
+    solved: Solve,
+    known: Sums | None = None,
 ) -> Iterator[Solution]:
     """Solutions of a problem with the squared loss by way of its condensed twin.
 
-    ``solved`` gives the solutions of the twin. Every solution is judged on the data themselves;
+    ``solved`` gives the solutions of the twin; ``known`` are the sums over all rows, where somebody
+    has them. Every solution is judged on the data themselves;
     one that misses the tolerance there is solved there.
     """
-    small = condense(objective, sums(objective))
+    small = condense(objective, sums(objective) if known is None else known)
     solutions, places = solved(small.objective), iter(alphas)
     size = max(1, _BATCH // max(objective.n_samples, 1))
     while batch := list(islice(solutions, size)):
         problems = [at(objective, alpha) for alpha in islice(places, len(batch))]
         coefs = np.stack([s.w for s in batch])
-        intercepts = np.array([small.intercept(w) for w in coefs])
         found = [(s.solver, s.certificate.iterations, s.stopped_by) for s in batch]
-        certified = certify_together(objective, problems, coefs, intercepts, control, found)
+        certified = certify_together(
+            objective, problems, coefs, small.intercepts(coefs), control, found
+        )
         for solution, twin in zip(certified, batch):
             yield replace(solution, history=twin.history)

@@ -11,10 +11,10 @@ import numpy as np
 
 from .._typing import Array, IntArray
 from ..certificate import judge
-from ..condensed import Sums, condense, is_worthwhile, middle, sums
+from ..condensed import Condensed, Sums, condense, is_worthwhile, middle, sums
 from ..estimators.settings import Settings
 from ..objective import Meter, Objective
-from ..solvers import Control, Solution
+from ..solvers import Control, Solution, solve
 from ..solvers.path import solve_path
 from ..solvers.together import was_cut_short
 from .path import penalties_of
@@ -22,13 +22,43 @@ from .samples import Fold, Samples
 
 Watch = Callable[[Iterable[Solution]], Iterator[Solution]]
 
+_DIGITS = 1e-4  # share of what adds up to a mean of squares that must be left of it
+
+
+class Divided:
+    """Sums over all rows, and over each of some sets of rows to train on and what they leave out.
+
+    The sums of a training set are those of all rows less those of the rest, so all sets together
+    cost little more than one Gram; where a subtraction would lose digits they are made directly.
+    """
+
+    def __init__(self, objective: Objective, train: list[IntArray]) -> None:
+        everything = np.arange(objective.n_samples)
+        self._objective, self._train = objective, train
+        self.rest = [np.setdiff1d(everything, rows, assume_unique=True) for rows in train]
+        centre = middle(objective)
+        self.left_out = [
+            sums(objective, centre, out) if 0 < out.size <= rows.size else None
+            for out, rows in zip(self.rest, train)
+        ]
+        known = [part for part in self.left_out if part is not None]
+        complete = len(known) == len(train) and np.array_equal(
+            np.sort(np.concatenate(self.rest)), everything
+        )
+        self.whole = reduce(add, known) if complete else sums(objective, centre)
+
+    def training(self, i: int) -> Sums:
+        """Those of the i-th set."""
+        part = self.left_out[i]
+        if part is not None:
+            rest = self.whole - part
+            if rest.keeps_digits_of(self.whole):
+                return rest
+        return sums(self._objective, rows=self._train[i])
+
 
 class FoldSums:
-    """What the folds of one problem with the squared loss share.
-
-    The sums of the rows that a fold trains on are those of all rows less those that it leaves out,
-    so all folds together cost little more than one Gram.
-    """
+    """What the folds of one problem with the squared loss share: sums over rows."""
 
     def __init__(
         self, settings: Settings, objective: Objective, samples: Samples, folds: list[Fold]
@@ -36,7 +66,17 @@ class FoldSums:
         self._objective = objective
         self._at = penalties_of(settings, objective)
         self._train = [_places(samples, fold.train) for fold in folds]
-        self._sums = training_sums(objective, self._train)
+        self._sums = Divided(objective, self._train)
+        # Whether a fold is tested on all that it leaves out, and on nothing else.
+        self._complementary = [
+            np.array_equal(_places(samples, fold.test), rest)
+            for fold, rest in zip(folds, self._sums.rest)
+        ]
+
+    @property
+    def whole(self) -> Sums:
+        """Of all rows."""
+        return self._sums.whole
 
     @staticmethod
     def serve(objective: Objective, solver: str, folds: list[Fold]) -> bool:
@@ -47,52 +87,53 @@ class FoldSums:
 
     def solutions(
         self, fold: int, alphas: Array, control: Control, watch: Watch
-    ) -> tuple[Objective, list[Solution]] | None:
+    ) -> tuple[Condensed, list[Solution]] | None:
         """A condensed problem and its path; None if its last model is not as good on the data.
 
         The smallest alpha is where the rounding of the sums matters most.
         """
-        small = condense(self._objective, self._sums[fold])
+        small = condense(self._objective, self._sums.training(fold))
         values = [float(alpha) for alpha in alphas]
         found = list(watch(solve_path(small.objective, self._at, values, control)))
-        found = [replace(s, point=s.point._replace(b=small.intercept(s.w))) for s in found]
         if any(not s.converged and not was_cut_short(s.stopped_by) for s in found):
             return None
         last, alpha = found[-1], values[len(found) - 1]
-        if last.converged and not self._holds(fold, alpha, last, control):
+        if last.converged and not self._holds(fold, alpha, small, last.w, control):
             return None
-        return small.objective, found
+        return small, found
 
-    def _holds(self, fold: int, alpha: float, solution: Solution, control: Control) -> bool:
+    def model(self, alpha: float, control: Control) -> tuple[Array, float]:
+        """Coefficients and intercept of a problem of all rows, up to the rounding of sums."""
+        small = condense(self._objective, self.whole)
+        found = solve(self._at(small.objective, alpha), "auto", replace(control, callbacks=()))
+        return found.w, float(small.intercepts(found.w))
+
+    def held_out_losses(self, fold: int, coefs: Array, intercepts: Array) -> Array | None:
+        """½·mean r² of these models on what a fold leaves out, from its sums.
+
+        None where they are not the sums of what it is tested on, or hold too few digits of it.
+        """
+        part = self._sums.left_out[fold]
+        if part is None or not self._complementary[fold]:
+            return None
+        mean = part.first / part.weight
+        spread = part.second / part.weight - np.outer(mean, mean)
+        along = np.column_stack([coefs, np.full(len(coefs), -1.0)])  # r = along·(x, t) + b
+        away = along @ (part.centre + mean) + intercepts
+        squares = ((along @ spread) * along).sum(axis=1)
+        size = np.abs(along) @ np.sqrt(np.maximum(np.diag(part.second), 0.0) / part.weight)
+        if not (squares >= _DIGITS * size**2).all():
+            return None
+        return 0.5 * (squares + away**2)
+
+    def _holds(self, fold: int, alpha: float, small: Condensed, w: Array, control: Control) -> bool:
         """Whether a solution is one on the rows themselves; the others get no mass."""
         mass = np.zeros(self._objective.n_samples)
         mass[self._train[fold]] = self._objective.mass[self._train[fold]]
         rows = replace(self._objective, mass=mass / mass.sum(), meter=Meter())
         problem = self._at(rows, alpha)
-        judgement = judge(problem, problem.point(solution.w, solution.b))
+        judgement = judge(problem, problem.point(w, float(small.intercepts(w))))
         return judgement.reaches(problem, control.tol * problem.scale)
-
-
-def training_sums(objective: Objective, train: list[IntArray]) -> list[Sums]:
-    """The sums over each of these sets of rows; directly, where a subtraction would not do."""
-    everything = np.arange(objective.n_samples)
-    left_out = [np.setdiff1d(everything, rows, assume_unique=True) for rows in train]
-    centre = middle(objective)
-    parts = [
-        sums(objective, centre, out) if 0 < out.size <= rows.size else None
-        for out, rows in zip(left_out, train)
-    ]
-    known = [part for part in parts if part is not None]
-    divided = len(known) == len(parts) and np.array_equal(
-        np.sort(np.concatenate(left_out)), everything
-    )
-    whole = reduce(add, known) if divided else sums(objective, centre)
-    found = []
-    for rows, part in zip(train, parts):
-        rest = None if part is None else whole - part
-        kept = rest is not None and rest.keeps_digits_of(whole)
-        found.append(rest if rest is not None and kept else sums(objective, rows=rows))
-    return found
 
 
 def _places(samples: Samples, rows: IntArray) -> IntArray:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,7 +20,7 @@ from ..estimators.prepare import prepare
 from ..estimators.settings import Settings
 from ..solvers import STOP, Control, Solution, State
 from ..solvers.base import CALLBACK, INTERRUPT
-from ..threads import get_num_threads
+from ..threads import get_num_threads, one_blas_thread, one_core_thread
 from .fold_sums import FoldSums
 from .path import Path, along, gathered
 from .samples import Fold, Samples
@@ -86,8 +87,7 @@ class CrossValidation:
         jobs = min(jobs, len(self.folds))
         if jobs == 1:
             return [self.outcome(i) for i in range(len(self.folds))]
-        share = max(1, get_num_threads() // jobs)
-        with threadpool_limits(share), ThreadPoolExecutor(jobs) as pool:
+        with _share_of_threads(jobs), ThreadPoolExecutor(jobs) as pool:
             futures = [pool.submit(self.outcome, i) for i in range(len(self.folds))]
             self._await(futures)
             return [future.result() for future in futures]
@@ -105,9 +105,7 @@ class CrossValidation:
     def outcome(self, i: int) -> Outcome:
         """The path of a fold on what it trains on, scored on what it tests on."""
         started = time.perf_counter()
-        fold = self.folds[i]
         path, model, short = self._path(i)
-        test = self.samples.take(self.samples.weighted(fold.test))
         room = np.full(len(self.alphas) - len(path), np.nan)
         if self.verbose:
             print(
@@ -116,12 +114,21 @@ class CrossValidation:
                 file=sys.stderr,
             )
         return Outcome(
-            np.append(path_scores(path, model, test, self.scorer), room),
+            np.append(self._scores(i, path, model), room),
             np.append(path.n_nonzero, room),
             np.append([c.relative for c in path.certificates], room),
             len(path),
             short,
         )
+
+    def _scores(self, i: int, path: Path, model: Any) -> Array:
+        """From the sums of what was left out where they say enough, else from the rows."""
+        if self.sums is not None and self.scorer is None:
+            losses = self.sums.held_out_losses(i, path.coefs, path.intercepts)
+            if losses is not None:
+                return -losses
+        test = self.samples.take(self.samples.weighted(self.folds[i].test))
+        return path_scores(path, model, test, self.scorer)
 
     def _path(self, i: int) -> tuple[Path, Any, int]:
         """From the sums that folds share where they serve, else from the rows."""
@@ -129,9 +136,10 @@ class CrossValidation:
         if self.sums is not None:
             found = self.sums.solutions(i, self.alphas, self._control(), self.halt.watch)
             if found is not None:
-                objective, solutions = found
+                small, solutions = found
                 model.n_features_in_ = self.samples.X.shape[1]
-                return _gathered(model, [objective], self.alphas, [solutions])
+                path, _, short = _gathered(model, [small.objective], self.alphas, [solutions])
+                return replace(path, intercepts=small.intercepts(path.coefs)), model, short
         train = self.samples.take(self.folds[i].train)
         objectives = prepare(model, train.X, train.y, train.weight, train.offset)
         columns = [
@@ -145,6 +153,18 @@ class CrossValidation:
     def _control(self) -> Control:
         """Limits are common to all folds; a callback that stops one stops all."""
         return replace(self.control, callbacks=[*self.control.callbacks, self.halt.listen])
+
+
+@contextmanager
+def _share_of_threads(jobs: int) -> Iterator[None]:
+    """Let kernels and BLAS have their share of the threads."""
+    share = max(1, get_num_threads() // jobs)
+    if share > 1:
+        with threadpool_limits(share):
+            yield
+    else:  # which is said more quickly
+        with one_blas_thread(), one_core_thread():
+            yield
 
 
 def _gathered(

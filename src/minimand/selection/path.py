@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import Array, ArrayLike
 from ..certificate import Certificate
-from ..condensed import is_worthwhile
+from ..condensed import Sums, is_worthwhile
 from ..estimators import Classifier
 from ..estimators.base import combined
 from ..estimators.prepare import copy_of, prepare, weights_of
@@ -210,9 +210,14 @@ def path(
 
 
 def along(
-    settings: Settings, objective: Objective, alphas: Array, control: Control, solver: Any = "auto"
+    settings: Settings,
+    objective: Objective,
+    alphas: Array,
+    control: Control,
+    solver: Any = "auto",
+    sums: Sums | None = None,
 ) -> Iterator[Solution]:
-    """Solutions of one objective at these alphas.
+    """Solutions of one objective at these alphas; with the sums over its rows if they are known.
 
     Once somebody has said stop, the alphas that are left are only judged where they start.
     """
@@ -224,12 +229,12 @@ def along(
                 control.callbacks, control.max_iter = (), 1
             yield solution
 
-    _ = objective.root_spread, objective.null  # now, so that the problems of all alphas share them
+    _ = objective.root_spread, objective.scale  # now, so that the problems of all alphas share them
     # Without kinks all solutions come from one factorisation anyway.
     form = settings.penalty.bind(objective.n_features, 1.0).separable
     kinked = form is not None and bool(form.l1.any())
     if solver == "auto" and kinked and len(values) > 1 and is_worthwhile(objective):
-        return condensed_path(objective, at, values, control, solved)
+        return condensed_path(objective, at, values, control, solved, sums)
     return solved(objective)
 
 
@@ -257,8 +262,11 @@ def gathered(
     """One Path of the solutions of every score; without its R² or D² if nobody will ask."""
     scales = [objective.scale for objective in objectives]
     certificates = [combined([s.certificate for s in row], scales) for row in zip(*columns)]
-    coefs = np.stack([[s.w for s in column] for column in columns], axis=1)
-    intercepts = np.stack([[s.b for s in column] for column in columns], axis=1)
+    coefs = np.empty((len(certificates), len(columns), columns[0][0].w.size))
+    for k, column in enumerate(columns):
+        for i, solution in enumerate(column):
+            coefs[i, k] = solution.w
+    intercepts = np.array([[s.b for s in row] for row in zip(*columns)])
     perfect = all(objective.constant_target for objective in objectives)
     explained = np.full(len(certificates), 1.0 if perfect else np.nan)
     if scored and not perfect:

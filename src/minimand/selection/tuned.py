@@ -15,16 +15,14 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, ArrayLike
+from .._typing import ArrayLike
 from ..estimators import data
 from ..estimators.class_weights import weighted_by_class
 from ..estimators.prepare import copy_of, prepare, weights_of
-from ..estimators.settings import Settings
 from ..objective import Objective
-from ..solvers import Control
 from ..threads import get_num_threads
 from .chosen import ChosenModel
-from .cross_validation import cross_validate
+from .cross_validation import cross_validate, with_sums
 from .folds import CrossValidation, Halt, Outcome
 from .grid import grid_of
 from .path import along, gathered
@@ -167,17 +165,19 @@ class Tuned(ChosenModel):
             probe.feature_names_in_ = self.feature_names_in_
         self.alphas_ = grid_of(settings, objectives, self.alphas, self.eps, float(probe.tol))
         control, halt = probe._control([]), Halt()
-        # What folds leave undone when the time is up, the path has done already.
-        short = 0
-        if self.refit:
-            weights = weights_of(probe, samples.y, samples.weight)
-            short = self._fit_path(probe, settings, objectives, control, halt, weights)
         task = CrossValidation(
             probe, settings, samples, self.alphas_, folds, scorer, control, halt,
             alone=alone, verbose=bool(self.verbose),
         )  # fmt: skip
+        task = with_sums(task, objectives[0])
+        # What folds leave undone when the time is up, the path has done already.
+        short = self._fit_path(task, objectives) if self.refit else 0
         scores, outcomes = cross_validate(task, objectives, 1 if control.callbacks else jobs)
         self._choose(probe, scores, outcomes)
+        # Whoever fits the model by himself may start where the sums of the folds lead.
+        self._start = None
+        if task.sums is not None and not self.refit and not halt.reason:
+            self._start = task.sums.model(self.alpha_, control)
         self._warn_if_short(scores, halt, short + sum(o.short for o in outcomes))
         self._warn_at_the_edge()
         return self
@@ -208,28 +208,23 @@ class Tuned(ChosenModel):
                 weight = np.where(by_class > 0, 1.0 if weight is None else weight, 0.0)
         return Samples(X, y, weight, data.check_offset(offset, len(y)))
 
-    def _fit_path(
-        self,
-        probe: Any,
-        settings: Settings,
-        objectives: list[Objective],
-        control: Control,
-        halt: Halt,
-        weights: Array | None,
-    ) -> int:
+    def _fit_path(self, task: CrossValidation, objectives: list[Objective]) -> int:
         """The path on all data; how many of its models miss the tolerance."""
         began = time.perf_counter()
+        probe, settings, halt, samples = task.estimator, task.settings, task.halt, task.samples
+        sums = None if task.sums is None else task.sums.whole
         columns = []
         for objective in objectives:
-            limits = replace(control)
+            limits = replace(task.control)
             if halt.event.is_set():
                 limits.callbacks, limits.max_iter = (), 1
-            found = list(along(settings, objective, self.alphas_, limits, probe.solver))
+            found = list(along(settings, objective, self.alphas_, limits, probe.solver, sums))
             columns.append(found)
             for reason in {s.stopped_by for s in found} & Halt.REASONS:
                 halt.say(reason)
+        weights = weights_of(probe, samples.y, samples.weight)
         columns, training = trained(
-            settings, objectives, self.alphas_, columns, weights, control.tol
+            settings, objectives, self.alphas_, columns, weights, task.control.tol
         )
         self.path_ = gathered(probe, objectives, self.alphas_, columns, training)
         if self.verbose:

@@ -85,19 +85,22 @@ class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
         folds = list(check_cv(self.cv).split(X, y, **(extra.splitter.split if extra else {})))
         ratios = np.atleast_1d(getattr(self, "l1_ratio", 1.0))
         found = [self._errors(float(ratio), X, y, weights, folds) for ratio in ratios]
-        grids, errors = (np.stack(part) for part in zip(*found))
+        grids, errors = (np.stack(part) for part in list(zip(*found))[:2])
         # The first of equals, in the order of l1_ratio and of falling alpha.
         best, index = np.unravel_index(np.argmin(errors.mean(axis=2)), errors.shape[:2])
         self.alpha_ = grids[best, index]
         self.mse_path_ = np.squeeze(errors)
         shared = len(ratios) == 1 or not isinstance(self.alphas, numbers.Integral)
         self.alphas_ = grids[0] if shared else grids
-        self._fit_chosen(X, y, weights, ratios[best])
+        self._fit_chosen(X, y, weights, ratios[best], found[best][2])
 
     def _errors(
         self, l1_ratio: float, X: Any, y: AnyArray, weights: Array | None, folds: Any
-    ) -> tuple[Array, Array]:
-        """Decreasing alphas, and (n_alphas, n_folds) mean squared errors, of one l1_ratio."""
+    ) -> tuple[Array, Array, tuple[Array, float] | None]:
+        """Decreasing alphas, (n_alphas, n_folds) mean squared errors of one l1_ratio, and a start.
+
+        The start is for a fit at the best alpha; None where nothing is known of it.
+        """
         model = Regressor(
             "squared",
             net_penalty(self, l1_ratio),
@@ -123,9 +126,16 @@ class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
             tuned.fit(X, y, weights)
         # An alpha that is given twice is solved once.
         place = np.searchsorted(-tuned.alphas_, -alphas)
-        return alphas, _mean_squared_errors(tuned, len(folds))[place]
+        return alphas, _mean_squared_errors(tuned, len(folds))[place], tuned._start
 
-    def _fit_chosen(self, X: Any, y: AnyArray, weights: Array | None, l1_ratio: float) -> None:
+    def _fit_chosen(
+        self,
+        X: Any,
+        y: AnyArray,
+        weights: Array | None,
+        l1_ratio: float,
+        start: tuple[Array, float] | None,
+    ) -> None:
         """The model on all data, by the drop-in without CV."""
         model = self._get_estimator()
         own = self.get_params()
@@ -135,6 +145,9 @@ class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
         if "l1_ratio" in shared:
             self.l1_ratio_ = l1_ratio
             model.set_params(l1_ratio=l1_ratio)
+        if start is not None:
+            model.set_params(warm_start=True)
+            model.coef_, model.intercept_ = start
         model.fit(X, y, weights)
         for name in _FOUND:
             setattr(self, name, getattr(model, name))

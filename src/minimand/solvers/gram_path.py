@@ -7,26 +7,20 @@ finds others out of bounds has them added, and the alphas from there on solved a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from .. import _core
 from .._typing import Array
 from ..canonical import Quadratic
-from ..certificate import Finding
-from ..history import History
 from ..objective import Objective
 from ..penalties import Separable
 from ..remembered_gram import RememberedGram
 from ..squares import Models
-from . import solve
-from .base import INTERRUPT, Control, Solution, observe
+from .base import Control, Solution
+from .judged_path import At, JudgedPath, form_of, is_kinked
 
-At = Callable[[Objective, float], Objective]
-
-_NAME = "working_set"  # descent on some columns, a look at all of them: here at many alphas
 _MOST_COLUMNS = 1000  # that are taken all at once
 _MOST_ROWS = 500  # of problems with more columns: larger supports want a Newton step at every alpha
 _SHARE = 0.1  # of the gap that may be left on the Gram
@@ -42,19 +36,10 @@ _FEWEST = 50  # columns to meet at a time
 
 def applies(base: Objective, at: At, alphas: Sequence[float]) -> bool:
     """Whether all of these problems are descents on one Gram that is not too large."""
-    if not base.loss.quadratic or base.design.sparse or len(alphas) < 2:
-        return False
     n, d = base.design.shape
-    if d > _MOST_COLUMNS and n > _MOST_ROWS:
+    if base.design.sparse or (d > _MOST_COLUMNS and n > _MOST_ROWS):
         return False
-    with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(base.scale):
-            return False
-    least = at(base, min(alphas))
-    form = least.penalty.separable
-    if form is None or form.bounds is not None or not least.convex or least.has_rays:
-        return False
-    return bool(form.l1.any())
+    return is_kinked(base, at, alphas)
 
 
 def solutions(
@@ -64,38 +49,17 @@ def solutions(
 
     An alpha that descent does not settle is solved by itself.
     """
-    path = _GramPath(base, control)
-    rest, found = [float(alpha) for alpha in alphas], None
-    while rest and not control.expired:
-        block = rest[: path.block]
-        try:
-            for solution in path.solved([at(base, alpha) for alpha in block], block):
-                yield solution
-                rest, found = rest[1:], solution
-                if solution.stopped_by:
-                    return
-        except KeyboardInterrupt:
-            yield _interrupted(at(base, rest[0]), control, found)
-            return
+    yield from _GramPath(base, control).along(at, alphas)
 
 
-def _interrupted(problem: Objective, control: Control, last: Solution | None) -> Solution:
-    """Where the next fit of a path would have started."""
-    limits = replace(control, callbacks=(), max_iter=1)
-    solution = solve(problem, "auto", limits, last.point if last else None)
-    return replace(solution, stopped_by=INTERRUPT)
-
-
-class _GramPath:
+class _GramPath(JudgedPath):
     """The Gram of the columns met so far, and how far the path has come on it."""
 
     def __init__(self, base: Objective, control: Control) -> None:
-        _ = base.root_spread  # now, so that all problems share it
+        super().__init__(base, control)
         gradient = base.loss.gradient(base.null.z, base.y)
-        self._base, self._control = base, control
         self._gram = RememberedGram(base.design, base.mass, base.intercept, gradient)
         self._square = base.mean(gradient * gradient)
-        control.target = control.tol * base.scale
         n, d = base.design.shape
         self._everything = d <= _MOST_COLUMNS
         if self._everything:
@@ -103,12 +67,10 @@ class _GramPath:
         room = max(1, _NUMBERS // max(n, d))
         self.block = room if self._everything else min(_FEW, room)  # alphas at a time
         self._epochs = _EPOCHS[1]
-        self._w = np.zeros(d)  # where to start
-        self._trail: list[tuple[float, Array]] = []  # the last two alphas and their slopes
 
     def solved(self, problems: list[Objective], alphas: list[float]) -> Iterator[Solution]:
         """Solutions of these problems; some columns are met on the way."""
-        forms = [_form(problem) for problem in problems]
+        forms = [form_of(problem) for problem in problems]
         self._expect(forms[-1], alphas[-1])
         done = 0
         while done < len(problems):
@@ -130,9 +92,7 @@ class _GramPath:
         """Meet the columns whose slopes, drawn on in a line, reach their bound at that alpha."""
         if self._everything or not self._trail:
             return
-        (old, slope), (older, before) = self._trail[-1], self._trail[0]
-        if len(self._trail) > 1 and old != older:
-            slope = slope + (alpha - old) / (old - older) * (slope - before)
+        slope = self._forecast_slope(alpha)
         self._gram.add(np.flatnonzero(np.abs(slope) >= _NEAR * form.l1))
 
     def _meet(self, form: Separable, slope: Array) -> None:
@@ -171,29 +131,3 @@ class _GramPath:
         full = np.zeros((done, self._w.size))
         full[:, columns] = coefs[:done, : columns.size]
         return full
-
-    def _passed(self, problem: Objective, finding: Finding, alpha: float) -> Solution:
-        """A model that has reached the tolerance, as a solution."""
-        history = History(_NAME, problem.words, self._control.target)
-        said = observe(self._control, problem, finding, 0, history)
-        certificate = finding.certificate(problem, 1, self._control.seconds)
-        return self._kept(
-            Solution(finding.point, finding.slope, certificate, _NAME, True, said, history),
-            alpha,
-        )
-
-    def _alone(self, problem: Objective, alpha: float) -> Solution:
-        """What descent did not settle."""
-        start = problem.point(self._w, 0.0)
-        return self._kept(solve(problem, "auto", replace(self._control), start), alpha)
-
-    def _kept(self, solution: Solution, alpha: float) -> Solution:
-        self._w = solution.w
-        self._trail = [*self._trail[-1:], (alpha, solution.slope)]
-        return solution
-
-
-def _form(problem: Objective) -> Separable:
-    form = problem.penalty.separable
-    assert form is not None
-    return form

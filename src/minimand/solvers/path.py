@@ -9,7 +9,7 @@ import numpy as np
 
 from ..memory import Forecast, Memory
 from ..objective import Objective
-from . import choose, gram_path, solve
+from . import choose, column_path, gram_path, remembered_path, solve
 from .base import Control, Solution, Solver
 from .closed_form import ridge_path
 from .together import certify_together
@@ -44,8 +44,9 @@ def solve_path(
         base.design.ready_to_pick()
     trail: list[tuple[float, Solution]] = []
     done, chosen = 0, None
-    if automatic and gram_path.applies(base, at, alphas):
-        for solution in gram_path.solutions(base, at, alphas, control):
+    ways = (gram_path, column_path, remembered_path) if automatic else ()
+    for way in [way for way in ways if way.applies(base, at, alphas)][:1]:
+        for solution in way.solutions(base, at, alphas, control):
             trail = [*trail[-1:], (alphas[done], solution)]
             done += 1
             yield solution

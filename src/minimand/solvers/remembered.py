@@ -15,26 +15,29 @@ from ..remembered_gram import RememberedGram
 from .base import Control
 from .choice import expected_columns, violating_columns
 
+MOST_COLUMNS = 5000  # of a Gram that a path remembers
+
 _ROUNDS = 1000
 _STEPS = 100
 _SWEEPS = 10
 _SHARE = 0.2  # of the gap that may be left, for errors of the model on its columns
+_LITTLE = 5e-3  # share of that, which a sweep gains when there is no point in another one
 
 
-def applies(objective: Objective, form: Separable, most: int) -> bool:
+def applies(objective: Objective, form: Separable) -> bool:
     """Whether there is a Gram to remember, and room for the columns this problem may need."""
     if objective.memory is None or not objective.loss.quadratic or objective.design.sparse:
         return False
     if form.bounds is not None:
         return False
-    return min(objective.design.shape) <= most
+    return min(objective.design.shape) <= MOST_COLUMNS
 
 
 def rounds(
     objective: Objective, form: Separable, judgement: Judgement, control: Control
 ) -> Iterator[Judgement]:
     """Meet the columns that are out of bounds or soon will be, solve, look at all of them."""
-    gram = _gram_of(objective)
+    gram = gram_of(objective)
     columns = expected_columns(objective, judgement, form)
     forecast = objective.memory.forecast if objective.memory else None
     start = judgement.point.w if forecast is None else forecast.w
@@ -47,7 +50,8 @@ def rounds(
         columns = violating_columns(objective, judgement, form)
 
 
-def _gram_of(objective: Objective) -> RememberedGram:
+def gram_of(objective: Objective) -> RememberedGram:
+    """The one that the problems of a path share."""
     assert objective.memory is not None
     if objective.memory.gram is None:
         gradient = objective.loss.gradient(objective.null.z, objective.y)
@@ -60,22 +64,30 @@ def _gram_of(objective: Objective) -> RememberedGram:
 def _solve(
     objective: Objective, form: Separable, gram: RememberedGram, start: Array, control: Control
 ) -> Point:
-    """Descent and Newton steps on the Gram; then the scores, computed afresh."""
+    """The minimiser on the Gram; then the scores, computed afresh."""
+    w = minimised(form, gram, start, _SHARE * control.target, control)
+    scores = objective.scores(w, 0.0)
+    b = objective.mean(objective.y - scores) if objective.intercept else 0.0
+    return Point(w, b, scores + b)
+
+
+def minimised(
+    form: Separable, gram: RememberedGram, start: Array, tol: float, control: Control
+) -> Array:
+    """Descent and Newton steps on the Gram until about ``tol`` is left of the gap there."""
     w = np.zeros(gram.capacity)
     count = gram.columns.size
     w[:count] = start[gram.columns]
     inner = _padded(form.take(gram.columns), gram.capacity)
     model = Quadratic(gram.gram, gram.linear)
     for _ in range(_STEPS):
-        model.descend(inner, w, _SWEEPS, 1e-3 * control.target)
-        if _shortfall(inner, w, model.slope(w)) <= _SHARE * control.target or control.expired:
+        model.descend(inner, w, _SWEEPS, _LITTLE * tol)
+        if _shortfall(inner, w, model.slope(w)) <= tol or control.expired:
             break
         model.polish(inner, w)
     full = np.zeros_like(start)
     full[gram.columns] = w[:count]
-    scores = objective.scores(full, 0.0)
-    b = objective.mean(objective.y - scores) if objective.intercept else 0.0
-    return Point(full, b, scores + b)
+    return full
 
 
 def _shortfall(form: Separable, w: Array, slope: Array) -> float:

@@ -22,7 +22,6 @@ from .search import Caution, line_search, recentred
 from .support import polish
 
 _GRAM_COLUMNS = 1500  # working sets up to this size may be solved on their Gram
-_REMEMBERED = 5000  # most columns of a Gram that a path remembers
 _SHORT_ROWS = 25  # stored numbers per row up to which a sparse Gram is cheaper than descent
 _CHEAP = 1e6  # products of stored numbers and columns up to which any Gram is formed
 _ROUNDS = 1000
@@ -69,7 +68,7 @@ class WorkingSet(Solver):
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
-        if remembered.applies(objective, form, _REMEMBERED):
+        if remembered.applies(objective, form):
             yield from remembered.rounds(objective, form, judgement, control)
             return
         columns = first_columns(objective, judgement, form)

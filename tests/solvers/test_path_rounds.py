@@ -1,0 +1,110 @@
+"""Paths of the squared loss in rounds: on sparse columns, and on the Gram of the columns met."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import minimand as mm
+from minimand.estimators.prepare import prepare
+from minimand.selection.path import penalties_of
+from minimand.solvers import column_path, gram_path, remembered_path
+
+NET = 0.7 * mm.L1() + 0.3 * mm.L2()
+
+
+def sparse_data(n=120, d=300, density=0.05, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, d), density=density, format="csc", rng=rng)
+    X = X @ sparse.diags_array(10.0 ** rng.uniform(-2, 2, d))
+    y = X @ (rng.standard_normal(d) * (rng.random(d) < 0.05)) + 0.1 * rng.standard_normal(n)
+    return X.tocsc(), y + 3.0
+
+
+def way_of(model, X, y):
+    base = prepare(model, X, y)[0]
+    at = penalties_of(model._checked_settings(), base)
+    ways = (gram_path, column_path, remembered_path)
+    return next((way for way in ways if way.applies(base, at, [1.0, 0.5])), None)
+
+
+def agree(path, model, X, y, places, **data):
+    """Certified at every alpha, and as good as cold fits."""
+    assert max(c.relative for c in path.certificates) <= model.tol
+    for i in places:
+        cold = mm.Regressor(model.loss, model.penalty, path.alphas[i], intercept=model.intercept)
+        cold.set_params(tol=model.tol).fit(X, y, **data)
+        ours, theirs = path.certificates[i], cold.certificate_
+        assert ours.dual <= theirs.primal * (1 + 1e-12)
+        assert theirs.dual <= ours.primal * (1 + 1e-12)
+        audit = mm.certify(path.model(i), X, y, **data)
+        assert audit.primal == pytest.approx(ours.primal, rel=1e-9)
+        assert audit.relative <= 1.01 * model.tol
+
+
+@pytest.mark.parametrize("penalty", ["l1", NET])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("form", ["csc", "csr"])
+def test_sparse_columns(penalty, intercept, form):
+    X, y = sparse_data()
+    X = X.asformat(form)
+    model = mm.Regressor("squared", penalty, intercept=intercept, tol=1e-8)
+    assert way_of(model, X, y) is column_path
+    rng = np.random.default_rng(1)
+    data = {"sample_weight": rng.integers(0, 3, y.size), "offset": rng.standard_normal(y.size)}
+    path = mm.path(model, X, y, 20, **data)
+    agree(path, model, X, y, (0, 7, 19), **data)
+
+
+def test_sparse_columns_that_nearly_coincide():
+    X, y = sparse_data()
+    noise = sparse.random_array(X.shape, density=0.002, rng=np.random.default_rng(2))
+    X = sparse.hstack([X, X[:, :150], X + 1e-3 * noise]).tocsc()
+    model = mm.Regressor("squared", "l1")
+    path = mm.path(model, X, y, 8, eps=1e-2)
+    agree(path, model, X, y, (3, 7))
+
+
+@pytest.mark.parametrize("penalty", ["l1", NET])
+def test_many_dense_columns_and_rows(penalty):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((520, 1100)) + rng.standard_normal((520, 1))
+    y = X[:, :20] @ rng.standard_normal(20) + rng.standard_normal(520)
+    model = mm.Regressor("squared", penalty)
+    assert way_of(model, X, y) is remembered_path
+    path = mm.path(model, X, y, 8, eps=0.1)
+    agree(path, model, X, y, (2, 7))
+
+
+def test_columns_without_a_penalty_are_left_to_other_solvers():
+    X, y = sparse_data()
+    weights = np.ones(X.shape[1])
+    weights[:2] = 0.0
+    model = mm.Regressor("squared", mm.L1(weights))
+    assert way_of(model, X, y) is None
+    assert way_of(mm.Regressor("squared", mm.L1() + mm.NonNegative()), X, y) is None
+    assert way_of(mm.Regressor("huber", "l1"), X, y) is None
+    agree(mm.path(model, X, y, 6), model, X, y, (2, 5))
+
+
+def test_who_says_stop_is_heard():
+    X, y = sparse_data()
+    seen = []
+
+    def third(state):
+        seen.append(state)
+        return mm.STOP if len(seen) == 3 else None
+
+    model = mm.Regressor("squared", "l1", callbacks=[third])
+    with pytest.warns(ConvergenceWarning, match="fits were stopped"):
+        path = mm.path(model, X, y, 10, eps=1e-2)
+    assert len(path) == 10
+    assert len(seen) == 3  # what is left is only judged
+    assert all(np.isfinite(c.gap) for c in path.certificates)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        late = mm.path(mm.Regressor("squared", "l1", max_seconds=0.0), X, y, 5)
+    for certificate in late.certificates:
+        assert certificate.dual <= certificate.primal
