@@ -8,7 +8,6 @@ import numpy as np
 
 from ._typing import Array
 from .losses import PLQ, Loss
-from .robust_shift import robust_shift
 
 _EPS = float(np.finfo(float).eps)
 
@@ -44,6 +43,8 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> float:
     many minima: the lowest that was found.
     """
     if not risk.loss.convex:
+        from .robust_shift import robust_shift
+
         return robust_shift(risk.loss, z, risk.y, risk.mass)
     if risk.loss.pooled:
         return risk.loss.best_shift(z, risk.y)

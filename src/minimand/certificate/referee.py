@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from ..intercept import balanced_gradient, best_shift
 from ..losses import Terms
 from ..objective import EPS, Objective, Point
 from ..repair import balance
-from ..tangent import Tangent
 from .finding import Dual, Judgement
 from .measure import (
     measure,
@@ -31,6 +31,9 @@ from .measure import (
     without_constraints,
     without_penalty,
 )
+
+if TYPE_CHECKING:
+    from ..tangent import Tangent
 
 
 def judge(
@@ -57,6 +60,8 @@ def judge(
         try leaving out constraints that do not matter at the point.
     """
     if not objective.convex:
+        from ..tangent import Tangent
+
         tangent = Tangent.at(objective, point)
         duals = [tangent.dual_inside(dual) for dual in (*duals, *(dual.theta for dual in known))]
         inside = tangent.inside(point)

@@ -10,7 +10,6 @@ import numpy as np
 from .._typing import Array
 from . import probe
 from .base import Loss, Target, Terms
-from .bracket import young_gap
 from .pieces import PLQ, Pieces
 
 
@@ -61,6 +60,8 @@ class Unary(Loss):
         """ψ(t) + ψ*(v) − v·t, or an upper bound of it; inf where v is no slope of ψ."""
         if self.pieces is not None:
             return self.pieces.young(t, v)
+        from .bracket import young_gap
+
         return young_gap(self.psi, self.dpsi, t, v)
 
     def dual(self, v: Array) -> Array:
