@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
 
+@lru_cache(maxsize=256)
 def snake_case(name: str) -> str:
     """``SquaredHinge`` → ``squared_hinge``, ``L1`` → ``l1``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", name).lower()

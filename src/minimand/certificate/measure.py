@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from operator import attrgetter
 from typing import NamedTuple
@@ -75,7 +76,7 @@ def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool)
         by_sample = objective.mass * objective.loss.fenchel_young(point.z, dual.theta, objective.y)
     gap = float(by_sample.sum() + by_feature.sum())
     # inf − inf in an overflowing term proves nothing.
-    return Measured(np.inf if np.isnan(gap) else gap, by_sample, by_feature, dual, "")
+    return Measured(np.inf if math.isnan(gap) else gap, by_sample, by_feature, dual, "")
 
 
 def without_constraints(

@@ -154,7 +154,8 @@ class Regressor(RegressorMixin, Estimator):
         y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
         sample_weight = data.check_weights(sample_weight, X.shape[0])
         offset = data.check_offset(offset, X.shape[0])
-        objective = self._objective(settings, self._fit_features(X, y), y, sample_weight, offset)
+        mapped = self._fit_features(X, y)
+        objective = build(settings, mapped, y, sample_weight, offset, self.intercept)
         (objective,) = self._learn_features(X, sample_weight, [objective])
         with Relay(self, X, y) as relay:
             control = self._control(relay.to(_attributes_at))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -120,6 +121,6 @@ def _check_callbacks(callbacks: Any) -> None:
 
 def _real(name: str, value: Any, low: float) -> float:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or value < low:
+    if not is_number or not math.isfinite(value) or value < low:
         raise ValueError(f"{name} must be a finite number ≥ {low:g}, not {value!r}.")
     return float(value)
