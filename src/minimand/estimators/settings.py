@@ -73,7 +73,7 @@ def check_limits(estimator: Any) -> None:
     for name in ("intercept", "warm_start", "verbose"):
         # 0 and 1 are switches too: scikit-learn's verbose is a number.
         switch = getattr(estimator, name, False)
-        if not isinstance(switch, bool | np.bool_ | numbers.Integral):
+        if not isinstance(switch, (bool, np.bool_, numbers.Integral)):
             raise ValueError(f"{name} must be True or False, not {switch!r}.")
 
 

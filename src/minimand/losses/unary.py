@@ -118,7 +118,7 @@ class Unary(Loss):
 
 def _elementwise(values: Array, z: Array) -> Array:
     """One float64 per sample, also from a ψ'' that was written as a plain constant."""
-    if np.shape(values) == np.shape(z) and getattr(values, "dtype", None) == np.float64:
+    if type(values) is np.ndarray and values.shape == np.shape(z) and values.dtype == np.float64:
         return values
     return np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype=float), np.shape(z)))
 
