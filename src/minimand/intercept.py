@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -109,19 +110,19 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
             moved = z + b if b else z
             gradient, curvature = loss.slopes(moved, y)
             slope, bend = risk.mean(gradient), risk.mean(curvature)
-            if np.isnan(slope):
+            if math.isnan(slope):
                 slope = np.inf if b > 0 else -np.inf
             size = risk.mean(np.abs(gradient))
             noise = _EPS * (size + risk.mean(curvature * np.abs(z)) + bend * abs(b))
             if abs(slope) <= noise:
                 break
-            step = -slope / bend if bend > 0 and np.isfinite(slope) else np.nan
+            step = -slope / bend if bend > 0 and math.isfinite(slope) else np.nan
             lo, hi = (b, hi) if slope < 0 else (lo, b)
             new = b + step
             if new == b:
                 break
             # Newton may jump to and fro across a minimum, as on |r|^1.5: then halve the bracket.
-            shrinks = abs(step) <= 0.5 * before or np.isinf(hi - lo)
+            shrinks = abs(step) <= 0.5 * before or math.isinf(hi - lo)
             trusted = loss.quadratic or (abs(step) <= reach and shrinks)
             if not (lo < new < hi and trusted):
                 new, reach, trusted = _between(b, lo, hi, reach, slope), 4 * reach, False
@@ -135,6 +136,6 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
 
 def _between(b: float, lo: float, hi: float, reach: float, slope: float) -> float:
     """The middle of the bracket, or a step downhill that doubles until there is a bracket."""
-    if np.isfinite(lo) and np.isfinite(hi):
+    if math.isfinite(lo) and math.isfinite(hi):
         return 0.5 * (lo + hi)
     return b + reach if slope < 0 else b - reach

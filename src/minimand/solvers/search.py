@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,4 +136,4 @@ def _slope(
     sign = np.sign(w)
     kinked = np.where(sign == 0, -np.sign(dw) if t else np.sign(dw), sign)
     slope = smooth + dot(form.l2 * w + form.l1 * kinked, dw)
-    return slope if not np.isnan(slope) else np.inf
+    return np.inf if math.isnan(slope) else slope
