@@ -170,6 +170,7 @@ def in_order(X: Any, y: Any, *, many: bool = False) -> bool:
         and X.ndim == 2
         and min(X.shape) > 0
         and 1 <= y.ndim <= 1 + many
+        and y.size > 0
         and X.shape[0] == y.shape[0]
         and _all_finite(X)
         and _all_finite(y)

@@ -109,8 +109,10 @@ class Unary(Loss):
     def check_target(self, y: Array) -> None:
         """Also probe ψ again at the scale of y, where its bends may be."""
         super().check_target(y)
+        if self.facts is not None or self.pieces is not None:
+            return
         scale = float(np.max(np.abs(y), initial=0.0))
-        if self.facts is None and self.pieces is None and scale > 0 and scale != 1:
+        if scale > 0 and scale != 1:
             violation = probe.inspect(self.psi, self.dpsi, self.ddpsi, scale).violation
             if violation:
                 raise ValueError(f"loss {self!r} is not convex: {violation}")
