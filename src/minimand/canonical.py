@@ -42,6 +42,11 @@ class Weighted:
         )
         return self.design.descend(problem, self.q, w, sweeps, tol)
 
+    @property
+    def slope(self) -> Array:
+        """X_cᵀq, along every column."""
+        return self.design.rmatvec_on(self.columns, self.q)
+
     def change(self, before: Array) -> float:
         """How much the sum has changed since q was ``before``: q moves by h∘t, so t is known."""
         move = np.divide(self.q - before, self.h, out=np.zeros_like(before), where=self.h > 0)

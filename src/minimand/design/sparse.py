@@ -121,8 +121,8 @@ class SparseDesign(Design):
         _ = self.by_column
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
-        """Fused over rows for CSR; two products for CSC."""
-        if self.x.format == "csr":
+        """Two gathers, which threads share best, if both forms are there; else fused over rows."""
+        if self.x.format == "csr" and not (self.picks_columns and _core.get_num_threads() > 1):
             return _core.curvature_product(*_parts(self.x), v, shift, h, self.shape[1])
         scores = self.matvec(v) + shift
         return self.rmatvec(h * scores), scores

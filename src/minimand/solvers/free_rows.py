@@ -110,7 +110,9 @@ class _System:
 
         # Of more free rows than coefficients the system is singular: no further steps help.
         rank = min(self.free.rows.size, self.form.w.size + 1)
-        x, _ = conjugate_gradients(self._product, target, diagonal, settled, 2 * rank + 10)
+        x, _ = conjugate_gradients(
+            self._product, target, lambda r: r / diagonal, settled, 2 * rank + 10
+        )
         return x / self.root
 
     def image(self, dv: Array) -> tuple[Array, float]:

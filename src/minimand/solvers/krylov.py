@@ -13,19 +13,19 @@ from ..objective import dot
 def conjugate_gradients(
     product: Callable[[Array], tuple[Array, Array]],
     right: Array,
-    diagonal: Array,
+    precondition: Callable[[Array], Array],
     stop: Callable[[Array, float, float], bool],
     most: int = 500,
 ) -> tuple[Array, Array]:
     """Approximate solution x of A x = right, A positive semi-definite, and what goes with it.
 
     ``product(v)`` gives A v and a vector that is linear in v (the scores X v); the second result
-    is that vector for x, which costs nothing here. The preconditioner is a diagonal.
+    is that vector for x, which costs nothing here. ``precondition(r)`` is M⁻¹r, M near A.
     ``stop(residual, energy, first_energy)`` is asked after every step; energy is rᵀM⁻¹r.
     """
     x = np.zeros_like(right)
     residual = right.copy()
-    direction = residual / diagonal
+    direction = precondition(residual)
     energy = first = dot(residual, direction)
     along: Array | None = None
     for _ in range(most):
@@ -38,7 +38,7 @@ def conjugate_gradients(
         x += step * direction
         along += step * scores
         residual -= step * image
-        scaled = residual / diagonal
+        scaled = precondition(residual)
         previous, energy = energy, dot(residual, scaled)
         if stop(residual, energy, first):
             break

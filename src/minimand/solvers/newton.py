@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from .._typing import Array
 from ..certificate import Judgement, judge
-from ..linear_system import solver_for
+from ..linear_system import Solve, factorise, solver_for
 from ..objective import EPS, Objective, Point, dot
 from ..penalties import Separable
 from .base import Control, Solver, Verdict
@@ -20,6 +21,10 @@ _DENSE_HESSIAN = 1500  # columns up to which the Hessian is formed and factorise
 _ITERATIONS = 200
 _THINNING = 4
 _WORTH_THINNING = 1_000_000  # numbers in X below which a thinned start does not pay
+_MANY_ROWS = 200  # for every column: then some of them are as good as all for most purposes
+_SAMPLED_ROWS = 60  # for every column, behind a preconditioner
+_WORTH_SAMPLING = 40  # columns below which the Hessian of all rows costs a few products
+_MOST_PRODUCTS = 25  # with the Hessian of some rows as preconditioner, else it is a bad one
 
 
 class Newton(Solver):
@@ -56,16 +61,20 @@ class Newton(Solver):
         """Newton steps with an exact line search on the scores."""
         form = objective.penalty.separable
         assert form is not None
-        make = _Cholesky if self._factorises(objective, control) else _Krylov
-        direction = make(objective, form, control)
-        judgement = judge(objective, recentred(objective, self._warmed(objective, start, control)))
+        direction, start = self._begin(objective, form, start, control)
+        yield from self._steps(objective, form, direction, start)
+
+    def _steps(
+        self, objective: Objective, form: Separable, direction: _Direction, start: Point
+    ) -> Iterator[Judgement]:
+        judgement = judge(objective, recentred(objective, start))
         yield judgement
         caution = Caution()
         for _ in range(_ITERATIONS):
             point, terms = judgement.point, judgement.terms
             curvature = caution.curvature(objective, point, terms)
             gradient = judgement.slope + form.l2 * point.w
-            dw, db, dz = direction(objective.mass * curvature, gradient, judgement)
+            dw, db, dz = direction(objective.mass * curvature, gradient)
             t, new = line_search(objective, form, point, dw, dz, db, beyond=True)
             duals = [terms.gradient + curvature * dz]
             if t == 0.0 and caution.share == 1.0:
@@ -76,19 +85,34 @@ class Newton(Solver):
             judgement = judge(objective, recentred(objective, new), duals, known=[judgement.dual])
             yield judgement
 
-    def _warmed(self, objective: Objective, start: Point, control: Control) -> Point:
+    def _begin(
+        self, objective: Objective, form: Separable, start: Point, control: Control
+    ) -> tuple[_Direction, Point]:
         """With many rows per column, first solve on every fourth row, which does the same.
 
         The solution there is off by about d/(n/4) of the scale, from where one step is enough.
         """
         n, d = objective.design.shape
-        if start is not objective.null or n * d < _WORTH_THINNING or n < 200 * d:
-            return start
+        if start is not objective.null or n * d < _WORTH_THINNING or n < _MANY_ROWS * d:
+            return self._direction(objective, form, control), start
         thin = objective.thinned(_THINNING)
-        for judgement in self.iterate(thin, thin.null, control):
-            if judgement.gap <= 1e-4 * thin.scale or control.expired:
+        rough = replace(control, target=1e-4 * thin.scale)
+        before, start = self._begin(thin, form, thin.null, rough)
+        for judgement in self._steps(thin, form, before, start):
+            if judgement.gap <= rough.target or control.expired:
                 break
-        return objective.point(judgement.point.w, judgement.point.b)
+        direction = self._direction(objective, form, control)
+        direction.near_inverse = before.near_inverse
+        return direction, objective.point(judgement.point.w, judgement.point.b)
+
+    def _direction(self, objective: Objective, form: Separable, control: Control) -> _Direction:
+        """How the systems are solved: by the Hessian, with that of some rows, or without."""
+        (n, d), sparse = objective.design.shape, objective.design.sparse
+        if not self._factorises(objective, control):
+            return _Krylov(objective, form, control)
+        if sparse or d < _WORTH_SAMPLING or n < _MANY_ROWS * d or not (form.l2 > 0).all():
+            return _Cholesky(objective, form, control)
+        return _Sampled(objective, form, control)
 
     def _factorises(self, objective: Objective, control: Control) -> bool:
         d = objective.n_features
@@ -103,28 +127,40 @@ class _Step(NamedTuple):
     dz: Array
 
 
-class _Cholesky:
-    """Steps by the factorised d×d Hessian."""
+class _Direction:
+    """A way to solve the Newton system."""
 
-    def __init__(self, objective: Objective, form: Separable, control: Control) -> None:
-        self._objective, self._form = objective, form
-
-    def __call__(self, h: Array, gradient: Array, judgement: Judgement) -> _Step:
-        objective = self._objective
-        hessian, mean = objective.hessian(h)
-        hessian.flat[:: hessian.shape[0] + 1] += self._form.l2
-        dw = -solver_for(hessian)(gradient)
-        db = -dot(mean, dw)
-        return _Step(dw, db, objective.forward(dw) + db)
-
-
-class _Krylov:
-    """Steps by preconditioned conjugate gradients, the intercept eliminated through its shift."""
+    near_inverse: Solve | None = None
+    """Solves the system of some rows, or of an earlier step."""
 
     def __init__(self, objective: Objective, form: Separable, control: Control) -> None:
         self._objective, self._form, self._control = objective, form, control
 
-    def __call__(self, h: Array, gradient: Array, judgement: Judgement) -> _Step:
+    def __call__(self, h: Array, gradient: Array) -> _Step:
+        raise NotImplementedError
+
+
+class _Cholesky(_Direction):
+    """Steps by the factorised d×d Hessian."""
+
+    def __call__(self, h: Array, gradient: Array) -> _Step:
+        objective = self._objective
+        hessian, mean = objective.hessian(h)
+        hessian.flat[:: hessian.shape[0] + 1] += self._form.l2
+        self.near_inverse = solver_for(hessian)
+        dw = -self.near_inverse(gradient)
+        db = -dot(mean, dw)
+        return _Step(dw, db, objective.forward(dw) + db)
+
+
+class _Krylov(_Direction):
+    """Steps by preconditioned conjugate gradients, the intercept eliminated through its shift."""
+
+    most = 500
+    sharp = False  # whether rᵀM⁻¹r is about twice what a step gains
+    products = 0  # of the last step
+
+    def __call__(self, h: Array, gradient: Array) -> _Step:
         objective, form = self._objective, self._form
         total = float(h.sum())
         centre = np.zeros_like(gradient)
@@ -134,19 +170,56 @@ class _Krylov:
         diagonal = np.maximum(objective.spread - centre**2, EPS * objective.spread) * total
         diagonal += form.l2
         diagonal[diagonal <= 0] = 1.0
+        self.products = 0
 
         def product(v: Array) -> tuple[Array, Array]:
+            self.products += 1
             image, scores = objective.curvature_product(v, -dot(centre, v), h)
             image += form.l2 * v
             return image, scores
 
-        stop = _good_enough(form, gradient, objective.scale, self._control)
-        dw, dz = conjugate_gradients(product, -gradient, diagonal, stop)
+        stop = _good_enough(form, gradient, objective.scale, self._control, self.sharp)
+        precondition = self._preconditioner(h, diagonal)
+        dw, dz = conjugate_gradients(product, -gradient, precondition, stop, self.most)
         return _Step(dw, -dot(centre, dw), dz)
+
+    def _preconditioner(self, h: Array, diagonal: Array) -> Solve:
+        return lambda residual: residual / diagonal
+
+
+class _Sampled(_Krylov):
+    """The same with the Hessian of some rows: a few products where the Hessian costs d of them.
+
+    The eigenvalues of one in the other are within 1 ± √(d/rows), about. Where they are not, as a
+    step shows that takes many products, the Hessian is that of all rows from then on.
+    """
+
+    most = _MOST_PRODUCTS
+    sharp = True
+
+    def __call__(self, h: Array, gradient: Array) -> _Step:
+        if self.products >= self.most:
+            return _Cholesky(self._objective, self._form, self._control)(h, gradient)
+        return super().__call__(h, gradient)
+
+    def _preconditioner(self, h: Array, diagonal: Array) -> Solve:
+        if self.near_inverse is None:
+            self.near_inverse = self._of_some_rows(h, diagonal)
+        return self.near_inverse or super()._preconditioner(h, diagonal)
+
+    def _of_some_rows(self, h: Array, diagonal: Array) -> Solve | None:
+        n, d = self._objective.design.shape
+        every = max(n // (_SAMPLED_ROWS * d), 1)
+        self._objective.meter.passes += 1.0 / every
+        matrix = self._objective.thinned(every).hessian(every * h[::every]).matrix
+        # A column that is rare may be absent from these rows, and is no smaller for it.
+        places = np.arange(d)
+        matrix[places, places] = np.maximum(matrix[places, places] + self._form.l2, 0.1 * diagonal)
+        return factorise(matrix)
 
 
 def _good_enough(
-    form: Separable, gradient: Array, scale: float, control: Control
+    form: Separable, gradient: Array, scale: float, control: Control, sharp: bool
 ) -> Callable[[Array, float, float], bool]:
     """Stop CG when its residual costs less of the gap than the model's own error will.
 
@@ -161,7 +234,8 @@ def _good_enough(
 
     def stop(residual: Array, energy: float, first: float) -> bool:
         if all_curved:
-            return dot(weight * residual, residual) <= goal or control.expired
+            known = sharp and max(0.4 * control.target, 0.1 * Caution().wrong(0.5 * first, scale))
+            return dot(weight * residual, residual) <= (known or goal) or control.expired
         return energy <= 1e-4 * first * min(1.0, first) or control.expired
 
     return stop

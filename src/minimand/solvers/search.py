@@ -28,6 +28,7 @@ def recentred(objective: Objective, point: Point) -> Point:
     return Point(point.w, point.b + shift, point.z + shift) if shift else point
 
 
+_BEND = 10.0  # the least that is believed of how fast models become wrong
 _STEEP = 0.05  # share of the first slope that is worth following beyond the full step
 _FARTHEST = 8.0
 _CANCELLING = 1e5  # ratio of the parts of a score to the score beyond which digits are missed
@@ -42,6 +43,23 @@ class Caution:
     """
 
     share: float = 0.0
+    bend: float = _BEND
+    """How much of its gain a step leaves, per share of the objective's scale that it gained."""
+    last: float = np.inf
+
+    def wrong(self, gained: float, scale: float) -> float:
+        """By how much the model is wrong where a step has gained so much.
+
+        What a short Newton step leaves is about the square of what it gained.
+        """
+        if not gained > 0:
+            return 0.0
+        return gained * min(1.0, self.bend * gained / scale) if scale > 0 else np.inf
+
+    def observe(self, gained: float, scale: float) -> None:
+        """What a step gains is what the last one left."""
+        left = gained * scale / self.last**2 if self.last < np.inf else 0.0
+        self.bend, self.last = max(_BEND, left), max(gained, 0.0) or np.inf
 
     def curvature(self, objective: Objective, point: Point, terms: Terms) -> Array:
         """The curvature to build a step with."""

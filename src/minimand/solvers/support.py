@@ -19,20 +19,27 @@ _HALVINGS = 6
 
 
 def polish(
-    model: Weighted, penalty: Separable, w: Array, spread: Array, tol: float, share: float
+    model: Weighted,
+    penalty: Separable,
+    w: Array,
+    spread: Array,
+    slope: Array,
+    tol: float,
+    share: float,
 ) -> float:
     """One step over the coefficients that are not zero; w and the model's q move in place.
 
     Coefficients that would change sign stop at zero, others at their bounds. ``spread`` holds the
-    mean square of every column, for the preconditioner; the step ends when its energy is below
-    ``share`` of what it was, or a tenth of ``tol``. Returns the move of the intercept.
+    mean square of every column, for the preconditioner, and ``slope`` that of the model; the step
+    ends when its energy is below ``share`` of what it was, or a tenth of ``tol``. Returns the move
+    of the intercept.
     """
     support = np.flatnonzero(movable(penalty, w))
     if not support.size:
         return 0.0
     places, form = model.columns[support], penalty.take(support)
     start = w[support]
-    slope = model.design.rmatvec(model.q)[places] + form.l2 * start + form.l1 * np.sign(start)
+    slope = slope[support] + form.l2 * start + form.l1 * np.sign(start)
     step = _newton_step(model, form, places, spread[support], slope, tol, share)
     before = form.value(start)
     for _ in range(_HALVINGS):
@@ -77,7 +84,7 @@ def _newton_step(
     def stop(residual: Array, energy: float, start: float) -> bool:
         return energy <= max(share * start, 0.1 * tol)
 
-    return conjugate_gradients(product, -slope, diagonal, stop, _PRODUCTS)[0]
+    return conjugate_gradients(product, -slope, lambda r: r / diagonal, stop, _PRODUCTS)[0]
 
 
 def _expand(model: Weighted, places: IntArray, values: Array) -> Array:

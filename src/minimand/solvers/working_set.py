@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,9 +29,8 @@ _ROUNDS = 1000
 _NEWTON_STEPS = 20
 _SWEEPS = 8  # of descent before Newton steps on the support take over, while it still changes
 _LATE_SWEEPS = 4  # and when it is nearly right
-_BEND = 10.0  # how much of its gain a Newton step leaves, per share of the scale that it gained
 _FORCING = 0.01  # share of the model's own error that is left to the next Newton step
-_ROUGH, _FINE = 1e-3, 1e-7  # energy that the first and later steps on the support may leave
+_ROUGH, _FINE = 1e-3, 1e-6  # most and least energy that steps on the support may leave
 _PATIENCE = 3  # rounds of sweeps and Newton steps on a Gram before an active set takes over
 _LATE = 0.05  # relative gap below which the support is taken to be nearly right
 
@@ -99,6 +99,15 @@ def _forecast_point(objective: Objective, judgement: Judgement) -> Point:
     return ahead if objective.primal(ahead) < judgement.primal else judgement.point
 
 
+class _Step(NamedTuple):
+    """The quadratic model of a Newton step, and how much of the gap it may leave."""
+
+    h: Array
+    q: Array
+    steep: float  # the largest curvature of the loss
+    goal: float
+
+
 @dataclass(frozen=True, eq=False)
 class _Restricted:
     """The problem on some columns only, the other coefficients being held: zero, or at a bound."""
@@ -158,17 +167,13 @@ class _Restricted:
         goal = max(0.5 * control.target, share * min(self.gap, objective.scale))
         for _ in range(_NEWTON_STEPS):
             point, dual, decrease = self._newton(point, goal, control)
-            # What a short Newton step leaves is about the square of what it gained.
-            gained = decrease / objective.scale if objective.scale > 0 else np.inf
-            if (
-                decrease * min(1.0, _BEND * gained) <= goal
-                or objective.loss.quadratic
-                or control.expired
-            ):
+            wrong = self._wrong(decrease)
+            self.caution.observe(decrease, objective.scale)
+            if wrong <= goal or control.expired:
                 break
         return point, dual
 
-    def _sweep_tolerance(self, w: Array, curvature: Array, goal: float) -> float:
+    def _sweep_tolerance(self, w: Array, steep: float, goal: float) -> float:
         """How small a sweep's decrease must be for the dual point to cost less than ``goal``.
 
         A decrease ε leaves slopes off by up to √(2cⱼε), cⱼ the curvature. With an l2 part that
@@ -176,7 +181,7 @@ class _Restricted:
         costs about that share of Ω(w). In practice ε is spread over many coordinates, so a hundred
         times as much is small enough there.
         """
-        bend = self.spread * float(curvature.max(initial=0.0)) + 1e-300
+        bend = self.spread * steep + 1e-300
         tol = 1e-2 * goal
         curved = self.form.l2 > 0
         if curved.any():
@@ -201,9 +206,9 @@ class _Restricted:
         curvature = self.caution.curvature(objective, point, terms)
         h, q = mass * curvature, mass * terms.gradient
         w = point.w[self.columns]
-        inner = self._sweep_tolerance(w, curvature, goal)
+        steep = float(curvature.max(initial=0.0))
         solve = self._solve_gram if self._on_gram() else self._solve_columns
-        new, shift = solve(w, h, q, inner, control)
+        new, shift = solve(w, _Step(h, q, steep, goal), control)
         dw = new - w
         dz = self.forward(dw) + shift
         decrease = self.form.value(w) - self.form.value(new) - dot(q, dz) - 0.5 * dot(h, dz * dz)
@@ -238,10 +243,9 @@ class _Restricted:
             return True  # whatever it costs, and an active set may finish on it
         return self.design.by_rows and stored <= _SHORT_ROWS * self.objective.n_samples
 
-    def _solve_gram(
-        self, w: Array, h: Array, q: Array, tol: float, control: Control
-    ) -> tuple[Array, float]:
+    def _solve_gram(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
         """Descent and Newton polish on the centred Gram of the columns."""
+        h, q, tol = step.h, step.q, self._sweep_tolerance(w, step.steep, step.goal)
         total = float(h.sum()) if self.objective.intercept else 0.0
         places = None if self.design.shape[1] == self.columns.size else self.columns
         slope = self.design.rmatvec(q) if places is None else self.design.rmatvec_on(places, q)
@@ -265,30 +269,47 @@ class _Restricted:
         shift = -dot(mean, new - w) - (float(q.sum()) / total if total > 0 else 0.0)
         return new, shift
 
-    def _solve_columns(
-        self, w: Array, h: Array, q: Array, tol: float, control: Control
-    ) -> tuple[Array, float]:
+    def _solve_columns(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
         """Descent on the columns themselves, with Newton steps on the support between sweeps."""
-        model = Weighted(self.design, self.places, h, q.copy(), self.objective.intercept)
-        new = w.copy()
-        shift = 0.0
+        model = Weighted(self.design, self.places, step.h, step.q.copy(), self.objective.intercept)
+        new, shift, goal = w.copy(), 0.0, step.goal
         sweeps = _SWEEPS if self.early else _LATE_SWEEPS
         for attempt in range(100):
+            tol = self._sweep_tolerance(w, step.steep, goal)
             done = model.descend(self.form, new, sweeps, tol)
             shift += done.shift
-            enough = max(tol, self._left_over(model.change(q) + self.form.value(new), w))
+            wrong = self._wrong(self.form.value(w) - self.form.value(new) - model.change(step.q))
+            enough = max(tol, _FORCING * wrong)
+            if not self.early and wrong <= 0.5 * control.target:
+                # The model is good enough for the certificate: so shall its minimiser be.
+                goal = 0.5 * control.target
+                enough = self._sweep_tolerance(w, step.steep, goal)
             if done.decrease <= enough or control.expired:
                 break
-            share = _FINE if attempt else _ROUGH
-            shift += polish(model, self.form, new, self.spread, enough, share)
+            slope = model.slope
+            price = self._price(slope, new)
+            if price <= 1.8 * goal:
+                break
+            share = _share(goal / min(price, self.gap)) if attempt else _ROUGH
+            shift += polish(model, self.form, new, self.spread, slope, enough, share)
         return new, shift
 
-    def _left_over(self, value: float, w: Array) -> float:
-        """What need not be gained from the model of this step, because it is not the problem.
+    def _price(self, slope: Array, w: Array) -> float:
+        """What the gap owes to slopes that are too steep: the dual point is scaled by them."""
+        if self.form.bounds is not None or not self.form.l1_only.all():
+            return np.inf
+        return (1.0 / self.form.shrink(slope) - 1.0) * self.form.value(w)
 
-        A step that gains much ends where the model is wrong by a share of that gain.
-        """
+    def _wrong(self, gained: float) -> float:
+        """By how much the model of a Newton step is wrong where it has gained so much."""
         if self.objective.loss.quadratic:
             return 0.0
-        gained = max(self.form.value(w) - value, 0.0)
-        return _FORCING * min(0.1, gained / self.objective.scale) * gained
+        return self.caution.wrong(gained, self.objective.scale)
+
+
+def _share(wanted: float) -> float:
+    """The share of its energy that a Newton step may leave, for a share of the gap.
+
+    The gap goes with the largest slope, the energy with its square.
+    """
+    return min(max(wanted**2, _FINE), _ROUGH)
