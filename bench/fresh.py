@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,19 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def fresh(arguments: list[str]) -> Any:
-    """The JSON value on the last line of a new Python's output."""
+    """The JSON value on the last line of a new Python's output.
+
+    Bytecode is kept, as pip does for every package it installs: one library must not be compiled
+    in every process because it is a checkout.
+    """
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]

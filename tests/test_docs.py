@@ -1,9 +1,12 @@
 """The documents tell the truth: code runs, quotes are quotes, lists are complete."""
 
 import re
+import subprocess
+import sys
 import textwrap
 import tomllib
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -136,23 +139,58 @@ def test_the_limits_name_what_certify_reads():
     assert [name for name in READERS if f"`{name}`" not in text] == []
 
 
-def test_the_stub_has_the_same_names_as_the_package():
-    stub = (SOURCE / "__init__.pyi").read_text(encoding="utf-8")
-    names = set(re.findall(r"import (\w+) as \1", stub)) - {"threads"}
-    assert names == set(mm.__all__), (
+STUBS = sorted(SOURCE.rglob("__init__.pyi"))
+
+
+def package_of(stub):
+    return import_module(".".join(["minimand", *stub.parent.relative_to(SOURCE).parts]))
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.parent.name)
+def test_the_stub_has_the_same_names_as_the_package(stub):
+    text, package = stub.read_text(encoding="utf-8"), package_of(stub)
+    names = set(re.findall(r"import (\w+) as \1|^(\w+): ", text, re.MULTILINE))
+    names = {name for pair in names for name in pair if name} - {"threads", "__version__"}
+    assert names == set(package.__all__), (
         "a public name must be in both __init__.py and __init__.pyi; they differ in "
-        f"{sorted(names ^ set(mm.__all__))}."
+        f"{sorted(names ^ set(package.__all__))}."
     )
 
 
-def test_every_public_name_can_be_had():
-    namespace = {}
-    exec("from minimand import *", namespace)
-    for name in mm.__all__:
-        assert namespace[name] is getattr(mm, name)
-    assert set(mm.__all__) <= set(dir(mm))
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.parent.name)
+def test_the_stub_says_where_names_live(stub):
+    text, package = stub.read_text(encoding="utf-8"), package_of(stub)
+    for module, name in re.findall(r"from (\.\w+) import (\w+) as \2", text):
+        home = import_module(module, package.__name__)
+        assert getattr(package, name) is getattr(home, name)
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.parent.name)
+def test_every_public_name_can_be_had(stub):
+    namespace, package = {}, package_of(stub)
+    exec(f"from {package.__name__} import *", namespace)
+    for name in package.__all__:
+        assert namespace[name] is getattr(package, name)
+    assert set(package.__all__) <= set(dir(package))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = mm.nothing
+        _ = package.nothing
+
+
+def test_a_fit_loads_what_it_needs_and_no_more():
+    code = """
+import sys
+from minimand import Regressor
+import numpy as np
+X = np.arange(12.0).reshape(6, 2) % 5
+Regressor("squared", "l1", alpha=0.1).fit(X, X[:, 0])
+print(*(name for name in sys.modules if name.startswith("minimand.")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {"minimand.solvers.working_set", "minimand.losses.distance"} <= loaded
+    rare = ("solvers.stochastic", "solvers.proximal", "solvers.interior", "solvers.highs")
+    rare += ("losses.powers", "losses.matching_loss", "penalties.nonconvex", "progress")
+    assert not loaded & {f"minimand.{name}" for name in rare}
 
 
 def test_one_version():

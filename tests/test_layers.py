@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "minimand"
 
 LAYERS = [  # from the ground up; the parts of one layer do not import each other
-    {"_core", "_typing"},
+    {"_core", "_typing", "on_demand"},
     {"threads", "registry", "parameters"},
     {"linear_system"},
     {"losses", "penalties", "design", "features"},

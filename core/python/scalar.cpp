@@ -2,6 +2,7 @@
 #include "python/bindings.hpp"
 #include "scalar/functions.hpp"
 #include "scalar/residuals.hpp"
+#include "scalar/separable.hpp"
 
 namespace minimand::python {
 namespace {
@@ -74,6 +75,29 @@ std::pair<Result, Result> residual_rows(const MutableArray& Z, const Array& y, c
   return {residuals.hand_over(), sums.hand_over()};
 }
 
+Weights weights(const Array& l1, const Array& l2, std::size_t size) {
+  return {vector<double>(l1, "l1", size), vector<double>(l2, "l2", size)};
+}
+
+double separable_value(const Array& l1, const Array& l2, const Array& w) {
+  const auto at = vector<double>(w, "w");
+  return minimand::separable_value(weights(l1, l2, at.size()), at);
+}
+
+Result separable_young(const Array& l1, const Array& l2, const Array& w, const Array& v) {
+  const auto at = vector<double>(w, "w");
+  const auto slope = vector<double>(v, "v", at.size());
+  const Weights both = weights(l1, l2, at.size());
+  Fresh result({at.size()});
+  without_gil([&] { minimand::separable_young(both, at, slope, result.values()); });
+  return result.hand_over();
+}
+
+double largest_scale(const Array& v, const Array& limit) {
+  const auto values = vector<double>(v, "v");
+  return minimand::largest_scale(values, vector<double>(limit, "limit", values.size()));
+}
+
 }  // namespace
 
 void bind_scalar(nb::module_& m) {
@@ -90,6 +114,12 @@ void bind_scalar(nb::module_& m) {
         arg("shifts").noconvert(),
         "(r, sums) of r = z - y for the rows z of Z, in place moved by their shift; sums: mass "
         "times r, |r|, r^2, |r z|. With centre, shifts become those that make the first sum zero.");
+  m.def("separable_value", &separable_value, arg("l1"), arg("l2"), arg("w"),
+        "sum_j l1_j |w_j| + l2_j w_j^2 / 2.");
+  m.def("separable_young", &separable_young, arg("l1"), arg("l2"), arg("w"), arg("v"),
+        "Terms of that sum at w, plus those of its conjugate at v, minus v w; never negative.");
+  m.def("largest_scale", &largest_scale, arg("v"), arg("limit"),
+        "The largest s <= 1 with s |v_j| <= limit_j, rounded downwards.");
   m.def("dot", &dot, arg("a"), arg("b"), "sum_i a_i b_i, on one thread.");
 }
 

@@ -6,10 +6,8 @@ model there is and a proof of how far it can be from the optimum.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
 from . import threads as threads  # at once: a limit set before the first fit must hold in it
+from .on_demand import on_demand
 
 __version__ = "0.1.0"
 
@@ -75,22 +73,7 @@ _NAMES = {
     "separability": ("separable",),
     "solvers": ("STOP",),
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted((*_MODULES, *_HOMES))
+__getattr__, __dir__ = on_demand(__name__, _NAMES, _MODULES)
 
-
-def __getattr__(name: str) -> Any:
-    """A public name, from the module that defines it."""
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    if name in _HOMES:
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    """What tab completion offers."""
-    return [*__all__, "__version__"]
+__all__ = sorted((*_MODULES, *(name for names in _NAMES.values() for name in names)))

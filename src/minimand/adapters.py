@@ -123,13 +123,13 @@ def _for_output(first: Objective, shared: Settings, own: Settings, target: Array
 
 
 def _per_output(alpha: Any, n_outputs: int) -> list[float]:
-    alphas = np.ravel(np.asarray(alpha, dtype=float))
-    if alphas.size not in (1, n_outputs):
+    alphas: list[float] = np.ravel(np.asarray(alpha, dtype=float)).tolist()
+    if len(alphas) not in (1, n_outputs):
         raise ValueError(
-            f"Number of targets and number of penalties do not correspond: {alphas.size} != "
+            f"Number of targets and number of penalties do not correspond: {len(alphas)} != "
             f"{n_outputs}; pass one alpha, or one per column of y."
         )
-    return [float(a) for a in np.broadcast_to(alphas, n_outputs)]
+    return alphas * (n_outputs if len(alphas) == 1 else 1)
 
 
 def _weighted(model: Any, y: AnyArray, weights: Array | None) -> Array | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
 
 from ._typing import Array
 from .losses import PLQ, Loss
-from .robust_shift import robust_shift
 
 _EPS = float(np.finfo(float).eps)
 
@@ -44,6 +44,8 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> float:
     many minima: the lowest that was found.
     """
     if not risk.loss.convex:
+        from .robust_shift import robust_shift
+
         return robust_shift(risk.loss, z, risk.y, risk.mass)
     if risk.loss.pooled:
         return risk.loss.best_shift(z, risk.y)
@@ -108,19 +110,19 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
             moved = z + b if b else z
             gradient, curvature = loss.slopes(moved, y)
             slope, bend = risk.mean(gradient), risk.mean(curvature)
-            if np.isnan(slope):
+            if math.isnan(slope):
                 slope = np.inf if b > 0 else -np.inf
             size = risk.mean(np.abs(gradient))
             noise = _EPS * (size + risk.mean(curvature * np.abs(z)) + bend * abs(b))
             if abs(slope) <= noise:
                 break
-            step = -slope / bend if bend > 0 and np.isfinite(slope) else np.nan
+            step = -slope / bend if bend > 0 and math.isfinite(slope) else np.nan
             lo, hi = (b, hi) if slope < 0 else (lo, b)
             new = b + step
             if new == b:
                 break
             # Newton may jump to and fro across a minimum, as on |r|^1.5: then halve the bracket.
-            shrinks = abs(step) <= 0.5 * before or np.isinf(hi - lo)
+            shrinks = abs(step) <= 0.5 * before or math.isinf(hi - lo)
             trusted = loss.quadratic or (abs(step) <= reach and shrinks)
             if not (lo < new < hi and trusted):
                 new, reach, trusted = _between(b, lo, hi, reach, slope), 4 * reach, False
@@ -134,6 +136,6 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
 
 def _between(b: float, lo: float, hi: float, reach: float, slope: float) -> float:
     """The middle of the bracket, or a step downhill that doubles until there is a bracket."""
-    if np.isfinite(lo) and np.isfinite(hi):
+    if math.isfinite(lo) and math.isfinite(hi):
         return 0.5 * (lo + hi)
     return b + reach if slope < 0 else b - reach

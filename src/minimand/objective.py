@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from .design import Covariance, Design, Moments
 from .intercept import best_shift
 from .linear_system import least_pivot
 from .losses import PLQ, Loss
-from .memory import Memory
 from .penalties import BoundPenalty
+
+if TYPE_CHECKING:
+    from .memory import Memory
 
 EPS = float(np.finfo(float).eps)
 

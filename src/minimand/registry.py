@@ -3,39 +3,50 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
 
+@lru_cache(maxsize=256)
 def snake_case(name: str) -> str:
     """``SquaredHinge`` → ``squared_hinge``, ``L1`` → ``l1``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 class Registry(Generic[T]):
-    """Finds an object by its short name, or passes an object of the right kind through."""
+    """Finds an object by its short name, or passes an object of the right kind through.
+
+    It knows classes by their names; ``load`` gives the class of a name when it is asked for.
+    """
 
     def __init__(
-        self, role: str, base: type[T], classes: Iterable[type[T]], special: str = ""
+        self,
+        role: str,
+        base: type[T],
+        classes: Iterable[str],
+        load: Callable[[str], type[T]],
+        special: str = "",
     ) -> None:
         self.role, self.base = role, base
         self.special = special  # a name that the caller deals with, e.g. "auto"
-        self._classes = {snake_case(cls.__name__): cls for cls in classes}
+        self.classes = {snake_case(name): name for name in classes}
+        self._load = load
 
     @property
     def names(self) -> list[str]:
         """All short names, sorted."""
-        return sorted(self._classes)
+        return sorted(self.classes)
 
     def get(self, spec: Any) -> T:
         """The object that ``spec`` names; an instance of the base class is returned as it is."""
         if isinstance(spec, self.base):
             return spec
-        if isinstance(spec, str) and spec in self._classes:
-            return self._classes[spec]()
+        if isinstance(spec, str) and spec in self.classes:
+            return self._load(self.classes[spec])()
         special = f"{self.special!r} or " if self.special else ""
         raise ValueError(
             f"{self.role}={spec!r} is not known: pass {special}one of {self.names} "
@@ -48,3 +59,24 @@ class Registry(Generic[T]):
             return f"; did you mean {spec.__name__}()?"
         close = get_close_matches(spec.lower(), self.names, n=1) if isinstance(spec, str) else []
         return f"; did you mean {close[0]!r}?" if close else "."
+
+
+class Defaults(Mapping[str, T]):
+    """The objects of a registry with default options, by short name; one is made when asked for."""
+
+    def __init__(self, registry: Registry[T]) -> None:
+        self._registry = registry
+        self._made: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._made:
+            if name not in self._registry.classes:
+                raise KeyError(name)
+            self._made[name] = self._registry.get(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registry.classes)
+
+    def __len__(self) -> int:
+        return len(self._registry.classes)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import minimand as mm
 from minimand.design import as_design
 from minimand.objective import Objective
-from minimand.solvers import SOLVERS, Control, choose, solve
+from minimand.solvers import ASKED, SOLVERS, Control, choose, solve
 from minimand.solvers.step_size import lipschitz
 
 S = mm.solvers
@@ -393,3 +393,4 @@ def test_auto_never_takes_them():
         for penalty, alpha in PENALTIES:
             assert not choose(problem(loss, penalty, alpha), Control()).by_name_only
     assert sum(solver.by_name_only for solver in SOLVERS.values()) == 6
+    assert [name for name, solver in SOLVERS.items() if not solver.by_name_only] == list(ASKED)

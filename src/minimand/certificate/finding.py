@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -119,7 +119,7 @@ class Finding:
         rounding = self.rounding(objective)
         # Rounding that drowns a problem which is not nothing itself is no excuse.
         excused = rounding <= 1e-3 * objective.scale or objective.constant_target
-        return isfinite(rounding) and self.gap <= rounding and excused
+        return math.isfinite(rounding) and self.gap <= rounding and excused
 
     def rounding(self, objective: Objective) -> float:
         """Rounding error of the gap: of z = X w + b first, then of the terms it is made of.
@@ -132,11 +132,11 @@ class Finding:
         if objective.offset is not None:
             reach += float(np.max(np.abs(objective.offset)))
         size = slope * reach + terms
-        return 4 * EPS * size if isfinite(size) else np.inf
+        return 4 * EPS * size if math.isfinite(size) else np.inf
 
     def _lower_bound(self, objective: Objective) -> float:
         """P − gap; where that is the difference of huge numbers, the least conceivable loss."""
-        if not isfinite(self.gap):
+        if not math.isfinite(self.gap):
             return -np.inf
         bound = self.primal - self.gap
         if abs(bound) < 1e-12 * abs(self.primal):  # nothing but the rounding of P is left
@@ -186,6 +186,6 @@ class Judgement(Finding):
         """From the terms of the loss."""
         value, gradient, _ = self.terms
         with np.errstate(over="ignore", invalid="ignore"):
-            slope = float(np.sqrt(dot(objective.mass * gradient, gradient)))
+            slope = math.sqrt(dot(objective.mass * gradient, gradient))
             terms = objective.mean(np.abs(value) + np.abs(gradient * self.point.z))
             return slope, terms + objective.penalty.value(self.point.w)

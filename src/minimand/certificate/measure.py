@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from operator import attrgetter
 from typing import NamedTuple
@@ -69,13 +70,14 @@ def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool)
     if objective.has_rays:
         slope = np.where(objective.penalty.unscalable(-slope), 0.0, slope)
     by_feature = objective.penalty.by_feature(point.w, -slope)
+    gap = float(by_feature.sum())
     if raw:
         by_sample = np.zeros_like(dual.theta)
     else:
         by_sample = objective.mass * objective.loss.fenchel_young(point.z, dual.theta, objective.y)
-    gap = float(by_sample.sum() + by_feature.sum())
+        gap += float(by_sample.sum())
     # inf − inf in an overflowing term proves nothing.
-    return Measured(np.inf if np.isnan(gap) else gap, by_sample, by_feature, dual, "")
+    return Measured(np.inf if math.isnan(gap) else gap, by_sample, by_feature, dual, "")
 
 
 def without_constraints(

@@ -11,8 +11,10 @@ sum and never P − D, which loses all digits. A solver never certifies itself: 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +23,6 @@ from ..intercept import balanced_gradient, best_shift
 from ..losses import Terms
 from ..objective import EPS, Objective, Point
 from ..repair import balance
-from ..tangent import Tangent
 from .finding import Dual, Judgement
 from .measure import (
     measure,
@@ -31,6 +32,9 @@ from .measure import (
     without_constraints,
     without_penalty,
 )
+
+if TYPE_CHECKING:
+    from ..tangent import Tangent
 
 
 def judge(
@@ -57,6 +61,8 @@ def judge(
         try leaving out constraints that do not matter at the point.
     """
     if not objective.convex:
+        from ..tangent import Tangent
+
         tangent = Tangent.at(objective, point)
         duals = [tangent.dual_inside(dual) for dual in (*duals, *(dual.theta for dual in known))]
         inside = tangent.inside(point)
@@ -117,12 +123,13 @@ def _judge(
     if not min(f.gap for f in found) <= objective.scale:
         found.append(measure_zero(objective, point, terms))
     best = tightest(found)
-    if objective.has_rays and np.isfinite(primal):
+    finite = math.isfinite(primal)
+    if objective.has_rays and finite:
         best = with_rays(objective, point, terms, found, thorough)
-    if thorough and np.isfinite(primal):
+    if thorough and finite:
         best = tightest([best, *without_constraints(objective, point, terms, found)])
         best = tightest([best, *without_penalty(objective, point, terms, fresh, best.gap)])
-    gap = best.gap if np.isfinite(primal) else np.inf
+    gap = best.gap if finite else np.inf
     return Judgement(
         point=point,
         primal=primal,
@@ -133,7 +140,9 @@ def _judge(
         by_sample=best.by_sample,
         by_feature=best.by_feature,
         promise=min(gap, best.promise),
-        infeasibility="" if np.isfinite(gap) else best.infeasibility or "the objective is infinite",
+        infeasibility=""
+        if math.isfinite(gap)
+        else best.infeasibility or "the objective is infinite",
     )
 
 
@@ -165,4 +174,4 @@ def _admissible(objective: Objective, theta: Array) -> Array:
 
 def slack(primal: float) -> float:
     """Room for rounding when bounds are compared by subtraction."""
-    return 1e-12 * abs(primal) if np.isfinite(primal) else 0.0
+    return 1e-12 * abs(primal) if math.isfinite(primal) else 0.0

@@ -107,10 +107,11 @@ class DenseDesign(Design):
         x = self.x if columns is None else np.asfortranarray(self.x[:, columns])
         centre = self.centre if columns is None else self.centre[columns]
         matrix, first = _core.dense_covariance(x, h, centre)
-        shift = first / h.sum()
-        matrix -= np.outer(first, shift)
+        total = h.sum()
+        shift = first / total
+        matrix -= first[:, None] * shift
         mean = centre + shift
-        return Covariance(without_constants(matrix, mean * mean * h.sum(), 1e-26), mean)
+        return Covariance(without_constants(matrix, mean * mean * total, 1e-26), mean)
 
     def columns(self, columns: IntArray) -> Design:
         """A Fortran-ordered copy of some columns."""

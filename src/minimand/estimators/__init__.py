@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from .classifier import Classifier
-from .regressor import Regressor
-from .stream import fit_stream
+from ..on_demand import on_demand
 
-__all__ = ["Classifier", "Regressor", "fit_stream"]
+# Loaded when they are first used; type checkers read the same list in __init__.pyi.
+_NAMES = {
+    "classifier": ("Classifier",),
+    "regressor": ("Regressor",),
+    "stream": ("fit_stream",),
+}
+
+__getattr__, __dir__ = on_demand(__name__, _NAMES)
+
+__all__ = [name for names in _NAMES.values() for name in names]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -21,15 +21,17 @@ from ..losses import REGISTRY as LOSSES
 from ..objective import Objective, Point
 from ..parameters import merge_nested
 from ..penalties import REGISTRY as PENALTIES
-from ..progress import Bar
 from ..registry import Registry
 from ..solvers import REGISTRY as SOLVERS
-from ..solvers import Control, Sgd, Solution, solve, verdicts
+from ..solvers import Control, Solution, solve, verdicts
 from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.complementary import sharpened
-from . import data, stream
+from . import data
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
 from .support_vectors import SupportVectors
+
+if TYPE_CHECKING:
+    from .stream import Batch, Stream
 
 _SHORT_NAMES: dict[str, Registry[Any]] = {
     "loss": LOSSES,
@@ -141,8 +143,11 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
     ) -> Solution:
         """Solve one objective, with a bar if asked; by the estimator's solver if none is given."""
         self.__dict__.pop("_stream", None)  # what a stream has learnt is over
-        bar = Bar(type(self).__name__) if self.verbose else None
-        if bar:
+        bar = None
+        if self.verbose:
+            from ..progress import Bar
+
+            bar = Bar(type(self).__name__)
             control.callbacks = [*control.callbacks, bar]
         begin: Point | None = None
         if start is not None:
@@ -154,14 +159,17 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
             if bar:
                 bar.close()
 
-    def _learn(self, batch: stream.Batch) -> tuple[Array, Array]:
+    def _learn(self, batch: Batch) -> tuple[Array, Array]:
         """The next batch of a stream, which begins here unless there was one before."""
-        current: stream.Stream | None = getattr(self, "_stream", None)
+        from ..solvers import Sgd
+        from .stream import begin
+
+        current: Stream | None = getattr(self, "_stream", None)
         if current is None:
             start = None
             if hasattr(self, "coef_"):  # a model that was fitted learns on from where it is
                 start = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
-            current = stream.begin(self, batch, start)
+            current = begin(self, batch, start)
         learnt = current.learn(batch)
         self._stream = current
         self.solver_, self.n_iter_ = Sgd.name, 1
@@ -245,6 +253,8 @@ def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
 
 def _advice(solution: Solution, others: list[str]) -> str:
     """What may help, by what stopped the fit."""
+    from ..solvers import Sgd
+
     if not np.isfinite(solution.certificate.gap):
         advice = "add a penalty"  # neither patience nor another tol can help
     elif solution.stopped_by in (CALLBACK, INTERRUPT):

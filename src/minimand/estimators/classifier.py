@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -17,7 +17,7 @@ from ..objective import Objective
 from ..outputs import ClassOutput
 from ..solvers import Solution, State, choose, shared
 from ..solvers.side_by_side import Halt, solve_each
-from . import data, stream
+from . import data
 from .base import Estimator, combined
 from .callbacks import Relay, with_callbacks
 from .class_weights import weighted_by_class
@@ -25,6 +25,9 @@ from .problem import build
 from .regressor import _loss_of
 from .settings import Settings, check_settings
 from .support_vectors import Margins, Training
+
+if TYPE_CHECKING:
+    from .stream import Batch
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -187,7 +190,9 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         As in `Regressor.partial_fit`. ``classes`` declares all labels in the first call; without
         it, those of the first batch are all there are. ``class_weight`` must be None or a dict.
         """
-        stream.solver_of(self)
+        from .stream import solver_of
+
+        solver_of(self)
         batch = self._batch(X, y, classes, sample_weight, offset)
         self.coef_, self.intercept_ = self._learn(batch)
         self.classes_ = batch.classes
@@ -200,21 +205,23 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         classes: ArrayLike,
         sample_weight: ArrayLike = None,
         offset: ArrayLike = None,
-    ) -> stream.Batch:
+    ) -> Batch:
         """As in `Regressor`; a batch need not hold all classes."""
+        from .stream import Batch, known_classes
+
         settings = self._checked_settings()
         first = not hasattr(self, "coef_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         data.check_labels(y)
         weights = data.check_weights(sample_weight, y.shape[0])
         shift = data.check_offset(offset, y.shape[0])
-        output = ClassOutput(stream.known_classes(self, y, classes), settings.loss)
+        output = ClassOutput(known_classes(self, y, classes), settings.loss)
         weights = weighted_by_class(self.class_weight, y, weights, output.classes)
         index = np.asarray(np.searchsorted(output.classes, y))
         targets = [output.encode(index, score) for score in range(output.n_scores)]
         mapped = self._fit_features(X, y) if first else self._map_features(X)
         rest = (weights, shift, self.intercept, output.classes)
-        return stream.Batch(settings, mapped, targets, *rest)
+        return Batch(settings, mapped, targets, *rest)
 
     def _checked_settings(self) -> Settings:
         settings = check_settings(self)

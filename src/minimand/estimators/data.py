@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from .._typing import AnyArray, Array, ArrayLike
 
+_FEW = 20  # classes up to which scikit-learn does not wonder whether y is a measurement
 _MATRIX = {
     "accept_sparse": ("csr", "csc"),
     "accept_large_sparse": True,
@@ -50,6 +52,13 @@ def check_x(estimator: Any, X: ArrayLike) -> Any:
 
 def check_labels(y: AnyArray) -> None:
     """Y must hold labels: strings, booleans, whole numbers, but no measurements."""
+    if (
+        _is_plain(y, "iub")
+        and y.ndim == 1
+        and (y == np.rint(y)).all()
+        and np.unique(y).size <= _FEW
+    ):
+        return
     try:
         check_classification_targets(y)
     except ValueError as error:
@@ -75,15 +84,19 @@ def check_numbers(y: AnyArray) -> Array:
 def check_finite(x: Any, name: str) -> None:
     """One sentence that names the argument, the first bad entry, and what to do."""
     values = x.data if sparse.issparse(x) else x
-    # A sum is one pass without temporaries; only a suspicious one is looked at closely.
-    with np.errstate(all="ignore"):
-        total = values.sum(dtype=np.float64)
-    if np.isfinite(total) or np.isfinite(values).all():
+    if _all_finite(values):
         return
     what = "NaN" if np.isnan(values).any() else "infinity (inf)"
     raise ValueError(
         f"{name} contains {what} (first at {_first_bad(x)}): impute or drop such entries first."
     )
+
+
+def _all_finite(values: AnyArray) -> bool:
+    """A sum is one pass without temporaries; only a suspicious one is looked at closely."""
+    with np.errstate(all="ignore"):
+        total = float(values.sum(dtype=np.float64))
+    return math.isfinite(total) or bool(np.isfinite(values).all())
 
 
 def _first_bad(x: Any) -> str:
@@ -124,6 +137,10 @@ def check_offset(offset: ArrayLike, n_samples: int) -> Array | None:
 def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a finite float matrix; scikit-learn converts it and minds the feature names."""
     X = _check_form(X)
+    if reset and _is_plain(X):
+        learn_width(estimator, X)
+        check_finite(X, "X")
+        return X
     try:
         X = validate_data(estimator, X, reset=reset, skip_check_array=_is_plain(X), **_MATRIX)
     except ValueError as error:
@@ -136,12 +153,39 @@ def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
     return X
 
 
-def _is_plain(x: Any) -> bool:
+def learn_width(estimator: Any, X: AnyArray) -> None:
+    """What scikit-learn's validate_data notes of an array, whose columns have no names."""
+    estimator.__dict__.pop("feature_names_in_", None)
+    estimator.n_features_in_ = X.shape[1]
+
+
+def in_order(X: Any, y: Any, *, many: bool = False) -> bool:
+    """Whether there is nothing to convert in X and y, and nothing to complain about.
+
+    scikit-learn takes a small fit's time to find that out.
+    """
+    return (
+        _is_plain(X)
+        and _is_plain(y, "fiub")
+        and X.ndim == 2
+        and min(X.shape) > 0
+        and 1 <= y.ndim <= 1 + many
+        and y.size > 0
+        and X.shape[0] == y.shape[0]
+        and _all_finite(X)
+        and _all_finite(y)
+    )
+
+
+def _is_plain(x: Any, kinds: str = "") -> bool:
     """Whether there is nothing to convert; to be told so by scikit-learn takes a small fit's time.
 
-    Subclasses of arrays, masked ones for instance, are for it to judge.
+    X must have float32 or float64 entries, y may have any of some ``kinds``. Subclasses of arrays,
+    masked ones for instance, are for scikit-learn to judge.
     """
-    return type(x) is np.ndarray and x.dtype in (np.float64, np.float32)
+    if type(x) is not np.ndarray:
+        return False
+    return x.dtype.kind in kinds or x.dtype in (np.float64, np.float32)
 
 
 def _check_form(X: Any) -> Any:
@@ -188,7 +232,7 @@ def _target(estimator: Any, y: Any, many: bool) -> AnyArray:
     _refuse_complex(y, "y")
     if len(y.shape) not in (1, 2):
         raise ValueError(f"y must be 1D, one entry per sample, but it is {len(y.shape)}D.")
-    if not _is_plain(y):
+    if not _is_plain(y, "fiub"):
         y = check_array(
             y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import RegressorMixin
 
@@ -10,12 +10,15 @@ from .._typing import Array, ArrayLike
 from ..objective import Objective
 from ..outputs import ScalarOutput
 from ..solvers import State
-from . import data, stream
+from . import data
 from .base import Estimator
 from .callbacks import Relay, with_callbacks
 from .problem import build
 from .settings import Settings, check_settings
 from .support_vectors import Training
+
+if TYPE_CHECKING:
+    from .stream import Batch
 
 
 class Regressor(RegressorMixin, Estimator):
@@ -151,7 +154,8 @@ class Regressor(RegressorMixin, Estimator):
         y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
         sample_weight = data.check_weights(sample_weight, X.shape[0])
         offset = data.check_offset(offset, X.shape[0])
-        objective = self._objective(settings, self._fit_features(X, y), y, sample_weight, offset)
+        mapped = self._fit_features(X, y)
+        objective = build(settings, mapped, y, sample_weight, offset, self.intercept)
         (objective,) = self._learn_features(X, sample_weight, [objective])
         with Relay(self, X, y) as relay:
             control = self._control(relay.to(_attributes_at))
@@ -176,7 +180,9 @@ class Regressor(RegressorMixin, Estimator):
         are those of `fit`; features are fitted on the first batch. There is no certificate of a
         stream: ask `minimand.certify`, which takes batches too.
         """
-        stream.solver_of(self)
+        from .stream import solver_of
+
+        solver_of(self)
         batch = self._batch(X, y, None, sample_weight, offset)
         coef, intercept = self._learn(batch)
         self.coef_, self.intercept_ = coef[0], float(intercept[0])
@@ -189,8 +195,10 @@ class Regressor(RegressorMixin, Estimator):
         classes: ArrayLike,
         sample_weight: ArrayLike = None,
         offset: ArrayLike = None,
-    ) -> stream.Batch:
+    ) -> Batch:
         """The problem on some rows of a stream; features are fitted on the first ones."""
+        from .stream import Batch
+
         settings = self._checked_settings()
         first = not hasattr(self, "coef_")
         X, y = data.check_xy(self, X, y, fitted=not first)
@@ -198,7 +206,7 @@ class Regressor(RegressorMixin, Estimator):
         weights = data.check_weights(sample_weight, X.shape[0])
         shift = data.check_offset(offset, X.shape[0])
         mapped = self._fit_features(X, y) if first else self._map_features(X)
-        return stream.Batch(settings, mapped, [y], weights, shift, self.intercept)
+        return Batch(settings, mapped, [y], weights, shift, self.intercept)
 
     def _start(self, objective: Objective) -> tuple[Array, float] | None:
         """The last fit's model, if it is wanted and still fits."""

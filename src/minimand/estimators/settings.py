@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ def check_limits(estimator: Any) -> None:
     for name in ("intercept", "warm_start", "verbose"):
         # 0 and 1 are switches too: scikit-learn's verbose is a number.
         switch = getattr(estimator, name, False)
-        if not isinstance(switch, bool | np.bool_ | numbers.Integral):
+        if not isinstance(switch, (bool, np.bool_, numbers.Integral)):
             raise ValueError(f"{name} must be True or False, not {switch!r}.")
 
 
@@ -120,6 +121,6 @@ def _check_callbacks(callbacks: Any) -> None:
 
 def _real(name: str, value: Any, low: float) -> float:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not np.isfinite(value) or value < low:
+    if not is_number or not math.isfinite(value) or value < low:
         raise ValueError(f"{name} must be a finite number ≥ {low:g}, not {value!r}.")
     return float(value)

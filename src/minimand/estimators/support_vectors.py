@@ -40,7 +40,7 @@ class Training:
         if any(point is None for point in points):
             return None
         first = objectives[0]
-        theta = np.stack([point for point in points if point is not None], axis=1)
+        theta = np.array(points).T
         rows = _Rows.of(first, weights)
         multipliers = rows.spread(first.mass[:, None] * theta, 0.0)
         edge = edge_of(first.loss)

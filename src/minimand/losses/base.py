@@ -9,7 +9,6 @@ import numpy as np
 from .._typing import Array
 from ..parameters import Parameterized
 from ..registry import snake_case
-from . import facts as facts_of
 from .pieces import PLQ
 from .rowwise import Rowwise
 
@@ -150,17 +149,23 @@ class Loss(Parameterized):
     @property
     def bounded(self) -> bool:
         """Whether ℓ(z, y) stays below some number however far z is off; no convex loss does."""
-        return facts_of.is_bounded(self)
+        from .facts import is_bounded
+
+        return is_bounded(self)
 
     @property
     def robust(self) -> bool:
         """Whether the pull ∂ℓ/∂z of one sample stays bounded however far it is off."""
-        return facts_of.is_robust(self)
+        from .facts import is_robust
+
+        return is_robust(self)
 
     @property
     def upper_bounds_zero_one(self) -> bool:
         """Whether ℓ ≥ 0, and ℓ ≥ 1 at every mistake (m ≤ 0); no, if it takes no labels."""
-        return facts_of.is_above_zero_one(self)
+        from .facts import is_above_zero_one
+
+        return is_above_zero_one(self)
 
     @property
     def calibrated(self) -> bool:

@@ -10,7 +10,6 @@ import numpy as np
 from .._typing import Array
 from . import probe
 from .base import Loss, Target, Terms
-from .bracket import young_gap
 from .pieces import PLQ, Pieces
 
 
@@ -61,6 +60,8 @@ class Unary(Loss):
         """ψ(t) + ψ*(v) − v·t, or an upper bound of it; inf where v is no slope of ψ."""
         if self.pieces is not None:
             return self.pieces.young(t, v)
+        from .bracket import young_gap
+
         return young_gap(self.psi, self.dpsi, t, v)
 
     def dual(self, v: Array) -> Array:
@@ -108,8 +109,10 @@ class Unary(Loss):
     def check_target(self, y: Array) -> None:
         """Also probe ψ again at the scale of y, where its bends may be."""
         super().check_target(y)
+        if self.facts is not None or self.pieces is not None:
+            return
         scale = float(np.max(np.abs(y), initial=0.0))
-        if self.facts is None and self.pieces is None and scale > 0 and scale != 1:
+        if scale > 0 and scale != 1:
             violation = probe.inspect(self.psi, self.dpsi, self.ddpsi, scale).violation
             if violation:
                 raise ValueError(f"loss {self!r} is not convex: {violation}")
@@ -117,7 +120,7 @@ class Unary(Loss):
 
 def _elementwise(values: Array, z: Array) -> Array:
     """One float64 per sample, also from a ψ'' that was written as a plain constant."""
-    if np.shape(values) == np.shape(z) and getattr(values, "dtype", None) == np.float64:
+    if type(values) is np.ndarray and values.shape == np.shape(z) and values.dtype == np.float64:
         return values
     return np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype=float), np.shape(z)))
 

@@ -6,40 +6,27 @@ Short names are the snake-case class names: ``"l1"``, ``"l2"``, ``"no_penalty"``
 
 from __future__ import annotations
 
+from ..on_demand import on_demand
 from ..registry import Registry
-from .algebra import Scaled, Sum
-from .base import BoundPenalty, Majorised, Majoriser, Penalty
-from .concave import Concave
-from .constraint import Ball, Box, L1Ball, L2Ball, NonNegative
-from .nonconvex import MCP, SCAD, ConcavePenalty, Lq
-from .separable import L1, L2, NoPenalty, Separable
+from .base import Penalty
+
+# Loaded when they are first used; type checkers read the same list in __init__.pyi.
+_NAMES = {
+    "algebra": ("Scaled", "Sum"),
+    "base": ("BoundPenalty", "Majorised", "Majoriser", "Penalty"),
+    "concave": ("Concave",),
+    "constraint": ("Ball", "Box", "L1Ball", "L2Ball", "NonNegative"),
+    "nonconvex": ("MCP", "SCAD", "ConcavePenalty", "Lq"),
+    "separable": ("L1", "L2", "NoPenalty", "Separable"),
+}
+
+__getattr__, __dir__ = on_demand(__name__, _NAMES)
 
 REGISTRY: Registry[Penalty] = Registry(
     "penalty",
     Penalty,
-    [L1, L2, NoPenalty, NonNegative, Box, L1Ball, L2Ball, MCP, SCAD, Lq],
+    ["L1", "L2", "NoPenalty", "NonNegative", "Box", "L1Ball", "L2Ball", "MCP", "SCAD", "Lq"],
+    __getattr__,
 )
 
-__all__ = [
-    "L1",
-    "L2",
-    "MCP",
-    "REGISTRY",
-    "SCAD",
-    "Ball",
-    "BoundPenalty",
-    "Box",
-    "Concave",
-    "ConcavePenalty",
-    "L1Ball",
-    "L2Ball",
-    "Lq",
-    "Majorised",
-    "Majoriser",
-    "NoPenalty",
-    "NonNegative",
-    "Penalty",
-    "Scaled",
-    "Separable",
-    "Sum",
-]
+__all__ = ["REGISTRY", *(name for names in _NAMES.values() for name in names)]

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .. import _core
 from .._typing import Array, ArrayLike, BoolArray, IntArray
 from .base import Penalty, number
 from .bounds import young_within
@@ -37,8 +38,7 @@ class Separable:
         """Σ l1|w| + ½ l2 w²; inf outside the bounds."""
         if self.bounds is not None and ((w < self.bounds[0]) | (w > self.bounds[1])).any():
             return np.inf
-        value = float((self.l1 * np.abs(w)).sum()) if self._has_l1 else 0.0
-        return value + 0.5 * float((self.l2 * (w * w)).sum()) if self._has_l2 else value
+        return _core.separable_value(self.l1, self.l2, np.ascontiguousarray(w))
 
     def project(self, w: Array) -> Array:
         """The nearest point within the bounds."""
@@ -68,30 +68,13 @@ class Separable:
         """l1|w| + ½ l2 w² + (|v| − l1)₊²/(2 l2) − v·w, written so that nothing cancels.
 
         With c = soft(v, l1), the slope that is left for the quadratic part, it is
-        (c − l2·w)²/(2 l2) + (l1|w| − (v − c)·w): two terms that are never negative.
+        (c − l2·w)²/(2 l2) + |w|·(l1 − sign(w)·(v − c)): two terms that are never negative.
         """
         if self.bounds is not None:
             return young_within(self.l1, self.l2, *self.bounds, w, v)
-        if not self._has_l2:
-            return self._young_of_l1(w, v)
-        excess = np.maximum(np.abs(v) - self.l1, 0.0)
-        c = np.copysign(excess, v)
-        linear = self.l1 * np.abs(w) - (v - c) * w
-        if self._all_quadratic:
-            quadratic = 0.5 * (c - self.l2 * w) ** 2 / self.l2
-        else:
-            curved = self.l2 > 0
-            quadratic = np.where(excess > 0, np.inf, 0.0)
-            quadratic[curved] = 0.5 * (c - self.l2 * w)[curved] ** 2 / self.l2[curved]
-        return quadratic + np.maximum(linear, 0.0)
-
-    def _young_of_l1(self, w: Array, v: Array) -> Array:
-        """l1|w| − v·w where |v| ≤ l1, else inf: nothing where w is zero, as it is nearly always."""
-        terms = np.where(np.abs(v) <= self.l1, 0.0, np.inf)
-        places = np.flatnonzero(w != 0)
-        at = w[places]
-        terms[places] += np.maximum(self.l1[places] * np.abs(at) - v[places] * at, 0.0)
-        return terms
+        return _core.separable_young(
+            self.l1, self.l2, np.ascontiguousarray(w), np.ascontiguousarray(v)
+        )
 
     def shrink(self, v: Array) -> float:
         """min over features with l1 only of l1ⱼ/|vⱼ|, at most 1; a bounded side limits nothing."""
@@ -117,18 +100,6 @@ class Separable:
     def mixed(self) -> bool:
         """Whether some feature has both an l1 and an l2 part."""
         return bool(((self.l1 > 0) & (self.l2 > 0)).any())
-
-    @cached_property
-    def _has_l1(self) -> bool:
-        return bool(self.l1.any())
-
-    @cached_property
-    def _has_l2(self) -> bool:
-        return bool(self.l2.any())
-
-    @cached_property
-    def _all_quadratic(self) -> bool:
-        return bool((self.l2 > 0).all())
 
     @cached_property
     def l1_only(self) -> BoolArray:
@@ -179,10 +150,7 @@ def _intersection(
 
 def _shrink(v: Array, limit: Array, where: BoolArray) -> float:
     """The largest s ≤ 1 with s·|v| ≤ limit at the marked places."""
-    size = np.abs(v)
-    over = where & (size > limit)
-    # A few units in the last place smaller, so that rounding cannot put s·v outside again.
-    return float(np.min(limit[over] / size[over])) * (1.0 - 1e-15) if over.any() else 1.0
+    return _core.largest_scale(np.ascontiguousarray(v), np.where(where, limit, np.inf))
 
 
 def _weights(weights: ArrayLike, n_features: int, owner: str) -> Array:

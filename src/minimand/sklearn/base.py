@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from types import FunctionType
 from typing import Any, ClassVar, Self
 
@@ -19,7 +19,7 @@ from ..adapters import Problem, problem_of
 from ..certificate import Certificate, judge
 from ..estimators.base import combined, shortfall
 from ..estimators.callbacks import CallbackSupportMixin, Relay, with_callbacks
-from ..estimators.data import check_weights
+from ..estimators.data import check_weights, in_order, learn_width
 from ..objective import Objective, Point
 from ..progress import Bar
 from ..solvers import Control, Solution, Solver, State, choose, solve
@@ -99,6 +99,12 @@ class DropIn(CallbackSupportMixin):
     _MANY: ClassVar[bool] = False  # whether y may have several columns
     _DOUBLE: ClassVar[bool] = False  # whether scikit-learn's attributes are float64 whatever X is
 
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> Any:
+        """The parameters of a class; scikit-learn reads its signature again at every fit."""
+        return super()._get_param_names()
+
     def __sklearn_tags__(self) -> Any:
         """Sparse X is welcome whatever ``solver`` says; arrays are NumPy's."""
         tags = super().__sklearn_tags__()
@@ -117,15 +123,18 @@ class DropIn(CallbackSupportMixin):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike
     ) -> tuple[Any, AnyArray, Array | None]:
         """X, y and the weights, checked by scikit-learn's rules; float32 stays float32."""
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
-            multi_output=self._MANY,
-            y_numeric=self._NUMERIC,
-        )
+        if in_order(X, y, many=self._MANY):
+            learn_width(self, X)
+        else:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse=("csr", "csc"),
+                dtype=[np.float64, np.float32],
+                multi_output=self._MANY,
+                y_numeric=self._NUMERIC,
+            )
         return X, y, check_weights(sample_weight, X.shape[0])
 
     # Solving ---------------------------------------------------------------------------------

@@ -2,151 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-import numpy as np
+from ..on_demand import on_demand
+from ..registry import Defaults, Registry, snake_case
+from .base import Solver
 
-from .._typing import Array
-from ..objective import Objective, Point
-from ..registry import Registry
-from .base import STOP, Control, Solution, Solver, State, Verdict, run
-from .closed_form import ClosedForm
-from .column_generation import ColumnGeneration
-from .constraint_generation import ConstraintGeneration
-from .coordinates import Cyclic, Random
-from .dual import Dual
-from .graduated import Graduated
-from .linear_program import Simplex
-from .multiplier import Multiplier
-from .newton import Newton
-from .primal_dual import PrimalDual
-from .proximal import Fista, ProximalGradient
-from .reweighted import Reweighted
-from .stochastic import Sgd
-from .subgradient import Subgradient
-from .working_set import WorkingSet
-
-SOLVERS: dict[str, Solver] = {
-    s.name: s
-    for s in (
-        ClosedForm(),
-        Newton(),
-        WorkingSet(),
-        Dual(),
-        PrimalDual(),
-        ColumnGeneration(),
-        Multiplier(),
-        Reweighted(),
-    )
+# Loaded when they are first used; type checkers read the same list in __init__.pyi.
+_NAMES = {
+    "base": ("STOP", "Control", "Solution", "Solver", "State", "Verdict", "run"),
+    "closed_form": ("ClosedForm",),
+    "column_generation": ("ColumnGeneration",),
+    "constraint_generation": ("ConstraintGeneration",),
+    "coordinates": ("Cyclic", "Random"),
+    "decision": ("choose", "shared", "solve", "verdicts"),
+    "dual": ("Dual",),
+    "graduated": ("Graduated",),
+    "linear_program": ("Simplex",),
+    "multiplier": ("Multiplier",),
+    "newton": ("Newton",),
+    "primal_dual": ("PrimalDual",),
+    "proximal": ("Fista", "ProximalGradient"),
+    "reweighted": ("Reweighted",),
+    "stochastic": ("Sgd",),
+    "subgradient": ("Subgradient",),
+    "working_set": ("WorkingSet",),
 }
-SOLVERS |= {s.name: s for s in (Simplex(), ConstraintGeneration(), Graduated())}
-SOLVERS |= {
-    s.name: s for s in (ProximalGradient(), Fista(), Subgradient(), Cyclic(), Random())
-}  # for teaching: by name only
-SOLVERS |= {Sgd.name: Sgd()}  # by name only too: for streams
-REGISTRY: Registry[Solver] = Registry(
-    "solver", Solver, [type(s) for s in SOLVERS.values()], special="auto"
-)
 
-__all__ = [
-    "REGISTRY",
-    "SOLVERS",
-    "STOP",
+__getattr__, __dir__ = on_demand(__name__, _NAMES)
+
+_ASKED = (  # about every problem
     "ClosedForm",
-    "ColumnGeneration",
-    "ConstraintGeneration",
-    "Control",
-    "Cyclic",
-    "Dual",
-    "Fista",
-    "Graduated",
     "Newton",
-    "PrimalDual",
-    "ProximalGradient",
-    "Random",
-    "Sgd",
-    "Simplex",
-    "Solution",
-    "Solver",
-    "State",
-    "Subgradient",
-    "Verdict",
     "WorkingSet",
-    "choose",
-    "shared",
-    "solve",
-    "verdicts",
-]
+    "Dual",
+    "PrimalDual",
+    "ColumnGeneration",
+    "Multiplier",
+    "Reweighted",
+    "Simplex",
+    "ConstraintGeneration",
+    "Graduated",
+)
+_BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")
 
+REGISTRY: Registry[Solver] = Registry(
+    "solver", Solver, (*_ASKED, *_BY_NAME), __getattr__, special="auto"
+)
+SOLVERS: Mapping[str, Solver] = Defaults(REGISTRY)
+ASKED = tuple(map(snake_case, _ASKED))
 
-def verdicts(
-    objective: Objective, control: Control, named: str | Solver = "auto"
-) -> dict[str, Verdict]:
-    """Every solver's verdict on a problem; an object that was asked for speaks for itself."""
-    solvers = {**SOLVERS, named.name: named} if isinstance(named, Solver) else SOLVERS
-    return {name: solver.verdict(objective, control) for name, solver in solvers.items()}
-
-
-def choose(objective: Objective, control: Control, solver: str | Solver = "auto") -> Solver:
-    """The solver that was asked for, or the cheapest that accepts; refuses in words."""
-    if isinstance(solver, str) and solver == "auto":
-        return _cheapest(objective, control)
-    found = REGISTRY.get(solver)
-    verdict = found.verdict(objective, control)
-    if not verdict.ok:
-        raise ValueError(f"solver={found.name!r} does not accept this problem: {verdict.reason}.")
-    return found
-
-
-def shared(
-    solver: str | Solver,
-    objectives: Sequence[Objective],
-    starts: Sequence[tuple[Array, float] | None],
-) -> str | Solver:
-    """A solver that was asked for, as it takes several problems that differ in y alone."""
-    if isinstance(solver, str) and solver == "auto":
-        return solver
-    return REGISTRY.get(solver).shared(objectives, starts)
-
-
-def _cheapest(objective: Objective, control: Control) -> Solver:
-    """The cheapest that accepts, of those that are not for teaching only."""
-    asked = [solver for solver in SOLVERS.values() if not solver.by_name_only]
-    answers = [(solver.verdict(objective, control), solver) for solver in asked]
-    accepting = [(verdict.cost, solver.name) for verdict, solver in answers if verdict.ok]
-    if accepting:
-        return SOLVERS[min(accepting)[1]]
-    _point_to_pieces(objective)
-    found = verdicts(objective, control)
-    by_name = [name for name, verdict in found.items() if verdict.ok]
-    if by_name:
-        raise ValueError(
-            f"no solver takes this problem by itself: name one of {by_name}, which accept it."
-        )
-    reasons = "; ".join(f"{name}: {verdict.reason}" for name, verdict in found.items())
-    raise ValueError(f"no solver accepts this problem ({reasons}).")
-
-
-def _point_to_pieces(objective: Objective) -> None:
-    """A loss with a kink that did not say its pieces is refused with what to do."""
-    loss = objective.loss
-    if loss.convex and not loss.smooth and not loss.pooled and loss.plq(objective.y) is None:
-        raise ValueError(
-            f"loss {loss!r} has a kink: say its `pieces`, a minimand.Pieces of knots, slopes and "
-            "curvatures, so that the solvers for losses with kinks can take it."
-        )
-
-
-def solve(
-    objective: Objective,
-    solver: str | Solver = "auto",
-    control: Control | None = None,
-    start: Point | None = None,
-) -> Solution:
-    """Minimise an objective to a certified gap, by a solver that is named or given."""
-    control = control or Control()
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the gap tells of it
-        try:
-            return run(choose(objective, control, solver), objective, control, start)
-        except OverflowError as error:
-            raise ValueError("numbers overflow on these data: rescale X and y.") from error
+__all__ = ["ASKED", "REGISTRY", "SOLVERS", *(name for names in _NAMES.values() for name in names)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -165,8 +166,10 @@ def run(
                 best = judgement
             asked = observe(control, objective, judgement, iteration, history)
             unmoved = judgement.point is objective.null and not solver.null_may_do
-            exact = judgement.gap <= judgement.rounding(objective)
-            if judgement.reaches(objective, control.target) and (exact or not unmoved):
+            # The null model will not do, unless it is the optimum itself up to rounding.
+            if judgement.reaches(objective, control.target) and (
+                not unmoved or judgement.gap <= judgement.rounding(objective)
+            ):
                 best = judgement
                 # Of several minima this is one; the search for a lower one was cut off.
                 if judgement.kind == "stationary" and control.expired:
@@ -194,7 +197,7 @@ def _feasible(objective: Objective, start: Point | None) -> Point | None:
 
 
 def _finite_scale(objective: Objective) -> float:
-    if np.isfinite(objective.scale):
+    if math.isfinite(objective.scale):
         return objective.scale
     if np.isfinite(objective.mean(objective.loss.infimum(objective.y))):
         raise ValueError(
@@ -262,12 +265,13 @@ def _conclude(
     """Judge the model that is handed over once more, from its coefficients alone."""
     point = best.point if best is not None else start or objective.null
     fresh = objective.point(point.w, point.b)
-    if objective.primal(fresh) > objective.null_primal:
-        fresh = objective.null  # nothing worse than the null model is ever handed over
     duals = [best.dual] if best is not None else []
     target = control.tol * objective.scale
     # The slopes of a dual point do not depend on the model: they need not be computed again.
     final = judge(objective, fresh, known=duals, raw=False)
+    if final.primal > objective.null_primal:
+        fresh = objective.null  # nothing worse than the null model is ever handed over
+        final = judge(objective, fresh, known=duals, raw=False)
     if not final.gap <= target:
         final = judge(objective, fresh, known=duals, thorough=True)
     certificate = final.certificate(objective, max(len(history) - 1, 0), control.seconds)

@@ -48,7 +48,7 @@ class ClosedForm(Solver):
         if form.bounds is not None:
             return Verdict(False, "bounds on the coefficients have no closed form")
         n, d = objective.design.shape
-        by_rows = _dual_form(objective, form) or _wide_and_free(objective)
+        by_rows = rows_suffice(objective, form) or _wide_and_free(objective)
         size = min(n, d) if by_rows else d
         if size > _LARGEST or 3 * 8.0 * size * size > control.memory:
             return Verdict(
@@ -93,11 +93,11 @@ def _factorised(objective: Objective) -> Step:
     """Newton's step, through whichever system is smaller."""
     form = objective.penalty.separable
     assert form is not None
-    make = _dual_step if _dual_form(objective, form) else _primal_step
+    make = _dual_step if rows_suffice(objective, form) else _primal_step
     return make(objective, form)
 
 
-def _dual_form(objective: Objective, form: Separable) -> bool:
+def rows_suffice(objective: Objective, form: Separable) -> bool:
     """Whether n unknowns are fewer, and every column is penalised so that they suffice."""
     n, d = objective.design.shape
     return n < d and bool((form.l2 > 0).all())

@@ -37,7 +37,7 @@ class ColumnGeneration(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and kinks; an l1 part on almost all coefficients."""
         form = objective.penalty.separable
-        if objective.loss.plq(objective.y) is None or objective.loss.smooth:
+        if objective.loss.smooth or objective.loss.plq(objective.y) is None:
             words = f"{objective.loss!r} has no kinks, or is not linear or quadratic between them"
             return Verdict(False, words)
         if form is None or form.bounds is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -12,9 +13,9 @@ from ..certificate import Judgement
 from ..objective import Objective, Point
 from ..penalties import Separable
 from .base import Control, Solver, Verdict
-from .largest_residual import rounds
-from .quadratic_program import minimise_quadratic
-from .units import Units
+
+if TYPE_CHECKING:
+    from .units import Units
 
 
 class ConstraintGeneration(Solver):
@@ -52,6 +53,8 @@ class ConstraintGeneration(Solver):
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One quadratic program per round."""
+        from .largest_residual import rounds
+
         yield from rounds(objective, start, control, _best_on)
 
 
@@ -62,6 +65,8 @@ def _best_on(
 
     The variables are w, the intercept, t, and for every l1 term a number above |wⱼ|.
     """
+    from .quadratic_program import minimise_quadratic
+
     form = objective.penalty.separable
     assert form is not None
     r = null.z[rows] - objective.y[rows]

@@ -21,6 +21,7 @@ from ..linear_system import factorise, pseudo_inverse
 from ..losses import PLQ
 from ..objective import EPS, Objective, Point, dot
 from ..penalties import Separable
+from .closed_form import rows_suffice
 from .risers import of_penalty, of_pieces
 
 _NEAREST = 0.9995  # share of the way to the boundary that a step may go
@@ -53,12 +54,6 @@ class Settled(NamedTuple):
 
 
 Solve = Callable[[Array, float], Step]
-
-
-def by_rows(rows: Objective, form: Separable) -> bool:
-    """Whether the system has n unknowns: rows are fewer, and every column has curvature."""
-    n, d = rows.design.shape
-    return n < d and bool((form.l2 > 0).all())
 
 
 class InteriorPoint:
@@ -208,7 +203,7 @@ class InteriorPoint:
         d = rows.n_features
         diagonal = self.form.l2 + stiff
         diagonal[self._pinned] = _PINNED
-        if by_rows(rows, self.form):
+        if rows_suffice(rows, self.form):
             return self._by_rows(np.maximum(h, 1e-200), diagonal)
         matrix, mean = rows.hessian(h)
         steady = _STEADY * np.diag(matrix) + EPS * float(h.sum()) * rows.spread

@@ -15,11 +15,7 @@ from .._typing import Array
 from ..certificate import Judgement, judge
 from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
-from .dual_program import polished, solve_dual
-from .highs import Failure
-from .largest_residual import rounds, vertex_on
 from .search import recentred
-from .units import Units, beside, scaled_rows
 
 
 class Simplex(Solver):
@@ -70,6 +66,8 @@ class Simplex(Solver):
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """The start, then one linear program; for a loss of the whole set one per round."""
         if objective.loss.pooled:
+            from .largest_residual import rounds, vertex_on
+
             yield from rounds(objective, start, control, vertex_on)
             return
         begun = judge(objective, recentred(objective, start))
@@ -81,6 +79,10 @@ class Simplex(Solver):
 
 def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]] | None:
     """The optimal vertex and its multipliers; None if there was no time for it."""
+    from .dual_program import polished, solve_dual
+    from .highs import Failure
+    from .units import Units, beside, scaled_rows
+
     plq = objective.loss.plq(objective.y)
     assert plq is not None
     pieces, sign = plq.pieces, plq.sign

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ..certificate import Judgement, judge
 from ..objective import Objective, Point
 from .base import Control, Solver, Verdict
-from .interior import InteriorPoint, by_rows
-from .reduction import reduced, worth_reducing
+from .closed_form import rows_suffice
 from .search import recentred
-from .vertex import Offer, offered
+
+if TYPE_CHECKING:
+    from .vertex import Offer
 
 _LARGEST = 1500  # unknowns of a system that is formed and factorised in every iteration
 _PATIENCE = 15  # iterations in which the products must fall by a half
@@ -38,7 +40,7 @@ class PrimalDual(Solver):
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
         n, d = objective.design.shape
-        size = n if by_rows(objective, form) else d
+        size = n if rows_suffice(objective, form) else d
         memory = 8.0 * (3 * size * size + 16 * n)
         if size > _LARGEST or memory > control.memory:
             return Verdict(
@@ -51,6 +53,10 @@ class PrimalDual(Solver):
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, from where the method's own idea of the gap is near the target."""
+        from .interior import InteriorPoint  # every problem asks for a verdict, few for a step
+        from .reduction import reduced, worth_reducing
+        from .vertex import offered
+
         form, plq = objective.penalty.separable, objective.loss.plq(objective.y)
         assert form is not None
         assert plq is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ def recentred(objective: Objective, point: Point) -> Point:
 
     Scores that were carried along are computed afresh where large coefficients cancel in them.
     """
-    reach = float((objective.root_spread * np.abs(point.w)).sum()) + abs(point.b)
+    reach = dot(objective.root_spread, np.abs(point.w)) + abs(point.b)
     if reach > _CANCELLING * (1.0 + objective.mean(np.abs(point.z))):
         point = objective.point(point.w, point.b)
     if not objective.intercept:
@@ -153,4 +154,4 @@ def _slope(
     sign = np.sign(w)
     kinked = np.where(sign == 0, -np.sign(dw) if t else np.sign(dw), sign)
     slope = smooth + dot(form.l2 * w + form.l1 * kinked, dw)
-    return slope if not np.isnan(slope) else np.inf
+    return np.inf if math.isnan(slope) else slope

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from . import REGISTRY
 from .base import Loss
 from .facts import labels
+from .powers import Lp
 
 _HEADS = ("convex", "smooth", "bounded", "robust", "≥ 0-1", "calibrated")
 _FORMULA = 18
@@ -75,6 +76,34 @@ def row_of(loss: Loss) -> Row:
     )
 
 
-def tabulate(losses: Iterable[Loss]) -> Table:
-    """The facts of some losses."""
-    return Table(tuple(row_of(loss) for loss in losses))
+def table(*losses: Loss) -> Table:
+    """The facts of losses side by side: convex, smooth, bounded, robust, calibrated.
+
+    *robust*: the pull of one sample stays bounded however far it is off; *bounded*: its loss does.
+    *≥ 0-1*: the loss is an upper bound of the zero-one loss; *calibrated*: minimising it leads to
+    the fewest mistakes. The last two are asked of losses of labels only.
+
+    Parameters
+    ----------
+    *losses : Loss
+        Those to compare, your own among them; by default all that have a short name, and powers.
+
+    Returns
+    -------
+    Table
+        Prints as text; its ``rows`` hold the facts.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> print(mm.losses.table(mm.Logistic(), mm.Hinge()))
+    loss        formula             convex  smooth  bounded  robust  ≥ 0-1  calibrated
+    ───...
+    Logistic()  log(1 + e^−m)       yes     yes     no       yes     no     yes
+    Hinge()     max(0, 1 − m)       yes     no      no       yes     yes    yes
+    """
+    shown = losses or (
+        *(REGISTRY.get(name) for name in REGISTRY.names),
+        *(Lp(p) for p in (0, 0.5, 1, 1.5, 4)),
+    )
+    return Table(tuple(row_of(loss) for loss in shown))

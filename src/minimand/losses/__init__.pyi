@@ -1,0 +1,43 @@
+"""The public names, for type checkers and editors; __init__.py loads the same ones on demand."""
+
+from ..registry import Registry
+from .base import Loss as Loss
+from .base import Terms as Terms
+from .calibration import Calibration as Calibration
+from .calibration import is_calibrated as is_calibrated
+from .chebyshev import Chebyshev as Chebyshev
+from .comparison import Table as Table
+from .comparison import table as table
+from .composed import Composed as Composed
+from .concave import RobustLoss as RobustLoss
+from .deviance import Gamma as Gamma
+from .deviance import Tweedie as Tweedie
+from .distance import Huber as Huber
+from .distance import Squared as Squared
+from .margin import Logistic as Logistic
+from .margin import SquaredHinge as SquaredHinge
+from .matching import CrossEntropy as CrossEntropy
+from .matching import Poisson as Poisson
+from .matching_loss import MatchingLoss as MatchingLoss
+from .pieces import PLQ as PLQ
+from .pieces import Pieces as Pieces
+from .piecewise import Absolute as Absolute
+from .piecewise import EpsilonInsensitive as EpsilonInsensitive
+from .piecewise import Hinge as Hinge
+from .piecewise import PerceptronLoss as PerceptronLoss
+from .piecewise import Quantile as Quantile
+from .piecewise import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
+from .powers import Lp as Lp
+from .robust import GemanMcClure as GemanMcClure
+from .robust import TanhMargin as TanhMargin
+from .robust import TruncatedSquared as TruncatedSquared
+from .rowwise import Rowwise as Rowwise
+from .rowwise import Softplus as Softplus
+from .surrogates import Exponential as Exponential
+from .surrogates import SquaredMargin as SquaredMargin
+from .surrogates import ZeroOne as ZeroOne
+from .unary import Distance as Distance
+from .unary import Margin as Margin
+from .unary import Unary as Unary
+
+REGISTRY: Registry[Loss]

@@ -1,0 +1,25 @@
+"""The public names, for type checkers and editors; __init__.py loads the same ones on demand."""
+
+from ..registry import Registry
+from .algebra import Scaled as Scaled
+from .algebra import Sum as Sum
+from .base import BoundPenalty as BoundPenalty
+from .base import Majorised as Majorised
+from .base import Majoriser as Majoriser
+from .base import Penalty as Penalty
+from .concave import Concave as Concave
+from .constraint import Ball as Ball
+from .constraint import Box as Box
+from .constraint import L1Ball as L1Ball
+from .constraint import L2Ball as L2Ball
+from .constraint import NonNegative as NonNegative
+from .nonconvex import MCP as MCP
+from .nonconvex import SCAD as SCAD
+from .nonconvex import ConcavePenalty as ConcavePenalty
+from .nonconvex import Lq as Lq
+from .separable import L1 as L1
+from .separable import L2 as L2
+from .separable import NoPenalty as NoPenalty
+from .separable import Separable as Separable
+
+REGISTRY: Registry[Penalty]
