@@ -84,6 +84,12 @@ def test_a_solver_by_name_that_refuses():
     assert "→" not in str(found)
 
 
+def test_a_problem_that_nobody_takes_gets_the_table():
+    found = mm.explain(mm.Regressor("absolute", "mcp"), X, Y)
+    assert found.chosen == ""
+    assert not any(verdict.ok for verdict in found.verdicts.values())
+
+
 @pytest.mark.parametrize("thing", [3, "regressor", Lasso(), None])
 def test_only_our_estimators_are_explained(thing):
     with pytest.raises(

@@ -21,6 +21,7 @@ from .multiplier import Multiplier
 from .newton import Newton
 from .primal_dual import PrimalDual
 from .proximal import Fista, ProximalGradient
+from .refusal import refusal
 from .reweighted import Reweighted
 from .stochastic import Sgd
 from .subgradient import Subgradient
@@ -123,8 +124,7 @@ def _cheapest(objective: Objective, control: Control) -> Solver:
         raise ValueError(
             f"no solver takes this problem by itself: name one of {by_name}, which accept it."
         )
-    reasons = "; ".join(f"{name}: {verdict.reason}" for name, verdict in found.items())
-    raise ValueError(f"no solver accepts this problem ({reasons}).")
+    raise ValueError(refusal(objective, asked, control))
 
 
 def _point_to_pieces(objective: Objective) -> None:

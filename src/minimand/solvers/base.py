@@ -96,15 +96,21 @@ class Solver(Parameterized):
         """A verdict with a reason in words."""
         raise NotImplementedError
 
-    def verdict(self, objective: Objective, control: Control) -> Verdict:
-        """The same, after what no solver of convex problems can take has been refused."""
+    def another_kind(self, objective: Objective) -> str:
+        """Why a problem is none of its kind, whatever the details; empty if it is one."""
         if not objective.convex and not self.takes_nonconvex:
             part, name = "penalty", "reweighted"
             if not objective.loss.convex:
                 part, name = "loss", "graduated"
-            return Verdict(False, f"the {part} is not convex; {name!r} minimises its tangents")
+            return f"the {part} is not convex; {name!r} minimises its tangents"
         if objective.loss.pooled and not self.takes_pooled:
-            words = f"{objective.loss!r} is one number for the whole set, not a mean over samples"
+            return f"{objective.loss!r} is one number for the whole set, not a mean over samples"
+        return ""
+
+    def verdict(self, objective: Objective, control: Control) -> Verdict:
+        """The same, after problems of another kind have been refused."""
+        words = self.another_kind(objective)
+        if words:
             return Verdict(False, words)
         return self.accepts(objective, control)
 
