@@ -57,6 +57,41 @@ def test_every_column_is_the_product_of_its_powers(X, degree, interactions):
     assert len(np.unique(found.powers_, axis=0)) == len(found.powers_)
 
 
+@pytest.mark.parametrize(
+    "features",
+    [
+        mm.Monomials(8),
+        mm.Monomials(10**400),
+        mm.Monomials(10**12, interactions=False),
+        mm.Monomials(50, interactions="only"),
+        mm.Centers(n=2) + mm.Monomials(8),
+    ],
+    ids=lambda f: repr(f)[:30],
+)
+def test_columns_that_cannot_fit_are_counted_and_refused(features):
+    X = np.random.default_rng(0).normal(size=(20, 100))
+    words = r"makes .* columns of the 100 columns of X, which take about .* GB.*: lower degree"
+    with pytest.raises(ValueError, match=words):
+        mm.Regressor(features=features).fit(X, X[:, 0])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 4), st.sampled_from([True, False, "only"]), st.booleans())
+def test_columns_are_refused_by_what_they_take(d, degree, interactions, stored):
+    X = sparse.random(7, d, density=0.5, format="csr", random_state=0) if stored else np.ones((7, d))
+    features = mm.Monomials(degree, interactions).fit(X)
+    found = features.transform(X)
+    least = found.nnz * 12 if stored else found.nbytes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("minimand.features.monomials.memory_of_machine", lambda: least - 1)
+        with pytest.raises(ValueError, match="Monomials.* makes"):
+            features.transform(X)
+        patch.setattr(
+            "minimand.features.monomials.memory_of_machine", lambda: least + 80 * found.shape[1]
+        )
+        assert features.transform(X).shape == found.shape
+
+
 @pytest.mark.parametrize(("interactions", "count"), [(True, 19), (False, 9), ("only", 7)], ids=str)
 def test_how_many_monomials_there_are(interactions, count, data):
     assert mm.Monomials(3, interactions).fit_transform(data[0]).shape == (60, count)
