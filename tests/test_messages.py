@@ -161,7 +161,7 @@ BAD_SETTINGS = {
     "class_weight one": (fit(K(class_weight={0: 0})), r"y holds one class only \(\[1\]"),
     "no solver": (
         fit(R("absolute", "mcp")),
-        r"no solver takes mean absolute.* \(its tangent .*smooth loss\): take a smooth loss such as "
+        r"no solver takes mean absolute.* \(its .*smooth loss\): take a smooth loss such as "
         r"Huber\(\) or a penalty such as L1\(\) or L2\(\); minimand.explain shows",
     ),
     "no solver of margins": (fit(K("hinge", mm.MCP())), r"take a smooth loss such as SquaredHinge"),
@@ -220,7 +220,7 @@ def assert_one_sentence(text):
     assert text[-1] in ".?"
     assert ". " not in text
     assert len(text) < 600  # short names are listed
-    parts = text.split('; ')
+    parts = text.split("; ")
     assert len(parts) == len(set(parts))
 
 

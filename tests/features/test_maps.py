@@ -78,13 +78,17 @@ def test_columns_that_cannot_fit_are_counted_and_refused(features):
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 5), st.integers(1, 4), st.sampled_from([True, False, "only"]), st.booleans())
 def test_columns_are_refused_by_what_they_take(d, degree, interactions, stored):
-    X = sparse.random(7, d, density=0.5, format="csr", random_state=0) if stored else np.ones((7, d))
+    X = (
+        sparse.random(7, d, density=0.5, format="csr", random_state=0)
+        if stored
+        else np.ones((7, d))
+    )
     features = mm.Monomials(degree, interactions).fit(X)
     found = features.transform(X)
     least = found.nnz * 12 if stored else found.nbytes
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("minimand.features.monomials.memory_of_machine", lambda: least - 1)
-        with pytest.raises(ValueError, match="Monomials.* makes"):
+        with pytest.raises(ValueError, match=r"Monomials.* makes"):
             features.transform(X)
         patch.setattr(
             "minimand.features.monomials.memory_of_machine", lambda: least + 80 * found.shape[1]

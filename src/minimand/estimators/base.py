@@ -27,6 +27,7 @@ from ..solvers import REGISTRY as SOLVERS
 from ..solvers import Control, Sgd, Solution, solve, verdicts
 from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.complementary import sharpened
+from ..solvers.training import HELD_OUT
 from . import data, stream
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
 from .support_vectors import SupportVectors
@@ -249,8 +250,10 @@ def _advice(solution: Solution, others: list[str]) -> str:
         advice = "add a penalty"  # neither patience nor another tol can help
     elif solution.stopped_by in (CALLBACK, INTERRUPT):
         advice = "fit again with warm_start=True to go on from here"
+    elif solution.stopped_by == HELD_OUT:
+        advice = "set early_stopping=False to train for all epochs"
     elif solution.solver == Sgd.name:
-        advice = "raise epochs for more of the same, unless early_stopping ended it"
+        advice = "raise epochs for more of the same"
     elif solution.stopped_by.startswith("max_"):
         advice = "raise the limit or tol"
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -37,4 +36,4 @@ def condensed_path(
         found = [(s.solver, s.certificate.iterations, s.stopped_by) for s in batch]
         certified = certify_together(objective, problems, coefs, intercepts, control, found)
         for solution, twin in zip(certified, batch):
-            yield replace(solution, history=twin.history)
+            yield solution.certified(solution.certificate, twin.history)

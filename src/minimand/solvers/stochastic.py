@@ -16,7 +16,7 @@ from .base import Control, Solver, Verdict
 from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
 from .learning_rate import first_step, spread_of
 from .search import recentred
-from .training import SMALL, Classes, HeldOut, Training
+from .training import HELD_OUT, SMALL, Classes, HeldOut, Training
 
 _SCHEDULES = ("adaptive", "fixed", "decay", "sqrt", "pegasos")
 _POWERS = {"adaptive": 0.0, "fixed": 0.0, "decay": 1.0, "sqrt": 0.5, "pegasos": 1.0}
@@ -183,6 +183,7 @@ class Sgd(Solver):
             over = epoch == epochs or control.expired
             if stopping is not None:
                 point = stopping.better_of(run.points()[0])
+                control.ended_by = HELD_OUT if stopping.over else ""
                 over = over or stopping.over
             if over or objective.design.nnz <= SMALL:
                 yield judge(objective, point if stopping is not None else run.points()[0])
