@@ -71,7 +71,7 @@ def test_memory_is_a_reason():
 def test_weights_offsets_features_and_several_classes():
     model = mm.Regressor(features=PolynomialFeatures(2), intercept=False)
     found = mm.explain(model, X, Y, sample_weight=np.ones(60), offset=np.ones(60))
-    assert found.objective.endswith("z = offset + X w")
+    assert found.objective.endswith("z = offset + φ(X) w, φ = PolynomialFeatures()")
     assert not hasattr(model, "features_")
     X4, y4 = make_classification(100, 8, n_informative=6, n_classes=4, random_state=0)
     assert mm.explain(mm.Classifier(), X4, y4).chosen == "newton"

@@ -320,3 +320,32 @@ def test_features_of_other_makes_still_work(data):
 
 def _absolute():
     return FunctionTransformer(np.abs)
+
+
+@pytest.mark.parametrize(
+    ("features", "words"),
+    [
+        (mm.Monomials(3), "Monomials(degree=3)"),
+        (mm.Monomials(3) + mm.Neighbors(2), "Monomials(degree=3) + Neighbors(k=2)"),
+        (StandardScaler(), "StandardScaler()"),
+        (mm.Centers(np.arange(300.0).reshape(100, 3)), "Centers(mu=array([["),
+    ],
+    ids=lambda x: str(x)[:20],
+)
+def test_the_objective_names_the_map(data, features, words):
+    X, y = data
+    model = mm.Regressor(alpha=0.1, features=features).fit(X, y)
+    found = model.certificate_.objective
+    assert f"z = φ(X) w + b, φ = {words}" in found
+    assert "\n" not in found
+    assert len(found) < 250
+    assert mm.certify(model, X, y).objective == mm.explain(model, X, y).objective == found
+    along = mm.path(model, X, y, alphas=[0.1]).certificates[0].objective
+    assert along == found
+
+
+def test_a_sum_of_maps_is_shown_as_it_was_written():
+    both = mm.Monomials(3) + mm.Neighbors(2)
+    assert str(both) == "Monomials(degree=3) + Neighbors(k=2)"
+    assert str(both + FeatureUnion([("a", StandardScaler())])).startswith("Joined(")
+    assert str(both.set_params(transformer_weights={"monomials": 2.0})).startswith("Joined(")
