@@ -165,34 +165,6 @@ def begin(estimator: Any, batch: Batch, start: tuple[Array, Array] | None) -> St
     return Stream(solver, start, fitted_on=0 if evidence is None else len(evidence))
 
 
-def known_classes(estimator: Any, y: AnyArray, classes: ArrayLike) -> AnyArray:
-    """The classes of a stream: those of the model, those declared, or those of the first batch."""
-    before = getattr(estimator, "classes_", None)
-    declared = None if classes is None else np.unique(np.asarray(classes))
-    if before is not None and declared is not None and not np.array_equal(before, declared):
-        raise ValueError(
-            f"classes={declared.tolist()} is not the same as on last call to partial_fit, was: "
-            f"{before.tolist()}; pass the same ones, or None."
-        )
-    known: AnyArray = (
-        before if before is not None else declared if declared is not None else (np.unique(y))
-    )
-    if declared is not None and declared.size < 2:
-        raise ValueError(f"classes must hold at least 2 labels, not {declared.tolist()}.")
-    if known.size < 2:
-        raise ValueError(
-            f"the first batch holds one class only ({known.tolist()}): a classifier needs at least "
-            "2 classes, so declare them all in the first call, as partial_fit(X, y, classes=…)."
-        )
-    new = np.setdiff1d(y, known)
-    if new.size:
-        raise ValueError(
-            f"y holds the class {new.tolist()[0]!r}, but this stream began with {known.tolist()}: "
-            "declare all classes in the first call, as partial_fit(X, y, classes=…)."
-        )
-    return known
-
-
 def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None) -> Any:
     """Learn from an iterator of batches, of any and unknown length, one pass over it.
 
