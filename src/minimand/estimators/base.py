@@ -163,6 +163,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
             if hasattr(self, "coef_"):  # a model that was fitted learns on from where it is
                 start = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
             current = stream.begin(self, batch, start)
+        current.check_same(stream.solver_of(self))
         learnt = current.learn(batch)
         self._stream = current
         self.solver_, self.n_iter_ = Sgd.name, 1

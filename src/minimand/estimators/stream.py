@@ -86,6 +86,14 @@ class Stream:
     chosen_on: int = 0  # rows
     fitted_on: int = 0  # rows that the start was fitted on
 
+    def check_same(self, solver: Sgd) -> None:
+        """Refuse other options than those the stream began with."""
+        if solver != self.solver:
+            raise ValueError(
+                f"solver={solver!r} is not what this stream began with, {self.solver!r}: set it "
+                "back, or call fit, or take a clone, to begin anew."
+            )
+
     def learn(self, batch: Batch) -> tuple[Array, Array]:
         """One step per row, in order; the coefficients (k, d) and intercepts (k,) it leads to."""
         if self.opening is not None:
@@ -145,11 +153,23 @@ def solver_of(estimator: Any) -> Sgd:
             f"features={estimator.features!r} are learnt along with the model, which takes all "
             "data at once: call fit first, on some of them, and partial_fit goes on from there."
         )
-    if solver.early_stopping:
-        raise ValueError(
-            "partial_fit cannot hold rows out of a stream: use Sgd(early_stopping=False)."
-        )
+    _check_options(solver)
     return solver
+
+
+def _check_options(solver: Sgd) -> None:
+    """Refuse options that are about all rows at once, which a stream never has."""
+    refused = {
+        "early_stopping": (solver.early_stopping, False, "cannot hold rows out of a stream"),
+        "balanced": (solver.balanced, False, "takes rows as they come, in no order of its own"),
+        "epochs": (solver.epochs not in (None, 1), 1, "goes over every batch once"),
+    }
+    for name, (asked, default, words) in refused.items():
+        if asked:
+            raise ValueError(
+                f"partial_fit {words}: {name}={getattr(solver, name)!r} of Sgd is for fit, use "
+                f"Sgd({name}={default}), or set_params(solver__{name}={default}) after a fit."
+            )
 
 
 def begin(estimator: Any, batch: Batch, start: tuple[Array, Array] | None) -> Stream:

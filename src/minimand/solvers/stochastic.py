@@ -31,7 +31,8 @@ class Sgd(Solver):
     An l1 part then moves every coefficient towards zero by η·l1 and stops there: exact zeros. The
     gap of such a fit is sound but loose. It stops after its epochs, not at a tolerance, and is
     taken by name only: in memory the other solvers are faster *and* certain. `partial_fit` of the
-    estimators takes the same steps over a stream.
+    estimators takes the same steps over a stream: rows as they come, every batch once. It refuses
+    ``epochs``, ``balanced`` and ``early_stopping``, which are about all rows at once.
 
     The classes of one-versus-rest learn from the same passes, with the same schedule, unless
     ``early_stopping`` or ``balanced`` makes them differ.
