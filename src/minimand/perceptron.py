@@ -25,6 +25,7 @@ from .losses import PerceptronLoss
 from .outputs import ClassOutput
 from .perceptron_proof import Proved, padded, proved, widest
 from .solvers.perceptron import Machine, train
+from .wording import counted
 
 _ORDERS = ("fixed", "random")
 _TRACED = 100  # steps of a trace, and numbers that it may hold, unless more are asked for
@@ -271,7 +272,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         if not short:
             return
         run, proof = short[0].run, short[0].witness is not None
-        mistakes = f"its last pass had {run.mistakes[-1]} mistakes"
+        mistakes = f"its last pass had {counted(int(run.mistakes[-1]), 'mistake')}"
         if run.cycle is not None:
             text = (
                 f"it cycles: after pass {run.mistakes.size} it is where it was {run.period} before"

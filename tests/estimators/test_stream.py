@@ -279,7 +279,7 @@ def test_streams_that_are_stopped():
     for options, source, words in (
         ({"callbacks": [callback]}, batches(X, y), "callback after 2 batches"),
         ({}, interrupted(), "Ctrl-C"),
-        ({"max_seconds": 1e-9}, endless, "max_seconds=1e-09 after 1 batches"),
+        ({"max_seconds": 1e-9}, endless, "max_seconds=1e-09 after 1 batch;"),
     ):
         model = mm.Classifier(**options)
         with pytest.warns(ConvergenceWarning, match=words):

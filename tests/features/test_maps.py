@@ -70,7 +70,7 @@ def test_every_column_is_the_product_of_its_powers(X, degree, interactions):
 )
 def test_columns_that_cannot_fit_are_counted_and_refused(features):
     X = np.random.default_rng(0).normal(size=(20, 100))
-    words = r"makes .* columns of the 100 columns of X, which take about .* GB.*: lower degree"
+    words = r"makes .* columns of 100 columns of X, which take about .* GB.*: lower degree"
     with pytest.raises(ValueError, match=words):
         mm.Regressor(features=features).fit(X, X[:, 0])
 
@@ -291,7 +291,7 @@ BAD = {
     "tau of Centers must be a positive number, not 0": mm.Centers(tau=0),
     "mu and n of Centers exclude each other": mm.Centers([[1.0]], n=2),
     "n of Centers must be an integer ≥ 1, not 0.5": mm.Centers(n=0.5),
-    "n=1000 of Centers is more than the 442 rows": mm.Centers(n=1000),
+    "n=1000 of Centers is more than X has rows, 442": mm.Centers(n=1000),
     "mu of Centers must have one row per centre and 10 columns": mm.Centers([[1.0]]),
     "mu of Centers must be a matrix of numbers": mm.Centers([["a"]]),
     "mu of Centers must be finite": mm.Centers(np.full((2, 10), np.nan)),

@@ -223,3 +223,9 @@ def test_only_our_estimators_have_paths():
         TypeError, match="estimator must be a minimand Regressor or Classifier, not Lasso"
     ):
         mm.path(Lasso(), *awkward())
+
+
+def test_one_alpha_is_one():
+    rng = np.random.default_rng(0)
+    found = mm.path(mm.Regressor(penalty="l1"), rng.normal(size=(20, 3)), np.arange(20.0), [0.1])
+    assert repr(found).startswith("Path(1 alpha 0.1, 3 nonzeros, relative gaps ≤ ")

@@ -28,6 +28,7 @@ from ..solvers import Control, Sgd, Solution, solve, verdicts
 from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.complementary import sharpened
 from ..solvers.training import HELD_OUT
+from ..wording import counted
 from . import data, stream
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
 from .support_vectors import SupportVectors
@@ -235,12 +236,11 @@ def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
         reached = f"within {found.gap:.3g} of {optimum}"
     else:
         reached = f"without a bound ({found.infeasibility or 'the gap is infinite'})"
-    count = found.iterations
     missed = f"above tol={tol:g}" if found.relative > tol else "before its search was over"
     return (
         f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
-        f"{count} iteration{'s' * (count != 1)} and {found.passes:.4g} passes with a relative gap "
-        f"of {found.relative:.1e}, {missed}; the model is valid and {reached}; "
+        f"{counted(found.iterations, 'iteration')} and {counted(found.passes, 'pass')} with a "
+        f"relative gap of {found.relative:.1e}, {missed}; the model is valid and {reached}; "
         f"{_advice(solution, others)}."
     )
 

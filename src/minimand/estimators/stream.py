@@ -22,6 +22,7 @@ from ..solvers import STOP, Control, Sgd
 from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.learner import Learner
 from ..solvers.learning_rate import SAMPLE
+from ..wording import counted
 from .callbacks import is_sklearn_callback
 from .problem import build
 from .settings import Settings
@@ -239,8 +240,9 @@ def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None
         raise ValueError("batches is empty: there is nothing to learn from.")
     if stopped_by:
         warnings.warn(
-            f"{type(estimator).__name__}: the stream was stopped by {stopped_by} after {count} "
-            "batches; the model is that of the rows until then, and partial_fit goes on from it.",
+            f"{type(estimator).__name__}: the stream was stopped by {stopped_by} after "
+            f"{counted(count, 'batch')}; the model is that of the rows until then, and "
+            "partial_fit goes on from it.",
             ConvergenceWarning,
             stacklevel=2,
         )

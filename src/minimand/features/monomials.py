@@ -16,6 +16,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import IntArray
+from ..wording import counted
 from .base import Features, check_count
 
 _BYTES_PER_COLUMN = 80  # a model on the columns holds about ten vectors of their number
@@ -123,8 +124,8 @@ class Monomials(Features):
         limit = memory_of_machine()
         if size > limit:
             raise ValueError(
-                f"{self!r} makes {Decimal(columns):.3g} columns of the {d} columns of X, which "
-                f"take about {Decimal(size) / 10**9:.3g} GB of memory where there are "
+                f"{self!r} makes {Decimal(columns):.3g} columns of {counted(d, 'column')} of X, "
+                f"which take about {Decimal(size) / 10**9:.3g} GB of memory where there are "
                 f"{limit / 1e9:.3g} GB: lower degree, set interactions=False, or select columns "
                 "of X first."
             )

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from .._typing import AnyArray, Array
 from ..certificate import Judgement, judge
 from ..objective import Objective, Point
+from ..wording import counted
 from .base import Control, Solver, Verdict
 from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
 from .learning_rate import first_step, spread_of
@@ -257,8 +258,8 @@ class Sgd(Solver):
         count = int(np.ceil(self.validation_fraction * n))
         if count >= n:
             raise ValueError(
-                f"validation_fraction={self.validation_fraction} of {n} samples leaves none to "
-                "train on: lower it."
+                f"validation_fraction={self.validation_fraction} of {counted(n, 'sample')} leaves "
+                "none to train on: lower it."
             )
         mixed = random.permutation(rows)
         return np.sort(mixed[count:]), np.sort(mixed[:count])
