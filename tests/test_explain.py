@@ -71,7 +71,7 @@ def test_memory_is_a_reason():
 def test_weights_offsets_features_and_several_classes():
     model = mm.Regressor(features=PolynomialFeatures(2), intercept=False)
     found = mm.explain(model, X, Y, sample_weight=np.ones(60), offset=np.ones(60))
-    assert found.objective.endswith("z = offset + X w")
+    assert found.objective.endswith("z = offset + φ(X) w, φ = PolynomialFeatures()")
     assert not hasattr(model, "features_")
     X4, y4 = make_classification(100, 8, n_informative=6, n_classes=4, random_state=0)
     assert mm.explain(mm.Classifier(), X4, y4).chosen == "newton"
@@ -82,6 +82,12 @@ def test_a_solver_by_name_that_refuses():
     assert found.chosen == ""
     assert "✗ newton" in str(found)
     assert "→" not in str(found)
+
+
+def test_a_problem_that_nobody_takes_gets_the_table():
+    found = mm.explain(mm.Regressor("absolute", "mcp"), X, Y)
+    assert found.chosen == ""
+    assert not any(verdict.ok for verdict in found.verdicts.values())
 
 
 @pytest.mark.parametrize("thing", [3, "regressor", Lasso(), None])

@@ -159,6 +159,14 @@ BAD_SETTINGS = {
     "class_weight NaN": (fit(K(class_weight={0: np.nan})), "class_weight of 0 must be a finite"),
     "class_weight 0": (fit(K(class_weight={0: 0, 1: 0})), "class_weight is zero for every sample"),
     "class_weight one": (fit(K(class_weight={0: 0})), r"y holds one class only \(\[1\]"),
+    "no solver": (
+        fit(R("absolute", "mcp")),
+        r"no solver takes mean absolute.* \(its .*smooth loss\): take a smooth loss such as "
+        r"Huber\(\) or a penalty such as L1\(\) or L2\(\); minimand.explain shows",
+    ),
+    "no solver of margins": (fit(K("hinge", mm.MCP())), r"take a smooth loss such as SquaredHinge"),
+    "no solver of balls": (fit(R("chebyshev", mm.L1Ball())), "penalty is not a sum over features"),
+    "nobody's kind": (fit(R("chebyshev", "scad")), "not convex;.*, and Chebyshev.* one number for"),
     "closed form": (
         fit(R("huber", solver="closed_form")),
         r"solver='closed_form' does not accept this problem: Huber\(\) is not the squared loss\.",
@@ -212,6 +220,8 @@ def assert_one_sentence(text):
     assert text[-1] in ".?"
     assert ". " not in text
     assert len(text) < 600  # short names are listed
+    parts = text.split("; ")
+    assert len(parts) == len(set(parts))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from .solvers import Verdict, choose, verdicts
 class Explanation:
     """The objective in words, every solver's verdict, and the one that would run.
 
-    ``chosen`` is empty if the estimator names a solver that does not accept the problem.
+    ``chosen`` is empty if no solver accepts the problem, or not the one that the estimator names.
     """
 
     objective: str
@@ -55,8 +55,8 @@ def explain(
     control = estimator._control([])
     asked = estimator.solver
     found = verdicts(objective, control, asked)
-    # A named solver that refuses still gets the table: that is where it is wanted most.
-    name = asked if isinstance(asked, str) else asked.name
-    refused = name in found and not found[name].ok
-    chosen = "" if refused else choose(objective, control, asked).name
+    try:
+        chosen = choose(objective, control, asked).name
+    except ValueError:  # a refusal still gets the table: that is where it is wanted most
+        chosen = ""
     return Explanation(objective.words, found, chosen)

@@ -32,6 +32,9 @@ class State:
 class History(Sequence[State]):
     """One record per iteration, the starting point first; five numbers each.
 
+    The last one is that of the model that was handed over, as its certificate says it. Where that
+    is the model of an earlier iteration, which no later one has improved, it is a further record.
+
     Attributes
     ----------
     passes, seconds : ndarray
@@ -68,6 +71,15 @@ class History(Sequence[State]):
         values = (state.passes, state.seconds, state.primal, state.dual, state.gap)
         for column, value in zip(self._columns.values(), values):
             column.append(value)
+
+    def ending(self, primal: float, dual: float, gap: float) -> History:
+        """The same course, if there is one, with these numbers in place of the last ones."""
+        ended = self[:]
+        if not len(ended):
+            return ended
+        for name, value in (("primal", primal), ("dual", dual), ("gap", gap)):
+            ended._columns[name][-1] = value
+        return ended
 
     @property
     def passes(self) -> Array:

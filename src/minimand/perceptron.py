@@ -25,6 +25,7 @@ from .losses import PerceptronLoss
 from .outputs import ClassOutput
 from .perceptron_proof import Proved, padded, proved, widest
 from .solvers.perceptron import Machine, train
+from .wording import counted
 
 _ORDERS = ("fixed", "random")
 _TRACED = 100  # steps of a trace, and numbers that it may hold, unless more are asked for
@@ -34,22 +35,30 @@ _TRACED_NUMBERS = 1_000_000
 class Perceptron(ClassifierMixin, BaseEstimator):
     r"""The perceptron: look at one sample after the other, and learn from mistakes only.
 
-    .. math:: \text{if } y_i (x_i^T w + b) \le 0: \quad w \leftarrow w + y_i x_i,
+    With the labels y = −1 for the first class and 1 for the second, and the score
+    :math:`z = x^T w + b`, which predicts the second class where it is positive:
+
+    .. math:: \text{if } y_i z_i \le 0 \text{ (a mistake):} \quad w \leftarrow w + y_i x_i,
         \quad b \leftarrow b + y_i
 
-    from w = 0, b = 0, until a pass over the data has no mistake. An update adds ‖x‖² + 1 to y·z of
-    its sample. A score of 0 predicts the first class, and is a mistake for either.
+    It starts from w = 0, b = 0 and goes over all samples, pass by pass, until a pass has no
+    mistake: then the plane z = 0 has the two classes on its two sides. There is nothing to tune,
+    no alpha and no step size. An update raises y·z of its sample by ‖x‖² + 1. A score of exactly
+    0 predicts the first class, and counts as a mistake for either.
 
-    If some plane separates the classes, there are at most C²/γ² mistakes in all: C is the largest
-    norm of a sample padded with a 1 (which stands for the intercept), γ the widest margin of the
-    padded samples. If none does, there is no end. Where the state after a pass is one that was met
-    before, the fit stops and says so, and the mistakes in between prove that no plane separates the
-    classes; states of whole numbers always come back in a fixed order, others need not.
-
-    Of the planes that separate the classes this finds some one, which depends on the order;
+    *If some plane separates the classes*, the fit ends: after at most C²/γ² mistakes in all, where
+    C is the largest norm of a sample padded with a 1 (which stands for the intercept) and γ the
+    widest margin of the padded samples. The plane it finds depends on the order of the samples;
     `HardMargin` finds the one with the widest margin.
 
-    With k > 2 classes there is one perceptron per class, against the rest.
+    *If none does*, mistakes never end. The fit then stops at ``max_epochs``, or as soon as the
+    weights after a pass are those after an earlier one, from where all would repeat itself: it
+    warns that it cycles, and the mistakes in between are a proof that no plane separates the
+    classes. (In a fixed order, samples of whole numbers always come to that; others need not.)
+    ``Classifier(Hinge())``, whose margin is soft, is the model for such data.
+
+    With k > 2 classes there is one perceptron per class, against all others; the largest score
+    decides.
 
     Parameters
     ----------
@@ -163,7 +172,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike = None) -> Self:
         """Learn from one pass over a batch, going on from what was learnt before.
 
-        ``mistakes_`` and ``n_iter_`` add up; all other attributes are those of this batch.
+        The first call has to name all classes, as a batch may lack some; after it, or after `fit`,
+        ``classes`` may be left out. ``mistakes_`` and ``n_iter_`` add up; all other attributes but
+        the weights are about this batch.
 
         Parameters
         ----------
@@ -171,7 +182,14 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels, all of them among the classes.
         classes : array-like of shape (n_classes,), optional
-            All labels that there will be; needed in the first call.
+            All labels that there will be, in any order; needed in the first call.
+
+        Examples
+        --------
+        >>> import minimand as mm
+        >>> model = mm.Perceptron().partial_fit([[2.0], [3.0]], ["high", "high"], ["low", "high"])
+        >>> model.partial_fit([[-1.0]], ["low"]).predict([[2.5], [-2.0]]).tolist()
+        ['high', 'low']
         """
         self._check_parameters()
         first = not hasattr(self, "classes_")
@@ -254,7 +272,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         if not short:
             return
         run, proof = short[0].run, short[0].witness is not None
-        mistakes = f"its last pass had {run.mistakes[-1]} mistakes"
+        mistakes = f"its last pass had {counted(int(run.mistakes[-1]), 'mistake')}"
         if run.cycle is not None:
             text = (
                 f"it cycles: after pass {run.mistakes.size} it is where it was {run.period} before"

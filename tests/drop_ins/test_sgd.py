@@ -37,7 +37,8 @@ def test_checks(estimator, check):
     check(estimator)
 
 
-_HAS_PASSIVE = "pa1" in str(linear_model.SGDClassifier._parameter_constraints["learning_rate"])
+_RATES = linear_model.SGDClassifier._parameter_constraints["learning_rate"][0].options
+_HAS_PASSIVE = "pa1" in _RATES
 LOSSES = ["hinge", "squared_hinge", "perceptron", "log_loss", "modified_huber", "squared_error"]
 DISTANCES = ["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"]
 
@@ -132,7 +133,7 @@ def test_l1_gives_zeros():
 def test_passive_aggressive_rates(rate, penalty, kind):
     data = sparse.csr_matrix(X) if kind == "sparse" else X
     options = {"learning_rate": rate, "eta0": 0.3, "penalty": penalty, "random_state": 3}
-    options |= {"average": 50, "max_iter": 7}
+    options |= {"average": 50 if penalty is None else False, "max_iter": 7}
     for name, loss, y in (
         ("SGDClassifier", "hinge", LABELS),
         ("SGDRegressor", "epsilon_insensitive", Y),
@@ -143,6 +144,16 @@ def test_passive_aggressive_rates(rate, penalty, kind):
         np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-12)
         assert ours.n_iter_ == theirs.n_iter_
         assert not hasattr(ours, "certificate_")  # nothing is minimised
+
+
+@pytest.mark.skipif(not _HAS_PASSIVE, reason="scikit-learn < 1.8")
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_passive_aggressive_steps_with_a_penalty_are_not_averaged(penalty):
+    model = SGDClassifier(learning_rate="pa1", penalty=penalty, average=True)
+    words = f"average=True with learning_rate='pa1' needs penalty=None, not '{penalty}': .*; set"
+    for method in (model.fit, lambda X, y: model.partial_fit(X, y, np.unique(y))):
+        with pytest.raises(ValueError, match=words):
+            method(X, LABELS)
 
 
 @pytest.mark.skipif(not _HAS_PASSIVE, reason="scikit-learn < 1.8")

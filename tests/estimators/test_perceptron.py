@@ -309,11 +309,24 @@ def test_bad_batches_get_one_sentence():
         mm.Perceptron().partial_fit(SPAM, IS_SPAM)
     with pytest.raises(ValueError, match="at least 2 labels"):
         mm.Perceptron().partial_fit(SPAM, IS_SPAM, classes=[1])
-    with pytest.raises(ValueError, match=r"y holds \[-1\], not among the classes"):
+    with pytest.raises(ValueError, match=r"y holds the class -1, .* not among \[1, 2\]"):
         mm.Perceptron().partial_fit(SPAM, IS_SPAM, classes=[1, 2])
     model = mm.Perceptron().partial_fit(SPAM, IS_SPAM, classes=[-1, 1])
-    with pytest.raises(ValueError, match="not the same as in the last call"):
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="not the same as on last call"):
         model.partial_fit(SPAM, IS_SPAM, classes=[-1, 1, 2])
+    for later in (model, mm.Perceptron().fit(SPAM, IS_SPAM)):
+        with pytest.raises(ValueError, match="y holds the class 7, which is not among"):
+            later.partial_fit(SPAM[:1], [7])
+    np.testing.assert_array_equal(model.coef_, before)
+    later.partial_fit(SPAM[:1], IS_SPAM[:1], classes=[1, -1])  # in any order, after a fit too
+
+
+@pytest.mark.parametrize("model", [mm.Perceptron(), mm.Classifier()], ids=repr)
+@pytest.mark.parametrize("classes", [[1], [[1, -1]], 3, [None, 1], [[1], [2, 3]], []], ids=str)
+def test_classes_that_are_none_get_one_sentence(model, classes):
+    with pytest.raises(ValueError, match=r"classes must (hold at least 2|be a list of) labels"):
+        model.partial_fit(SPAM, IS_SPAM, classes=classes)
 
 
 @parametrize_with_checks([mm.Perceptron(), mm.Perceptron(order="random", bound=False, trace=0)])

@@ -114,7 +114,9 @@ def test_weight_zero_is_absence():
     ("change", "match"),
     [
         ({"solver": "newton"}, "solver must be"),
-        ({"solver": Sgd(early_stopping=True)}, "early_stopping"),
+        ({"solver": Sgd(early_stopping=True)}, r"hold rows out.*use Sgd\(early_stopping=False\)"),
+        ({"solver": Sgd(balanced=True)}, r"rows as they come.*use Sgd\(balanced=False\)"),
+        ({"solver": Sgd(epochs=3)}, r"every batch once: epochs=3 .*use Sgd\(epochs=1\)"),
         ({"penalty": mm.NonNegative()}, "bounds"),
     ],
 )
@@ -122,6 +124,20 @@ def test_what_a_stream_cannot_do(change, match):
     X, _, y = data()
     with pytest.raises(ValueError, match=match):
         mm.Classifier(**change).partial_fit(X, y)
+
+
+def test_options_of_a_stream_do_not_change_within_it():
+    X, y, _ = data()
+    model = mm.Regressor(solver=Sgd(eta0=0.5)).partial_fit(X, y)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="is not what this stream began with"):
+        model.set_params(solver__eta0=0.1).partial_fit(X, y)
+    np.testing.assert_array_equal(model.coef_, before)
+    model.set_params(solver__eta0=0.5).partial_fit(X, y)
+    model.set_params(solver__epochs=2).fit(X, y)
+    with pytest.raises(ValueError, match=r"set_params\(solver__epochs=1\) after a fit"):
+        model.partial_fit(X, y)
+    model.set_params(solver__epochs=1).partial_fit(X, y)
 
 
 def test_balanced_weights_need_all_of_y():
@@ -263,7 +279,7 @@ def test_streams_that_are_stopped():
     for options, source, words in (
         ({"callbacks": [callback]}, batches(X, y), "callback after 2 batches"),
         ({}, interrupted(), "Ctrl-C"),
-        ({"max_seconds": 1e-9}, endless, "max_seconds=1e-09 after 1 batches"),
+        ({"max_seconds": 1e-9}, endless, "max_seconds=1e-09 after 1 batch;"),
     ):
         model = mm.Classifier(**options)
         with pytest.warns(ConvergenceWarning, match=words):

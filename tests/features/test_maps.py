@@ -57,6 +57,45 @@ def test_every_column_is_the_product_of_its_powers(X, degree, interactions):
     assert len(np.unique(found.powers_, axis=0)) == len(found.powers_)
 
 
+@pytest.mark.parametrize(
+    "features",
+    [
+        mm.Monomials(8),
+        mm.Monomials(10**400),
+        mm.Monomials(10**12, interactions=False),
+        mm.Monomials(50, interactions="only"),
+        mm.Centers(n=2) + mm.Monomials(8),
+    ],
+    ids=lambda f: repr(f)[:30],
+)
+def test_columns_that_cannot_fit_are_counted_and_refused(features):
+    X = np.random.default_rng(0).normal(size=(20, 100))
+    words = r"makes .* columns of 100 columns of X, which take about .* GB.*: lower degree"
+    with pytest.raises(ValueError, match=words):
+        mm.Regressor(features=features).fit(X, X[:, 0])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 4), st.sampled_from([True, False, "only"]), st.booleans())
+def test_columns_are_refused_by_what_they_take(d, degree, interactions, stored):
+    X = (
+        sparse.random(7, d, density=0.5, format="csr", random_state=0)
+        if stored
+        else np.ones((7, d))
+    )
+    features = mm.Monomials(degree, interactions).fit(X)
+    found = features.transform(X)
+    least = found.nnz * 12 if stored else found.nbytes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("minimand.features.monomials.memory_of_machine", lambda: least - 1)
+        with pytest.raises(ValueError, match=r"Monomials.* makes"):
+            features.transform(X)
+        patch.setattr(
+            "minimand.features.monomials.memory_of_machine", lambda: least + 80 * found.shape[1]
+        )
+        assert features.transform(X).shape == found.shape
+
+
 @pytest.mark.parametrize(("interactions", "count"), [(True, 19), (False, 9), ("only", 7)], ids=str)
 def test_how_many_monomials_there_are(interactions, count, data):
     assert mm.Monomials(3, interactions).fit_transform(data[0]).shape == (60, count)
@@ -252,7 +291,7 @@ BAD = {
     "tau of Centers must be a positive number, not 0": mm.Centers(tau=0),
     "mu and n of Centers exclude each other": mm.Centers([[1.0]], n=2),
     "n of Centers must be an integer ≥ 1, not 0.5": mm.Centers(n=0.5),
-    "n=1000 of Centers is more than the 442 rows": mm.Centers(n=1000),
+    "n=1000 of Centers is more than X has rows, 442": mm.Centers(n=1000),
     "mu of Centers must have one row per centre and 10 columns": mm.Centers([[1.0]]),
     "mu of Centers must be a matrix of numbers": mm.Centers([["a"]]),
     "mu of Centers must be finite": mm.Centers(np.full((2, 10), np.nan)),
@@ -281,3 +320,32 @@ def test_features_of_other_makes_still_work(data):
 
 def _absolute():
     return FunctionTransformer(np.abs)
+
+
+@pytest.mark.parametrize(
+    ("features", "words"),
+    [
+        (mm.Monomials(3), "Monomials(degree=3)"),
+        (mm.Monomials(3) + mm.Neighbors(2), "Monomials(degree=3) + Neighbors(k=2)"),
+        (StandardScaler(), "StandardScaler()"),
+        (mm.Centers(np.arange(300.0).reshape(100, 3)), "Centers(mu=array([["),
+    ],
+    ids=lambda x: str(x)[:20],
+)
+def test_the_objective_names_the_map(data, features, words):
+    X, y = data
+    model = mm.Regressor(alpha=0.1, features=features).fit(X, y)
+    found = model.certificate_.objective
+    assert f"z = φ(X) w + b, φ = {words}" in found
+    assert "\n" not in found
+    assert len(found) < 250
+    assert mm.certify(model, X, y).objective == mm.explain(model, X, y).objective == found
+    along = mm.path(model, X, y, alphas=[0.1]).certificates[0].objective
+    assert along == found
+
+
+def test_a_sum_of_maps_is_shown_as_it_was_written():
+    both = mm.Monomials(3) + mm.Neighbors(2)
+    assert str(both) == "Monomials(degree=3) + Neighbors(k=2)"
+    assert str(both + FeatureUnion([("a", StandardScaler())])).startswith("Joined(")
+    assert str(both.set_params(transformer_weights={"monomials": 2.0})).startswith("Joined(")

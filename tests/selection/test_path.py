@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 
@@ -223,3 +224,23 @@ def test_only_our_estimators_have_paths():
         TypeError, match="estimator must be a minimand Regressor or Classifier, not Lasso"
     ):
         mm.path(Lasso(), *awkward())
+
+
+def test_one_alpha_is_one():
+    rng = np.random.default_rng(0)
+    found = mm.path(mm.Regressor(penalty="l1"), rng.normal(size=(20, 3)), np.arange(20.0), [0.1])
+    assert repr(found).startswith("Path(1 alpha 0.1, 3 nonzeros, relative gaps ≤ ")
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("seed", range(8))
+def test_models_that_interpolate_are_a_good_start_too(seed, intercept):
+    """With two rows every residual vanishes soon: the next alpha starts at a corner."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(2, 5)), rng.normal(size=2)
+    model = mm.Regressor("absolute", mm.L1() + mm.NonNegative(), intercept=intercept)
+    found = mm.path(model, X, y, alphas=8)
+    for alpha, certificate in zip(found.alphas, found.certificates):
+        cold = clone(model).set_params(alpha=alpha).fit(X, y).certificate_
+        assert certificate.relative <= 1e-6
+        assert certificate.primal <= cold.primal + cold.gap + certificate.gap + 1e-12

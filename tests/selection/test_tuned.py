@@ -289,7 +289,7 @@ def test_a_limit_on_iterations_warns_once():
         mm.Tuned(mm.Regressor("poisson", "l1", max_iter=1, tol=1e-12), alphas=10, cv=2).fit(X, Y)
     found = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
     assert len(found) == 1
-    assert "fits miss tol=1e-12" in str(found[0].message)
+    assert "fits missed tol=1e-12" in str(found[0].message)
     assert found[0].filename == __file__
 
 

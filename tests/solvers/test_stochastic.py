@@ -246,8 +246,16 @@ def test_early_stopping_hands_over_the_best_model_on_held_out_rows():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((300, 40)), rng.integers(0, 2, 300)
     solver = Sgd(early_stopping=True, epochs=50, validation_fraction=0.3)
-    model = mm.Classifier(alpha=1e-6, solver=solver, random_state=0).fit(X, y)
+    model = mm.Classifier(alpha=1e-6, solver=solver, random_state=0)
+    with pytest.warns(
+        ConvergenceWarning, match=r"stopped by early_stopping \(.*not fallen"
+    ) as seen:
+        model.fit(X, y)
+    assert "set early_stopping=False" in str(seen[0].message)
     assert model.n_iter_ < 50
+    with pytest.warns(ConvergenceWarning, match="its last epoch.*raise epochs for more") as seen:
+        model.set_params(solver__epochs=2).fit(X, y)
+    assert "early_stopping" not in str(seen[0].message)
 
 
 def test_balanced_orders_spread_the_classes():

@@ -273,3 +273,19 @@ def test_the_best_intercept_is_found_at_any_distance(seed):
         model, warned = problems.fit(mm.Regressor("squared", "l2", alpha=0.02), Z + mean, y)
         assert not warned, (mean, model.certificate_)
         assert np.mean(model.predict(Z + mean) - y) == pytest.approx(0, abs=1e-9 * mean)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "seed", "alpha", "delta", "mean"),
+    [(200, 5, 1, 1.0, 1e-3, 0.0), (60, 40, 0, 1e-9, 1.0, 5.0), (60, 40, 1, 1e-9, 1e-3, 5.0)],
+)
+def test_huber_losses_all_but_without_curvature(n, d, seed, alpha, delta, mean):
+    """Columns from 1e-8 to 1e8 and residuals that are nearly all beyond delta."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, d))
+    Z += mean + (3 * rng.normal(size=(n, 1)) if mean else 0.0)
+    X = Z * rng.permutation(np.logspace(-8, 8, d))
+    y = 1e4 * (Z @ rng.normal(size=d) + rng.standard_t(2, size=n))
+    for solver in ("auto", "newton"):
+        model = mm.Regressor(mm.Huber(delta), "l2", alpha=alpha, solver=solver).fit(X, y)
+        assert model.certificate_.relative <= 1e-6

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
@@ -40,3 +41,22 @@ def test_dual_hands_over_where_it_is_slow():
     X = np.array([[1000.0], [1001.0], [1002.0]])
     model = mm.Classifier("squared_hinge", "l2", alpha=0.5, intercept=False, solver="dual")
     assert model.fit(X, [0, 1, 1]).certificate_.relative <= 1e-6
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize(("n", "d", "rank"), [(200, 10, 5), (100, 150, 40)])
+@pytest.mark.parametrize("alpha", [1e-8, 1e-12, 0.0])
+@pytest.mark.parametrize("shift", [1e3, 1e6])
+def test_dependent_columns_far_from_zero(shift, alpha, n, d, rank, form):
+    """A mean that is large beside the spread, dependent columns, hardly a penalty: yet solved."""
+    rng = np.random.default_rng(0)
+    near = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, d))
+    y = near[:, 0] + rng.normal(size=n)
+    model = mm.Regressor(alpha=alpha).fit(form(near + shift), y)
+    assert model.certificate_.relative <= 1e-6
+    centred = near - near.mean(axis=0)
+    rows = np.concatenate([centred / np.sqrt(n), np.sqrt(alpha) * np.eye(d)])
+    right = np.concatenate([(y - y.mean()) / np.sqrt(n), np.zeros(d)])
+    w = np.linalg.lstsq(rows, right, rcond=1e-13)[0]
+    best = 0.5 * np.mean((y - y.mean() - centred @ w) ** 2) + 0.5 * alpha * w @ w
+    assert model.certificate_.primal == pytest.approx(best, rel=1e-6)

@@ -26,6 +26,7 @@ from ..solvers import REGISTRY as SOLVERS
 from ..solvers import Control, Solution, solve, verdicts
 from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.complementary import sharpened
+from ..wording import counted
 from . import data
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
 from .support_vectors import SupportVectors
@@ -162,7 +163,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
     def _learn(self, batch: Batch) -> tuple[Array, Array]:
         """The next batch of a stream, which begins here unless there was one before."""
         from ..solvers import Sgd
-        from .stream import begin
+        from .stream import begin, solver_of
 
         current: Stream | None = getattr(self, "_stream", None)
         if current is None:
@@ -170,6 +171,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
             if hasattr(self, "coef_"):  # a model that was fitted learns on from where it is
                 start = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
             current = begin(self, batch, start)
+        current.check_same(solver_of(self))
         learnt = current.learn(batch)
         self._stream = current
         self.solver_, self.n_iter_ = Sgd.name, 1
@@ -241,12 +243,11 @@ def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
         reached = f"within {found.gap:.3g} of {optimum}"
     else:
         reached = f"without a bound ({found.infeasibility or 'the gap is infinite'})"
-    count = found.iterations
     missed = f"above tol={tol:g}" if found.relative > tol else "before its search was over"
     return (
         f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
-        f"{count} iteration{'s' * (count != 1)} and {found.passes:.4g} passes with a relative gap "
-        f"of {found.relative:.1e}, {missed}; the model is valid and {reached}; "
+        f"{counted(found.iterations, 'iteration')} and {counted(found.passes, 'pass')} with a "
+        f"relative gap of {found.relative:.1e}, {missed}; the model is valid and {reached}; "
         f"{_advice(solution, others)}."
     )
 
@@ -254,13 +255,16 @@ def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
 def _advice(solution: Solution, others: list[str]) -> str:
     """What may help, by what stopped the fit."""
     from ..solvers import Sgd
+    from ..solvers.training import HELD_OUT
 
     if not np.isfinite(solution.certificate.gap):
         advice = "add a penalty"  # neither patience nor another tol can help
     elif solution.stopped_by in (CALLBACK, INTERRUPT):
         advice = "fit again with warm_start=True to go on from here"
+    elif solution.stopped_by == HELD_OUT:
+        advice = "set early_stopping=False to train for all epochs"
     elif solution.solver == Sgd.name:
-        advice = "raise epochs for more of the same, unless early_stopping ended it"
+        advice = "raise epochs for more of the same"
     elif solution.stopped_by.startswith("max_"):
         advice = "raise the limit or tol"
     else:

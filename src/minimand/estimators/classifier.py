@@ -21,6 +21,7 @@ from . import data
 from .base import Estimator, combined
 from .callbacks import Relay, with_callbacks
 from .class_weights import weighted_by_class
+from .declared import declared, places
 from .problem import build
 from .regressor import _loss_of
 from .settings import Settings, check_settings
@@ -207,7 +208,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         offset: ArrayLike = None,
     ) -> Batch:
         """As in `Regressor`; a batch need not hold all classes."""
-        from .stream import Batch, known_classes
+        from .stream import Batch
 
         settings = self._checked_settings()
         first = not hasattr(self, "coef_")
@@ -215,9 +216,9 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         data.check_labels(y)
         weights = data.check_weights(sample_weight, y.shape[0])
         shift = data.check_offset(offset, y.shape[0])
-        output = ClassOutput(known_classes(self, y, classes), settings.loss)
+        output = ClassOutput(declared(self, classes, first=y), settings.loss)
+        index = places(output.classes, y)
         weights = weighted_by_class(self.class_weight, y, weights, output.classes)
-        index = np.asarray(np.searchsorted(output.classes, y))
         targets = [output.encode(index, score) for score in range(output.n_scores)]
         mapped = self._fit_features(X, y) if first else self._map_features(X)
         rest = (weights, shift, self.intercept, output.classes)

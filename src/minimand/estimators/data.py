@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from .._typing import AnyArray, Array, ArrayLike
+from ..wording import counted
 
 _FEW = 20  # classes up to which scikit-learn does not wonder whether y is a measurement
 _MATRIX = {
@@ -39,8 +40,8 @@ def check_xy(
     y = _target(estimator, y, many)
     if y.shape[0] != X.shape[0]:
         raise ValueError(
-            f"X and y must hold the same samples, but X has {X.shape[0]} rows and y has "
-            f"{y.shape[0]}."
+            f"X and y must hold the same samples, but X has {counted(X.shape[0], 'row')} "
+            f"and y has {y.shape[0]}."
         )
     return X, y
 

@@ -8,22 +8,46 @@ import numpy as np
 
 from .._typing import AnyArray, ArrayLike
 
+_HOW = "declare them all in the first call, as partial_fit(X, y, classes=…)"
 
-def declared(model: Any, classes: ArrayLike) -> AnyArray:
-    """The classes of ``partial_fit``, sorted; those of the first call hold for all."""
+
+def declared(model: Any, classes: ArrayLike, first: AnyArray | None = None) -> AnyArray:
+    """The classes of ``partial_fit``, sorted; those of the first call, or of ``fit``, hold for all.
+
+    Where none are declared, those of the ``first`` batch stand for all, if it is given.
+    """
     known = getattr(model, "classes_", None)
-    if classes is None:
-        if known is None:
-            raise ValueError("classes must be passed on the first call to partial_fit.")
+    if classes is not None:
+        labels = _labels(classes)
+        if known is not None and not np.array_equal(known, labels):
+            raise ValueError(
+                f"classes={labels.tolist()} is not the same as on last call to partial_fit, was: "
+                f"{known.tolist()}; leave it out, or call fit to begin anew."
+            )
+        return labels
+    if known is not None:
         return known
-    labels = np.unique(np.asarray(classes))
-    if known is not None and not np.array_equal(known, labels):
+    if first is None:
+        raise ValueError(f"classes must be passed on the first call to partial_fit: {_HOW}.")
+    found = np.unique(first)
+    if found.size < 2:
         raise ValueError(
-            f"classes={labels.tolist()} is not the same as in the last call to partial_fit, "
-            f"{known.tolist()}: leave it out, or call fit to begin anew."
+            f"the first batch holds one class only ({found.tolist()}): a classifier needs at least "
+            f"2 classes, so {_HOW}."
         )
-    if labels.size < 2:
-        raise ValueError(f"classes must hold at least 2 labels, not {labels.tolist()}.")
+    return found
+
+
+def _labels(classes: Any) -> AnyArray:
+    """What is declared, sorted: at least two labels of one kind."""
+    try:
+        labels = np.unique(np.asarray(classes))
+    except (TypeError, ValueError) as error:  # rows of several lengths, numbers beside strings
+        raise ValueError(
+            f"classes must be a list of labels of one kind, not {classes!r}."
+        ) from error
+    if np.ndim(classes) != 1 or labels.size < 2:
+        raise ValueError(f"classes must hold at least 2 labels, in one list, not {classes!r}.")
     return labels
 
 
@@ -32,7 +56,7 @@ def places(classes: AnyArray, y: AnyArray) -> AnyArray:
     unknown = np.setdiff1d(y, classes)
     if unknown.size:
         raise ValueError(
-            f"y holds {unknown[:5].tolist()}, not among the classes {classes.tolist()} that were "
-            "declared in the first call to partial_fit: declare all of them there."
+            f"y holds the class {unknown.tolist()[0]!r}, which is not among {classes.tolist()}, "
+            f"the classes that are known: {_HOW}."
         )
-    return np.searchsorted(classes, y)
+    return np.asarray(np.searchsorted(classes, y))

@@ -28,8 +28,7 @@ def build(
         offset = None if offset is None else offset[kept]
     n, d = design.shape
     mass = settings.loss.masses(np.ones(n) if sample_weight is None else sample_weight)
-    parts = ["offset"] * (offset is not None) + ["X w"] + ["b"] * bool(intercept)
-    score = " + ".join(parts)
+    score = settings.score_words(offset=offset is not None, intercept=bool(intercept))
     return Objective(
         loss=settings.loss,
         penalty=settings.penalty.bind(d, settings.alpha),

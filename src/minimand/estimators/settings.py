@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from ..penalties import Penalty
 from ..solvers import REGISTRY as SOLVERS
 from .callbacks import is_sklearn_callback
 
+_LONGEST = 150  # characters of a map in words; a pipeline may have any number of steps
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -27,11 +30,18 @@ class Settings:
     loss: Loss
     penalty: Penalty
     alpha: float
+    features: str = ""  # the map φ in words; empty where the columns are those of X
 
     @property
     def words(self) -> str:
         """The objective as a formula."""
         return self.words_at(self.alpha)
+
+    def score_words(self, *, offset: bool, intercept: bool) -> str:
+        """The score as a formula."""
+        linear = "φ(X) w" if self.features else "X w"
+        score = " + ".join(["offset"] * offset + [linear] + ["b"] * intercept)
+        return f"{score}, φ = {self.features}" if self.features else score
 
     def words_at(self, alpha: float) -> str:
         """The same at another alpha."""
@@ -56,7 +66,7 @@ def check_settings(estimator: Any) -> Settings:
     check_seed(estimator.random_state)
     _check_features(estimator.features)
     _check_callbacks(estimator.callbacks)
-    return Settings(loss, penalty, alpha)
+    return Settings(loss, penalty, alpha, _in_words(estimator.features))
 
 
 def check_limits(estimator: Any) -> None:
@@ -103,6 +113,13 @@ def _check_features(features: Any) -> None:
         raise TypeError(f"features must have fit_transform and transform, not {features!r}.")
     if hasattr(features, "check_parameters"):  # a map of ours
         features.check_parameters()
+
+
+def _in_words(features: Any) -> str:
+    """A map in one short line; one that is learnt along with the model has a formula of its own."""
+    if features is None or getattr(features, "learnt", False) is True:
+        return ""
+    return shorten(str(features), _LONGEST, placeholder=" …")
 
 
 def _check_callbacks(callbacks: Any) -> None:

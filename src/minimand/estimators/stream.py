@@ -22,6 +22,7 @@ from ..solvers import STOP, Control, Sgd
 from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.learner import Learner
 from ..solvers.learning_rate import SAMPLE
+from ..wording import counted
 from .callbacks import is_sklearn_callback
 from .problem import build
 from .settings import Settings
@@ -86,6 +87,14 @@ class Stream:
     chosen_on: int = 0  # rows
     fitted_on: int = 0  # rows that the start was fitted on
 
+    def check_same(self, solver: Sgd) -> None:
+        """Refuse other options than those the stream began with."""
+        if solver != self.solver:
+            raise ValueError(
+                f"solver={solver!r} is not what this stream began with, {self.solver!r}: set it "
+                "back, or call fit, or take a clone, to begin anew."
+            )
+
     def learn(self, batch: Batch) -> tuple[Array, Array]:
         """One step per row, in order; the coefficients (k, d) and intercepts (k,) it leads to."""
         if self.opening is not None:
@@ -145,11 +154,23 @@ def solver_of(estimator: Any) -> Sgd:
             f"features={estimator.features!r} are learnt along with the model, which takes all "
             "data at once: call fit first, on some of them, and partial_fit goes on from there."
         )
-    if solver.early_stopping:
-        raise ValueError(
-            "partial_fit cannot hold rows out of a stream: use Sgd(early_stopping=False)."
-        )
+    _check_options(solver)
     return solver
+
+
+def _check_options(solver: Sgd) -> None:
+    """Refuse options that are about all rows at once, which a stream never has."""
+    refused = {
+        "early_stopping": (solver.early_stopping, False, "cannot hold rows out of a stream"),
+        "balanced": (solver.balanced, False, "takes rows as they come, in no order of its own"),
+        "epochs": (solver.epochs not in (None, 1), 1, "goes over every batch once"),
+    }
+    for name, (asked, default, words) in refused.items():
+        if asked:
+            raise ValueError(
+                f"partial_fit {words}: {name}={getattr(solver, name)!r} of Sgd is for fit, use "
+                f"Sgd({name}={default}), or set_params(solver__{name}={default}) after a fit."
+            )
 
 
 def begin(estimator: Any, batch: Batch, start: tuple[Array, Array] | None) -> Stream:
@@ -163,34 +184,6 @@ def begin(estimator: Any, batch: Batch, start: tuple[Array, Array] | None) -> St
         return Stream(solver, (np.zeros((scores, first.n_features)), np.zeros(scores)))
     evidence = getattr(getattr(estimator, "certificate_", None), "dual_point", None)
     return Stream(solver, start, fitted_on=0 if evidence is None else len(evidence))
-
-
-def known_classes(estimator: Any, y: AnyArray, classes: ArrayLike) -> AnyArray:
-    """The classes of a stream: those of the model, those declared, or those of the first batch."""
-    before = getattr(estimator, "classes_", None)
-    declared = None if classes is None else np.unique(np.asarray(classes))
-    if before is not None and declared is not None and not np.array_equal(before, declared):
-        raise ValueError(
-            f"classes={declared.tolist()} is not the same as on last call to partial_fit, was: "
-            f"{before.tolist()}; pass the same ones, or None."
-        )
-    known: AnyArray = (
-        before if before is not None else declared if declared is not None else (np.unique(y))
-    )
-    if declared is not None and declared.size < 2:
-        raise ValueError(f"classes must hold at least 2 labels, not {declared.tolist()}.")
-    if known.size < 2:
-        raise ValueError(
-            f"the first batch holds one class only ({known.tolist()}): a classifier needs at least "
-            "2 classes, so declare them all in the first call, as partial_fit(X, y, classes=…)."
-        )
-    new = np.setdiff1d(y, known)
-    if new.size:
-        raise ValueError(
-            f"y holds the class {new.tolist()[0]!r}, but this stream began with {known.tolist()}: "
-            "declare all classes in the first call, as partial_fit(X, y, classes=…)."
-        )
-    return known
 
 
 def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None) -> Any:
@@ -247,8 +240,9 @@ def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None
         raise ValueError("batches is empty: there is nothing to learn from.")
     if stopped_by:
         warnings.warn(
-            f"{type(estimator).__name__}: the stream was stopped by {stopped_by} after {count} "
-            "batches; the model is that of the rows until then, and partial_fit goes on from it.",
+            f"{type(estimator).__name__}: the stream was stopped by {stopped_by} after "
+            f"{counted(count, 'batch')}; the model is that of the rows until then, and "
+            "partial_fit goes on from it.",
             ConvergenceWarning,
             stacklevel=2,
         )

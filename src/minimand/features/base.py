@@ -116,6 +116,16 @@ class Joined(FeatureUnion):
     def __add__(self, other: Any) -> Joined:
         return joined(self, other) if isinstance(other, Features | FeatureUnion) else NotImplemented
 
+    def __str__(self) -> str:
+        """As it was written, where that says all; scikit-learn prints estimators by their repr."""
+        parts = [part for _, part in self.transformer_list]
+        changed = self.get_params(deep=False) != Joined(self.transformer_list).get_params(
+            deep=False
+        )
+        if changed or not all(isinstance(part, Features) for part in parts):
+            return repr(self)
+        return " + ".join(map(str, parts))
+
     def check_parameters(self) -> None:
         """Those of all parts; none may be learnt."""
         for _, part in self.transformer_list:

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from .._typing import Array
 from ..parameters import check_number
+from ..wording import counted
 from .base import Features, check_count
 
 _MOST = 100  # centres where nobody says how many
@@ -103,7 +104,7 @@ class Centers(Features):
         count = min(_MOST, X.shape[0]) if self.n is None else int(self.n)
         if count > X.shape[0]:
             raise ValueError(
-                f"n={count} of Centers is more than the {X.shape[0]} rows of X: pass a smaller n."
+                f"n={count} of Centers is more than X has rows, {X.shape[0]}: pass a smaller n."
             )
         if count == X.shape[0]:
             return X.copy()
@@ -117,8 +118,8 @@ class Centers(Features):
             raise ValueError("mu of Centers must be a matrix of numbers.") from error
         if mu.ndim != 2 or mu.shape[0] == 0 or mu.shape[1] != n_features:
             raise ValueError(
-                f"mu of Centers must have one row per centre and {n_features} columns, as X has, "
-                f"but its shape is {mu.shape}."
+                f"mu of Centers must have one row per centre and {counted(n_features, 'column')}, "
+                f"as X has, but its shape is {mu.shape}."
             )
         if not np.isfinite(mu).all():
             raise ValueError("mu of Centers must be finite, but it holds NaN or infinity.")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import combinations, combinations_with_replacement
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -13,8 +16,10 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import IntArray
+from ..wording import counted
 from .base import Features, check_count
 
+_BYTES_PER_COLUMN = 80  # a model on the columns holds about ten vectors of their number
 _DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -41,6 +46,7 @@ class Monomials(Features):
 
     Notes
     -----
+    Columns are counted before any is made: more than this machine has memory for are refused.
     Sparse rows stay sparse. High powers of inputs that are far from one in size are very large or
     small, and the penalty weighs them accordingly: scale the inputs first if that is not wanted.
 
@@ -74,6 +80,10 @@ class Monomials(Features):
                 f"not {self.interactions!r}."
             )
 
+    def learn(self, X: Any) -> None:
+        """Nothing but whether the columns fit into memory at all."""
+        self._check_size(X[:0])
+
     @property
     def powers_(self) -> IntArray:
         """Made when it is asked for: of many inputs it is larger than sparse data."""
@@ -83,12 +93,42 @@ class Monomials(Features):
 
     def columns(self, X: Any) -> Any:
         """Every product, as dense or sparse as X."""
+        self._check_size(X)
         if self.interactions:
             return self._expansion(X).transform(X)
         exponents = range(1, int(self.degree) + 1)
         if sparse.issparse(X):
             return sparse.hstack([X.power(p) for p in exponents], format=X.format)
         return np.hstack([X**p for p in exponents])
+
+    def _count(self, inputs: int) -> int:
+        """How many monomials a number of inputs has."""
+        degree = int(self.degree)
+        if not self.interactions:
+            return inputs * degree
+        if self.interactions == "only":
+            return sum(comb(inputs, p) for p in range(1, min(degree, inputs) + 1))
+        return comb(inputs + degree, degree) - 1
+
+    def _check_size(self, X: Any) -> None:
+        """Refuse columns that cannot fit into memory, before any is made."""
+        n, d = X.shape
+        columns = self._count(d)
+        if sparse.issparse(X):
+            stored, rows = np.unique(np.diff(X.tocsr().indptr), return_counts=True)
+            entries = sum(self._count(int(r)) * int(m) for r, m in zip(stored, rows))
+            size = entries * (X.data.itemsize + X.indices.itemsize)
+        else:
+            size = n * columns * X.itemsize
+        size += columns * _BYTES_PER_COLUMN
+        limit = memory_of_machine()
+        if size > limit:
+            raise ValueError(
+                f"{self!r} makes {Decimal(columns):.3g} columns of {counted(d, 'column')} of X, "
+                f"which take about {Decimal(size) / 10**9:.3g} GB of memory where there are "
+                f"{limit / 1e9:.3g} GB: lower degree, set interactions=False, or select columns "
+                "of X first."
+            )
 
     def names(self, inputs: list[str]) -> Iterator[str]:
         """x0, x0², x0·x1²."""
@@ -112,6 +152,14 @@ class Monomials(Features):
         # Products of more inputs than there are do not exist.
         degree = min(int(self.degree), X.shape[1]) if only else int(self.degree)
         return PolynomialFeatures(degree, interaction_only=only, include_bias=False).fit(X[:1])
+
+
+def memory_of_machine() -> float:
+    """Bytes of memory that this machine has; infinite where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return np.inf
 
 
 def _power(name: str, exponent: int) -> str:

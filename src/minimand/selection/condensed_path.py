@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -44,4 +43,4 @@ def condensed_path(
             objective, problems, coefs, small.intercepts(coefs), control, found
         )
         for solution, twin in zip(certified, batch):
-            yield replace(solution, history=twin.history)
+            yield solution.certified(solution.certificate, twin.history)

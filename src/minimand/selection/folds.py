@@ -21,6 +21,7 @@ from ..estimators.settings import Settings
 from ..solvers import STOP, Control, Solution, State
 from ..solvers.base import CALLBACK, INTERRUPT
 from ..threads import get_num_threads, one_blas_thread, one_core_thread
+from ..wording import counted
 from .fold_sums import FoldSums
 from .path import Path, along, gathered
 from .samples import Fold, Samples
@@ -109,7 +110,7 @@ class CrossValidation:
         room = np.full(len(self.alphas) - len(path), np.nan)
         if self.verbose:
             print(
-                f"Tuned: fold {i + 1} of {len(self.folds)}, {len(path)} alphas, "
+                f"Tuned: fold {i + 1} of {len(self.folds)}, {counted(len(path), 'alpha')}, "
                 f"{time.perf_counter() - started:.2f} s",
                 file=sys.stderr,
             )

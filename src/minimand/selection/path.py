@@ -23,6 +23,7 @@ from ..objective import Meter, Objective
 from ..solvers import Control, Solution
 from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.path import solve_path
+from ..wording import counted
 from .condensed_path import At, condensed_path
 from .grid import grid_of
 from .training import trained
@@ -64,10 +65,12 @@ class Path:
         return len(self.alphas)
 
     def __repr__(self) -> str:
-        ends = f"{self.alphas[0]:.3g} … {self.alphas[-1]:.3g}"
+        ends = [0, -1] if len(self) > 1 else [0]
+        alphas = " … ".join(f"{self.alphas[i]:.3g}" for i in ends)
+        nonzeros = " … ".join(f"{self.n_nonzero[i]}" for i in ends)
         worst = max(c.relative for c in self.certificates)
         return (
-            f"Path({len(self)} alphas {ends}, {self.n_nonzero[0]} … {self.n_nonzero[-1]} nonzeros, "
+            f"Path({counted(len(self), 'alpha')} {alphas}, {nonzeros} nonzeros, "
             f"relative gaps ≤ {worst:.1e})"
         )
 

@@ -21,6 +21,7 @@ from ..estimators.class_weights import weighted_by_class
 from ..estimators.prepare import copy_of, prepare, weights_of
 from ..objective import Objective
 from ..threads import get_num_threads
+from ..wording import counted
 from .chosen import ChosenModel
 from .cross_validation import cross_validate, with_sums
 from .folds import CrossValidation, Halt, Outcome
@@ -249,8 +250,9 @@ class Tuned(ChosenModel):
             return
         stopped = f"was stopped by {halt.reason}: " if halt.reason else ""
         warnings.warn(
-            f"Tuned: {stopped}alpha was chosen among {scores.known.sum()} of {scores.known.size} "
-            f"alphas on {scores.folds.sum()} of {scores.folds.size} folds, and {short} fits miss "
+            f"Tuned: {stopped}alpha was chosen among {scores.known.sum()} of "
+            f"{counted(scores.known.size, 'alpha')} on {scores.folds.sum()} of "
+            f"{counted(scores.folds.size, 'fold')}, and {counted(short, 'fit')} missed "
             f"tol={self.estimator.tol:g}; the model is valid: raise the limit or tol.",
             ConvergenceWarning,
             stacklevel=3,

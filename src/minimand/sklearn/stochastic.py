@@ -77,6 +77,12 @@ class _Trained:
         self.__dict__.pop("_trained", None)  # of stochastic steps
         numbers = not hasattr(self, "classes_")
         ridge, lasso = penalties(self)
+        if self.average and (ridge or lasso):
+            raise ValueError(
+                f"average={self.average!r} with learning_rate={self.learning_rate!r} needs "
+                f"penalty=None, not {self.penalty!r}: passive-aggressive steps with a penalty "
+                "know no average; set penalty=None or average=False."
+            )
         return OnlineRule(
             PA1 if self.learning_rate == "pa1" else PA2,
             numbers=numbers,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -53,6 +53,7 @@ class Control:
     random_state: Any = None
     started: float = field(default_factory=time.perf_counter)
     target: float = 0.0  # tol·scale, set once the objective is known
+    ended_by: str = ""  # why a solver had no further point, where it says so itself
     halted: Callable[[], str] = str  # why all problems shall stop that are solved side by side
 
     @property
@@ -97,15 +98,21 @@ class Solver(Parameterized):
         """A verdict with a reason in words."""
         raise NotImplementedError
 
-    def verdict(self, objective: Objective, control: Control) -> Verdict:
-        """The same, after what no solver of convex problems can take has been refused."""
+    def another_kind(self, objective: Objective) -> str:
+        """Why a problem is none of its kind, whatever the details; empty if it is one."""
         if not objective.convex and not self.takes_nonconvex:
             part, name = "penalty", "reweighted"
             if not objective.loss.convex:
                 part, name = "loss", "graduated"
-            return Verdict(False, f"the {part} is not convex; {name!r} minimises its tangents")
+            return f"the {part} is not convex; {name!r} minimises its tangents"
         if objective.loss.pooled and not self.takes_pooled:
-            words = f"{objective.loss!r} is one number for the whole set, not a mean over samples"
+            return f"{objective.loss!r} is one number for the whole set, not a mean over samples"
+        return ""
+
+    def verdict(self, objective: Objective, control: Control) -> Verdict:
+        """The same, after problems of another kind have been refused."""
+        words = self.another_kind(objective)
+        if words:
             return Verdict(False, words)
         return self.accepts(objective, control)
 
@@ -139,6 +146,12 @@ class Solution:
     stopped_by: str = ""
     history: History = field(default_factory=History)
 
+    def certified(self, certificate: Certificate, history: History | None = None) -> Solution:
+        """The same model with another certificate, with which its history ends, or another one."""
+        found = certificate.primal, certificate.dual, certificate.gap
+        course = (self.history if history is None else history).ending(*found)
+        return replace(self, certificate=certificate, history=course)
+
     @property
     def w(self) -> Array:
         """Coefficients."""
@@ -156,7 +169,7 @@ def run(
     """Iterate until the gap is small enough, a limit is reached, or somebody says stop."""
     best: Judgement | None = None
     history = History(_label(solver), objective.words)
-    stopped_by = ""
+    stopped_by = control.ended_by = ""
     start = _feasible(objective, start)
     try:
         control.target = history.target = control.tol * _finite_scale(objective)
@@ -238,7 +251,22 @@ def observe(
     history: History,
 ) -> str:
     """Record the state, tell the callbacks, and say whether one of them wants to stop."""
-    state = State(
+    state = _state(control, objective, judgement, iteration)
+    history.append(state)
+    answers = [callback(state) for callback in control.callbacks]
+    return CALLBACK if any(answer is STOP for answer in answers) else ""
+
+
+def _ends_at(history: History, best: Judgement | None) -> bool:
+    """Whether the last record is that of the best point."""
+    if best is None or not len(history):
+        return False
+    return (history[-1].primal, history[-1].gap) == (best.primal, best.gap)
+
+
+def _state(control: Control, objective: Objective, judgement: Finding, iteration: int) -> State:
+    """What has been found and what it took."""
+    return State(
         iteration,
         objective.meter.passes,
         control.seconds,
@@ -248,9 +276,6 @@ def observe(
         control.target,
         judgement.point,
     )
-    history.append(state)
-    answers = [callback(state) for callback in control.callbacks]
-    return CALLBACK if any(answer is STOP for answer in answers) else ""
 
 
 def _conclude(
@@ -274,16 +299,20 @@ def _conclude(
         final = judge(objective, fresh, known=duals, raw=False)
     if not final.gap <= target:
         final = judge(objective, fresh, known=duals, thorough=True)
-    certificate = final.certificate(objective, max(len(history) - 1, 0), control.seconds)
+    iterations = max(len(history) - 1, 0)
+    certificate = final.certificate(objective, iterations, control.seconds)
+    if fresh is objective.null or not _ends_at(history, best):
+        history.append(_state(control, objective, final, len(history)))
     # A search among several minima that was cut off is not over, wherever it stands.
     cut_off = bool(stopped_by) and final.kind == "stationary"
     converged = final.reaches(objective, target) and not cut_off
-    return Solution(
+    solution = Solution(
         point=fresh,
         slope=final.slope if best is None else best.slope,
         certificate=certificate,
         solver=solver.name,
         converged=converged,
-        stopped_by=stopped_by or ("" if converged else solver.exhausted),
+        stopped_by=stopped_by or ("" if converged else control.ended_by or solver.exhausted),
         history=history,
     )
+    return solution.certified(certificate)

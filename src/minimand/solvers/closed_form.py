@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from .._typing import Array
 from ..certificate import Judgement, judge
-from ..linear_system import factorise, pseudo_inverse, shifted_solutions
+from ..linear_system import Solve, factorise, pseudo_inverse, shifted_solutions
 from ..objective import EPS, Objective, Point
 from ..penalties import Separable
 from .base import Control, Solver, Verdict
 from .search import recentred
 
 _LARGEST = 6000
+_MOST_DENSE = 40_000_000  # numbers of a dense copy that sparse data may be turned into
 _REFINEMENTS = 20
 Step = Callable[[Judgement], Array]
 
@@ -35,7 +37,7 @@ class ClosedForm(Solver):
     def prepared(self, objective: Objective) -> ClosedForm:
         """With the factorisation done, for other targets on the same data."""
         twin = ClosedForm()
-        twin._step = _factorised(objective)
+        twin._step = next(_steps(objective))
         return twin
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
@@ -66,35 +68,64 @@ class ClosedForm(Solver):
         )
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """The solution, then rounds of iterative refinement while they help."""
-        judgement = judge(objective, objective.null)
+        """The solution, then rounds of iterative refinement while they help.
+
+        Where they end too soon, the singular values of X take over, if there is memory for them.
+        """
+        null = judgement = judge(objective, objective.null)
         yield judgement
-        step = self._step or _factorised(objective)
-        for _ in range(_REFINEMENTS):
-            w, b, z = judgement.point
-            dw = step(judgement)
-            dz = objective.forward(dw)
-            db = -objective.mean(dz) if objective.intercept else 0.0
-            point = recentred(objective, Point(w + dw, b + db, z + dz + db))
-            # Xᵀ of this dual point cancels the penalty's slope at w + dw whatever the rounding of
-            # z was: the step was computed from the same gradient.
-            dual = judgement.terms.gradient + dz + db
-            refined = judge(objective, point, [dual], known=[judgement.dual], thorough=True)
-            stalled = (
-                not refined.gap < 0.5 * judgement.gap and judgement.point is not objective.null
-            )
-            judgement = refined
-            yield judgement
-            if stalled:
-                return
+        for step in _steps(objective, control.memory, self._step):
+            judgement = null
+            for _ in range(_REFINEMENTS):
+                refined = _refined(objective, judgement, step)
+                helped = refined.gap < 0.5 * judgement.gap or judgement is null
+                judgement = refined
+                yield judgement
+                if not helped:
+                    break
 
 
-def _factorised(objective: Objective) -> Step:
-    """Newton's step, through whichever system is smaller."""
+def _refined(objective: Objective, judgement: Judgement, step: Step) -> Judgement:
+    """Where a step leads."""
+    w, b, z = judgement.point
+    dw = step(judgement)
+    dz = objective.forward(dw)
+    db = -objective.mean(dz) if objective.intercept else 0.0
+    point = recentred(objective, Point(w + dw, b + db, z + dz + db))
+    # Xᵀ of this dual point cancels the penalty's slope at w + dw whatever the rounding of z was:
+    # the step was computed from the same gradient.
+    dual = judgement.terms.gradient + dz + db
+    return judge(objective, point, [dual], known=[judgement.dual], thorough=True)
+
+
+def _steps(
+    objective: Objective, memory: float = np.inf, known: Step | None = None
+) -> Iterator[Step]:
+    """Newton's step, through whichever system is smaller; then through X itself.
+
+    That is where the system is singular to working precision, or too near to it for refinement.
+    """
     form = objective.penalty.separable
     assert form is not None
-    make = _dual_step if rows_suffice(objective, form) else _primal_step
-    return make(objective, form)
+    n, d = objective.design.shape
+    make = _dual_system if rows_suffice(objective, form) else _primal_system
+    if known is None and not _wide_and_free(objective):
+        system = make(objective, form)
+        solve = factorise(system.matrix)
+        dense = n * d <= (_MOST_DENSE if objective.design.sparse else np.inf)
+        if solve is None and not (dense and _fits(n * d, memory)):
+            solve = pseudo_inverse(system.matrix)
+        known = system.step(solve) if solve is not None else None
+    if known is not None:
+        yield known
+        if n * d > _MOST_DENSE or not _fits(n * d, memory):
+            return
+    yield _singular_value_step(objective, form)
+
+
+def _fits(numbers: int, memory: float) -> bool:
+    """Whether X, its singular vectors and room to work may be held."""
+    return 3 * 8.0 * numbers <= memory
 
 
 def rows_suffice(objective: Objective, form: Separable) -> bool:
@@ -109,16 +140,20 @@ def _wide_and_free(objective: Objective) -> bool:
     return n <= d and bool(objective.penalty.free.all()) and not objective.design.sparse
 
 
-def _primal_step(objective: Objective, form: Separable) -> Step:
+class _System(NamedTuple):
+    """A matrix, and Newton's step once it can be solved with."""
+
+    matrix: Array
+    step: Callable[[Solve], Step]
+
+
+def _primal_system(objective: Objective, form: Separable) -> _System:
     """Newton's step for a quadratic: one factorisation serves every refinement."""
-    if _wide_and_free(objective):
-        return _singular_value_step(objective, form)
-    system = objective.hessian(objective.mass).matrix + np.diag(form.l2)
-    solve = factorise(system)
-    if solve is None and not objective.design.sparse:
-        return _singular_value_step(objective, form)
-    solve = solve or pseudo_inverse(system)
-    return lambda judgement: -solve(judgement.slope + form.l2 * judgement.point.w)
+
+    def step(solve: Solve) -> Step:
+        return lambda judgement: -solve(judgement.slope + form.l2 * judgement.point.w)
+
+    return _System(objective.hessian(objective.mass).matrix + np.diag(form.l2), step)
 
 
 def _singular_value_step(objective: Objective, form: Separable) -> Step:
@@ -128,7 +163,8 @@ def _singular_value_step(objective: Objective, form: Separable) -> Step:
     of each singular direction is (s·residual − l2·w)/(s² + l2); directions below rounding that no
     penalty determines are left alone, which makes the solution the one of least norm.
     """
-    x = np.concatenate([np.asarray(block.matrix, float) for block in objective.design.blocks()])
+    x = _dense(objective)
+    rounding = np.sqrt((x * x).T @ objective.mass) * EPS  # of every column, before it is centred
     if objective.intercept:
         x -= objective.mass @ x
     root = np.sqrt(objective.mass)
@@ -140,7 +176,9 @@ def _singular_value_step(objective: Objective, form: Separable) -> Step:
     size[size == 0] = 1.0
     penalty = 0.0 if free.all() else 1.0
     left, values, right = linalg.svd(x / size, full_matrices=False, check_finite=False)
-    keep = values > values.max(initial=0.0) * max(x.shape) * EPS
+    # What rounding leaves of a mean that is far from zero is no direction of the data.
+    noise = float(np.linalg.norm(rounding / size))
+    keep = values > max(values.max(initial=0.0) * max(x.shape) * EPS, noise * free.all())
     denominator = np.where(keep, values, 0.0) ** 2 + penalty
     denominator[denominator == 0] = np.inf
 
@@ -154,6 +192,13 @@ def _singular_value_step(objective: Objective, form: Separable) -> Step:
         return np.asarray(move / size)
 
     return step
+
+
+def _dense(objective: Objective) -> Array:
+    """X, a copy."""
+    blocks: list[Any] = [block.matrix for block in objective.design.blocks()]
+    dense = [block.toarray() if sparse.issparse(block) else block for block in blocks]
+    return np.concatenate(dense, dtype=float)
 
 
 def _stacked_step(objective: Objective, form: Separable, x: Array, root: Array) -> Step:
@@ -176,7 +221,7 @@ def _stacked_step(objective: Objective, form: Separable, x: Array, root: Array) 
     return step
 
 
-def _dual_step(objective: Objective, form: Separable) -> Step:
+def _dual_system(objective: Objective, form: Separable) -> _System:
     """The same step through n unknowns, with L = diag(l2), M = diag(mass), K = X L⁻¹Xᵀ.
 
     Eliminating the step D from Newton's equations gives D = −L⁻¹(g + Xᵀv) with
@@ -187,25 +232,24 @@ def _dual_step(objective: Objective, form: Separable) -> Step:
     inverse, root = 1.0 / form.l2, np.sqrt(objective.mass)
     kernel = _centred_kernel(objective, inverse) * np.outer(root, root)
     kernel.flat[:: kernel.shape[0] + 1] += 1.0
-    solve = factorise(kernel)
-    if solve is None and not objective.design.sparse:
-        return _singular_value_step(objective, form)
-    solve = solve or pseudo_inverse(kernel)
 
-    def solve_rows(right: Array) -> Array:
-        v = root * solve(root * right)
-        return v - objective.mass * v.sum() if objective.intercept else v
+    def with_solver(solve: Solve) -> Step:
+        def solve_rows(right: Array) -> Array:
+            v = root * solve(root * right)
+            return v - objective.mass * v.sum() if objective.intercept else v
 
-    def step(judgement: Judgement) -> Array:
-        if not judgement.point.w.any():
-            return -inverse * objective.backward(solve_rows(judgement.terms.gradient))
-        gradient = judgement.slope + form.l2 * judgement.point.w
-        image = objective.forward(inverse * gradient)
-        if objective.intercept:
-            image = image - objective.mean(image)
-        return -inverse * (gradient + objective.backward(solve_rows(-image)))
+        def step(judgement: Judgement) -> Array:
+            if not judgement.point.w.any():
+                return -inverse * objective.backward(solve_rows(judgement.terms.gradient))
+            gradient = judgement.slope + form.l2 * judgement.point.w
+            image = objective.forward(inverse * gradient)
+            if objective.intercept:
+                image = image - objective.mean(image)
+            return -inverse * (gradient + objective.backward(solve_rows(-image)))
 
-    return step
+        return step
+
+    return _System(kernel, with_solver)
 
 
 def _centred_kernel(objective: Objective, weights: Array) -> Array:

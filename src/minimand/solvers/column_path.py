@@ -54,7 +54,7 @@ class _ColumnPath(PathOfRounds):
         for _ in range(_STEPS):
             if not done.decrease > tol or self._control.expired:
                 break
-            polish(model, inner, values, base.spread[columns], tol, _FINE)
+            polish(model, inner, values, base.spread[columns], model.slope, tol, _FINE)
             done = model.descend(inner, values, _SWEEPS, tol)
         full = np.zeros_like(w)
         full[columns] = values

@@ -7,7 +7,6 @@ such slopes and never reach them, so that every sample would count as a support 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +41,7 @@ def sharpened(objective: Objective, solution: Solution, tol: float) -> Solution:
         found = judge(objective, solution.point, duals, raw=not duals)
         if duals and found.gap <= allowed:
             certificate = found.certificate(objective, old.iterations, old.seconds)
-            return replace(solution, certificate=certificate)
+            return solution.certified(certificate)
     return solution
 
 

@@ -56,8 +56,9 @@ def _cheapest(objective: Objective, control: Control) -> Solver:
         raise ValueError(
             f"no solver takes this problem by itself: name one of {by_name}, which accept it."
         )
-    reasons = "; ".join(f"{name}: {verdict.reason}" for name, verdict in found.items())
-    raise ValueError(f"no solver accepts this problem ({reasons}).")
+    from .refusal import refusal  # few problems need one
+
+    raise ValueError(refusal(objective, asked, control))
 
 
 def _point_to_pieces(objective: Objective) -> None:

@@ -66,12 +66,16 @@ class Graduated(Solver):
                 f"restarts of Graduated must be an integer ≥ 0, not {self.restarts!r}."
             )
 
+    def another_kind(self, objective: Objective) -> str:
+        """Losses that are convex."""
+        if not objective.loss.convex:
+            return super().another_kind(objective)
+        if objective.convex:
+            return "the loss is convex: it needs no graduation"
+        return "only the penalty is not convex; 'reweighted' is for that"
+
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses that are a concave function of a convex one, if a solver takes that one."""
-        if objective.loss.convex:
-            if objective.convex:
-                return Verdict(False, "the loss is convex: it needs no graduation")
-            return Verdict(False, "only the penalty is not convex; 'reweighted' is for that")
         if objective.loss.composed is None:
             words = f"{objective.loss!r} is no concave function of a convex loss (RobustLoss)"
             return Verdict(False, words)

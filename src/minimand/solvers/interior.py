@@ -24,6 +24,7 @@ from ..penalties import Separable
 from .closed_form import rows_suffice
 from .risers import of_penalty, of_pieces
 
+_NARROWEST = 1e-2  # slacks at a warm start, in units of those at w = 0
 _NEAREST = 0.9995  # share of the way to the boundary that a step may go
 _STEADY = 1e-12  # added to the diagonal, relative to the curvature of a column
 _PINNED = 1e200  # curvature of a coefficient whose bounds leave it no room
@@ -78,11 +79,17 @@ class InteriorPoint:
         self._begin()
 
     def _begin(self) -> None:
-        """Slacks of the size of t, multipliers of the size of the slopes."""
+        """Slacks of the size of t, multipliers of the size of the slopes.
+
+        A model that interpolates has t at kinks: then a share of what t is at w = 0 is its size.
+        """
         rows, pieces = self.rows, self.plq.pieces
         total = float(rows.mass.sum())
-        centre = self.t - float(np.mean(pieces.knots))
-        width = dot(rows.mass, np.abs(centre)) / total
+        middle = float(np.mean(pieces.knots))
+        width = dot(rows.mass, np.abs(self.t - middle)) / total
+        if self.w.any():
+            at_zero = self.plq.at(rows.scores(np.zeros_like(self.w), self.b))
+            width = max(width, _NARROWEST * dot(rows.mass, np.abs(at_zero - middle)) / total)
         width = max(width, 1e-6 * float(np.abs(pieces.knots).max()), 1e-300)
         ones = np.ones(self.t.size)
         for riser in self._samples.risers:

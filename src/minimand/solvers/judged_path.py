@@ -92,10 +92,8 @@ class JudgedPath:
         history = History(_NAME, problem.words, self._control.target)
         said = observe(self._control, problem, finding, 0, history)
         certificate = finding.certificate(problem, 1, self._control.seconds)
-        return self._kept(
-            Solution(finding.point, finding.slope, certificate, _NAME, True, said, history),
-            alpha,
-        )
+        solution = Solution(finding.point, finding.slope, certificate, _NAME, True, said, history)
+        return self._kept(solution.certified(certificate), alpha)
 
     def _alone(self, problem: Objective, alpha: float) -> Solution:
         """What descent did not settle, solved by itself."""

@@ -15,6 +15,7 @@ from ..objective import EPS, Objective, Point, dot
 from ..penalties import Separable
 from .base import Control, Solver, Verdict
 from .krylov import conjugate_gradients
+from .primal_dual import PrimalDual
 from .search import Caution, line_search, recentred
 
 _DENSE_HESSIAN = 1500  # columns up to which the Hessian is formed and factorised
@@ -58,7 +59,20 @@ class Newton(Solver):
         return Verdict(True, "smooth loss and quadratic penalty: conjugate gradients", cost)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """Newton steps with an exact line search on the scores."""
+        """Newton steps with an exact line search on the scores.
+
+        A loss of pieces whose curvature comes and goes may end them too soon; interior points,
+        which see all pieces at once, then go on.
+        """
+        point = start
+        for judgement in self._descent(objective, start, control):
+            point = judgement.point
+            yield judgement
+        heir = PrimalDual()
+        if heir.accepts(objective, control).ok:
+            yield from heir.iterate(objective, point, control)
+
+    def _descent(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         form = objective.penalty.separable
         assert form is not None
         direction, start = self._begin(objective, form, start, control)

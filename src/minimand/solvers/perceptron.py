@@ -17,6 +17,7 @@ import numpy as np
 from .._typing import AnyArray, Array, BoolArray, IntArray
 from ..design import Design
 from ..design.base import OnlineRule
+from ..wording import counted
 from .online import CONSTANT, Learner
 
 
@@ -46,7 +47,8 @@ class Trace:
         return int(self.index.size)
 
     def __repr__(self) -> str:
-        return f"Trace({len(self)} steps, {int(self.mistake.sum())} mistakes)"
+        mistakes = counted(int(self.mistake.sum()), "mistake")
+        return f"Trace({counted(len(self), 'step')}, {mistakes})"
 
     def __str__(self) -> str:
         lines = []

@@ -32,12 +32,16 @@ class Reweighted(Solver):
     takes_nonconvex: ClassVar[bool] = True
     _inner: ClassVar[Solver] = WorkingSet()
 
+    def another_kind(self, objective: Objective) -> str:
+        """Penalties that are convex, and losses that are not."""
+        if objective.convex:
+            return "the penalty is convex: it needs no tangents"
+        if not objective.loss.convex:
+            return "the loss is not convex; 'graduated' minimises its tangents"
+        return super().another_kind(objective)
+
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Penalties that are concave in |w|, and losses that the lasso's solver takes."""
-        if objective.convex:
-            return Verdict(False, "the penalty is convex: it needs no tangents")
-        if not objective.loss.convex:
-            return Verdict(False, "the loss is not convex; 'graduated' minimises its tangents")
         inner = self._inner.accepts(Tangent.first(objective).problem, control)
         if not inner.ok:
             return Verdict(False, f"its tangent problems are refused: {inner.reason}")

@@ -12,11 +12,12 @@ from sklearn.utils import check_random_state
 from .._typing import AnyArray, Array
 from ..certificate import Judgement, judge
 from ..objective import Objective, Point
+from ..wording import counted
 from .base import Control, Solver, Verdict
 from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
 from .learning_rate import first_step, spread_of
 from .search import recentred
-from .training import SMALL, Classes, HeldOut, Training
+from .training import HELD_OUT, SMALL, Classes, HeldOut, Training
 
 _SCHEDULES = ("adaptive", "fixed", "decay", "sqrt", "pegasos")
 _POWERS = {"adaptive": 0.0, "fixed": 0.0, "decay": 1.0, "sqrt": 0.5, "pegasos": 1.0}
@@ -31,7 +32,8 @@ class Sgd(Solver):
     An l1 part then moves every coefficient towards zero by η·l1 and stops there: exact zeros. The
     gap of such a fit is sound but loose. It stops after its epochs, not at a tolerance, and is
     taken by name only: in memory the other solvers are faster *and* certain. `partial_fit` of the
-    estimators takes the same steps over a stream.
+    estimators takes the same steps over a stream: rows as they come, every batch once. It refuses
+    ``epochs``, ``balanced`` and ``early_stopping``, which are about all rows at once.
 
     The classes of one-versus-rest learn from the same passes, with the same schedule, unless
     ``early_stopping`` or ``balanced`` makes them differ.
@@ -183,6 +185,7 @@ class Sgd(Solver):
             over = epoch == epochs or control.expired
             if stopping is not None:
                 point = stopping.better_of(run.points()[0])
+                control.ended_by = HELD_OUT if stopping.over else ""
                 over = over or stopping.over
             if over or objective.design.nnz <= SMALL:
                 yield judge(objective, point if stopping is not None else run.points()[0])
@@ -255,8 +258,8 @@ class Sgd(Solver):
         count = int(np.ceil(self.validation_fraction * n))
         if count >= n:
             raise ValueError(
-                f"validation_fraction={self.validation_fraction} of {n} samples leaves none to "
-                "train on: lower it."
+                f"validation_fraction={self.validation_fraction} of {counted(n, 'sample')} leaves "
+                "none to train on: lower it."
             )
         mixed = random.permutation(rows)
         return np.sort(mixed[count:]), np.sort(mixed[:count])

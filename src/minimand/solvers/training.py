@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SMALL = 100_000  # stored numbers up to which every epoch is judged: that costs as much as an epoch
 _PATIENCE = 3  # epochs without progress on held-out rows before training ends
+HELD_OUT = f"early_stopping (the loss of held-out rows had not fallen for {_PATIENCE} epochs)"
 
 
 class Training:

@@ -1,0 +1,41 @@
+"""A problem that no solver takes, refused in words: what was asked, why not, what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..losses import Huber, Loss, Margin, SquaredHinge
+from ..objective import Objective
+from ..penalties import L1
+from .base import Control, Solver
+
+
+def refusal(objective: Objective, solvers: Iterable[Solver], control: Control) -> str:
+    """The reason that most solvers of its kind give, and the nearest problems that are taken."""
+    asked = list(solvers)
+    own = [solver for solver in asked if not solver.another_kind(objective)]
+    given = Counter(solver.verdict(objective, control).reason for solver in own or asked)
+    # Where it is of nobody's kind, one solver misses what another one has.
+    reasons = [reason for reason, _ in given.most_common(1 if own else 2)]
+    others = [
+        words
+        for words, problem in _neighbours(objective).items()
+        if any(solver.verdict(problem, control).ok for solver in asked)
+    ]
+    return (
+        f"no solver takes {objective.words or repr(objective.loss)} ({', and '.join(reasons)}): "
+        f"take {' or '.join(others) or 'another loss or penalty'}; minimand.explain shows what "
+        "every solver says."
+    )
+
+
+def _neighbours(objective: Objective) -> dict[str, Objective]:
+    """The same data with another loss, and with another penalty."""
+    loss: Loss = SquaredHinge() if isinstance(objective.loss, Margin) else Huber()
+    l1 = L1().bind(objective.n_features)
+    return {
+        f"a smooth loss such as {type(loss).__name__}()": replace(objective, loss=loss),
+        "a penalty such as L1() or L2()": objective.with_penalty(l1),
+    }
