@@ -1,5 +1,6 @@
 #include "descent/gram_path.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "descent/gap.hpp"
@@ -112,7 +113,10 @@ MINIMAND_CLONES bool settle_on_gram(const SquaredMean& loss, Penalties penalties
                                     double target, Patience patience) {
   // An inner decrease this much smaller than the full sweep's says: look at the zeros again.
   constexpr double kInnerReduction = 1e-2;
+  // Products of a Newton step, per cube of the nonzeros: sweeps for less than that come first.
+  constexpr double kNewtonStep = 0.125;
   const std::size_t n = w.size();
+  bool first = true;
   for (std::size_t j = 0; j < n; ++j) gradient.data()[j] = loss.q.data()[j];
   add_product(loss.gram, w, gradient);
   GramDescent descent{loss.gram, gradient, w, penalties};
@@ -130,6 +134,11 @@ MINIMAND_CLONES bool settle_on_gram(const SquaredMean& loss, Penalties penalties
     Gathered inner(descent, active.first(count), memory);
     double gained = decrease;
     const double products = static_cast<double>(count) * static_cast<double>(count);
+    if (first) {
+      patience.products =
+          std::max(patience.products, kNewtonStep * products * static_cast<double>(count));
+    }
+    first = false;
     while (gained > kInnerReduction * decrease && patience.epochs > 0) {
       gained = inner.sweep();
       patience.products -= products;
@@ -162,8 +171,8 @@ MINIMAND_CLONES SquaredModel gap_of_squares(double residual_square, std::span<co
   for (std::size_t j = 0; j < w.size(); ++j) {
     const double value = w.data()[j];
     if (value == 0.0) continue;  // nothing, whatever its weights are
-    charge += penalties.l1.data()[j] * std::fabs(value) +
-              0.5 * penalties.l2.data()[j] * (value * value);
+    charge +=
+        penalties.l1.data()[j] * std::fabs(value) + 0.5 * penalties.l2.data()[j] * (value * value);
   }
   return {squared_gap(residual_square, slope, w, penalties), charge};
 }
