@@ -187,8 +187,8 @@ def test_blocks_are_enough_for_every_solver(solver, kind, penalty):
         Objective(mm.Squared(), penalty.bind(6, 0.1), d, y, np.full(40, 1 / 40))
         for d in (design, as_design(x))
     ]
-    if not SOLVERS[solver].accepts(made[0], Control()).ok:
-        assert SOLVERS[solver].accepts(made[0], Control()).reason
+    if not SOLVERS[solver].verdict(made[0], Control()).ok:
+        assert SOLVERS[solver].verdict(made[0], Control()).reason
         return
     tol, rough = (1e-3, 1e5) if solver == "subgradient" else (1e-10, 1.0)
     one, two = (solve(o, solver, Control(tol=tol, random_state=0)) for o in made)
