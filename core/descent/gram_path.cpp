@@ -162,8 +162,8 @@ MINIMAND_CLONES SquaredModel gap_of_squares(double residual_square, std::span<co
   for (std::size_t j = 0; j < w.size(); ++j) {
     const double value = w.data()[j];
     if (value == 0.0) continue;  // nothing, whatever its weights are
-    charge += penalties.l1.data()[j] * std::fabs(value) +
-              0.5 * penalties.l2.data()[j] * (value * value);
+    charge +=
+        penalties.l1.data()[j] * std::fabs(value) + 0.5 * penalties.l2.data()[j] * (value * value);
   }
   return {squared_gap(residual_square, slope, w, penalties), charge};
 }

@@ -43,6 +43,6 @@ struct SquaredModel {
 /// The gap of a model whose residuals have this mean square and this slope, with the scale of its
 /// dual point, and what the penalties charge for it.
 SquaredModel gap_of_squares(double residual_square, std::span<const double> slope,
-                          std::span<const double> w, Penalties penalties);
+                            std::span<const double> w, Penalties penalties);
 
 }  // namespace minimand

@@ -104,9 +104,8 @@ std::size_t cd_gram_path(const Array& G, const Array& q, double square_of_target
       [&] { return descend_gram_path(loss, problems, begin, target, {max_epochs, products}); });
 }
 
-std::tuple<double, double, double> gap_of_squares(double square, const Array& slope,
-                                                  const Array& w, const Array& l1,
-                                                  const Array& l2) {
+std::tuple<double, double, double> gap_of_squares(double square, const Array& slope, const Array& w,
+                                                  const Array& l1, const Array& l2) {
   const auto slopes = vector<double>(slope, "slope");
   const std::size_t size = slopes.size();
   const auto [found, penalty] = minimand::gap_of_squares(
