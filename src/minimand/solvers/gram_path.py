@@ -23,7 +23,7 @@ from .judged_path import At, JudgedPath, form_of, is_kinked
 
 _MOST_COLUMNS = 1000  # that are taken all at once
 _MOST_ROWS = 500  # of problems with more columns: larger supports want a Newton step at every alpha
-_SHARE = 0.3  # of the gap that may be left on the Gram
+_SHARE = 0.1  # of the gap that may be left on the Gram
 _EPOCHS = 8, 64  # sweeps, at least and at most, before a Newton step on the support is tried
 _STEP = 3e5  # products that such a step costs at least, for which sweeps may go on
 _EASY = 5  # alphas that are settled in a row without such a step

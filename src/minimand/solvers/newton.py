@@ -24,8 +24,9 @@ _THINNING = 4
 _WORTH_THINNING = 1_000_000  # numbers in X below which a thinned start does not pay
 _MANY_ROWS = 200  # for every column: then some of them are as good as all for most purposes
 _SAMPLED_ROWS = 60  # for every column, behind a preconditioner
-_WORTH_SAMPLING = 40  # columns below which the Hessian of all rows costs a few products
-_MOST_PRODUCTS = 25  # with the Hessian of some rows as preconditioner, else it is a bad one
+_WORTH_REUSING = 40  # columns below which a Hessian costs a few products
+_MOST_PRODUCTS = 30  # with the Hessian of some rows as preconditioner, else it is a bad one
+_STALE = 10  # products of a step from which the next one takes a Hessian of its own
 
 
 class Newton(Solver):
@@ -120,13 +121,13 @@ class Newton(Solver):
         return direction, objective.point(judgement.point.w, judgement.point.b)
 
     def _direction(self, objective: Objective, form: Separable, control: Control) -> _Direction:
-        """How the systems are solved: by the Hessian, with that of some rows, or without."""
-        (n, d), sparse = objective.design.shape, objective.design.sparse
+        """How systems are solved: by the Hessian, with an earlier or a rough one, or without."""
+        d, sparse = objective.n_features, objective.design.sparse
         if not self._factorises(objective, control):
             return _Krylov(objective, form, control)
-        if sparse or d < _WORTH_SAMPLING or n < _MANY_ROWS * d or not (form.l2 > 0).all():
+        if sparse or d < _WORTH_REUSING or not (form.l2 > 0).all():
             return _Cholesky(objective, form, control)
-        return _Sampled(objective, form, control)
+        return _Reused(objective, form, control)
 
     def _factorises(self, objective: Objective, control: Control) -> bool:
         d = objective.n_features
@@ -201,11 +202,12 @@ class _Krylov(_Direction):
         return lambda residual: residual / diagonal
 
 
-class _Sampled(_Krylov):
-    """The same with the Hessian of some rows: a few products where the Hessian costs d of them.
+class _Reused(_Krylov):
+    """The same with a Hessian of some rows, or of an earlier step, as preconditioner.
 
-    The eigenvalues of one in the other are within 1 ± √(d/rows), about. Where they are not, as a
-    step shows that takes many products, the Hessian is that of all rows from then on.
+    A step then takes a few products where a Hessian costs d of them. The eigenvalues of that of
+    some rows in that of all are within 1 ± √(d/rows), about. Where they are not, as a step shows
+    that takes many products, the Hessian is that of all rows from then on.
     """
 
     most = _MOST_PRODUCTS
@@ -214,6 +216,8 @@ class _Sampled(_Krylov):
     def __call__(self, h: Array, gradient: Array) -> _Step:
         if self.products >= self.most:
             return _Cholesky(self._objective, self._form, self._control)(h, gradient)
+        if self.products >= _STALE:
+            self.near_inverse = None
         return super().__call__(h, gradient)
 
     def _preconditioner(self, h: Array, diagonal: Array) -> Solve:
