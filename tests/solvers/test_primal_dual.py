@@ -6,6 +6,7 @@ import clarabel
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
@@ -253,3 +254,15 @@ def test_can_be_watched_and_stopped():
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         model = fit("absolute", "l1", X, y, alpha=0.01, max_iter=2)
     assert model.certificate_.relative > 1e-6
+
+
+@pytest.mark.parametrize(
+    ("penalty", "alpha"),
+    [("l2", 0.01), ("l2", 0.1), ("l1", 1.0), ("l1", 1e-3), ("no_penalty", 1.0)],
+)
+@pytest.mark.parametrize("data", [load_digits, load_breast_cancer])
+def test_raw_units_of_real_data(data, penalty, alpha):
+    """Products of slacks may rise for many iterations before they fall."""
+    X, y = data(return_X_y=True)
+    fitted = mm.Classifier("hinge", penalty, alpha=alpha, solver="primal_dual").fit(X, y == 1)
+    assert fitted.certificate_.relative <= 1e-6

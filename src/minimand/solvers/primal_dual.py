@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .vertex import Offer
 
 _LARGEST = 1500  # unknowns of a system that is formed and factorised in every iteration
-_PATIENCE = 15  # iterations in which the products must fall by a half
+_PATIENCE = 50  # iterations in which the products must fall by a half: data in raw units take many
 _CENTRED = 0.5  # least share of the products that a step aims at when they do not fall
 _ITERATIONS = 100
 _USUAL = 20.0  # iterations that a problem takes
