@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import minimand as mm
-from minimand.solvers import REGISTRY, SOLVERS
+from minimand.solvers import REGISTRY, SOLVERS, Control
 
 S = mm.solvers
 X = np.random.default_rng(0).standard_normal((30, 4))
@@ -94,3 +94,18 @@ def test_the_object_speaks_for_itself():
     assert model.solver_ == "mine"
     assert model.history_.solver == "Mine(patient=True)"
     assert mm.explain(model, X, Y).chosen == "mine"
+
+
+def test_parts_of_the_time_that_is_left():
+    """A part ends when its time does, and says whose limit it was."""
+    whole = Control(max_seconds=1000.0)
+    part = whole.share(4)
+    assert part.remaining == pytest.approx(250.0, abs=5.0)
+    assert part.share(2).remaining == pytest.approx(125.0, abs=5.0)
+    assert whole.remaining == pytest.approx(1000.0, abs=5.0)
+    assert part.max_seconds == 1000.0
+    late = Control(max_seconds=0.0).share(3)
+    assert late.expired
+    assert late.remaining <= 0
+    assert Control().share(3).remaining is None
+    assert not Control().share(3).expired

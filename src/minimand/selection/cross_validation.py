@@ -31,7 +31,7 @@ def cross_validate(
             return Scores(task.alphas, -0.5 * left.T**2, unit.mass), []
     if task.alone:
         task = replace(task, folds=folds_of("loo", task.estimator, task.samples, None))
-    outcomes = task.run(jobs)
+    outcomes = replace(task, jobs=min(jobs, len(task.folds))).run()
     weights = [task.samples.weight_of(f.test) if task.alone else 1.0 for f in task.folds]
     by_fold = np.stack([outcome.scores for outcome in outcomes])
     reached = np.array([outcome.reached for outcome in outcomes])

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from .._typing import Array
 from ..estimators.prepare import prepare
 from ..estimators.settings import Settings
+from ..objective import Objective
 from ..solvers import STOP, Control, Solution, State
 from ..solvers.base import CALLBACK, INTERRUPT
 from ..threads import get_num_threads, one_blas_thread, one_core_thread
@@ -82,13 +83,13 @@ class CrossValidation:
     sums: FoldSums | None = None
     alone: bool = False  # every fold tests on one sample
     verbose: bool = False
+    jobs: int = 1  # threads
 
-    def run(self, jobs: int) -> list[Outcome]:
+    def run(self) -> list[Outcome]:
         """Every fold; in so many threads, the kernels of each on its share of the cores."""
-        jobs = min(jobs, len(self.folds))
-        if jobs == 1:
+        if self.jobs == 1:
             return [self.outcome(i) for i in range(len(self.folds))]
-        with _share_of_threads(jobs), ThreadPoolExecutor(jobs) as pool:
+        with _share_of_threads(self.jobs), ThreadPoolExecutor(self.jobs) as pool:
             futures = [pool.submit(self.outcome, i) for i in range(len(self.folds))]
             self._await(futures)
             return [future.result() for future in futures]
@@ -135,7 +136,7 @@ class CrossValidation:
         """From the sums that folds share where they serve, else from the rows."""
         model = clone(self.estimator)
         if self.sums is not None:
-            found = self.sums.solutions(i, self.alphas, self._control(), self.halt.watch)
+            found = self.sums.solutions(i, self.alphas, self._control(i), self.halt.watch)
             if found is not None:
                 small, solutions = found
                 model.n_features_in_ = self.samples.X.shape[1]
@@ -144,16 +145,25 @@ class CrossValidation:
         train = self.samples.take(self.folds[i].train)
         objectives = prepare(model, train.X, train.y, train.weight, train.offset)
         columns = [
-            list(
-                self.halt.watch(along(self.settings, o, self.alphas, self._control(), model.solver))
-            )
-            for o in objectives
+            list(self.halt.watch(along(self.settings, o, self.alphas, limits, model.solver)))
+            for o, limits in self._limited(i, objectives)
         ]
         return _gathered(model, objectives, self.alphas, columns)
 
-    def _control(self) -> Control:
-        """Limits are common to all folds; a callback that stops one stops all."""
-        return replace(self.control, callbacks=[*self.control.callbacks, self.halt.listen])
+    def _limited(self, i: int, objectives: list[Objective]) -> Iterator[tuple[Objective, Control]]:
+        """The problems of a fold, each with its part of the time."""
+        for k, objective in enumerate(objectives):
+            yield objective, self._control(i, len(objectives) - k)
+
+    def _control(self, i: int, left: int = 1) -> Control:
+        """Limits are common to all folds; a callback that stops one stops all.
+
+        The time that is left is for this fold, of which ``left`` problems are to be solved, and
+        for those that come after it on the same thread.
+        """
+        rounds = -(-(len(self.folds) - i) // self.jobs)
+        limits = self.control.share(rounds * left)
+        return replace(limits, callbacks=[*limits.callbacks, self.halt.listen])
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import numbers
 import sys
 import time
 import warnings
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -172,8 +171,9 @@ class Tuned(ChosenModel):
         )  # fmt: skip
         task = with_sums(task, objectives[0])
         # What folds leave undone when the time is up, the path has done already.
-        short = self._fit_path(task, objectives) if self.refit else 0
-        scores, outcomes = cross_validate(task, objectives, 1 if control.callbacks else jobs)
+        jobs = 1 if control.callbacks else jobs
+        short = self._fit_path(task, objectives, jobs) if self.refit else 0
+        scores, outcomes = cross_validate(task, objectives, jobs)
         self._choose(probe, scores, outcomes)
         # Whoever fits the model by himself may start where the sums of the folds lead.
         self._start = None
@@ -209,14 +209,18 @@ class Tuned(ChosenModel):
                 weight = np.where(by_class > 0, 1.0 if weight is None else weight, 0.0)
         return Samples(X, y, weight, data.check_offset(offset, len(y)))
 
-    def _fit_path(self, task: CrossValidation, objectives: list[Objective]) -> int:
-        """The path on all data; how many of its models miss the tolerance."""
+    def _fit_path(self, task: CrossValidation, objectives: list[Objective], jobs: int) -> int:
+        """The path on all data; how many of its models miss the tolerance.
+
+        Its part of the time is as much as a fold has.
+        """
+        parts = 1 - (-len(task.folds) // jobs)
         began = time.perf_counter()
         probe, settings, halt, samples = task.estimator, task.settings, task.halt, task.samples
         sums = None if task.sums is None else task.sums.whole
         columns = []
-        for objective in objectives:
-            limits = replace(task.control)
+        for k, objective in enumerate(objectives):
+            limits = task.control.share(parts + len(objectives) - k - 1)
             if halt.event.is_set():
                 limits.callbacks, limits.max_iter = (), 1
             found = list(along(settings, objective, self.alphas_, limits, probe.solver, sums))

@@ -54,6 +54,7 @@ class Control:
     started: float = field(default_factory=time.perf_counter)
     target: float = 0.0  # tol·scale, set once the objective is known
     ended_by: str = ""  # why a solver had no further point, where it says so itself
+    until: float | None = None  # seconds since the start, where this is but a part of a fit
     halted: Callable[[], str] = str  # why all problems shall stop that are solved side by side
 
     @property
@@ -64,12 +65,19 @@ class Control:
     @property
     def remaining(self) -> float | None:
         """Seconds that are left; None where there is no limit."""
-        return None if self.max_seconds is None else self.max_seconds - self.seconds
+        end = self.max_seconds if self.until is None else self.until
+        return None if end is None else end - self.seconds
+
+    def share(self, parts: float) -> Control:
+        """The same limits, with one of so many equal parts of the time that is left."""
+        if self.remaining is None:
+            return replace(self)
+        return replace(self, until=self.seconds + max(self.remaining, 0.0) / parts)
 
     @property
     def expired(self) -> bool:
         """Whether the time is up; solvers ask inside long iterations."""
-        late = self.max_seconds is not None and self.seconds >= self.max_seconds
+        late = self.remaining is not None and self.remaining <= 0
         return late or bool(self.halted())
 
 
