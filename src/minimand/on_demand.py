@@ -45,6 +45,7 @@ def on_demand(
         return value
 
     def listed() -> list[str]:
-        return sorted({*contents, *home_of, *modules})
+        own = {name for name in contents if name.startswith("__")}.union(contents["__all__"])
+        return sorted({*own, *home_of, *modules})
 
     return load, listed

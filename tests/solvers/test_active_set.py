@@ -62,3 +62,15 @@ def test_more_columns_than_rows_and_hardly_a_penalty():
     model = mm.Regressor("squared", "l1", alpha=1e-4, tol=1e-12).fit(X, y)
     assert model.n_iter_ <= 40
     assert np.count_nonzero(model.coef_) <= 7
+
+
+@pytest.mark.parametrize("size", [1e-90, 1e-150, 1e90])
+def test_targets_of_any_size(size):
+    """What steps gain is squared nowhere: it may be next to nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 300))
+    y = X[:, 0] + rng.standard_normal(100)
+    alpha = 0.01 * mm.alpha_max(mm.Regressor("squared", "l1"), X, y)
+    usual = mm.Regressor("squared", "l1", alpha=alpha).fit(X, y)
+    found = mm.Regressor("squared", "l1", alpha=size * alpha).fit(X, size * y)
+    np.testing.assert_allclose(found.coef_ / size, usual.coef_, atol=1e-4)

@@ -110,10 +110,9 @@ class CrossValidation:
         path, model, short = self._path(i)
         room = np.full(len(self.alphas) - len(path), np.nan)
         if self.verbose:
-            print(
+            sys.stderr.write(  # in one piece: other threads write too
                 f"Tuned: fold {i + 1} of {len(self.folds)}, {counted(len(path), 'alpha')}, "
-                f"{time.perf_counter() - started:.2f} s",
-                file=sys.stderr,
+                f"{time.perf_counter() - started:.2f} s\n"
             )
         return Outcome(
             np.append(self._scores(i, path, model), room),

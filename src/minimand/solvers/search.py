@@ -58,7 +58,7 @@ class Caution:
 
     def observe(self, gained: float, scale: float) -> None:
         """What a step gains is what the last one left."""
-        left = gained * scale / self.last**2 if self.last < np.inf else 0.0
+        left = (gained / self.last) * (scale / self.last)  # their square may be no number
         self.bend, self.last = max(_BEND, left), max(gained, 0.0) or np.inf
 
     def curvature(self, objective: Objective, point: Point, terms: Terms) -> Array:
