@@ -74,3 +74,13 @@ def test_targets_of_any_size(size):
     usual = mm.Regressor("squared", "l1", alpha=alpha).fit(X, y)
     found = mm.Regressor("squared", "l1", alpha=size * alpha).fit(X, size * y)
     np.testing.assert_allclose(found.coef_ / size, usual.coef_, atol=1e-4)
+
+
+def test_interior_points_go_on_where_columns_are_too_much_alike():
+    """Working sets of many columns that are nearly one crawl; the problem is a small one still."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((40, 500))
+    y = X[:, :20] @ rng.standard_normal(20) + rng.standard_normal(40)
+    X = 0.95 * X[:, :1] + 0.05 * X
+    model = mm.Regressor("squared", "l1", alpha=3e-4, solver="working_set").fit(X, y)
+    assert model.certificate_.relative <= 1e-6

@@ -18,6 +18,7 @@ from . import remembered
 from .active_set import MOST_COLUMNS, settle
 from .base import Control, Solver, Verdict
 from .choice import best_columns, first_columns, support_size
+from .primal_dual import PrimalDual
 from .search import Caution, line_search, recentred
 from .support import polish
 
@@ -30,6 +31,7 @@ _SWEEPS = 8  # of descent before Newton steps on the support take over, while it
 _LATE_SWEEPS = 4  # and when it is nearly right
 _FORCING = 0.01  # share of the model's own error that is left to the next Newton step
 _ROUGH, _FINE = 1e-3, 1e-6  # most and least energy that steps on the support may leave
+_SLOW = 6  # rounds that do not halve the gap before interior points are asked
 _PATIENCE = 3  # rounds of sweeps and Newton steps on a Gram before an active set takes over
 _LATE = 0.05  # relative gap below which the support is taken to be nearly right
 
@@ -74,6 +76,7 @@ class WorkingSet(Solver):
         columns = first_columns(objective, judgement, form)
         caution = Caution()
         start = _forecast_point(objective, judgement)
+        best, waited = judgement.promise, 0
         for _ in range(_ROUNDS):
             # Not kept in a name: gathered columns should be gone before others are gathered.
             point, dual = _Restricted.to(
@@ -85,6 +88,12 @@ class WorkingSet(Solver):
             early = judgement.promise > _LATE * objective.scale
             size = (4 if early else 2) * support_size(form, point.w)
             columns, start = best_columns(objective, judgement, form, size), point
+            waited = 0 if judgement.promise < 0.5 * best else waited + 1
+            best = min(best, judgement.promise)
+            heir = PrimalDual()
+            if waited >= _SLOW and heir.accepts(objective, control).ok:
+                yield from heir.iterate(objective, point, control)
+                waited = 0
 
 
 def _forecast_point(objective: Objective, judgement: Judgement) -> Point:
