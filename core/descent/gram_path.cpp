@@ -5,6 +5,7 @@
 
 #include "descent/gap.hpp"
 #include "descent/gram_steps.hpp"
+#include "scalar/separable.hpp"
 
 namespace minimand {
 
@@ -167,14 +168,8 @@ std::size_t descend_gram_path(const SquaredMean& loss, const GramGrid& grid, std
 
 MINIMAND_CLONES SquaredModel gap_of_squares(double residual_square, std::span<const double> slope,
                                             std::span<const double> w, Penalties penalties) {
-  double charge = 0.0;
-  for (std::size_t j = 0; j < w.size(); ++j) {
-    const double value = w.data()[j];
-    if (value == 0.0) continue;  // nothing, whatever its weights are
-    charge +=
-        penalties.l1.data()[j] * std::fabs(value) + 0.5 * penalties.l2.data()[j] * (value * value);
-  }
-  return {squared_gap(residual_square, slope, w, penalties), charge};
+  return {squared_gap(residual_square, slope, w, penalties),
+          separable_value({penalties.l1, penalties.l2}, w)};
 }
 
 }  // namespace minimand
