@@ -259,6 +259,11 @@ class Objective:
         """P(w, b)."""
         return self.mean(self.loss.value(point.z, self.y)) + self.penalty.value(point.w)
 
+    def hidden_rounding(self, z: Array) -> float:
+        """The mean rounding of the loss at z that its formula hides."""
+        noise = self.loss.noise(z, self.y)
+        return self.mean(noise) if isinstance(noise, np.ndarray) else noise
+
     @cached_property
     def convex(self) -> bool:
         """Whether local minima are global ones."""

@@ -132,7 +132,8 @@ class Finding:
         if objective.offset is not None:
             reach += float(np.max(np.abs(objective.offset)))
         size = slope * reach + terms
-        return 4 * EPS * size if math.isfinite(size) else np.inf
+        hidden = objective.hidden_rounding(self.point.z)
+        return 4 * EPS * size + 2 * hidden if math.isfinite(size) else np.inf
 
     def _lower_bound(self, objective: Objective) -> float:
         """P − gap; where that is the difference of huge numbers, the least conceivable loss."""

@@ -109,6 +109,10 @@ class Loss(Parameterized):
         """inf_z ℓ(z, y), or a lower bound of it."""
         return -self.conjugate(np.zeros_like(y, dtype=float), y)
 
+    def noise(self, z: Array, y: Array) -> float | Array:
+        """The rounding of `value`, where its formula hides more than ulps of its size."""
+        return 0.0
+
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
         """argmin_t ℓ(t, y) + (t − z)²/(2·step), elementwise, by safeguarded Newton."""
         from .prox import proximal_point

@@ -1,31 +1,58 @@
-"""Sound upper bounds of ψ*(v) = sup_t v·t − ψ(t) for a convex ψ known by value and slope only.
+"""Sound upper bounds of ψ*(v) = sup_s v·s − ψ(s) for a convex ψ known by value and slope only.
 
-If ψ'(lo) ≤ v ≤ ψ'(hi), the tangents at lo and hi lie below ψ, so v·t − ψ(t) is largest where the
-tangents cross: a bound that is valid for every bracket and tight when the bracket is small.
+What is bounded is the Fenchel-Young term
+
+    F = sup_s g(s),   g(s) = v·(s − t) − (ψ(s) − ψ(t)),
+
+which is concave with g(t) = 0. Two bounds are taken, and the smaller one is the answer.
+
+*Tangents.* If ψ'(lo) ≤ v ≤ ψ'(hi), the supremum is attained between lo and hi, and g lies below its
+tangents at both ends. For *every* m between them, F ≤ max(tangent of lo at m, tangent of hi at m):
+left of m the first one rises up to m, right of m the second one falls from m on. Nothing depends on
+how exactly m was computed; it is chosen near where the tangents cross, where the bound is best.
+
+*Rectangles.* F is also the integral of v − ψ' from t to the place where ψ' = v, and v − ψ' falls on
+the way. So rectangles from a few nodes bound it from above, by slopes alone: where F is smaller
+than the rounding of ψ itself, differences of ψ say nothing, and this bound does.
+
+Rounding. A computed ψ̂(s) is ψ at an argument that is off by a few ulps, times one plus a few ulps;
+so is ψ̂'. To the first order this changes ψ by ulps of |ψ| + |s·ψ'|, and moves the point where a
+tangent touches by ulps of s. Each sum below carries an error term with ulps of *every* number that is
+added or subtracted on its way, also of the far larger ones that cancel; and with the rounding
+that the formula of ψ hides beyond that (`Noise`). The bounds are sound for every ψ for which
+these terms hold, whatever the bracket: a wide one gives a looser bound, not a false one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from .._typing import Array, BoolArray, IntArray
+from .noise import EPS, FEW, Noise
 
 RowFunction = Callable[[Array, IntArray], Array]
-_FAR = 1e300  # beyond this a slope that has not reached v never will
+_FAR = 1e300  # beyond this a slope that has not reached v never will; safeguard
 _NOTHING = 1e-250  # slopes nearer than this are equal: formulas are clipped against overflow
-_ROUNDS = 400
-_ULPS = 8 * float(np.finfo(float).eps)
+_ROUNDS = 400  # halvings of a bracket; safeguard: 2000 would take 1e300 to one ulp of 1e-300
+_NODES = 32  # rectangles, whose sum is too large by about a share of one in so many
+_ULPS = FEW * EPS
 
 
 def young_gap(
-    psi: Callable[..., Array], dpsi: Callable[..., Array], t: Array, v: Array, *rowwise: Array
+    psi: Callable[..., Array],
+    dpsi: Callable[..., Array],
+    t: Array,
+    v: Array,
+    *rowwise: Array,
+    noise: Noise | None = None,
 ) -> Array:
     """Upper bound of the Fenchel-Young term ψ(t) + ψ*(v) − v·t, elementwise; inf outside dom ψ*.
 
-    Everything is measured from t, so nothing cancels when the term is small. What ψ depends on
-    besides t, one number per entry of t each, is given to it as further arguments.
+    What ψ depends on besides t, one number per entry of t each, is given to it as further
+    arguments.
     """
     t, v = np.broadcast_arrays(np.asarray(t, float), np.asarray(v, float))
     shape = t.shape
@@ -37,7 +64,8 @@ def young_gap(
         gap = np.full(t.shape, np.inf)
         rows = np.flatnonzero(inside)
         if rows.size:
-            gap[rows] = _shrink(psi, dpsi, rows, t[rows], v[rows], lo[rows], hi[rows])
+            terms = _Terms.at(psi, dpsi, noise, rows, t[rows], v[rows])
+            gap[rows] = _shrink(terms, lo[rows], hi[rows])
     return gap.reshape(shape)
 
 
@@ -76,34 +104,115 @@ def _bracket(dpsi: RowFunction, t: Array, v: Array) -> tuple[Array, Array, BoolA
     return lo, hi, ~(need_hi | need_lo)
 
 
-def _shrink(
-    psi: RowFunction,
-    dpsi: RowFunction,
-    rows: IntArray,
-    t: Array,
-    v: Array,
-    lo: Array,
-    hi: Array,
-) -> Array:
-    """Bisect the bracket until the tangent bound is within rounding of the best lower bound."""
-    base = psi(t, rows)
-    best = np.full(t.shape, np.inf)
-    active = np.arange(t.size)
-    for _ in range(_ROUNDS):
-        lo_a, hi_a = lo[active], hi[active]
-        here = rows[active]
-        upper, lower = _bounds(psi, dpsi, here, t[active], v[active], base[active], lo_a, hi_a)
+class _End(NamedTuple):
+    """An end of the bracket: the place s, ψ'(s), g(s), and the error that g(s) may have."""
+
+    place: Array
+    slope: Array
+    height: Array
+    error: Array
+
+    def at(self, chosen: IntArray) -> _End:
+        return _End(*(values[chosen] for values in self))
+
+
+class _Terms(NamedTuple):
+    """ψ and ψ' of some rows, with t, v and what they are measured from."""
+
+    psi: RowFunction
+    dpsi: RowFunction
+    noise: Noise | None
+    rows: IntArray
+    t: Array
+    v: Array
+    base: Array  # ψ(t)
+    slope: Array  # ψ'(t)
+
+    @classmethod
+    def at(
+        cls,
+        psi: RowFunction,
+        dpsi: RowFunction,
+        noise: Noise | None,
+        rows: IntArray,
+        t: Array,
+        v: Array,
+    ) -> _Terms:
+        return cls(psi, dpsi, noise, rows, t, v, psi(t, rows), dpsi(t, rows))
+
+    def some(self, chosen: IntArray) -> _Terms:
+        return _Terms(*self[:3], *(values[chosen] for values in self[3:]))
+
+    def end(self, place: Array) -> _End:
+        """g and its slope at a place; at t itself g is 0, without any error of ψ."""
+        value, slope = self.psi(place, self.rows), np.array(self.dpsi(place, self.rows))
+        moved = place != self.t
+        climb = self.v * (place - self.t)
+        height = np.where(moved, climb - (value - self.base), 0.0)
+        size = np.abs(climb) + np.abs(value) + np.abs(self.base) + np.abs(self.t * self.slope)
+        size = size + np.abs(place) * (np.abs(slope) + np.abs(self.v))
+        error = _ULPS * size
+        if self.noise is not None:
+            error = error + self.noise.of_value(place) + self.noise.of_value(self.t)
+        touching = _ULPS * np.abs(place) * np.abs(slope - self.v)
+        return _End(place, slope, height, np.where(moved, error, touching))
+
+    def slope_error(self, place: Array, slope: Array) -> Array:
+        """What v − ψ' may be off by, but for a shift of the place."""
+        error = _ULPS * (np.abs(slope) + np.abs(self.v))
+        return error if self.noise is None else error + self.noise.of_slope(place)
+
+    def rectangles(self, lo: Array, hi: Array) -> Array:
+        """The integral of |v − ψ'| from t to the further end of the bracket, from above."""
+        upwards = self.slope < self.v
+        near, far = np.where(upwards, lo, hi), np.where(upwards, hi, lo)
+        share = np.linspace(0.0, 1.0, _NODES + 1)[:, None]
+        nodes = np.concatenate([self.t + share * (near - self.t), far[None]])
+        rows = np.broadcast_to(self.rows, nodes[:-1].shape)
+        slopes = self.dpsi(nodes[:-1].ravel(), rows.ravel()).reshape(rows.shape)
+        height = np.abs(self.v - self.slope)
+        drop = np.clip(np.abs(self.v - slopes), 0.0, height)
+        drop = np.where((slopes < self.v) == upwards, drop, 0.0)
+        length = np.abs(np.diff(nodes, axis=0))
+        reach = np.maximum(np.abs(self.t), np.abs(far))
+        error = self.slope_error(self.t, self.slope)
+        if self.noise is not None:
+            error = np.maximum(error, self.slope_error(far, self.v))
+        return (drop * length).sum(axis=0) + error * length.sum(axis=0) + _ULPS * reach * height
+
+
+def _shrink(terms: _Terms, lo: Array, hi: Array) -> Array:
+    """Narrow the bracket until the tangent bound is within rounding of a lower bound."""
+    left, right = terms.end(lo), terms.end(hi)
+    best, least = np.full(lo.shape, np.inf), np.zeros(lo.shape)
+    active = np.arange(lo.size)
+    # Differences of ψ are never more exact than this, so there is no use in going on.
+    noise = 4 * _ULPS * (np.abs(terms.base) + np.abs(terms.v * terms.t))
+    for turn in range(_ROUNDS):
+        some, a, b = terms.some(active), left.at(active), right.at(active)
+        upper, lower, crossing = _bounds(some, a, b)
         best[active] = np.fmin(best[active], upper)
-        noise = 4 * _ULPS * (np.abs(base[active]) + np.abs(v[active] * t[active]))
-        wide = hi_a - lo_a > 4e-16 * np.maximum(np.abs(lo_a), np.abs(hi_a))
-        open_ = wide & ~(upper - lower <= np.maximum(noise, 1e-13 * np.abs(lower)))
+        least[active] = np.fmax(least[active], lower)
+        wide = b.place - a.place > 4 * EPS * np.maximum(np.abs(a.place), np.abs(b.place))
+        enough = np.maximum(noise[active], 1e-13 * np.abs(lower))
+        open_ = np.flatnonzero(wide & ~(upper - lower <= enough))
         active = active[open_]
         if not active.size:
             break
-        middle = midpoint(lo[active], hi[active])
-        below = dpsi(middle, rows[active]) < v[active]
-        lo[active] = np.where(below, middle, lo[active])
-        hi[active] = np.where(below, hi[active], middle)
+        a, b = a.at(open_), b.at(open_)
+        place = midpoint(a.place, b.place)
+        if turn % 2 == 0:  # where the tangents cross is better, but may crawl
+            guess = crossing[open_]
+            place = np.where((guess > a.place) & (guess < b.place), guess, place)
+        new = terms.some(active).end(place)
+        below = new.slope < terms.v[active]
+        for ends, where in ((left, below), (right, ~below)):
+            for values, at_new in zip(ends, new):
+                values[active[where]] = at_new[where]
+    unclear = np.flatnonzero(~(best - least <= 0.05 * least) & (terms.slope != terms.v))
+    if unclear.size:
+        bound = terms.some(unclear).rectangles(left.place[unclear], right.place[unclear])
+        best[unclear] = np.fmin(best[unclear], np.where(np.isnan(bound), np.inf, bound))
     return np.maximum(best, 0.0)
 
 
@@ -115,38 +224,22 @@ def midpoint(lo: Array, hi: Array) -> Array:
     return np.where(apart, np.sign(middle) * np.sqrt(small) * np.sqrt(large), middle)
 
 
-def _bounds(
-    psi: RowFunction,
-    dpsi: RowFunction,
-    rows: IntArray,
-    t: Array,
-    v: Array,
-    base: Array,
-    lo: Array,
-    hi: Array,
-) -> tuple[Array, Array]:
-    """(upper, lower) bounds of sup_s [v·(s − t) − (ψ(s) − ψ(t))] from the ends of the bracket."""
-    slope_lo, slope_hi = dpsi(lo, rows), dpsi(hi, rows)
-    psi_lo, psi_hi = psi(lo, rows), psi(hi, rows)
-    at_lo, at_hi = v * (lo - t) - (psi_lo - base), v * (hi - t) - (psi_hi - base)
-    width = hi - lo
-    # Tangents from both ends cross at lo + x.
-    rise_lo, rise_hi = np.maximum(v - slope_lo, 0.0), np.maximum(slope_hi - v, 0.0)
+def _bounds(terms: _Terms, lo: _End, hi: _End) -> tuple[Array, Array, Array]:
+    """(upper, lower) bounds of sup g from the ends of the bracket, and where tangents cross."""
+    width = hi.place - lo.place
+    rise_lo, rise_hi = np.maximum(terms.v - lo.slope, 0.0), np.maximum(hi.slope - terms.v, 0.0)
     span = rise_lo + rise_hi
-    x = np.where(span > 0, (at_hi - at_lo + rise_hi * width) / span, 0.0)
+    x = np.where(span > 0, (hi.height - lo.height + rise_hi * width) / span, 0.0)
     x = np.clip(np.where(np.isfinite(x), x, width), 0.0, width)
-    climb_lo, climb_hi = rise_lo * x, rise_hi * (width - x)
-    # Far from t these are differences of huge numbers: a bound must carry its own rounding.
-    noise_lo = _ULPS * (np.abs(v * (lo - t)) + np.abs(psi_lo) + np.abs(base) + climb_lo)
-    noise_hi = _ULPS * (np.abs(v * (hi - t)) + np.abs(psi_hi) + np.abs(base) + climb_hi)
-    from_lo, from_hi = at_lo + climb_lo + noise_lo, at_hi + climb_hi + noise_hi
-    upper = np.fmin(
-        np.where(np.isfinite(from_lo), from_lo, np.inf),
-        np.where(np.isfinite(from_hi), from_hi, np.inf),
-    )
-    usable = np.isfinite(slope_lo) & np.isfinite(slope_hi)
+    rest = width - x
+    from_lo = lo.height + rise_lo * x + lo.error + terms.slope_error(lo.place, lo.slope) * x
+    from_hi = hi.height + rise_hi * rest + hi.error + terms.slope_error(hi.place, hi.slope) * rest
+    # With m at one end of the bracket, the tangent of the other end covers all of it.
+    upper = np.where(rest == 0, from_lo, np.where(x == 0, from_hi, np.maximum(from_lo, from_hi)))
+    upper = np.where(width == 0, np.fmin(from_lo, from_hi), upper)
     lower = np.fmax(
-        np.where(np.isfinite(at_lo), at_lo - noise_lo, 0.0),
-        np.where(np.isfinite(at_hi), at_hi - noise_hi, 0.0),
+        np.where(np.isfinite(lo.height), lo.height - lo.error, 0.0),
+        np.where(np.isfinite(hi.height), hi.height - hi.error, 0.0),
     )
-    return np.where(usable, upper, np.inf), np.fmax(lower, 0.0)
+    usable = np.isfinite(upper) & ~np.isnan(lo.slope) & ~np.isnan(hi.slope)
+    return np.where(usable, upper, np.inf), np.fmax(lower, 0.0), lo.place + x

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
+from .noise import Noise, hidden
 
 Function = Callable[[Array], Array]
+_NOTHING = 1e-250  # a slope below this is zero: formulas are clipped against overflow
 
 
 class Facts(NamedTuple):
@@ -31,20 +33,43 @@ def _grid() -> Array:
     return np.unique(np.concatenate([near, far, -far]))
 
 
+def noise(psi: Function, dpsi: Function, ddpsi: Function) -> Noise:
+    """The rounding that the formulas of ψ and ψ' hide, on the grid of the probe."""
+    t = _grid()
+    value, slope, curvature = _tabulate(t, psi, dpsi, ddpsi)
+    return _noise(psi, dpsi, t, value, slope, curvature)
+
+
+def _tabulate(t: Array, *functions: Function) -> list[Array]:
+    with np.errstate(all="ignore"):
+        return [np.broadcast_to(np.asarray(f(t), float), t.shape) for f in functions]
+
+
+def _noise(
+    psi: Function, dpsi: Function, t: Array, value: Array, slope: Array, curvature: Array
+) -> Noise:
+    with np.errstate(all="ignore"):
+        of_value = hidden(psi, t, np.abs(value) + np.abs(t * slope))
+        of_slope = hidden(dpsi, t, np.abs(slope) + np.abs(t * curvature))
+    return Noise(t, of_value, of_slope)
+
+
 def inspect(psi: Function, dpsi: Function, ddpsi: Function, scale: float = 1.0) -> Facts:
     """Test the subgradient inequality on all pairs of a grid, then look for jumps of the slope.
 
-    ``scale`` moves the dense part of the grid to where the data are.
+    ``scale`` moves the dense part of the grid to where the data are. What is no larger than the
+    rounding of the formulas, which is measured, is no violation.
     """
     t = scale * _grid()
+    value, slope, curvature = _tabulate(t, psi, dpsi, ddpsi)
+    rounding = _noise(psi, dpsi, t, value, slope, curvature)
     with np.errstate(all="ignore"):
-        value, slope, curvature = (
-            np.broadcast_to(np.asarray(f(t), float), t.shape) for f in (psi, dpsi, ddpsi)
-        )
+        of_curvature = hidden(ddpsi, t, np.zeros_like(t))
         usable = np.isfinite(value) & np.isfinite(slope)
-        violation = _violation(t[usable], value[usable], slope[usable])
-        if violation is None and (curvature[usable] < 0).any():
-            at = t[usable][np.flatnonzero(curvature[usable] < 0)[0]]
+        violation = _violation(*(each[usable] for each in (t, value, slope, *rounding[1:])))
+        downwards = usable & (curvature < -of_curvature)
+        if violation is None and downwards.any():
+            at = t[np.flatnonzero(downwards)[0]]
             violation = f"ddpsi is negative at {at:g}, so psi bends downwards there."
         kink = None if violation else _kink(dpsi, t[usable], slope[usable])
         attained = bool((slope[np.abs(t) <= 100 * scale] >= 0).any())
@@ -52,17 +77,19 @@ def inspect(psi: Function, dpsi: Function, ddpsi: Function, scale: float = 1.0) 
     return Facts(violation, kink, attained)
 
 
-def _violation(t: Array, value: Array, slope: Array) -> str | None:
+def _violation(
+    t: Array, value: Array, slope: Array, of_value: Array, of_slope: Array
+) -> str | None:
     """ψ(b) − ψ(a) − ψ'(a)(b − a) must be ≥ 0; says where it is not."""
-    rise = slope[:, None] * (t[None, :] - t[:, None])
-    excess = value[None, :] - value[:, None] - rise
+    step = t[None, :] - t[:, None]
+    rise = slope[:, None] * step
+    above = value[None, :] - value[:, None] - rise
     size = np.abs(value)[None, :] + np.abs(value)[:, None] + np.abs(rise)
-    # Formulas such as log(cosh) carry the rounding of numbers around 1 even where ψ is tiny.
-    unit = float(np.max(np.abs(value[np.abs(t) <= np.median(np.abs(t))]), initial=0.0))
-    bad = excess < -1e-10 * size - 64 * np.finfo(float).eps * unit - 1e-300
+    rounding = of_value[None, :] + of_value[:, None] + of_slope[:, None] * np.abs(step)
+    bad = above < -1e-10 * size - 2 * rounding - _NOTHING * (1.0 + np.abs(step))
     if not bad.any():
         return None
-    a, b = np.unravel_index(np.argmin(np.where(bad, excess / size, 0.0)), bad.shape)
+    a, b = np.unravel_index(np.argmin(np.where(bad, above / size, 0.0)), bad.shape)
     return (
         f"the tangent at {t[a]:g} (slope {slope[a]:g}) lies above psi at {t[b]:g}; "
         "either psi is not convex or dpsi is not its derivative."

@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import Array
 from . import probe
 from .base import Loss, Target, Terms
+from .noise import Noise
 from .pieces import PLQ, Pieces
 
 
@@ -62,7 +63,7 @@ class Unary(Loss):
             return self.pieces.young(t, v)
         from .bracket import young_gap
 
-        return young_gap(self.psi, self.dpsi, t, v)
+        return young_gap(self.psi, self.dpsi, t, v, noise=self._noise)
 
     def dual(self, v: Array) -> Array:
         """ψ*(v) = sup_t v·t − ψ(t), or an upper bound of it."""
@@ -82,6 +83,19 @@ class Unary(Loss):
         if self.facts is not None:
             return self.facts
         return self._probed if self.pieces is None else self.pieces.facts
+
+    @cached_property
+    def _noise(self) -> Noise | None:
+        """The rounding that the formulas of ψ and ψ' hide; None where they are known to be good."""
+        return None if self.facts is not None else probe.noise(self.psi, self.dpsi, self.ddpsi)
+
+    def noise(self, z: Array, y: Array) -> float | Array:
+        """The rounding of the values beyond ulps of their size, measured for a formula of yours."""
+        return 0.0 if self._noise is None else self._noise.of_value(self._argument(z, y))
+
+    def _argument(self, z: Array, y: Array) -> Array:
+        """What ψ is a function of."""
+        raise NotImplementedError(f"{type(self).__name__} must say what ψ is a function of")
 
     @cached_property
     def _probed(self) -> probe.Facts:
@@ -142,6 +156,9 @@ class Distance(Unary):
     >>> float(LogCosh().conjugate(np.array([0.5]), np.array([0.0]))[0])   # known: 0.13081...
     0.130812...
     """
+
+    def _argument(self, z: Array, y: Array) -> Array:
+        return z - y
 
     def value(self, z: Array, y: Array) -> Array:
         """ψ(z − y)."""
@@ -206,6 +223,9 @@ class Margin(Unary):
     """
 
     target: ClassVar[Target] = "sign"
+
+    def _argument(self, z: Array, y: Array) -> Array:
+        return y * z
 
     def value(self, z: Array, y: Array) -> Array:
         """ψ(y·z)."""
