@@ -37,6 +37,8 @@ RowFunction = Callable[[Array, IntArray], Array]
 _FAR = 1e300  # beyond this a slope that has not reached v never will; safeguard
 _NOTHING = 1e-250  # slopes nearer than this are equal: formulas are clipped against overflow
 _ROUNDS = 400  # halvings of a bracket; safeguard: 2000 would take 1e300 to one ulp of 1e-300
+_HALVINGS = 8  # of a bracket whose ψ says nothing any more, before rectangles are added up
+_TIGHT = 1e-13  # relative width of the two bounds at which a bracket is narrow enough
 _NODES = 32  # rectangles, whose sum is too large by about a share of one in so many
 _ULPS = FEW * EPS
 
@@ -164,6 +166,10 @@ class _Terms(NamedTuple):
 
     def rectangles(self, lo: Array, hi: Array) -> Array:
         """The integral of |v − ψ'| from t to the further end of the bracket, from above."""
+        for _ in range(_HALVINGS):
+            middle = 0.5 * lo + 0.5 * hi
+            below = self.dpsi(middle, self.rows) < self.v
+            lo, hi = np.where(below, middle, lo), np.where(below, hi, middle)
         upwards = self.slope < self.v
         near, far = np.where(upwards, lo, hi), np.where(upwards, hi, lo)
         share = np.linspace(0.0, 1.0, _NODES + 1)[:, None]
@@ -182,38 +188,41 @@ class _Terms(NamedTuple):
 
 
 def _shrink(terms: _Terms, lo: Array, hi: Array) -> Array:
-    """Narrow the bracket until the tangent bound is within rounding of a lower bound."""
+    """Narrow the bracket until the tangent bound is near a lower bound, or lost in rounding."""
     left, right = terms.end(lo), terms.end(hi)
     best, least = np.full(lo.shape, np.inf), np.zeros(lo.shape)
     active = np.arange(lo.size)
-    # Differences of ψ are never more exact than this, so there is no use in going on.
-    noise = 4 * _ULPS * (np.abs(terms.base) + np.abs(terms.v * terms.t))
     for turn in range(_ROUNDS):
-        some, a, b = terms.some(active), left.at(active), right.at(active)
-        upper, lower, crossing = _bounds(some, a, b)
+        a, b = left.at(active), right.at(active)
+        upper, lower, drowned = _bounds(terms.some(active), a, b)
         best[active] = np.fmin(best[active], upper)
         least[active] = np.fmax(least[active], lower)
         wide = b.place - a.place > 4 * EPS * np.maximum(np.abs(a.place), np.abs(b.place))
-        enough = np.maximum(noise[active], 1e-13 * np.abs(lower))
-        open_ = np.flatnonzero(wide & ~(upper - lower <= enough))
+        open_ = np.flatnonzero(wide & ~drowned & ~(upper - lower <= _TIGHT * lower))
         active = active[open_]
         if not active.size:
             break
-        a, b = a.at(open_), b.at(open_)
-        place = midpoint(a.place, b.place)
-        if turn % 2 == 0:  # where the tangents cross is better, but may crawl
-            guess = crossing[open_]
-            place = np.where((guess > a.place) & (guess < b.place), guess, place)
-        new = terms.some(active).end(place)
-        below = new.slope < terms.v[active]
+        some = terms.some(active)
+        new = some.end(_next(some, a.at(open_), b.at(open_), halve=turn % 2 == 1))
+        below = new.slope < some.v
         for ends, where in ((left, below), (right, ~below)):
-            for values, at_new in zip(ends, new):
-                values[active[where]] = at_new[where]
+            for values, found in zip(ends, new):
+                values[active[where]] = found[where]
     unclear = np.flatnonzero(~(best - least <= 0.05 * least) & (terms.slope != terms.v))
     if unclear.size:
         bound = terms.some(unclear).rectangles(left.place[unclear], right.place[unclear])
         best[unclear] = np.fmin(best[unclear], np.where(np.isnan(bound), np.inf, bound))
     return np.maximum(best, 0.0)
+
+
+def _next(terms: _Terms, lo: _End, hi: _End, *, halve: bool) -> Array:
+    """Where ψ' would be v if it were straight; every other time the middle, as that may crawl."""
+    middle = midpoint(lo.place, hi.place)
+    if halve:
+        return middle
+    share = (terms.v - lo.slope) / (hi.slope - lo.slope)
+    straight = lo.place + share * (hi.place - lo.place)
+    return np.where((straight > lo.place) & (straight < hi.place), straight, middle)
 
 
 def midpoint(lo: Array, hi: Array) -> Array:
@@ -225,7 +234,7 @@ def midpoint(lo: Array, hi: Array) -> Array:
 
 
 def _bounds(terms: _Terms, lo: _End, hi: _End) -> tuple[Array, Array, Array]:
-    """(upper, lower) bounds of sup g from the ends of the bracket, and where tangents cross."""
+    """(upper, lower) bounds of sup g from the ends, and whether errors are most of their width."""
     width = hi.place - lo.place
     rise_lo, rise_hi = np.maximum(terms.v - lo.slope, 0.0), np.maximum(hi.slope - terms.v, 0.0)
     span = rise_lo + rise_hi
@@ -242,4 +251,6 @@ def _bounds(terms: _Terms, lo: _End, hi: _End) -> tuple[Array, Array, Array]:
         np.where(np.isfinite(hi.height), hi.height - hi.error, 0.0),
     )
     usable = np.isfinite(upper) & ~np.isnan(lo.slope) & ~np.isnan(hi.slope)
-    return np.where(usable, upper, np.inf), np.fmax(lower, 0.0), lo.place + x
+    slack = np.minimum(rise_lo, rise_hi) * width
+    drowned = usable & (slack <= 0.1 * np.minimum(lo.error, hi.error))
+    return np.where(usable, upper, np.inf), np.fmax(lower, 0.0), drowned

@@ -33,11 +33,11 @@ def _grid() -> Array:
     return np.unique(np.concatenate([near, far, -far]))
 
 
-def noise(psi: Function, dpsi: Function, ddpsi: Function) -> Noise:
-    """The rounding that the formulas of ψ and ψ' hide, on the grid of the probe."""
+def noise(psi: Function, dpsi: Function, ddpsi: Function) -> Noise | None:
+    """The rounding that the formulas of ψ and ψ' hide; None if they hide none."""
     t = _grid()
-    value, slope, curvature = _tabulate(t, psi, dpsi, ddpsi)
-    return _noise(psi, dpsi, t, value, slope, curvature)
+    found = Noise.measured(t, *_hidden(psi, dpsi, t, *_tabulate(t, psi, dpsi, ddpsi)))
+    return found if found.worthwhile else None
 
 
 def _tabulate(t: Array, *functions: Function) -> list[Array]:
@@ -45,13 +45,13 @@ def _tabulate(t: Array, *functions: Function) -> list[Array]:
         return [np.broadcast_to(np.asarray(f(t), float), t.shape) for f in functions]
 
 
-def _noise(
+def _hidden(
     psi: Function, dpsi: Function, t: Array, value: Array, slope: Array, curvature: Array
-) -> Noise:
+) -> tuple[Array, Array]:
     with np.errstate(all="ignore"):
         of_value = hidden(psi, t, np.abs(value) + np.abs(t * slope))
         of_slope = hidden(dpsi, t, np.abs(slope) + np.abs(t * curvature))
-    return Noise(t, of_value, of_slope)
+    return of_value, of_slope
 
 
 def inspect(psi: Function, dpsi: Function, ddpsi: Function, scale: float = 1.0) -> Facts:
@@ -62,11 +62,11 @@ def inspect(psi: Function, dpsi: Function, ddpsi: Function, scale: float = 1.0) 
     """
     t = scale * _grid()
     value, slope, curvature = _tabulate(t, psi, dpsi, ddpsi)
-    rounding = _noise(psi, dpsi, t, value, slope, curvature)
+    rounding = _hidden(psi, dpsi, t, value, slope, curvature)
     with np.errstate(all="ignore"):
         of_curvature = hidden(ddpsi, t, np.zeros_like(t))
         usable = np.isfinite(value) & np.isfinite(slope)
-        violation = _violation(*(each[usable] for each in (t, value, slope, *rounding[1:])))
+        violation = _violation(*(each[usable] for each in (t, value, slope, *rounding)))
         downwards = usable & (curvature < -of_curvature)
         if violation is None and downwards.any():
             at = t[np.flatnonzero(downwards)[0]]

@@ -97,9 +97,26 @@ class Unary(Loss):
         """What ψ is a function of."""
         raise NotImplementedError(f"{type(self).__name__} must say what ψ is a function of")
 
-    @cached_property
+    @property
     def _probed(self) -> probe.Facts:
-        return probe.inspect(self.psi, self.dpsi, self.ddpsi)
+        return self._inspected(1.0)
+
+    def _inspected(self, scale: float) -> probe.Facts:
+        """The facts of ψ around ±scale, found once for every power of two."""
+        scale = 2.0 ** round(np.log2(scale))
+        if scale not in self._found:
+            self._found[scale] = probe.inspect(self.psi, self.dpsi, self.ddpsi, scale)
+        return self._found[scale]
+
+    @cached_property
+    def _found(self) -> dict[float, probe.Facts]:
+        return {}
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set a parameter; what was probed holds for the old one only."""
+        for known in ("_found", "_noise"):
+            self.__dict__.pop(known, None)
+        super().__setattr__(name, value)
 
     @property
     def convex(self) -> bool:
@@ -126,8 +143,8 @@ class Unary(Loss):
         if self.facts is not None or self.pieces is not None:
             return
         scale = float(np.max(np.abs(y), initial=0.0))
-        if scale > 0 and scale != 1:
-            violation = probe.inspect(self.psi, self.dpsi, self.ddpsi, scale).violation
+        if scale > 0:
+            violation = self._inspected(scale).violation
             if violation:
                 raise ValueError(f"loss {self!r} is not convex: {violation}")
 
