@@ -102,30 +102,37 @@ def slopes_beside(risk: Risk, z: Array) -> tuple[Array, Array] | None:
 
 
 def _root(risk: Risk, z: Array, steps: int) -> float:
+    """Where the slope of the mean loss changes its sign, by Newton steps inside a bracket.
+
+    Along an exponential every Newton step is as short as the last one. So before there is a
+    bracket a step is at least twice as long as the last one, and inside it a step that is not
+    half as long as the one before the last is replaced by a halving.
+    """
     loss, y = risk.loss, risk.y
     b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
-    before, last = np.inf, np.inf  # the lengths of the two steps before
+    before, last = np.inf, 0.0  # the lengths of the two steps before
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(steps):
             moved = z + b if b else z
             gradient, curvature = loss.slopes(moved, y)
             slope, bend = risk.mean(gradient), risk.mean(curvature)
             if math.isnan(slope):
-                slope = np.inf if b > 0 else -np.inf
+                slope = _direction(risk.mass, gradient, b)
             size = risk.mean(np.abs(gradient))
             noise = _EPS * (size + risk.mean(curvature * np.abs(z)) + bend * abs(b))
-            if abs(slope) <= noise:
+            if abs(slope) <= noise and math.isfinite(noise):
                 break
             step = -slope / bend if bend > 0 and math.isfinite(slope) else np.nan
             lo, hi = (b, hi) if slope < 0 else (lo, b)
-            new = b + step
-            if new == b:
+            if b + step == b:
                 break
-            # Newton may jump to and fro across a minimum, as on |r|^1.5: then halve the bracket.
-            shrinks = abs(step) <= 0.5 * before or math.isinf(hi - lo)
-            trusted = loss.quadratic or (abs(step) <= reach and shrinks)
-            if not (lo < new < hi and trusted):
-                new, reach, trusted = _between(b, lo, hi, reach, slope), 4 * reach, False
+            if math.isfinite(hi - lo):
+                trusted = lo < b + step < hi and (loss.quadratic or abs(step) <= 0.5 * before)
+                new = b + step if trusted else 0.5 * (lo + hi)
+            else:
+                length = _stride(step, last, reach, loss.quadratic)
+                trusted, reach = length == abs(step), 4 * reach
+                new = b + math.copysign(length, -slope)
             if abs(new) > 1e300 or new == b:
                 break
             before, last, b = last, abs(new - b), new
@@ -134,8 +141,15 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
     return float(b)
 
 
-def _between(b: float, lo: float, hi: float, reach: float, slope: float) -> float:
-    """The middle of the bracket, or a step downhill that doubles until there is a bracket."""
-    if math.isfinite(lo) and math.isfinite(hi):
-        return 0.5 * (lo + hi)
-    return b + reach if slope < 0 else b - reach
+def _stride(step: float, last: float, reach: float, exact: bool) -> float:
+    """The length of a step downhill where there is no bracket yet."""
+    if exact and math.isfinite(step):
+        return abs(step)
+    longest = max(reach, 2 * last)
+    return min(max(abs(step), 2 * last), longest) if math.isfinite(step) else longest
+
+
+def _direction(mass: Array, gradient: Array, b: float) -> float:
+    """The sign of a slope that overflows on both sides: where more of the mass does."""
+    balance = float(np.sign(mass @ np.where(np.isinf(gradient), np.sign(gradient), 0.0)))
+    return np.inf * (balance or (1.0 if b > 0 else -1.0))

@@ -1,0 +1,68 @@
+"""The best intercept of a steep loss: `scale` refers to it, so it must be the best indeed."""
+
+import numpy as np
+import pytest
+from random_losses import Scaled, ScaledMargin, linex, random_margin_shape, random_shape
+from scipy.optimize import minimize_scalar
+
+import minimand as mm
+from minimand.intercept import best_shift
+
+
+class Risk:
+    """As much of an objective as an intercept depends on."""
+
+    kinks = None
+
+    def __init__(self, loss, y, mass):
+        self.loss, self.y, self.mass = loss, y, mass
+
+    def mean(self, values):
+        return float(self.mass @ values)
+
+
+def random_risk(rng):
+    n = int(rng.integers(2, 60))
+    mass = rng.random(n)
+    mass /= mass.sum()
+    if rng.random() < 0.25:
+        y = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+        y[:2] = -1, 1
+        loss = ScaledMargin(random_margin_shape(rng), 10 ** rng.uniform(-1, 1))
+        return Risk(loss, y, mass), rng.choice([0, 1, 10]) * rng.standard_normal(n), (-200, 200)
+    width = 10 ** rng.uniform(-3, 3)
+    y = width * 10 ** rng.uniform(-2, 2.3) * rng.standard_normal(n)
+    z = rng.choice([0, 1, 10]) * width * rng.standard_normal(n)
+    ends = (y - z).min() - width, (y - z).max() + width
+    return Risk(Scaled(random_shape(rng), width), y, mass), z, ends
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_no_shift_is_better(seed):
+    rng = np.random.default_rng(seed)
+    risk, z, ends = random_risk(rng)
+
+    def height(b):
+        with np.errstate(all="ignore"):
+            return risk.mean(risk.loss.value(z + b, risk.y))
+
+    found = height(best_shift(risk, z))
+    grid = np.linspace(*ends, 401)
+    heights = np.array([height(b) for b in grid])
+    least = int(np.argmin(np.where(np.isfinite(heights), heights, np.inf)))
+    around = grid[max(least - 1, 0)], grid[min(least + 1, 400)]
+    best = minimize_scalar(height, bounds=around, method="bounded").fun
+    assert found <= min(best, heights[least]) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("scale", [1, 30, 100, 300, 1000])
+def test_the_null_model_of_an_exponential_loss_is_the_best_constant(scale):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 5)), scale * rng.standard_normal(200)
+    model = mm.Regressor(Scaled(linex()), "l2", alpha=0.1).fit(X, y)
+    found = model.certificate_
+    assert found.relative <= 1e-6
+    with np.errstate(over="ignore"):
+        constants = [np.mean(model.loss.psi(b - y)) for b in np.linspace(y.min(), y.max(), 2001)]
+    if found.relative > 0:
+        assert found.gap / found.relative <= np.nanmin(constants) * (1 + 1e-6)
