@@ -114,9 +114,7 @@ def fair():
 
 def softplus():
     """log(1 + e^x)."""
-    return Shape(
-        "softplus", lambda x: np.logaddexp(0, x), expit, lambda x: expit(x) * expit(-x)
-    )
+    return Shape("softplus", lambda x: np.logaddexp(0, x), expit, lambda x: expit(x) * expit(-x))
 
 
 def asymmetric(shape, left):

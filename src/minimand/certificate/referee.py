@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from ..tangent import Tangent
 
 
+_OF_TANGENT = "in the convex problem that is tangent to the objective at the model, "
+
+
 def judge(
     objective: Objective,
     point: Point,
@@ -88,6 +91,7 @@ def lifted(judgement: Judgement, tangent: Tangent) -> Judgement:
         by_sample=unit * judgement.by_sample,
         by_feature=tangent.spread(unit * judgement.by_feature),
         promise=unit * judgement.promise,
+        infeasibility=judgement.infeasibility and _OF_TANGENT + judgement.infeasibility,
         kind="stationary",
     )
 

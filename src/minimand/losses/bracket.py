@@ -17,8 +17,8 @@ than the rounding of ψ itself, differences of ψ say nothing, and this bound do
 
 Rounding. A computed ψ̂(s) is ψ at an argument that is off by a few ulps, times one plus a few ulps;
 so is ψ̂'. To the first order this changes ψ by ulps of |ψ| + |s·ψ'|, and moves the point where a
-tangent touches by ulps of s. Each sum below carries an error term with ulps of *every* number that is
-added or subtracted on its way, also of the far larger ones that cancel; and with the rounding
+tangent touches by ulps of s. Each sum below carries an error term with ulps of *every* number
+that is added or subtracted on its way, also of the far larger ones that cancel; and with the rounding
 that the formula of ψ hides beyond that (`Noise`). The bounds are sound for every ψ for which
 these terms hold, whatever the bracket: a wide one gives a looser bound, not a false one.
 """
@@ -233,7 +233,7 @@ def midpoint(lo: Array, hi: Array) -> Array:
     return np.where(apart, np.sign(middle) * np.sqrt(small) * np.sqrt(large), middle)
 
 
-def _bounds(terms: _Terms, lo: _End, hi: _End) -> tuple[Array, Array, Array]:
+def _bounds(terms: _Terms, lo: _End, hi: _End) -> tuple[Array, Array, BoolArray]:
     """(upper, lower) bounds of sup g from the ends, and whether errors are most of their width."""
     width = hi.place - lo.place
     rise_lo, rise_hi = np.maximum(terms.v - lo.slope, 0.0), np.maximum(hi.slope - terms.v, 0.0)

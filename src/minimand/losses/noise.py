@@ -27,7 +27,9 @@ _NORM = np.sqrt(70.0)  # of 1, −4, 6, −4, 1: the difference of independent e
 _FLAT = 5.0  # a tenth of the step divides the difference of f by ten or more, also at a bend
 _NEIGHBOURS = 5  # grid points whose median counts: a kink next to one of them is no rounding
 _FEW_POINTS = 8  # of the grid; next to where f stops moving, differences may be too small by chance
-_CARRIED = 1e6  # how far the rounding of a larger t counts for a smaller one, as a factor; safeguard
+_CARRIED = (
+    1e6  # how far the rounding of a larger t counts for a smaller one, as a factor; safeguard
+)
 _SAFETY = 8  # the largest error in standard deviations of one, and half that again; safeguard
 
 

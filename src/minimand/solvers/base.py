@@ -237,7 +237,7 @@ def _limit(solver: Solver, control: Control, judgement: Judgement, history: Hist
         return f"max_iter={most}"
     if control.expired:
         return control.halted() or f"max_seconds={control.max_seconds}"
-    if judgement.infeasibility == UNATTAINED:
+    if judgement.infeasibility.endswith(UNATTAINED):
         return "a minimum that is not attained"
     return "no further progress" if _stalled(history, solver.patience) else ""
 
@@ -302,8 +302,8 @@ def _conclude(
     target = control.tol * objective.scale
     # The slopes of a dual point do not depend on the model: they need not be computed again.
     final = judge(objective, fresh, known=duals, raw=False)
-    if final.primal > objective.null_primal:
-        fresh = objective.null  # nothing worse than the null model is ever handed over
+    if not final.primal <= objective.null_primal:
+        fresh = objective.null  # nothing worse than the null model, or NaN, is ever handed over
         final = judge(objective, fresh, known=duals, raw=False)
     if not final.gap <= target:
         final = judge(objective, fresh, known=duals, thorough=True)

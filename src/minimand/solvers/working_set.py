@@ -197,7 +197,8 @@ class _Restricted:
         bounded = self.form.l1_only
         if bounded.any():
             room = float(np.min(self.form.l1[bounded] ** 2 / bend[bounded]))
-            tol = min(tol, 50.0 * room * (goal / max(self.form.value(w), goal)) ** 2)
+            share = goal / max(self.form.value(w), goal) if goal > 0 else 0.0
+            tol = min(tol, 50.0 * room * share**2)
         if self.form.bounds is not None:
             # A slope that is off costs the whole width of the box.
             width = self.form.bounds[1] - self.form.bounds[0]
