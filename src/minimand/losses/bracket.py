@@ -18,8 +18,8 @@ than the rounding of ψ itself, differences of ψ say nothing, and this bound do
 Rounding. A computed ψ̂(s) is ψ at an argument that is off by a few ulps, times one plus a few ulps;
 so is ψ̂'. To the first order this changes ψ by ulps of |ψ| + |s·ψ'|, and moves the point where a
 tangent touches by ulps of s. Each sum below carries an error term with ulps of *every* number
-that is added or subtracted on its way, also of the far larger ones that cancel; and with the rounding
-that the formula of ψ hides beyond that (`Noise`). The bounds are sound for every ψ for which
+that is added or subtracted on its way, also of the far larger ones that cancel; and with the
+rounding that the formula of ψ hides beyond that (`Noise`). The bounds are sound for every ψ for which
 these terms hold, whatever the bracket: a wide one gives a looser bound, not a false one.
 """
 
@@ -143,7 +143,10 @@ class _Terms(NamedTuple):
         return cls(psi, dpsi, noise, rows, t, v, psi(t, rows), dpsi(t, rows))
 
     def some(self, chosen: IntArray) -> _Terms:
-        return _Terms(*self[:3], *(values[chosen] for values in self[3:]))
+        rows, t, v, base, slope = self.rows, self.t, self.v, self.base, self.slope
+        return self._replace(
+            rows=rows[chosen], t=t[chosen], v=v[chosen], base=base[chosen], slope=slope[chosen]
+        )
 
     def end(self, place: Array) -> _End:
         """g and its slope at a place; at t itself g is 0, without any error of ψ."""
