@@ -116,7 +116,7 @@ BAD_SETTINGS = {
     "count loss": (fit(K("poisson")), r"loss=Poisson\(\) takes counts, not classes"),
     **{
         f"alpha={bad!r}": (fit(R(alpha=bad)), "alpha must be a finite number ≥ 0, not")
-        for bad in (-1, -1e-300, np.nan, np.inf, "a", True, np.True_, None, np.ones(2), 1j)
+        for bad in (-1, -1e-300, np.nan, np.inf, "a", True, np.True_, np.ones(2), 1j)
     },
     **{
         f"tol={bad!r}": (fit(K(tol=bad)), "tol must be a finite number ≥ 0, not")
@@ -181,7 +181,7 @@ BAD_SETTINGS = {
     ),
     "parameter": (lambda: R().set_params(foo=1), "Invalid parameter 'foo' for Regressor; choose"),
     "inner": (lambda: R().set_params(penalty__foo=1), "Invalid parameter 'foo' for L2"),
-    "no inner": (lambda: R().set_params(alpha__foo=1), "alpha=1.0 of Regressor has no parameter"),
+    "no inner": (lambda: R().set_params(alpha__foo=1), "alpha=None of Regressor has no parameter"),
 }
 
 FITTED = R().fit(X, Y)

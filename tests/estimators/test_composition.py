@@ -66,7 +66,7 @@ def test_a_clone_shares_no_changeable_part():
         loss__delta=5.0, penalty__weights=np.zeros(3), features__with_mean=False, alpha=9.0
     )
     assert model.loss.delta == 2.0
-    assert model.alpha == 1.0
+    assert model.alpha is None
     assert model.features.with_mean
     assert_array_equal(model.penalty.weights, 1.0)
     assert other.features.with_mean is False

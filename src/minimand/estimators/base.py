@@ -29,6 +29,8 @@ from ..solvers.complementary import sharpened
 from ..wording import counted
 from . import data
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
+from .problem import one_sample
+from .settings import Settings
 from .support_vectors import SupportVectors
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ _SHORT_NAMES: dict[str, Registry[Any]] = {
 
 class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
     """Base of the estimators that minimise mean loss + alpha·penalty over a linear score."""
+
+    alpha_: float
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; a nested object (``penalty__weights``) is replaced by a changed copy."""
@@ -64,6 +68,23 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = get_tags(self.features).input_tags.sparse if mapped else True
         tags.target_tags.required = True
         return tags
+
+    # Alpha ---------------------------------------------------------------------------------
+
+    def _settled(
+        self, settings: Settings, n_samples: int, weights: Array | None, fitted: bool = False
+    ) -> Settings:
+        """Settings whose alpha is a number: 1/Σs if none was given; kept as ``alpha_``.
+
+        A model that is fitted has its alpha already, whatever the data that it is judged on.
+        """
+        if fitted and settings.alpha is None and hasattr(self, "alpha_"):
+            return settings.at(self.alpha_)
+        if settings.alpha is None:
+            settings = settings.at(one_sample(n_samples, weights))
+        if not fitted:
+            self.alpha_ = settings.factor
+        return settings
 
     # Features ------------------------------------------------------------------------------
 
@@ -90,7 +111,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         if control.max_seconds is not None:
             control.max_seconds *= 0.5  # the other half is for the output weights
         learnt = learn(self.features_, kept, objectives, control, self.solver)
-        self.features_.alpha_ = float(self.alpha)
+        self.features_.alpha_ = self.alpha_
         return self._described(learnt)
 
     def _described(self, objectives: list[Objective]) -> list[Objective]:
@@ -114,7 +135,10 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         The gap is that of the output weights given the features; at another alpha than theirs (on a
         path) it is no more than that.
         """
-        if not self._features_are_learnt or self.alpha != self.features_.alpha_:
+        if not self._features_are_learnt:
+            return certificate
+        alpha = self.alpha_ if self.alpha is None else self.alpha
+        if alpha != self.features_.alpha_:
             return certificate
         return replace(certificate, kind="stationary")
 
@@ -174,6 +198,8 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         current.check_same(solver_of(self))
         learnt = current.learn(batch)
         self._stream = current
+        alpha = batch.settings.alpha
+        self.alpha_ = 1.0 / current.total if alpha is None else alpha
         self.solver_, self.n_iter_ = Sgd.name, 1
         for name in ("certificate_", "history_"):  # of an earlier fit
             self.__dict__.pop(name, None)

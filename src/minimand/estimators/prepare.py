@@ -14,6 +14,7 @@ from . import data
 from .class_weights import weighted_by_class
 from .classifier import Classifier
 from .regressor import Regressor
+from .settings import Settings
 
 
 def copy_of(estimator: Any) -> Any:
@@ -47,10 +48,11 @@ def prepare(
     X, y = data.check_xy(estimator, X, y, fitted=fitted)
     mapped = estimator._map_features(X) if fitted else estimator._fit_features(X, y)
     if isinstance(estimator, Regressor):
-        objectives = [estimator._objective(settings, mapped, y, sample_weight, offset)]
+        objectives = [estimator._objective(settings, mapped, y, sample_weight, offset, fitted)]
         return _learnt(estimator, X, y, sample_weight, objectives, final)
     data.check_labels(y)
-    output, objectives = estimator._objectives(settings, mapped, y, sample_weight, offset)
+    rest = (sample_weight, offset, fitted)
+    output, objectives = estimator._objectives(settings, mapped, y, *rest)
     if not fitted:
         estimator.classes_ = output.classes
     elif not np.array_equal(output.classes, estimator.classes_):
@@ -59,6 +61,20 @@ def prepare(
             f"{estimator.classes_.tolist()}: pass the data it was fitted on."
         )
     return _learnt(estimator, X, y, sample_weight, objectives, final)
+
+
+def prepared(
+    estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
+) -> tuple[Any, Settings, list[Objective]]:
+    """A copy of an estimator for whoever varies its alpha, its settings, and its objectives.
+
+    Its alpha is a number then, which folds of the data share.
+    """
+    probe = copy_of(estimator)
+    objectives = prepare(probe, X, y, sample_weight, offset)
+    if probe.alpha is None:
+        probe.alpha = probe.alpha_
+    return probe, probe._checked_settings(), objectives
 
 
 def _learnt(

@@ -37,8 +37,10 @@ class Regressor(RegressorMixin, Estimator):
         ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``, ``"lq"``, a constraint such as
         ``"non_negative"`` or ``L1Ball(2.0)``, or an expression such as
         ``L1() + 0.5 * L2() + NonNegative()``.
-    alpha : float, default=1.0
-        Factor of the penalty; 0 means none. Constraints ignore it.
+    alpha : float, optional
+        Factor of the penalty; 0 means none. By default 1/Σs, with Σs the number of samples or the
+        sum of their weights, so that the penalty weighs as much as one sample does: what Ridge
+        means by alpha=1 and LogisticRegression and SVC by C=1. Constraints ignore it.
     features : Features or transformer, optional
         A map applied to X first, fitted along with the model (on a copy, `features_`): `Monomials`,
         `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer. Maps
@@ -75,6 +77,8 @@ class Regressor(RegressorMixin, Estimator):
     ----------
     coef_ : ndarray of shape (n_features,)
     intercept_ : float
+    alpha_ : float
+        The factor of the penalty: alpha, or what stands for it by default.
     certificate_ : Certificate
         How far the fit can be from the optimum; with a penalty that is not convex, from being
         stationary (its `kind` says which).
@@ -104,7 +108,7 @@ class Regressor(RegressorMixin, Estimator):
         self,
         loss: Any = "squared",
         penalty: Any = "l2",
-        alpha: float = 1.0,
+        alpha: float | None = None,
         *,
         features: Any = None,
         intercept: bool = True,
@@ -154,6 +158,7 @@ class Regressor(RegressorMixin, Estimator):
         y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
         sample_weight = data.check_weights(sample_weight, X.shape[0])
         offset = data.check_offset(offset, X.shape[0])
+        settings = self._settled(settings, X.shape[0], sample_weight)
         mapped = self._fit_features(X, y)
         objective = build(settings, mapped, y, sample_weight, offset, self.intercept)
         (objective,) = self._learn_features(X, sample_weight, [objective])
@@ -177,8 +182,9 @@ class Regressor(RegressorMixin, Estimator):
         The same rows in batches of any size lead to the same model, once 1000 of them have come by:
         until then the step is chosen again whenever there are twice as many, unless ``eta0`` is
         given. ``solver`` must be ``"auto"``, ``"sgd"`` or a `minimand.solvers.Sgd`. The parameters
-        are those of `fit`; features are fitted on the first batch. There is no certificate of a
-        stream: ask `minimand.certify`, which takes batches too.
+        are those of `fit`; features are fitted on the first batch. ``alpha=None`` is 1/Σs over all
+        rows so far, which steps learn of whenever Σs passes a power of two. There is no certificate
+        of a stream: ask `minimand.certify`, which takes batches too.
         """
         from .stream import solver_of
 
@@ -226,11 +232,12 @@ class Regressor(RegressorMixin, Estimator):
         return settings
 
     def _objective(
-        self, settings: Settings, X: Any, y: Any, sample_weight: Any, offset: Any
+        self, settings: Settings, X: Any, y: Any, sample_weight: Any, offset: Any, fitted: bool
     ) -> Objective:
         target = ScalarOutput(settings.loss).encode(data.check_numbers(y))
         weights = data.check_weights(sample_weight, target.shape[0])
         shift = data.check_offset(offset, target.shape[0])
+        settings = self._settled(settings, target.shape[0], weights, fitted)
         return build(settings, X, target, weights, shift, self.intercept)
 
     def decision_function(self, X: ArrayLike, offset: ArrayLike = None) -> Array:

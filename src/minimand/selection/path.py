@@ -16,8 +16,8 @@ from ..certificate import Certificate
 from ..condensed import Sums, is_worthwhile
 from ..estimators import Classifier
 from ..estimators.base import combined
-from ..estimators.prepare import copy_of, prepare, weights_of
-from ..estimators.settings import Settings, check_settings
+from ..estimators.prepare import prepared, weights_of
+from ..estimators.settings import Settings
 from ..estimators.support_vectors import Training
 from ..objective import Meter, Objective
 from ..solvers import Control, Solution
@@ -95,6 +95,7 @@ class Path:
         intercept = self.intercepts[index]
         model.intercept_ = float(intercept) if np.ndim(intercept) == 0 else intercept.copy()
         model.certificate_ = self.certificates[index]
+        model.alpha_ = float(self.alphas[index])
         model.n_iter_ = max(self.certificates[index].iterations, 1)
         if self.training:
             model._training = self.training[index]
@@ -199,9 +200,7 @@ def path(
     >>> max(c.relative for c in path.certificates) <= 1e-6
     True
     """
-    probe = copy_of(estimator)
-    settings = check_settings(probe)
-    objectives = prepare(probe, X, y, sample_weight, offset)
+    probe, settings, objectives = prepared(estimator, X, y, sample_weight, offset)
     grid = grid_of(settings, objectives, alphas, eps, float(estimator.tol))
     control = probe._control([])
     columns = [list(along(settings, o, grid, control, estimator.solver)) for o in objectives]
