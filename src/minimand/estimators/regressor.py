@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, ArrayLike
 from ..objective import Objective
@@ -13,6 +14,7 @@ from ..solvers import State
 from . import data
 from .base import Estimator
 from .callbacks import Relay, with_callbacks
+from .explained import explained
 from .problem import build
 from .settings import Settings, check_settings
 from .support_vectors import Training
@@ -252,10 +254,20 @@ class Regressor(RegressorMixin, Estimator):
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
     ) -> float:
-        """R² of the predictions, the coefficient of determination."""
-        from sklearn.metrics import r2_score
+        r"""D², the share of the model's own loss that it explains: R² for the squared loss.
 
-        return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
+        .. math:: D^2 = 1 - \frac{L(z) - \inf L}{\min_b L(\mathrm{offset} + b) - \inf L}
+
+        with the mean loss L over these samples: 1 is perfect, and 0 is no better than the best
+        constant. Where that is perfect itself, it is 1 for a perfect model and 0 for others, as
+        scikit-learn's R² is.
+        """
+        check_is_fitted(self)
+        settings = self._checked_settings()
+        X, y = data.check_xy(self, X, y, fitted=True)
+        rest = (sample_weight, offset, True)
+        objective = self._objective(settings, self._map_features(X), y, *rest)
+        return explained(objective, objective.scores(self.coef_, self.intercept_))
 
     def __sklearn_tags__(self) -> Any:
         """Which targets the loss takes."""

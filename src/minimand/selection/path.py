@@ -16,6 +16,7 @@ from ..certificate import Certificate
 from ..condensed import Sums, is_worthwhile
 from ..estimators import Classifier
 from ..estimators.base import combined
+from ..estimators.explained import constant_loss, loss_above_infimum
 from ..estimators.prepare import prepared, weights_of
 from ..estimators.settings import Settings
 from ..estimators.support_vectors import Training
@@ -44,8 +45,8 @@ class Path:
     n_nonzero : ndarray of int
         Coefficients that are not zero (features, where there are several scores).
     score : ndarray
-        Share of the null model's loss that is explained: R² for the squared loss, else D², the
-        share of the deviance.
+        Share of the best constant's loss that is explained, on the data of the path: D², as in
+        `Regressor.score`, which is R² for the squared loss.
     shrinkage : ndarray
         ‖w(alpha)‖₁ relative to the largest on the path.
 
@@ -272,20 +273,17 @@ def gathered(
     perfect = all(objective.constant_target for objective in objectives)
     explained = np.full(len(certificates), 1.0 if perfect else np.nan)
     if scored and not perfect:
-        left = [sum(above_infimum(o, s) for o, s in zip(objectives, row)) for row in zip(*columns)]
-        explained = 1.0 - np.array(left) / (sum(scales) or 1.0)
+        left = [
+            sum(loss_above_infimum(o, s.point.z) for o, s in zip(objectives, row))
+            for row in zip(*columns)
+        ]
+        explained = 1.0 - np.array(left) / (sum(map(constant_loss, objectives)) or 1.0)
     names = ("n_features_in_", "feature_names_in_", "features_", "classes_")
     kept = {name: getattr(probe, name) for name in names if hasattr(probe, name)}
     kept["solver_"] = columns[0][0].solver
     if not isinstance(probe, Classifier):
         coefs, intercepts = coefs[:, 0], intercepts[:, 0]
     return Path(alphas, coefs, intercepts, certificates, explained, probe, kept, training or [])
-
-
-def above_infimum(objective: Objective, solution: Solution) -> float:
-    """The mean loss of a solution above the least conceivable."""
-    loss = objective.mean(objective.loss.value(solution.point.z, objective.y))
-    return loss - objective.infimum
 
 
 def _warn_if_short(estimator: Any, columns: list[list[Solution]]) -> None:
