@@ -286,7 +286,7 @@ def test_features_that_are_not_finite_are_named(data):
     X, y = data
     with (
         np.errstate(all="ignore"),
-        pytest.raises(ValueError, match="the output of features contains NaN"),
+        pytest.raises(ValueError, match="the output of features= contains NaN"),
     ):
         mm.Regressor(features=FunctionTransformer(np.log)).fit(X, y)
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._typing import Array, ArrayLike
 from ..certificate import Certificate
@@ -29,6 +28,7 @@ from ..solvers.complementary import sharpened
 from ..wording import counted
 from . import data
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
+from .columns import columns_from
 from .problem import one_sample
 from .settings import Settings
 from .support_vectors import SupportVectors
@@ -93,7 +93,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         if self.features is None:
             return X
         self.features_ = clone(self.features)
-        return _mapped(self.features_.fit_transform(X, y))
+        return _mapped(self.features_.fit_transform(X, y), len(y))
 
     def _learn_features(
         self, X: Any, weights: Array | None, objectives: list[Objective]
@@ -106,6 +106,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
             return objectives
         from ..solvers.variable_projection import learn  # maps load half of scikit-learn
 
+        X = self.features_.checked(X)
         kept = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
         control = replace(self._control([]), callbacks=())
         if control.max_seconds is not None:
@@ -143,7 +144,10 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         return replace(certificate, kind="stationary")
 
     def _map_features(self, X: Any) -> Any:
-        return X if self.features is None else _mapped(self.features_.transform(X))
+        if self.features is None:
+            return X
+        known = np.shape(self.coef_)[-1] if hasattr(self, "coef_") else None
+        return _mapped(self.features_.transform(X), _num_samples(X), known)
 
     # Solving -------------------------------------------------------------------------------
 
@@ -300,12 +304,8 @@ def _advice(solution: Solution, others: list[str]) -> str:
     )
 
 
-def _mapped(X: Any) -> Any:
+def _mapped(X: Any, n_samples: int, n_columns: int | None = None) -> Any:
     """What ``features`` gives, as a finite float matrix."""
-    if not sparse.issparse(X):
-        X = np.asarray(X)
-    elif X.format not in ("csr", "csc"):
-        X = X.tocsr()
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    data.check_finite(X, "the output of features")
+    X = columns_from(X, n_samples, n_columns)
+    data.check_finite(X, "the output of features=")
     return X

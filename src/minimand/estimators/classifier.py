@@ -157,7 +157,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or what features= takes
         y : array-like of shape (n_samples,)
             Labels of any kind; at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -170,7 +170,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         data.check_labels(y)
         # Everything is checked before features are fitted, which may take long.
         coded = self._encode(settings, y, sample_weight, offset)
-        settings = self._settled(settings, X.shape[0], coded.weights)
+        settings = self._settled(settings, y.shape[0], coded.weights)
         objectives = self._build_all(settings, self._fit_features(X, y), coded)
         objectives = self._learn_features(X, coded.weights, objectives)
         with Relay(self, X, y) as relay:

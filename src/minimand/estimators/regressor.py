@@ -45,8 +45,9 @@ class Regressor(RegressorMixin, Estimator):
         means by alpha=1 and LogisticRegression and SVC by C=1. Constraints ignore it.
     features : Features or transformer, optional
         A map applied to X first, fitted along with the model (on a copy, `features_`): `Monomials`,
-        `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer. Maps
-        that look at X alone look at all of its rows, whatever their sample_weight.
+        `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer, which
+        gets X as it is: data frames with text or missing values, a list of texts. Maps that look at
+        X alone look at all of its rows, whatever their sample_weight.
     intercept : bool, default=True
         Whether to add an unpenalised b.
     solver : str or Solver, default="auto"
@@ -147,7 +148,7 @@ class Regressor(RegressorMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or what features= takes
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Weight k is the same as k copies of the row, weight 0 as its absence.
@@ -158,9 +159,9 @@ class Regressor(RegressorMixin, Estimator):
         X, y = data.check_xy(self, X, y)
         # Everything is checked before features are fitted, which may take long.
         y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
-        sample_weight = data.check_weights(sample_weight, X.shape[0])
-        offset = data.check_offset(offset, X.shape[0])
-        settings = self._settled(settings, X.shape[0], sample_weight)
+        sample_weight = data.check_weights(sample_weight, y.shape[0])
+        offset = data.check_offset(offset, y.shape[0])
+        settings = self._settled(settings, y.shape[0], sample_weight)
         mapped = self._fit_features(X, y)
         objective = build(settings, mapped, y, sample_weight, offset, self.intercept)
         (objective,) = self._learn_features(X, sample_weight, [objective])
@@ -211,8 +212,8 @@ class Regressor(RegressorMixin, Estimator):
         first = not hasattr(self, "coef_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
-        weights = data.check_weights(sample_weight, X.shape[0])
-        shift = data.check_offset(offset, X.shape[0])
+        weights = data.check_weights(sample_weight, y.shape[0])
+        shift = data.check_offset(offset, y.shape[0])
         mapped = self._fit_features(X, y) if first else self._map_features(X)
         return Batch(settings, mapped, [y], weights, shift, self.intercept)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import LeaveOneOut, check_cv
+from sklearn.utils import _safe_indexing
 
 from .._typing import AnyArray, Array, IntArray
 
@@ -29,7 +30,7 @@ class Samples:
     def take(self, rows: IntArray) -> Samples:
         """Those rows."""
         return Samples(
-            self.X[rows],
+            _safe_indexing(self.X, rows),
             self.y[rows],
             None if self.weight is None else self.weight[rows],
             None if self.offset is None else self.offset[rows],
