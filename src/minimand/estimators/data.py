@@ -26,18 +26,26 @@ _MATRIX = {
 
 
 def check_xy(
-    estimator: Any, X: ArrayLike, y: ArrayLike, *, fitted: bool = False, many: bool = False
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    fitted: bool = False,
+    many: bool = False,
+    mapped: bool | None = None,
 ) -> tuple[Any, AnyArray]:
     """X as a float matrix, y as a vector; finite, and of equal length.
 
     With ``fitted``, X must have the features that the estimator was fitted on; with ``many``, y
-    may have several columns. X for an estimator with ``features`` is whatever these take.
+    may have several columns. With ``mapped``, X is whatever ``features`` make a matrix of; by
+    default that depends on whether the estimator has some.
     """
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    X = _checked(estimator, X, reset=not fitted)
+    mapped = _has_features(estimator) if mapped is None else mapped
+    X = (_rows if mapped else _matrix)(estimator, X, reset=not fitted)
     y = _target(estimator, y, many)
     n_samples = _num_samples(X)
     if y.shape[0] != n_samples:
@@ -50,7 +58,7 @@ def check_xy(
 
 def check_x(estimator: Any, X: ArrayLike) -> Any:
     """X for prediction: same features as in fit, finite."""
-    return _checked(estimator, X, reset=False)
+    return (_rows if _has_features(estimator) else _matrix)(estimator, X, reset=False)
 
 
 def check_labels(y: AnyArray) -> None:
@@ -137,13 +145,8 @@ def check_offset(offset: ArrayLike, n_samples: int) -> Array | None:
     return None if offset is None else _vector(offset, n_samples, "offset")
 
 
-def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as a matrix, or as it is for ``features`` to make one of it."""
-    # Who chooses among models hands X over to the one that has the features.
-    owner = getattr(estimator, "estimator", estimator)
-    if getattr(owner, "features", None) is None:
-        return _matrix(estimator, X, reset=reset)
-    return _rows(estimator, X, reset=reset)
+def _has_features(estimator: Any) -> bool:
+    return getattr(estimator, "features", None) is not None
 
 
 def _rows(estimator: Any, X: Any, *, reset: bool) -> Any:

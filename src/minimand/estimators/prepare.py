@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._typing import AnyArray, Array, ArrayLike
+from ..losses import Loss
 from ..objective import Objective
 from ..outputs import ClassOutput, ScalarOutput
 from . import data
@@ -98,9 +99,9 @@ def weights_of(estimator: Any, y: ArrayLike, sample_weight: ArrayLike) -> Array 
     return weighted_by_class(getattr(estimator, "class_weight", None), y, weights)
 
 
-def targets_of(estimator: Any, y: AnyArray) -> list[Array]:
-    """Y as the losses of a prepared estimator see it, one target per score."""
-    loss = estimator._checked_settings().loss
+def targets_of(estimator: Any, y: AnyArray, loss: Loss | None = None) -> list[Array]:
+    """Y as a loss sees it, by default the estimator's own: one target per score it has."""
+    loss = loss or estimator._checked_settings().loss
     if isinstance(estimator, Regressor):
         return [ScalarOutput(loss).encode(data.check_numbers(y))]
     output = ClassOutput(estimator.classes_, loss)
