@@ -59,8 +59,7 @@ class Batch:
         """The same under this alpha where none was given."""
         if self.settings.alpha is not None:
             return self.objectives
-        bound = self.settings.penalty.bind(self.objectives[0].n_features, alpha)
-        return [objective.with_penalty(bound) for objective in self.objectives]
+        return replace(self, settings=self.settings.at(alpha)).objectives
 
     @property
     def weight(self) -> Array:
@@ -115,21 +114,23 @@ class Stream:
         if self.opening is not None:
             batch = self._open(batch, self.opening)
         order = np.flatnonzero(batch.weight).astype(np.uint32)
-        problems = batch.objectives
-        parts = self._in_parts(batch.weight, order)
-        for rows, alpha in parts if batch.settings.alpha is None else [(order, 0.0)]:
+        problems: list[Objective] = []
+        for rows, alpha in self._in_parts(batch, order):
             problems = batch.under(alpha)
             self.learner.learn(problems, batch.weight, rows, self.steps)
         return self.learner.models(problems[0], bool(self.solver.average))
 
-    def _in_parts(self, weight: Array, order: AnyArray) -> Iterator[tuple[AnyArray, float]]:
+    def _in_parts(self, batch: Batch, order: AnyArray) -> Iterator[tuple[AnyArray, float]]:
         """Rows between the places where Σs passes a power of two, and 1/that power.
 
         This is what alpha=None stands for while the end of a stream is not known: wherever batches
-        are cut, it is the same at every row.
+        are cut, it is the same at every row. With an alpha there is nothing to divide.
         """
-        sums = np.cumsum(np.append(self.total, weight[order]))
+        sums = np.cumsum(np.append(self.total, batch.weight[order]))
         self.total = float(sums[-1])
+        if batch.settings.alpha is not None:
+            yield order, batch.settings.alpha
+            return
         level = np.floor(np.log2(sums[1:]))
         cuts = np.flatnonzero(np.diff(level)) + 1
         for first, rows in zip([0, *cuts], np.split(order, cuts)):
