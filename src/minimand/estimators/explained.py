@@ -11,7 +11,7 @@ from .._typing import Array
 from ..intercept import best_shift
 from ..objective import EPS, Objective
 
-_CLOSE = np.sqrt(EPS)  # relative; safeguard: nearer, two scores differ by rounding of the loss
+_CLOSE = np.sqrt(EPS)  # relative; safeguard: nearer, predictions differ by rounding of the loss
 
 
 def loss_above_infimum(objective: Objective, z: Array) -> float:
@@ -46,11 +46,18 @@ def explained(objective: Objective, z: Array) -> float:
             stacklevel=3,
         )
         return float("nan")
-    total = constant_loss(objective)
+    total, left = constant_loss(objective), loss_above_infimum(objective, z)
     if total > 0.0:
-        return 1.0 - loss_above_infimum(objective, z) / total
-    best = best_constant(objective)
-    return float(bool((np.abs(z - best) <= _CLOSE * np.maximum(np.abs(best), 1.0)).all()))
+        return 1.0 - left / total
+    return float(left <= 0.0 or _same_predictions(objective, z, best_constant(objective)))
+
+
+def _same_predictions(objective: Objective, z: Array, best: Array) -> bool:
+    """Whether scores predict what others do, up to rounding relative to y, absolute where y = 0."""
+    with np.errstate(over="ignore"):
+        found, wanted = objective.loss.transform(z), objective.loss.transform(best)
+    size = np.where(objective.y == 0.0, 1.0, np.abs(objective.y))
+    return bool((np.abs(found - wanted) <= _CLOSE * size).all())
 
 
 def _is_constant(objective: Objective) -> bool:
