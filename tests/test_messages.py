@@ -58,13 +58,23 @@ BAD_X = {
     "ragged": (fit(R(), [[1, 2], [3]], [1, 2]), "X .* rows differ in length"),
     "complex": (fit(R(), X + 1j), r"X is complex \(Complex data not supported\): pass real"),
     "complex sparse": (fit(R(), sparse.csr_matrix(X + 1j)), "X is complex"),
-    "strings": (fit(R(), np.array([["a", "b"]] * 20)), "X must hold numbers, .* encode such"),
+    "strings": (
+        fit(R(), np.array([["a", "b"]] * 20)),
+        "X must hold numbers, but column 0 holds text, 'a': encode such",
+    ),
     "objects": (fit(R(), np.array([["a", 1]] * 20, dtype=object)), "X must hold numbers"),
     "text column": (
         fit(R(), pd.DataFrame({"a": ["u"] * 20, "b": X[:, 0]})),
-        r"X must hold numbers, but some entry is text .*'u'.*: encode such columns first",
+        r"but column 'a' holds text, 'u': encode .*features=make_column_transformer\(.* \['a'\]\)",
     ),
-    "text in polars": (fit(R(), pl.DataFrame({"a": ["u"] * 20})), "X must hold numbers"),
+    "text in polars": (
+        fit(R(), pl.DataFrame({"b": X[:, 0], "a": ["u"] * 20})),
+        "X must hold numbers, but column 'a' holds text, 'u'",
+    ),
+    "texts": (
+        fit(R(), ["u"] * 20),
+        r"X must be 2D, .* list of texts.*features=TfidfVectorizer\(\)",
+    ),
 }
 
 BAD_Y = {
@@ -116,7 +126,7 @@ BAD_SETTINGS = {
     "count loss": (fit(K("poisson")), r"loss=Poisson\(\) takes counts, not classes"),
     **{
         f"alpha={bad!r}": (fit(R(alpha=bad)), "alpha must be a finite number ≥ 0, not")
-        for bad in (-1, -1e-300, np.nan, np.inf, "a", True, np.True_, None, np.ones(2), 1j)
+        for bad in (-1, -1e-300, np.nan, np.inf, "a", True, np.True_, np.ones(2), 1j)
     },
     **{
         f"tol={bad!r}": (fit(K(tol=bad)), "tol must be a finite number ≥ 0, not")
@@ -181,7 +191,7 @@ BAD_SETTINGS = {
     ),
     "parameter": (lambda: R().set_params(foo=1), "Invalid parameter 'foo' for Regressor; choose"),
     "inner": (lambda: R().set_params(penalty__foo=1), "Invalid parameter 'foo' for L2"),
-    "no inner": (lambda: R().set_params(alpha__foo=1), "alpha=1.0 of Regressor has no parameter"),
+    "no inner": (lambda: R().set_params(alpha__foo=1), "alpha=None of Regressor has no parameter"),
 }
 
 FITTED = R().fit(X, Y)
@@ -263,7 +273,7 @@ class Slow(FunctionTransformer):
 DATA = [
     name
     for name, (call, _) in ALL.items()
-    if name.split(":")[0] in ("X", "y", "vectors") and isinstance(call, partial)
+    if name.split(":")[0] in ("y", "vectors") and isinstance(call, partial)
 ]
 
 
@@ -273,6 +283,21 @@ def test_input_is_checked_before_anything_is_computed(name):
     model = clone(call.func.__self__).set_params(features=Slow())
     with pytest.raises(ValueError, match=message):
         model.fit(*call.args, **call.keywords)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (None, "X is None: pass what features= takes"),
+        (X[:0], r"X has 0 sample\(s\) while a minimum of 1 is required"),
+        (3.0, "X must hold samples that can be counted, not 3.0"),
+        (X[:-1], "X and y must hold the same samples, but X has 19 rows"),
+    ],
+)
+def test_what_features_get_is_theirs_to_judge_but_for_its_rows(bad, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        R(features=Slow()).fit(bad, Y)
+    assert_one_sentence(str(caught.value))
 
 
 def test_a_failed_fit_leaves_the_last_model_usable():

@@ -119,7 +119,7 @@ def _for_output(first: Objective, shared: Settings, own: Settings, target: Array
     if own.alpha == shared.alpha:
         return objective
     words = objective.words.replace(shared.words, own.words)
-    return replace(objective, penalty=own.penalty.bind(first.n_features, own.alpha), words=words)
+    return replace(objective, penalty=own.penalty.bind(first.n_features, own.factor), words=words)
 
 
 def _per_output(alpha: Any, n_outputs: int) -> list[float]:

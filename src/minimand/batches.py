@@ -107,8 +107,9 @@ class _Own:
     def parts(self, X: Any, y: Any, weights: Any) -> list[_Part]:
         """The next batch."""
         batch: Batch = self.model._batch(X, y, None, weights)
-        found = batch.objectives
-        weight = np.ones(found[0].n_samples) if batch.weights is None else batch.weights
+        settings = self.model._settled(batch.settings, batch.n_rows, batch.weights, fitted=True)
+        batch = replace(batch, settings=settings)
+        found, weight = batch.objectives, batch.weight
         if not weight.all():
             kept = np.flatnonzero(weight)
             found, weight = [objective.on_rows(kept) for objective in found], weight[kept]

@@ -66,7 +66,7 @@ def test_a_clone_shares_no_changeable_part():
         loss__delta=5.0, penalty__weights=np.zeros(3), features__with_mean=False, alpha=9.0
     )
     assert model.loss.delta == 2.0
-    assert model.alpha == 1.0
+    assert model.alpha is None
     assert model.features.with_mean
     assert_array_equal(model.penalty.weights, 1.0)
     assert other.features.with_mean is False
@@ -286,7 +286,7 @@ def test_features_that_are_not_finite_are_named(data):
     X, y = data
     with (
         np.errstate(all="ignore"),
-        pytest.raises(ValueError, match="the output of features contains NaN"),
+        pytest.raises(ValueError, match="the output of features= contains NaN"),
     ):
         mm.Regressor(features=FunctionTransformer(np.log)).fit(X, y)
 

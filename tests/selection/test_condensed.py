@@ -138,7 +138,7 @@ def test_it_is_for_many_rows_and_the_squared_loss():
 
 
 def fold_sums(X, y, folds, weight=None, offset=None, *, intercept=True):
-    estimator = mm.Regressor("squared", "l1", intercept=intercept)
+    estimator = mm.Regressor("squared", "l1", alpha=1.0, intercept=intercept)
     full = prepare(estimator, X, y, weight, offset)[0]
     return FoldSums(estimator._checked_settings(), full, Samples(X, y, weight, offset), folds)
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._typing import Array, ArrayLike
 from ..certificate import Certificate
@@ -29,6 +28,9 @@ from ..solvers.complementary import sharpened
 from ..wording import counted
 from . import data
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
+from .columns import columns_from
+from .problem import one_sample
+from .settings import Settings
 from .support_vectors import SupportVectors
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ _SHORT_NAMES: dict[str, Registry[Any]] = {
 
 class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
     """Base of the estimators that minimise mean loss + alpha·penalty over a linear score."""
+
+    alpha_: float
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; a nested object (``penalty__weights``) is replaced by a changed copy."""
@@ -65,6 +69,23 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         tags.target_tags.required = True
         return tags
 
+    # Alpha ---------------------------------------------------------------------------------
+
+    def _settled(
+        self, settings: Settings, n_samples: int, weights: Array | None, fitted: bool = False
+    ) -> Settings:
+        """Settings whose alpha is a number: 1/Σs if none was given; kept as ``alpha_``.
+
+        A model that is fitted has its alpha already, whatever the data that it is judged on.
+        """
+        if fitted and settings.alpha is None and hasattr(self, "alpha_"):
+            return settings.at(self.alpha_)
+        if settings.alpha is None:
+            settings = settings.at(one_sample(n_samples, weights))
+        if not fitted:
+            self.alpha_ = settings.factor
+        return settings
+
     # Features ------------------------------------------------------------------------------
 
     def _fit_features(self, X: Any, y: Any) -> Any:
@@ -72,7 +93,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         if self.features is None:
             return X
         self.features_ = clone(self.features)
-        return _mapped(self.features_.fit_transform(X, y))
+        return _mapped(self.features_.fit_transform(X, y), len(y))
 
     def _learn_features(
         self, X: Any, weights: Array | None, objectives: list[Objective]
@@ -85,12 +106,13 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
             return objectives
         from ..solvers.variable_projection import learn  # maps load half of scikit-learn
 
+        X = self.features_.checked(X)
         kept = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
         control = replace(self._control([]), callbacks=())
         if control.max_seconds is not None:
             control.max_seconds *= 0.5  # the other half is for the output weights
         learnt = learn(self.features_, kept, objectives, control, self.solver)
-        self.features_.alpha_ = float(self.alpha)
+        self.features_.alpha_ = self.alpha_
         return self._described(learnt)
 
     def _described(self, objectives: list[Objective]) -> list[Objective]:
@@ -114,12 +136,18 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         The gap is that of the output weights given the features; at another alpha than theirs (on a
         path) it is no more than that.
         """
-        if not self._features_are_learnt or self.alpha != self.features_.alpha_:
+        if not self._features_are_learnt:
+            return certificate
+        alpha = self.alpha_ if self.alpha is None else self.alpha
+        if alpha != self.features_.alpha_:
             return certificate
         return replace(certificate, kind="stationary")
 
     def _map_features(self, X: Any) -> Any:
-        return X if self.features is None else _mapped(self.features_.transform(X))
+        if self.features is None:
+            return X
+        known = np.shape(self.coef_)[-1] if hasattr(self, "coef_") else None
+        return _mapped(self.features_.transform(X), _num_samples(X), known)
 
     # Solving -------------------------------------------------------------------------------
 
@@ -174,6 +202,8 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         current.check_same(solver_of(self))
         learnt = current.learn(batch)
         self._stream = current
+        alpha = batch.settings.alpha
+        self.alpha_ = 1.0 / current.total if alpha is None else alpha
         self.solver_, self.n_iter_ = Sgd.name, 1
         for name in ("certificate_", "history_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -274,12 +304,8 @@ def _advice(solution: Solution, others: list[str]) -> str:
     )
 
 
-def _mapped(X: Any) -> Any:
+def _mapped(X: Any, n_samples: int, n_columns: int | None = None) -> Any:
     """What ``features`` gives, as a finite float matrix."""
-    if not sparse.issparse(X):
-        X = np.asarray(X)
-    elif X.format not in ("csr", "csc"):
-        X = X.tocsr()
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    data.check_finite(X, "the output of features")
+    X = columns_from(X, n_samples, n_columns)
+    data.check_finite(X, "the output of features=")
     return X

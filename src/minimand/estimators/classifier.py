@@ -72,8 +72,9 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     penalty : str or Penalty, default="l2"
         ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``, ``"lq"`` or an expression such
         as ``L1() + 0.5 * L2()``.
-    alpha : float, default=1.0
-        Factor of the penalty. scikit-learn's C is 1/(alpha·n_samples).
+    alpha : float, optional
+        Factor of the penalty; by default 1/Σs, as in `Regressor`, with class weights in the sum:
+        scikit-learn's C is 1/(alpha·n_samples), and this is C = 1.
     class_weight : dict or "balanced", optional
         Multiplies the sample weights by class.
     features, intercept, solver, tol, max_iter, max_seconds, memory
@@ -86,6 +87,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     intercept_ : ndarray of shape (1,) or (n_classes,)
+    alpha_ : float
     certificate_ : Certificate
     n_iter_ : int
     solver_ : str
@@ -116,7 +118,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         self,
         loss: Any = "logistic",
         penalty: Any = "l2",
-        alpha: float = 1.0,
+        alpha: float | None = None,
         *,
         features: Any = None,
         intercept: bool = True,
@@ -155,7 +157,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or what features= takes
         y : array-like of shape (n_samples,)
             Labels of any kind; at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -168,6 +170,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         data.check_labels(y)
         # Everything is checked before features are fitted, which may take long.
         coded = self._encode(settings, y, sample_weight, offset)
+        settings = self._settled(settings, y.shape[0], coded.weights)
         objectives = self._build_all(settings, self._fit_features(X, y), coded)
         objectives = self._learn_features(X, coded.weights, objectives)
         with Relay(self, X, y) as relay:
@@ -280,10 +283,11 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         self.history_ = history.combined([s.history for s in solutions])
 
     def _objectives(
-        self, settings: Settings, X: Any, y: Any, sample_weight: Any, offset: Any
+        self, settings: Settings, X: Any, y: Any, sample_weight: Any, offset: Any, fitted: bool
     ) -> tuple[ClassOutput, list[Objective]]:
         """The classes, and one objective per score."""
         coded = self._encode(settings, y, sample_weight, offset)
+        settings = self._settled(settings, y.shape[0], coded.weights, fitted)
         return coded.output, self._build_all(settings, X, coded)
 
     def _encode(self, settings: Settings, y: Any, sample_weight: Any, offset: Any) -> _Coded:

@@ -10,10 +10,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from .._typing import AnyArray, Array, ArrayLike
 from ..wording import counted
+from .columns import holds_words, words_in
 
 _FEW = 20  # classes up to which scikit-learn does not wonder whether y is a measurement
 _MATRIX = {
@@ -25,22 +26,31 @@ _MATRIX = {
 
 
 def check_xy(
-    estimator: Any, X: ArrayLike, y: ArrayLike, *, fitted: bool = False, many: bool = False
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    fitted: bool = False,
+    many: bool = False,
+    mapped: bool | None = None,
 ) -> tuple[Any, AnyArray]:
     """X as a float matrix, y as a vector; finite, and of equal length.
 
     With ``fitted``, X must have the features that the estimator was fitted on; with ``many``, y
-    may have several columns.
+    may have several columns. With ``mapped``, X is whatever ``features`` make a matrix of; by
+    default that depends on whether the estimator has some.
     """
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    X = _matrix(estimator, X, reset=not fitted)
+    mapped = _has_features(estimator) if mapped is None else mapped
+    X = (_rows if mapped else _matrix)(estimator, X, reset=not fitted)
     y = _target(estimator, y, many)
-    if y.shape[0] != X.shape[0]:
+    n_samples = _num_samples(X)
+    if y.shape[0] != n_samples:
         raise ValueError(
-            f"X and y must hold the same samples, but X has {counted(X.shape[0], 'row')} "
+            f"X and y must hold the same samples, but X has {counted(n_samples, 'row')} "
             f"and y has {y.shape[0]}."
         )
     return X, y
@@ -48,7 +58,7 @@ def check_xy(
 
 def check_x(estimator: Any, X: ArrayLike) -> Any:
     """X for prediction: same features as in fit, finite."""
-    return _matrix(estimator, X, reset=False)
+    return (_rows if _has_features(estimator) else _matrix)(estimator, X, reset=False)
 
 
 def check_labels(y: AnyArray) -> None:
@@ -135,6 +145,30 @@ def check_offset(offset: ArrayLike, n_samples: int) -> Array | None:
     return None if offset is None else _vector(offset, n_samples, "offset")
 
 
+def _has_features(estimator: Any) -> bool:
+    return getattr(estimator, "features", None) is not None
+
+
+def _rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Some rows of any kind; what is in them is for ``features`` to judge, as in a pipeline."""
+    if X is None:
+        raise ValueError("X is None: pass what features= takes, with one row per sample.")
+    try:
+        n_samples = _num_samples(X)
+    except TypeError as error:
+        raise ValueError(
+            f"X must hold samples that can be counted, not {X!r:.50}: pass a matrix, a data frame "
+            "or a list with one entry per sample."
+        ) from error
+    if n_samples == 0:
+        raise ValueError("X has 0 sample(s) while a minimum of 1 is required.")
+    if reset:  # names and the number of columns, as far as there are any
+        for name in ("feature_names_in_", "n_features_in_"):
+            estimator.__dict__.pop(name, None)
+        validate_data(estimator, X, reset=True, skip_check_array=True)
+    return X
+
+
 def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a finite float matrix; scikit-learn converts it and minds the feature names."""
     X = _check_form(X)
@@ -145,10 +179,17 @@ def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
     try:
         X = validate_data(estimator, X, reset=reset, skip_check_array=_is_plain(X), **_MATRIX)
     except ValueError as error:
-        if not str(error).startswith("could not convert"):
+        found = words_in(X)
+        if found is None:
             raise
+        advice = "encode such columns first"
+        if hasattr(getattr(estimator, "estimator", estimator), "features"):
+            advice += (
+                ", for example with features=make_column_transformer((OneHotEncoder(), "
+                f"[{found.key}]), remainder='passthrough')"
+            )
         raise ValueError(
-            f"X must hold numbers, but some entry is text ({error}): encode such columns first."
+            f"X must hold numbers, but column {found.key} holds text, {found.example}: {advice}."
         ) from error
     check_finite(X, "X")
     return X
@@ -195,6 +236,11 @@ def _check_form(X: Any) -> Any:
         raise ValueError("X is None: pass a matrix with one row per sample.")
     if not hasattr(X, "shape"):
         X = _as_array(X)
+    if len(X.shape) == 1 and holds_words(X):
+        raise ValueError(
+            "X must be 2D, one row per sample, but it is a list of texts: make columns of them, as "
+            "features=TfidfVectorizer() of minimand.Regressor and minimand.Classifier does."
+        )
     if len(X.shape) != 2:
         raise ValueError(
             f"X must be 2D, one row per sample, but it is {len(X.shape)}D: Reshape your data, with "

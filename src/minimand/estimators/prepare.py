@@ -8,12 +8,14 @@ import numpy as np
 from sklearn.base import clone
 
 from .._typing import AnyArray, Array, ArrayLike
+from ..losses import Loss
 from ..objective import Objective
 from ..outputs import ClassOutput, ScalarOutput
 from . import data
 from .class_weights import weighted_by_class
 from .classifier import Classifier
 from .regressor import Regressor
+from .settings import Settings
 
 
 def copy_of(estimator: Any) -> Any:
@@ -47,10 +49,11 @@ def prepare(
     X, y = data.check_xy(estimator, X, y, fitted=fitted)
     mapped = estimator._map_features(X) if fitted else estimator._fit_features(X, y)
     if isinstance(estimator, Regressor):
-        objectives = [estimator._objective(settings, mapped, y, sample_weight, offset)]
+        objectives = [estimator._objective(settings, mapped, y, sample_weight, offset, fitted)]
         return _learnt(estimator, X, y, sample_weight, objectives, final)
     data.check_labels(y)
-    output, objectives = estimator._objectives(settings, mapped, y, sample_weight, offset)
+    rest = (sample_weight, offset, fitted)
+    output, objectives = estimator._objectives(settings, mapped, y, *rest)
     if not fitted:
         estimator.classes_ = output.classes
     elif not np.array_equal(output.classes, estimator.classes_):
@@ -59,6 +62,20 @@ def prepare(
             f"{estimator.classes_.tolist()}: pass the data it was fitted on."
         )
     return _learnt(estimator, X, y, sample_weight, objectives, final)
+
+
+def prepared(
+    estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
+) -> tuple[Any, Settings, list[Objective]]:
+    """A copy of an estimator for whoever varies its alpha, its settings, and its objectives.
+
+    Its alpha is a number then, which folds of the data share.
+    """
+    probe = copy_of(estimator)
+    objectives = prepare(probe, X, y, sample_weight, offset)
+    if probe.alpha is None:
+        probe.alpha = probe.alpha_
+    return probe, probe._checked_settings(), objectives
 
 
 def _learnt(
@@ -82,9 +99,9 @@ def weights_of(estimator: Any, y: ArrayLike, sample_weight: ArrayLike) -> Array 
     return weighted_by_class(getattr(estimator, "class_weight", None), y, weights)
 
 
-def targets_of(estimator: Any, y: AnyArray) -> list[Array]:
-    """Y as the losses of a prepared estimator see it, one target per score."""
-    loss = estimator._checked_settings().loss
+def targets_of(estimator: Any, y: AnyArray, loss: Loss | None = None) -> list[Array]:
+    """Y as a loss sees it, by default the estimator's own: one target per score it has."""
+    loss = loss or estimator._checked_settings().loss
     if isinstance(estimator, Regressor):
         return [ScalarOutput(loss).encode(data.check_numbers(y))]
     output = ClassOutput(estimator.classes_, loss)

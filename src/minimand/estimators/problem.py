@@ -12,6 +12,22 @@ from ..objective import Objective
 from .settings import Settings
 
 
+def one_sample(n_samples: int, weights: Array | None) -> float:
+    """1/Σs, the alpha at which the penalty weighs as much as one sample of weight 1."""
+    if weights is None:
+        return 1.0 / n_samples
+    with np.errstate(over="ignore", divide="ignore"):
+        alpha = 1.0 / weights.sum()
+    if alpha == 0.0:  # the sum has overflowed
+        alpha = 1.0 / weights.max() / (weights / weights.max()).sum()
+    if not np.isfinite(alpha):
+        raise ValueError(
+            "alpha=None stands for 1/Σs, which overflows as the sample weights are all but zero: "
+            "multiply them by a number, or pass an alpha."
+        )
+    return float(alpha)
+
+
 def build(
     settings: Settings,
     X: Any,
@@ -20,7 +36,10 @@ def build(
     offset: Array | None,
     intercept: bool,
 ) -> Objective:
-    """The objective of these settings on these data; rows of weight zero are left out."""
+    """The objective of these settings on these data; rows of weight zero are left out.
+
+    The alpha of the settings must be a number: `one_sample` of the weights, if none was given.
+    """
     design = as_design(X)
     if sample_weight is not None and not sample_weight.all():
         kept = np.flatnonzero(sample_weight)
@@ -31,7 +50,7 @@ def build(
     score = settings.score_words(offset=offset is not None, intercept=bool(intercept))
     return Objective(
         loss=settings.loss,
-        penalty=settings.penalty.bind(d, settings.alpha),
+        penalty=settings.penalty.bind(d, settings.factor),
         design=design,
         y=y,
         mass=mass,

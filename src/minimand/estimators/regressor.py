@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, ArrayLike
 from ..objective import Objective
@@ -13,6 +14,7 @@ from ..solvers import State
 from . import data
 from .base import Estimator
 from .callbacks import Relay, with_callbacks
+from .explained import explained
 from .problem import build
 from .settings import Settings, check_settings
 from .support_vectors import Training
@@ -37,12 +39,15 @@ class Regressor(RegressorMixin, Estimator):
         ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``, ``"lq"``, a constraint such as
         ``"non_negative"`` or ``L1Ball(2.0)``, or an expression such as
         ``L1() + 0.5 * L2() + NonNegative()``.
-    alpha : float, default=1.0
-        Factor of the penalty; 0 means none. Constraints ignore it.
+    alpha : float, optional
+        Factor of the penalty; 0 means none. By default 1/Σs, with Σs the number of samples or the
+        sum of their weights, so that the penalty weighs as much as one sample does: what Ridge
+        means by alpha=1 and LogisticRegression and SVC by C=1. Constraints ignore it.
     features : Features or transformer, optional
         A map applied to X first, fitted along with the model (on a copy, `features_`): `Monomials`,
-        `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer. Maps
-        that look at X alone look at all of its rows, whatever their sample_weight.
+        `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer, which
+        gets X as it is: data frames with text or missing values, a list of texts. Maps that look at
+        X alone look at all of its rows, whatever their sample_weight.
     intercept : bool, default=True
         Whether to add an unpenalised b.
     solver : str or Solver, default="auto"
@@ -75,6 +80,8 @@ class Regressor(RegressorMixin, Estimator):
     ----------
     coef_ : ndarray of shape (n_features,)
     intercept_ : float
+    alpha_ : float
+        The factor of the penalty: alpha, or what stands for it by default.
     certificate_ : Certificate
         How far the fit can be from the optimum; with a penalty that is not convex, from being
         stationary (its `kind` says which).
@@ -104,7 +111,7 @@ class Regressor(RegressorMixin, Estimator):
         self,
         loss: Any = "squared",
         penalty: Any = "l2",
-        alpha: float = 1.0,
+        alpha: float | None = None,
         *,
         features: Any = None,
         intercept: bool = True,
@@ -141,7 +148,7 @@ class Regressor(RegressorMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or what features= takes
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Weight k is the same as k copies of the row, weight 0 as its absence.
@@ -152,8 +159,9 @@ class Regressor(RegressorMixin, Estimator):
         X, y = data.check_xy(self, X, y)
         # Everything is checked before features are fitted, which may take long.
         y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
-        sample_weight = data.check_weights(sample_weight, X.shape[0])
-        offset = data.check_offset(offset, X.shape[0])
+        sample_weight = data.check_weights(sample_weight, y.shape[0])
+        offset = data.check_offset(offset, y.shape[0])
+        settings = self._settled(settings, y.shape[0], sample_weight)
         mapped = self._fit_features(X, y)
         objective = build(settings, mapped, y, sample_weight, offset, self.intercept)
         (objective,) = self._learn_features(X, sample_weight, [objective])
@@ -177,8 +185,9 @@ class Regressor(RegressorMixin, Estimator):
         The same rows in batches of any size lead to the same model, once 1000 of them have come by:
         until then the step is chosen again whenever there are twice as many, unless ``eta0`` is
         given. ``solver`` must be ``"auto"``, ``"sgd"`` or a `minimand.solvers.Sgd`. The parameters
-        are those of `fit`; features are fitted on the first batch. There is no certificate of a
-        stream: ask `minimand.certify`, which takes batches too.
+        are those of `fit`; features are fitted on the first batch. ``alpha=None`` is 1/Σs over all
+        rows so far, which steps learn of whenever Σs passes a power of two. There is no certificate
+        of a stream: ask `minimand.certify`, which takes batches too.
         """
         from .stream import solver_of
 
@@ -203,8 +212,8 @@ class Regressor(RegressorMixin, Estimator):
         first = not hasattr(self, "coef_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
-        weights = data.check_weights(sample_weight, X.shape[0])
-        shift = data.check_offset(offset, X.shape[0])
+        weights = data.check_weights(sample_weight, y.shape[0])
+        shift = data.check_offset(offset, y.shape[0])
         mapped = self._fit_features(X, y) if first else self._map_features(X)
         return Batch(settings, mapped, [y], weights, shift, self.intercept)
 
@@ -226,11 +235,12 @@ class Regressor(RegressorMixin, Estimator):
         return settings
 
     def _objective(
-        self, settings: Settings, X: Any, y: Any, sample_weight: Any, offset: Any
+        self, settings: Settings, X: Any, y: Any, sample_weight: Any, offset: Any, fitted: bool
     ) -> Objective:
         target = ScalarOutput(settings.loss).encode(data.check_numbers(y))
         weights = data.check_weights(sample_weight, target.shape[0])
         shift = data.check_offset(offset, target.shape[0])
+        settings = self._settled(settings, target.shape[0], weights, fitted)
         return build(settings, X, target, weights, shift, self.intercept)
 
     def decision_function(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
@@ -245,10 +255,20 @@ class Regressor(RegressorMixin, Estimator):
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
     ) -> float:
-        """R² of the predictions, the coefficient of determination."""
-        from sklearn.metrics import r2_score
+        r"""D², the share of the model's own loss that it explains: R² for the squared loss.
 
-        return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
+        .. math:: D^2 = 1 - \frac{L(z) - \inf L}{\min_b L(\mathrm{offset} + b) - \inf L}
+
+        with the mean loss L over these samples: 1 is perfect, and 0 is no better than the best
+        constant. Where that is perfect itself, it is 1 for a perfect model and 0 for others, as
+        scikit-learn's R² is.
+        """
+        check_is_fitted(self)
+        settings = self._checked_settings()
+        X, y = data.check_xy(self, X, y, fitted=True)
+        rest = (sample_weight, offset, True)
+        objective = self._objective(settings, self._map_features(X), y, *rest)
+        return explained(objective, objective.scores(self.coef_, self.intercept_))
 
     def __sklearn_tags__(self) -> Any:
         """Which targets the loss takes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from textwrap import shorten
 from typing import Any
@@ -29,13 +29,23 @@ class Settings:
 
     loss: Loss
     penalty: Penalty
-    alpha: float
+    alpha: float | None  # None: 1/Σs, which `at` replaces by a number
     features: str = ""  # the map φ in words; empty where the columns are those of X
+
+    @property
+    def factor(self) -> float:
+        """Alpha, which must be a number by now."""
+        assert self.alpha is not None
+        return self.alpha
+
+    def at(self, alpha: float) -> Settings:
+        """The same with this alpha where none was given."""
+        return replace(self, alpha=alpha) if self.alpha is None else self
 
     @property
     def words(self) -> str:
         """The objective as a formula."""
-        return self.words_at(self.alpha)
+        return self.words_at(self.factor)
 
     def score_words(self, *, offset: bool, intercept: bool) -> str:
         """The score as a formula."""
@@ -60,7 +70,7 @@ def check_settings(estimator: Any) -> Settings:
     if loss.refusal:
         raise ValueError(f"loss={loss!r} cannot be minimised: {loss.refusal}.")
     penalty = PENALTIES.get(estimator.penalty)
-    alpha = _real("alpha", estimator.alpha, low=0.0)
+    alpha = None if estimator.alpha is None else _real("alpha", estimator.alpha, low=0.0)
     check_limits(estimator)
     check_solver(estimator.solver)
     check_seed(estimator.random_state)

@@ -24,7 +24,7 @@ from ..solvers.learner import Learner
 from ..solvers.learning_rate import SAMPLE
 from ..wording import counted
 from .callbacks import is_sklearn_callback
-from .problem import build
+from .problem import build, one_sample
 from .settings import Settings
 
 
@@ -50,9 +50,21 @@ class Batch:
 
     @cached_property
     def objectives(self) -> list[Objective]:
-        """The problem of every score on these rows."""
+        """The problem of every score on these rows; alpha=None counts these rows alone."""
+        settings = self.settings.at(one_sample(self.n_rows, self.weights))
         rest = (None, self.offset, self.intercept)
-        return [build(self.settings, self.X, target, *rest) for target in self.targets]
+        return [build(settings, self.X, target, *rest) for target in self.targets]
+
+    def under(self, alpha: float) -> list[Objective]:
+        """The same under this alpha where none was given."""
+        if self.settings.alpha is not None:
+            return self.objectives
+        return replace(self, settings=self.settings.at(alpha)).objectives
+
+    @property
+    def weight(self) -> Array:
+        """The weight of every row."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights
 
     def after(self, before: list[Batch]) -> Batch:
         """These rows and those that came before them."""
@@ -86,6 +98,8 @@ class Stream:
     opening: list[Batch] | None = field(default_factory=list)  # None: steps are known
     chosen_on: int = 0  # rows
     fitted_on: int = 0  # rows that the start was fitted on
+    fitted_weight: float = 0.0  # their Σs, where alpha=None has to know it
+    total: float = 0.0  # Σs of all rows so far, those of the fit included
 
     def check_same(self, solver: Sgd) -> None:
         """Refuse other options than those the stream began with."""
@@ -99,10 +113,29 @@ class Stream:
         """One step per row, in order; the coefficients (k, d) and intercepts (k,) it leads to."""
         if self.opening is not None:
             batch = self._open(batch, self.opening)
-        weight = np.ones(batch.n_rows) if batch.weights is None else batch.weights
-        order = np.flatnonzero(weight).astype(np.uint32)
-        self.learner.learn(batch.objectives, weight, order, self.steps)
-        return self.learner.models(batch.objectives[0], bool(self.solver.average))
+        order = np.flatnonzero(batch.weight).astype(np.uint32)
+        problems: list[Objective] = []
+        for rows, alpha in self._in_parts(batch, order):
+            problems = batch.under(alpha)
+            self.learner.learn(problems, batch.weight, rows, self.steps)
+        return self.learner.models(problems[0], bool(self.solver.average))
+
+    def _in_parts(self, batch: Batch, order: AnyArray) -> Iterator[tuple[AnyArray, float]]:
+        """Rows between the places where Σs passes a power of two, and 1/that power.
+
+        This is what alpha=None stands for while the end of a stream is not known: wherever batches
+        are cut, it is the same at every row. With an alpha there is nothing to divide.
+        """
+        sums = np.cumsum(np.append(self.total, batch.weight[order]))
+        self.total = float(sums[-1])
+        if batch.settings.alpha is not None:
+            yield order, batch.settings.alpha
+            return
+        level = np.floor(np.log2(sums[1:]))
+        cuts = np.flatnonzero(np.diff(level)) + 1
+        for first, rows in zip([0, *cuts], np.split(order, cuts)):
+            if rows.size:
+                yield rows, float(np.exp2(-level[first]))
 
     def _open(self, batch: Batch, before: list[Batch]) -> Batch:
         """What is to be learnt: the batch, or all rows again."""
@@ -116,7 +149,10 @@ class Stream:
         self.opening = None if enough else [whole]
         rows = np.arange(known, dtype=np.uint32)
         start = np.array(self.start[0], dtype=float), np.array(self.start[1], dtype=float)
-        self.steps = self.solver.steps_for(whole.objectives, rows, None, start)
+        sampled = whole.weight[whole.weight > 0][:SAMPLE]
+        problems = whole.under(one_sample(sampled.size, sampled))
+        self.steps = self.solver.steps_for(problems, rows, None, start)
+        self.total = self.fitted_weight
         self.learner = Learner.start(*start, self.steps.adaptive, steps=self._steps_before)
         self._remember_fit(whole, rows)
         return whole
@@ -183,7 +219,10 @@ def begin(estimator: Any, batch: Batch, start: tuple[Array, Array] | None) -> St
     if start is None:
         return Stream(solver, (np.zeros((scores, first.n_features)), np.zeros(scores)))
     evidence = getattr(getattr(estimator, "certificate_", None), "dual_point", None)
-    return Stream(solver, start, fitted_on=0 if evidence is None else len(evidence))
+    alpha = getattr(estimator, "alpha_", 0.0)
+    weight = 1.0 / alpha if estimator.alpha is None and alpha > 0 else 0.0
+    rows = 0 if evidence is None else len(evidence)
+    return Stream(solver, start, fitted_on=rows, fitted_weight=weight)
 
 
 def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None) -> Any:

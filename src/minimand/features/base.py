@@ -59,7 +59,7 @@ class Features(TransformerMixin, BaseEstimator):
     def transform(self, X: ArrayLike) -> Any:
         """φ(X), one row per sample."""
         check_is_fitted(self, "n_features_in_")
-        return self.columns(self._checked(X, reset=False))
+        return self.columns(self.checked(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """Names of the columns of φ(X)."""
@@ -74,6 +74,10 @@ class Features(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.takes_sparse
         return tags
+
+    def checked(self, X: Any) -> Any:
+        """X as a finite float matrix with the columns that the map was fitted on."""
+        return self._checked(X, reset=False)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """X as a finite float matrix."""

@@ -67,7 +67,7 @@ class HiddenLayer(Features):
     value_ : float
         The objective, with the penalty on A. After an estimator's fit.
     alpha_ : float
-        The estimator's alpha then. After an estimator's fit.
+        The estimator's ``alpha_`` then. After an estimator's fit.
     n_iter_ : int
         Iterations of the start that was taken; 1 where the units were only drawn.
 

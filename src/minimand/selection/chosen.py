@@ -65,7 +65,7 @@ class ChosenModel(MetaEstimatorMixin, BaseEstimator):
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
     ) -> float:
-        """What ``scoring`` says of the model, by default its own score: R² or accuracy."""
+        """What ``scoring`` says of the model, by default its own score: D² or accuracy."""
         model, scorer = self._model(), check_scoring(self.scoring)
         if scorer is None:
             return float(model.score(X, y, sample_weight, offset))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from dataclasses import replace
 
 import numpy as np
 
 from ..estimators import Regressor
+from ..estimators.prepare import weights_of
 from ..objective import Objective
 from . import leave_one_out
 from .fold_sums import FoldSums
-from .folds import CrossValidation, Outcome
-from .path import penalties_of
+from .folds import CrossValidation, Halt, Outcome
+from .path import Path, along, gathered, penalties_of
 from .results import Scores
 from .samples import folds_of
+from .training import trained
 
 
 def cross_validate(
@@ -24,7 +28,7 @@ def cross_validate(
     ``objectives`` are those of all data.
     """
     first = objectives[0]
-    if task.alone and task.scorer is None:
+    if task.alone and task.scorer is None and task.measure is None:
         unit = penalties_of(task.settings, first)(first, 1.0)
         if leave_one_out.applies(task.estimator, unit, task.alphas):
             left = leave_one_out.residuals(unit, task.alphas)
@@ -36,6 +40,35 @@ def cross_validate(
     by_fold = np.stack([outcome.scores for outcome in outcomes])
     reached = np.array([outcome.reached for outcome in outcomes])
     return Scores(task.alphas, by_fold, np.array(weights), reached), outcomes
+
+
+def path_on_all(task: CrossValidation, objectives: list[Objective], jobs: int) -> tuple[Path, int]:
+    """The path on all data, and how many of its models miss the tolerance.
+
+    Its part of the time is as much as a fold has.
+    """
+    parts = 1 - (-len(task.folds) // jobs)
+    began = time.perf_counter()
+    probe, halt, samples = task.estimator, task.halt, task.samples
+    sums = None if task.sums is None else task.sums.whole
+    columns = []
+    for k, objective in enumerate(objectives):
+        limits = task.control.share(parts + len(objectives) - k - 1)
+        if halt.event.is_set():
+            limits.callbacks, limits.max_iter = (), 1
+        found = list(along(task.settings, objective, task.alphas, limits, probe.solver, sums))
+        columns.append(found)
+        for reason in {s.stopped_by for s in found} & Halt.REASONS:
+            halt.say(reason)
+    weights = weights_of(probe, samples.y, samples.weight)
+    columns, training = trained(
+        task.settings, objectives, task.alphas, columns, weights, task.control.tol
+    )
+    path = gathered(probe, objectives, task.alphas, columns, training)
+    if task.verbose:
+        seconds = time.perf_counter() - began
+        print(f"Tuned: path on all data, {seconds:.2f} s", file=sys.stderr)
+    return path, sum(not s.converged for column in columns for s in column)
 
 
 def with_sums(task: CrossValidation, objective: Objective) -> CrossValidation:

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from .._typing import Array
 from ..estimators.prepare import prepare
 from ..estimators.settings import Settings
+from ..losses import Loss
 from ..objective import Objective
 from ..solvers import STOP, Control, Solution, State
 from ..solvers.base import CALLBACK, INTERRUPT
@@ -78,6 +79,7 @@ class CrossValidation:
     alphas: Array
     folds: list[Fold]
     scorer: Scorer | None
+    measure: Loss | None  # what held-out scores cost, where it is not the model's own loss
     control: Control
     halt: Halt
     sums: FoldSums | None = None
@@ -124,12 +126,12 @@ class CrossValidation:
 
     def _scores(self, i: int, path: Path, model: Any) -> Array:
         """From the sums of what was left out where they say enough, else from the rows."""
-        if self.sums is not None and self.scorer is None:
+        if self.sums is not None and self.scorer is None and self.measure is None:
             losses = self.sums.held_out_losses(i, path.coefs, path.intercepts)
             if losses is not None:
                 return -losses
         test = self.samples.take(self.samples.weighted(self.folds[i].test))
-        return path_scores(path, model, test, self.scorer)
+        return path_scores(path, model, test, self.scorer, self.measure)
 
     def _path(self, i: int) -> tuple[Path, Any, int]:
         """From the sums that folds share where they serve, else from the rows."""
@@ -138,7 +140,7 @@ class CrossValidation:
             found = self.sums.solutions(i, self.alphas, self._control(i), self.halt.watch)
             if found is not None:
                 small, solutions = found
-                model.n_features_in_ = self.samples.X.shape[1]
+                model.n_features_in_ = np.shape(self.samples.X)[1]
                 path, _, short = _gathered(model, [small.objective], self.alphas, [solutions])
                 return replace(path, intercepts=small.intercepts(path.coefs)), model, short
         train = self.samples.take(self.folds[i].train)

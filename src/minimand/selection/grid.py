@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array, ArrayLike, BoolArray
-from ..estimators.prepare import copy_of, prepare
-from ..estimators.settings import Settings, check_settings
+from ..estimators.prepare import prepared
+from ..estimators.settings import Settings
 from ..intercept import balanced_gradient
 from ..objective import EPS, Objective, Point
 from ..penalties import Concave, Majorised, NoPenalty, Separable
@@ -58,9 +58,7 @@ def alpha_max(
     >>> int((lasso.set_params(alpha=0.95 * top).fit(X, y).coef_ != 0).sum())
     1
     """
-    probe = copy_of(estimator)
-    settings = check_settings(probe)
-    objectives = prepare(probe, X, y, sample_weight, offset)
+    _, settings, objectives = prepared(estimator, X, y, sample_weight, offset)
     _refuse_overflow(objectives[0])
     tops = [top_of(settings, objective, estimator.tol) for objective in objectives]
     if any(top is None for top in tops):

@@ -16,8 +16,9 @@ from ..certificate import Certificate
 from ..condensed import Sums, is_worthwhile
 from ..estimators import Classifier
 from ..estimators.base import combined
-from ..estimators.prepare import copy_of, prepare, weights_of
-from ..estimators.settings import Settings, check_settings
+from ..estimators.explained import constant_loss, loss_above_infimum
+from ..estimators.prepare import prepared, weights_of
+from ..estimators.settings import Settings
 from ..estimators.support_vectors import Training
 from ..objective import Meter, Objective
 from ..solvers import Control, Solution
@@ -44,8 +45,8 @@ class Path:
     n_nonzero : ndarray of int
         Coefficients that are not zero (features, where there are several scores).
     score : ndarray
-        Share of the null model's loss that is explained: R² for the squared loss, else D², the
-        share of the deviance.
+        Share of the best constant's loss that is explained, on the data of the path: D², as in
+        `Regressor.score`, which is R² for the squared loss.
     shrinkage : ndarray
         ‖w(alpha)‖₁ relative to the largest on the path.
 
@@ -95,6 +96,7 @@ class Path:
         intercept = self.intercepts[index]
         model.intercept_ = float(intercept) if np.ndim(intercept) == 0 else intercept.copy()
         model.certificate_ = self.certificates[index]
+        model.alpha_ = float(self.alphas[index])
         model.n_iter_ = max(self.certificates[index].iterations, 1)
         if self.training:
             model._training = self.training[index]
@@ -199,9 +201,7 @@ def path(
     >>> max(c.relative for c in path.certificates) <= 1e-6
     True
     """
-    probe = copy_of(estimator)
-    settings = check_settings(probe)
-    objectives = prepare(probe, X, y, sample_weight, offset)
+    probe, settings, objectives = prepared(estimator, X, y, sample_weight, offset)
     grid = grid_of(settings, objectives, alphas, eps, float(estimator.tol))
     control = probe._control([])
     columns = [list(along(settings, o, grid, control, estimator.solver)) for o in objectives]
@@ -273,20 +273,17 @@ def gathered(
     perfect = all(objective.constant_target for objective in objectives)
     explained = np.full(len(certificates), 1.0 if perfect else np.nan)
     if scored and not perfect:
-        left = [sum(above_infimum(o, s) for o, s in zip(objectives, row)) for row in zip(*columns)]
-        explained = 1.0 - np.array(left) / (sum(scales) or 1.0)
+        left = [
+            sum(loss_above_infimum(o, s.point.z) for o, s in zip(objectives, row))
+            for row in zip(*columns)
+        ]
+        explained = 1.0 - np.array(left) / (sum(map(constant_loss, objectives)) or 1.0)
     names = ("n_features_in_", "feature_names_in_", "features_", "classes_")
     kept = {name: getattr(probe, name) for name in names if hasattr(probe, name)}
     kept["solver_"] = columns[0][0].solver
     if not isinstance(probe, Classifier):
         coefs, intercepts = coefs[:, 0], intercepts[:, 0]
     return Path(alphas, coefs, intercepts, certificates, explained, probe, kept, training or [])
-
-
-def above_infimum(objective: Objective, solution: Solution) -> float:
-    """The mean loss of a solution above the least conceivable."""
-    loss = objective.mean(objective.loss.value(solution.point.z, objective.y))
-    return loss - objective.infimum
 
 
 def _warn_if_short(estimator: Any, columns: list[list[Solution]]) -> None:

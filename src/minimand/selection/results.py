@@ -43,7 +43,7 @@ class Scores:
 
         "1se": the largest alpha whose score is within one standard error of the best.
         """
-        usable = np.where(np.isfinite(self.mean) & self.known, self.mean, -np.inf)
+        usable = self._usable
         if not np.isfinite(usable).any():
             raise ValueError(
                 "no alpha has a finite score: choose another scoring, or larger folds and alphas."
@@ -53,16 +53,25 @@ class Scores:
             return top
         return int(np.argmax(usable >= usable[top] - self.error[top]))
 
+    @property
+    def _usable(self) -> Array:
+        """Mean scores, −inf where they are not known."""
+        return np.where(np.isfinite(self.mean) & self.known, self.mean, -np.inf)
+
+    @property
+    def highest(self) -> float:
+        """The best mean score, −inf where there is none."""
+        return float(self._usable.max())
+
     def table(self, outcomes: list[Outcome]) -> dict[str, Any]:
         """Columns as in GridSearchCV, one entry per alpha."""
-        order = np.where(np.isfinite(self.mean) & self.known, -self.mean, np.inf)
         found: dict[str, Any] = {
             "param_alpha": self.alphas,
             "params": [{"alpha": float(alpha)} for alpha in self.alphas],
             "mean_test_score": self.mean,
             "std_test_score": self.std,
             "sem_test_score": self.error,
-            "rank_test_score": rankdata(order, method="min").astype(np.int32),
+            "rank_test_score": ranks(self.mean, self.known),
         }
         for i, outcome in enumerate(outcomes):
             found[f"split{i}_test_score"] = outcome.scores
@@ -72,6 +81,12 @@ class Scores:
             found["mean_n_nonzero"] = counts[self.folds].mean(axis=0)
             found["max_relative_gap"] = gaps[self.folds].max(axis=0)
         return found
+
+
+def ranks(mean: Array, known: BoolArray) -> IntArray:
+    """1 for the best mean score; those that are not known come last."""
+    order = np.where(np.isfinite(mean) & known, -mean, np.inf)
+    return rankdata(order, method="min").astype(np.int32)
 
 
 def _known(reached: IntArray, length: int) -> tuple[BoolArray, BoolArray]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import LeaveOneOut, check_cv
+from sklearn.utils import _safe_indexing
 
 from .._typing import AnyArray, Array, IntArray
+from ..estimators.class_weights import weighted_by_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,7 @@ class Samples:
     def take(self, rows: IntArray) -> Samples:
         """Those rows."""
         return Samples(
-            self.X[rows],
+            _safe_indexing(self.X, rows),
             self.y[rows],
             None if self.weight is None else self.weight[rows],
             None if self.offset is None else self.offset[rows],
@@ -42,6 +44,17 @@ class Samples:
     def weight_of(self, rows: IntArray) -> float:
         """Σ s over some rows."""
         return float(rows.size if self.weight is None else self.weight[rows].sum())
+
+
+def present_for(estimator: Any, samples: Samples) -> Samples:
+    """The samples; of a class of weight 0, they have weight 0 themselves."""
+    if not is_classifier(estimator):
+        return samples
+    weight = samples.weight
+    by_class = weighted_by_class(estimator.class_weight, samples.y, weight)
+    if by_class is None or by_class.all():
+        return samples
+    return replace(samples, weight=np.where(by_class > 0, 1.0 if weight is None else weight, 0.0))
 
 
 class Fold(NamedTuple):

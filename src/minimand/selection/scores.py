@@ -14,6 +14,7 @@ from sklearn.metrics._scorer import _BaseScorer
 from .._typing import Array
 from ..design import Design, as_design
 from ..estimators.prepare import targets_of
+from ..losses import Loss
 from .path import Path
 from .samples import Samples
 
@@ -69,10 +70,12 @@ def check_weights_are_heard(scorer: Scorer | None, weighted: bool) -> None:
         )
 
 
-def path_scores(path: Path, model: Any, test: Samples, scorer: Scorer | None) -> Array:
+def path_scores(
+    path: Path, model: Any, test: Samples, scorer: Scorer | None, measure: Loss | None = None
+) -> Array:
     """One score per alpha: minus the mean loss, or what the scorer says."""
     if scorer is None:
-        return -held_out_losses(path, model, test)
+        return -held_out_losses(path, model, test, measure)
     found = []
     for i in range(len(path)):
         fitted = with_offset(path.model(i), test.offset)
@@ -81,10 +84,13 @@ def path_scores(path: Path, model: Any, test: Samples, scorer: Scorer | None) ->
     return np.array(found)
 
 
-def held_out_losses(path: Path, model: Any, test: Samples) -> Array:
-    """The mean loss of every model of a path, summed over scores; one product for all alphas."""
+def held_out_losses(path: Path, model: Any, test: Samples, measure: Loss | None = None) -> Array:
+    """The mean loss of every model of a path, summed over scores; one product for all alphas.
+
+    By ``measure``, or by the loss of the models themselves.
+    """
     design = as_design(model._map_features(test.X))
-    loss = model._checked_settings().loss
+    loss = measure or model._checked_settings().loss
     weight = np.ones(len(test)) if test.weight is None else test.weight
     mass, present = loss.masses(weight), weight > 0
     whole = slice(None) if present.all() else present
@@ -92,7 +98,7 @@ def held_out_losses(path: Path, model: Any, test: Samples) -> Array:
     intercepts = path.intercepts.reshape(len(path), -1)
     total = np.zeros(len(path))
     size = max(1, _BATCH // len(test))
-    for score, target in enumerate(targets_of(model, test.y)):
+    for score, target in enumerate(targets_of(model, test.y, loss)):
         for start in range(0, len(path), size):
             part = slice(start, start + size)
             z = _products(design, coefs[part, score]) + intercepts[part, score, None]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import sys
-import time
 import warnings
 from typing import Any, Self
 
@@ -16,24 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import ArrayLike
 from ..estimators import data
-from ..estimators.class_weights import weighted_by_class
-from ..estimators.prepare import copy_of, prepare, weights_of
-from ..objective import Objective
+from ..estimators.prepare import copy_of
 from ..threads import get_num_threads
 from ..wording import counted
 from .chosen import ChosenModel
-from .cross_validation import cross_validate, with_sums
-from .folds import CrossValidation, Halt, Outcome
-from .grid import grid_of
-from .path import along, gathered
-from .results import RULES, Scores
-from .samples import Samples, folds_of, leaves_one_out
+from .combinations import check_same_samples, combinations_of, measure_of, words_of
+from .results import RULES
+from .samples import Samples, folds_of, leaves_one_out, present_for
 from .scores import Scorer, check_scoring, check_weights_are_heard
-from .training import trained
+from .trials import Search, Trial, rows_of, table
 
 
 class Tuned(ChosenModel):
-    r"""An estimator whose alpha is chosen by cross-validation over a path.
+    r"""An estimator whose alpha, and what else is asked, is chosen by cross-validation over paths.
 
     Every fold is a path of certified models on its training part; the held-out loss
 
@@ -60,6 +53,12 @@ class Tuned(ChosenModel):
         error, half deviance, …) on the held-out samples, weighted by sample_weight.
     refit : bool, default=True
         Whether to fit the path on all data, which gives `best_estimator_`.
+    grid : dict or list of dict, optional
+        Parameters beside alpha and the values to try, such as ``{"loss__delta": [1, 10]}``, with
+        nested names for parts of the loss, the penalty or the features. Every combination has a
+        path of its own, on the same folds. Without ``scoring``, the loss of ``estimator`` as it is
+        passed compares them all. The rule chooses alpha within the combination whose best mean
+        score is the best.
     eps : float, optional
         The smallest alpha relative to the largest, as in `minimand.path`.
     n_jobs : int, optional
@@ -72,23 +71,27 @@ class Tuned(ChosenModel):
     ----------
     alpha_ : float
     alphas_ : ndarray
-        The grid, decreasing.
+        Those of the chosen combination, decreasing.
+    best_params_ : dict
+        alpha_, and the parameters of the chosen combination.
     best_index_ : int
+        The row of `cv_results_` with these.
     chosen_ : dict of int
-        The index that each rule would choose, by its name.
+        The row that each rule would choose, by its name.
     best_score_ : float
-        Mean score at alpha_.
+        Mean score there.
     cv_results_ : dict of ndarray
-        By alpha: ``param_alpha``, ``mean_test_score``, ``std_test_score``, ``sem_test_score`` (the
-        standard error), ``rank_test_score``, ``split0_test_score`` …, ``mean_n_nonzero`` and
-        ``max_relative_gap`` (the worst certified gap of the folds). Exact leave-one-out fits no
-        folds and has only the former five.
+        By combination, and in it by alpha: ``params``, ``param_alpha``, ``param_…`` of the grid,
+        ``mean_test_score``, ``std_test_score``, ``sem_test_score`` (the standard error),
+        ``rank_test_score``, ``split0_test_score`` …, ``mean_n_nonzero`` and ``max_relative_gap``
+        (the worst certified gap of the folds). Exact leave-one-out fits no folds and has none of
+        the last three.
     best_estimator_ : estimator
         The model at alpha_ on all data.
     certificate_ : Certificate
         Of that model.
     path_ : Path
-        The models of all alphas on all data.
+        The models of all alphas on all data, with the parameters of the chosen combination.
     n_features_in_ : int
     classes_ : ndarray
         For classifiers.
@@ -110,6 +113,10 @@ class Tuned(ChosenModel):
     >>> ridge = mm.Tuned(mm.Regressor("squared", "l2"), cv="loo").fit(X, y)
     >>> f"{ridge.alpha_:.0e}", f"{-2 * ridge.best_score_:.0f}"   # and the mean squared error
     ('9e-06', '3000')
+    >>> mixed = mm.Regressor("squared", mm.L1() + 1.0 * mm.L2())
+    >>> grid = {"penalty__right__factor": [0.0, 0.1, 1.0]}
+    >>> mm.Tuned(mixed, cv=5, grid=grid).fit(X, y).best_params_["penalty__right__factor"]
+    0.0
     """
 
     def __init__(
@@ -121,6 +128,7 @@ class Tuned(ChosenModel):
         scoring: Any = None,
         refit: bool = True,
         *,
+        grid: Any = None,
         eps: float | None = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -131,6 +139,7 @@ class Tuned(ChosenModel):
         self.rule = rule
         self.scoring = scoring
         self.refit = refit
+        self.grid = grid
         self.eps = eps
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -154,32 +163,29 @@ class Tuned(ChosenModel):
         """
         scorer, jobs = self._checked()
         probe = copy_of(self.estimator)
-        settings = probe._checked_settings()
-        samples = self._samples(X, y, sample_weight, offset)
-        check_weights_are_heard(scorer, samples.weight is not None)
+        combinations = combinations_of(probe, self.grid)
+        measure = measure_of(probe, combinations) if scorer is None else None
+        mapped = any(each.estimator.features is not None for each in combinations)
+        given = self._samples(X, y, sample_weight, offset, mapped)
+        check_weights_are_heard(scorer, given.weight is not None)
+        samples = present_for(probe, given)
+        for combination in combinations:
+            check_same_samples(combination, given, samples)
         alone = leaves_one_out(self.cv)
         # n folds of n − 1 rows each are made only if there is no formula for them.
         folds = [] if alone else folds_of(self.cv, probe, samples, groups)
-        objectives = prepare(probe, samples.X, samples.y, samples.weight, samples.offset)
-        if hasattr(self, "feature_names_in_"):
-            probe.feature_names_in_ = self.feature_names_in_
-        self.alphas_ = grid_of(settings, objectives, self.alphas, self.eps, float(probe.tol))
-        control, halt = probe._control([]), Halt()
-        task = CrossValidation(
-            probe, settings, samples, self.alphas_, folds, scorer, control, halt,
-            alone=alone, verbose=bool(self.verbose),
+        search = Search(
+            samples, folds, scorer, measure, self.alphas, self.eps, bool(self.refit), alone, jobs,
+            bool(self.verbose), getattr(self, "feature_names_in_", None),
         )  # fmt: skip
-        task = with_sums(task, objectives[0])
-        # What folds leave undone when the time is up, the path has done already.
-        jobs = 1 if control.callbacks else jobs
-        short = self._fit_path(task, objectives, jobs) if self.refit else 0
-        scores, outcomes = cross_validate(task, objectives, jobs)
-        self._choose(probe, scores, outcomes)
+        limits = probe._control([])
+        trials, best = search.run(combinations, limits)
+        self._choose(trials, best)
         # Whoever fits the model by himself may start where the sums of the folds lead.
-        self._start = None
-        if task.sums is not None and not self.refit and not halt.reason:
-            self._start = task.sums.model(self.alpha_, control)
-        self._warn_if_short(scores, halt, short + sum(o.short for o in outcomes))
+        sums, self._start = trials[best].sums, None
+        if sums is not None and not self.refit and not trials[best].reason:
+            self._start = sums.model(self.alpha_, limits)
+        self._warn_if_short(trials, best, len(combinations))
         self._warn_at_the_edge()
         return self
 
@@ -199,62 +205,43 @@ class Tuned(ChosenModel):
         jobs = get_num_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         return check_scoring(self.scoring), int(jobs)
 
-    def _samples(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Samples:
-        X, y = data.check_xy(self, X, y)
+    def _samples(self, X: Any, y: Any, sample_weight: Any, offset: Any, mapped: bool) -> Samples:
+        X, y = data.check_xy(self, X, y, mapped=mapped)
         weight = data.check_weights(sample_weight, len(y))
         if is_classifier(self.estimator):
             data.check_labels(y)
-            by_class = weighted_by_class(self.estimator.class_weight, y, weight)
-            if by_class is not None and not by_class.all():  # a class of weight 0 is absent
-                weight = np.where(by_class > 0, 1.0 if weight is None else weight, 0.0)
         return Samples(X, y, weight, data.check_offset(offset, len(y)))
 
-    def _fit_path(self, task: CrossValidation, objectives: list[Objective], jobs: int) -> int:
-        """The path on all data; how many of its models miss the tolerance.
+    def _choose(self, trials: list[Trial], best: int) -> None:
+        """The best combination, and in it the alpha that the rule chooses."""
+        trial = trials[best]
+        scores, (first, end) = trial.scores, rows_of(trials, best)
+        place = scores.best(self.rule)
+        self._rows = (first, end)  # of the combination in the table
+        self.best_index_ = first + place
+        self.alphas_ = scores.alphas
+        self.alpha_ = float(self.alphas_[place])
+        self.best_score_ = float(scores.mean[place])
+        self.cv_results_ = table(trials)
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.chosen_ = {rule: first + scores.best(rule) for rule in RULES}
+        if is_classifier(trial.estimator):
+            self.classes_ = trial.estimator.classes_
+        if trial.path is not None:
+            self.path_ = trial.path
+            self.best_estimator_ = trial.path.model(place)
 
-        Its part of the time is as much as a fold has.
-        """
-        parts = 1 - (-len(task.folds) // jobs)
-        began = time.perf_counter()
-        probe, settings, halt, samples = task.estimator, task.settings, task.halt, task.samples
-        sums = None if task.sums is None else task.sums.whole
-        columns = []
-        for k, objective in enumerate(objectives):
-            limits = task.control.share(parts + len(objectives) - k - 1)
-            if halt.event.is_set():
-                limits.callbacks, limits.max_iter = (), 1
-            found = list(along(settings, objective, self.alphas_, limits, probe.solver, sums))
-            columns.append(found)
-            for reason in {s.stopped_by for s in found} & Halt.REASONS:
-                halt.say(reason)
-        weights = weights_of(probe, samples.y, samples.weight)
-        columns, training = trained(
-            settings, objectives, self.alphas_, columns, weights, task.control.tol
-        )
-        self.path_ = gathered(probe, objectives, self.alphas_, columns, training)
-        if self.verbose:
-            seconds = time.perf_counter() - began
-            print(f"Tuned: path on all data, {seconds:.2f} s", file=sys.stderr)
-        return sum(not s.converged for column in columns for s in column)
-
-    def _choose(self, probe: Any, scores: Scores, outcomes: list[Outcome]) -> None:
-        self.best_index_ = scores.best(self.rule)
-        self.alpha_ = float(self.alphas_[self.best_index_])
-        self.best_score_ = float(scores.mean[self.best_index_])
-        self.cv_results_ = scores.table(outcomes)
-        self.chosen_ = {rule: scores.best(rule) for rule in RULES}
-        if is_classifier(probe):
-            self.classes_ = probe.classes_
-        if self.refit:
-            self.best_estimator_ = self.path_.model(self.best_index_)
-
-    def _warn_if_short(self, scores: Scores, halt: Halt, short: int) -> None:
+    def _warn_if_short(self, trials: list[Trial], best: int, planned: int) -> None:
         """Say what was left undone, at the line that called fit."""
-        if not halt.reason and not short:
+        short = sum(trial.short for trial in trials)
+        reason = next((trial.reason for trial in trials if trial.reason), "")
+        if not reason and not short:
             return
-        stopped = f"was stopped by {halt.reason}: " if halt.reason else ""
+        scores = trials[best].scores
+        stopped = f"was stopped by {reason}: " if reason else ""
+        among = f"{len(trials)} of {counted(planned, 'combination')} were tried, " * (planned > 1)
         warnings.warn(
-            f"Tuned: {stopped}alpha was chosen among {scores.known.sum()} of "
+            f"Tuned: {stopped}{among}alpha was chosen among {scores.known.sum()} of "
             f"{counted(scores.known.size, 'alpha')} on {scores.folds.sum()} of "
             f"{counted(scores.folds.size, 'fold')}, and {counted(short, 'fit')} missed "
             f"tol={self.estimator.tol:g}; the model is valid: raise the limit or tol.",
@@ -265,7 +252,8 @@ class Tuned(ChosenModel):
     def _warn_at_the_edge(self) -> None:
         """Say so where the best alpha is the last of the grid, and a better one may lie below."""
         last = len(self.alphas_) - 1
-        if last == 0 or self.chosen_["min"] < last or self.alphas_[last] == 0:
+        place = self.chosen_["min"] - self._rows[0]
+        if last == 0 or place < last or self.alphas_[last] == 0:
             return
         warnings.warn(
             f"Tuned: the best alpha is the smallest of the grid ({self.alphas_[last]:.3g}), so a "
@@ -277,7 +265,8 @@ class Tuned(ChosenModel):
     def plot(self, ax: Any = None) -> Any:
         """Draw the mean score against alpha with a band of one standard error.
 
-        Both the best alpha and that of the 1-SE rule are marked.
+        Both the best alpha and that of the 1-SE rule are marked. Of several combinations of a grid,
+        the curve is that of the chosen one, which the title names.
 
         Parameters
         ----------
@@ -292,7 +281,14 @@ class Tuned(ChosenModel):
 
         check_is_fitted(self)
         label = "mean held-out loss" if self.scoring is None else f"mean {_name(self.scoring)}"
-        return plot_scores(self.cv_results_, self.chosen_, label, self.scoring is None, ax)
+        first, end = self._rows
+        results = {name: values[first:end] for name, values in self.cv_results_.items()}
+        chosen = {rule: place - first for rule, place in self.chosen_.items()}
+        ax = plot_scores(results, chosen, label, self.scoring is None, ax)
+        params = {name: value for name, value in self.best_params_.items() if name != "alpha"}
+        if params:
+            ax.set_title(words_of(params), fontsize=9)
+        return ax
 
 
 def _name(scoring: Any) -> str:

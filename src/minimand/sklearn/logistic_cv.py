@@ -229,7 +229,7 @@ def _fold(
     problem = problem_of(model, X[train], y[train], own)
     # The problem is that of C = 1; the path is best in the order of falling strength.
     order = np.argsort(Cs, kind="stable")
-    alphas = problem.settings.alpha / Cs[order]
+    alphas = problem.settings.factor / Cs[order]
     objective = problem.objectives[0]
     found = list(along(problem.settings, objective, alphas, model._control([])))
     found = [found[i] for i in np.argsort(order)]

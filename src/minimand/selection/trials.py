@@ -1,0 +1,147 @@
+"""Combinations of parameters, each tried on a path of alphas, and the best of them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray, Array
+from ..estimators.prepare import prepared
+from ..losses import Loss
+from ..solvers import Control
+from .combinations import Combination, words_of
+from .cross_validation import cross_validate, path_on_all, with_sums
+from .fold_sums import FoldSums
+from .folds import CrossValidation, Halt, Outcome
+from .grid import grid_of
+from .path import Path
+from .results import Scores, ranks
+from .samples import Fold, Samples
+from .scores import Scorer
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One combination after its cross-validation over a path."""
+
+    params: dict[str, Any]
+    estimator: Any
+    scores: Scores
+    outcomes: list[Outcome]
+    short: int  # fits that missed the tolerance
+    reason: str = ""  # why it was stopped
+    path: Path | None = None  # on all data
+    sums: FoldSums | None = None
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Trials whose folds are all complete come first; then their best scores count."""
+        return bool(self.scores.folds.all() and self.scores.known.all()), self.scores.highest
+
+
+def table(trials: list[Trial]) -> dict[str, Any]:
+    """Columns as in GridSearchCV, one entry per combination and alpha."""
+    parts = [trial.scores.table(trial.outcomes) for trial in trials]
+    sizes = [len(trial.scores.alphas) for trial in trials]
+    if len(trials) == 1 and not trials[0].params:
+        return parts[0]
+    whole: dict[str, Any] = {
+        f"param_{name}": _spread([trial.params for trial in trials], name, sizes)
+        for name in sorted({name for trial in trials for name in trial.params})
+    }
+    for key in dict.fromkeys(key for part in parts for key in part):
+        columns = [part.get(key, np.full(n, np.nan)) for part, n in zip(parts, sizes)]
+        whole[key] = np.concatenate(columns) if key != "params" else []
+    for trial, part in zip(trials, parts):
+        whole["params"] += [{**trial.params, **each} for each in part["params"]]
+    known = np.concatenate([trial.scores.known for trial in trials])
+    whole["rank_test_score"] = ranks(whole["mean_test_score"], known)
+    return whole
+
+
+def _spread(given: list[dict[str, Any]], name: str, sizes: list[int]) -> Any:
+    """One parameter by combination and alpha, masked where a combination does not have it."""
+    values = np.empty(sum(sizes), dtype=object)
+    mask = np.repeat([name not in params for params in given], sizes)
+    ends = np.cumsum(sizes)
+    for params, first, end in zip(given, [0, *ends[:-1]], ends):
+        for i in range(first, end):  # one by one: a value may be a list
+            values[i] = params.get(name)
+    return np.ma.MaskedArray(values, mask=mask)
+
+
+def rows_of(trials: list[Trial], index: int) -> tuple[int, int]:
+    """Where a trial begins and ends in the table."""
+    ends: Array = np.cumsum([0, *(len(trial.scores.alphas) for trial in trials)])
+    return int(ends[index]), int(ends[index + 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What all combinations have in common."""
+
+    samples: Samples
+    folds: list[Fold]
+    scorer: Scorer | None
+    measure: Loss | None
+    alphas: Any  # how many, or which
+    eps: float | None
+    refit: bool
+    alone: bool  # every fold tests on one sample
+    jobs: int
+    verbose: bool
+    names: AnyArray | None  # of the columns, where the samples have lost them
+
+    def run(self, combinations: list[Combination], limits: Control) -> tuple[list[Trial], int]:
+        """Trials up to the one that somebody stopped, and which of them is the best.
+
+        The others have no path any more. Every combination may take its part of the time that is
+        left.
+        """
+        trials: list[Trial] = []
+        best = 0
+        for i, combination in enumerate(combinations):
+            halt = Halt()
+            trial = self.trial(combination, limits.share(len(combinations) - i), halt)
+            # A combination that was stopped half-way is not compared with those that were not.
+            worse = i > 0 and (halt.event.is_set() or trial.rank <= trials[best].rank)
+            if not worse and i > 0:
+                trials[best] = replace(trials[best], path=None, sums=None)
+            trials.append(replace(trial, path=None, sums=None) if worse else trial)
+            best = best if worse else i
+            if halt.event.is_set():
+                break
+        return trials, best
+
+    def trial(self, combination: Combination, limits: Control, halt: Halt) -> Trial:
+        """One combination on a grid of alphas of its own."""
+        samples, began = self.samples, time.perf_counter()
+        rest = (samples.X, samples.y, samples.weight, samples.offset)
+        probe, settings, objectives = prepared(combination.estimator, *rest)
+        if self.names is not None:
+            probe.feature_names_in_ = self.names
+        alphas = grid_of(settings, objectives, self.alphas, self.eps, float(probe.tol))
+        control = replace(
+            probe._control([], limits.started), max_seconds=limits.max_seconds, until=limits.until
+        )
+        task = CrossValidation(
+            probe, settings, samples, alphas, self.folds, self.scorer, self.measure, control, halt,
+            alone=self.alone, verbose=self.verbose,
+        )  # fmt: skip
+        task = with_sums(task, objectives[0])
+        jobs = 1 if control.callbacks else self.jobs
+        path, short = None, 0
+        # What folds leave undone when the time is up, the path has done already.
+        if self.refit:
+            path, short = path_on_all(task, objectives, jobs)
+        scores, outcomes = cross_validate(task, objectives, jobs)
+        if self.verbose and combination.params:
+            seconds = time.perf_counter() - began
+            print(f"Tuned: {words_of(combination.params)}, {seconds:.2f} s", file=sys.stderr)
+        short += sum(outcome.short for outcome in outcomes)
+        found = (scores, outcomes, short, halt.reason, path, task.sums)
+        return Trial(combination.params, probe, *found)
