@@ -19,8 +19,8 @@ Rounding. A computed ψ̂(s) is ψ at an argument that is off by a few ulps, tim
 so is ψ̂'. To the first order this changes ψ by ulps of |ψ| + |s·ψ'|, and moves the point where a
 tangent touches by ulps of s. Each sum below carries an error term with ulps of *every* number
 that is added or subtracted on its way, also of the far larger ones that cancel; and with the
-rounding that the formula of ψ hides beyond that (`Noise`). The bounds are sound for every ψ for which
-these terms hold, whatever the bracket: a wide one gives a looser bound, not a false one.
+rounding that the formula of ψ hides beyond that (`Noise`). The bounds are sound for every ψ for
+which these terms hold, whatever the bracket: a wide one gives a looser bound, not a false one.
 """
 
 from __future__ import annotations
