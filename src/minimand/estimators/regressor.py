@@ -15,6 +15,7 @@ from .base import Estimator
 from .callbacks import Relay, with_callbacks
 from .problem import build
 from .settings import Settings, check_settings
+from .stopping import stoppable
 from .support_vectors import Training
 
 if TYPE_CHECKING:
@@ -156,16 +157,17 @@ class Regressor(RegressorMixin, Estimator):
         offset = data.check_offset(offset, X.shape[0])
         mapped = self._fit_features(X, y)
         objective = build(settings, mapped, y, sample_weight, offset, self.intercept)
-        (objective,) = self._learn_features(X, sample_weight, [objective])
-        with Relay(self, X, y) as relay:
-            control = self._control(relay.to(_attributes_at))
-            solution = self._minimise(objective, control, self._start(objective))
-            self.coef_, self.intercept_ = solution.w, solution.b
-            self.certificate_ = self._qualified(solution.certificate)
-            self.n_iter_ = max(solution.certificate.iterations, 1)
-            self.solver_ = solution.solver
-            self.history_ = solution.history
-            self._training = Training.of([objective], [solution], sample_weight)
+        with stoppable(self):
+            (objective,) = self._learn_features(X, sample_weight, [objective])
+            with Relay(self, X, y) as relay:
+                control = self._control(relay.to(_attributes_at))
+                solution = self._minimise(objective, control, self._start(objective))
+                self.coef_, self.intercept_ = solution.w, solution.b
+                self.certificate_ = self._qualified(solution.certificate)
+                self.n_iter_ = max(solution.certificate.iterations, 1)
+                self.solver_ = solution.solver
+                self.history_ = solution.history
+                self._training = Training.of([objective], [solution], sample_weight)
         self._warn_if_short(objective, [solution])
         return self
 

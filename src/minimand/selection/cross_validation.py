@@ -14,6 +14,7 @@ from .folds import CrossValidation, Outcome
 from .path import penalties_of
 from .results import Scores
 from .samples import folds_of
+from .stopping import attempted
 
 
 def cross_validate(
@@ -27,7 +28,10 @@ def cross_validate(
     if task.alone and task.scorer is None:
         unit = penalties_of(task.settings, first)(first, 1.0)
         if leave_one_out.applies(task.estimator, unit, task.alphas):
-            left = leave_one_out.residuals(unit, task.alphas)
+            left = attempted(lambda: leave_one_out.residuals(unit, task.alphas), task.control)
+            if left is None:
+                unknown = np.full((1, len(task.alphas)), np.nan)
+                return Scores(task.alphas, unknown, np.ones(1), np.zeros(1, dtype=np.int64)), []
             return Scores(task.alphas, -0.5 * left.T**2, unit.mass), []
     if task.alone:
         task = replace(task, folds=folds_of("loo", task.estimator, task.samples, None))
@@ -42,7 +46,10 @@ def with_sums(task: CrossValidation, objective: Objective) -> CrossValidation:
     """The same task, its folds as sums over rows where that is the cheaper way."""
     if not _share_sums(task, objective):
         return task
-    return replace(task, sums=FoldSums(task.settings, objective, task.samples, task.folds))
+    sums = attempted(
+        lambda: FoldSums(task.settings, objective, task.samples, task.folds), task.control
+    )
+    return replace(task, sums=sums)
 
 
 def _share_sums(task: CrossValidation, objective: Objective) -> bool:

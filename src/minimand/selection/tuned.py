@@ -18,14 +18,15 @@ from .._typing import ArrayLike
 from ..estimators import data
 from ..estimators.class_weights import weighted_by_class
 from ..estimators.prepare import copy_of, prepare, weights_of
+from ..estimators.stopping import stoppable
 from ..objective import Objective
 from ..threads import get_num_threads
 from ..wording import counted
 from .chosen import ChosenModel
 from .cross_validation import cross_validate, with_sums
-from .folds import CrossValidation, Halt, Outcome
+from .folds import CrossValidation, Outcome
 from .grid import grid_of
-from .path import along, gathered
+from .path import gathered, solved_along
 from .results import RULES, Scores
 from .samples import Samples, folds_of, leaves_one_out
 from .scores import Scorer, check_scoring, check_weights_are_heard
@@ -164,22 +165,24 @@ class Tuned(ChosenModel):
         if hasattr(self, "feature_names_in_"):
             probe.feature_names_in_ = self.feature_names_in_
         self.alphas_ = grid_of(settings, objectives, self.alphas, self.eps, float(probe.tol))
-        control, halt = probe._control([]), Halt()
+        control = probe._control([])
         task = CrossValidation(
-            probe, settings, samples, self.alphas_, folds, scorer, control, halt,
+            probe, settings, samples, self.alphas_, folds, scorer, control,
             alone=alone, verbose=bool(self.verbose),
         )  # fmt: skip
-        task = with_sums(task, objectives[0])
-        # What folds leave undone when the time is up, the path has done already.
-        jobs = 1 if control.callbacks else jobs
-        short = self._fit_path(task, objectives, jobs) if self.refit else 0
-        scores, outcomes = cross_validate(task, objectives, jobs)
-        self._choose(probe, scores, outcomes)
-        # Whoever fits the model by himself may start where the sums of the folds lead.
-        self._start = None
-        if task.sums is not None and not self.refit and not halt.reason:
-            self._start = task.sums.model(self.alpha_, control)
-        self._warn_if_short(scores, halt, short + sum(o.short for o in outcomes))
+        with stoppable(self):
+            task = with_sums(task, objectives[0])
+            # What folds leave undone when the time is up, the path has done already.
+            jobs = 1 if control.callbacks else jobs
+            short = self._fit_path(task, objectives, jobs) if self.refit else 0
+            scores, outcomes = cross_validate(task, objectives, jobs)
+            self._choose(probe, scores, outcomes)
+            # Whoever fits the model by himself may start where the sums of the folds lead.
+            self._start = None
+            stopped_by = control.why
+            if task.sums is not None and not self.refit and not stopped_by:
+                self._start = task.sums.model(self.alpha_, control)
+        self._warn_if_short(scores, stopped_by, short + sum(o.short for o in outcomes))
         self._warn_at_the_edge()
         return self
 
@@ -216,17 +219,14 @@ class Tuned(ChosenModel):
         """
         parts = 1 - (-len(task.folds) // jobs)
         began = time.perf_counter()
-        probe, settings, halt, samples = task.estimator, task.settings, task.halt, task.samples
+        probe, settings, samples = task.estimator, task.settings, task.samples
         sums = None if task.sums is None else task.sums.whole
         columns = []
         for k, objective in enumerate(objectives):
             limits = task.control.share(parts + len(objectives) - k - 1)
-            if halt.event.is_set():
-                limits.callbacks, limits.max_iter = (), 1
-            found = list(along(settings, objective, self.alphas_, limits, probe.solver, sums))
-            columns.append(found)
-            for reason in {s.stopped_by for s in found} & Halt.REASONS:
-                halt.say(reason)
+            columns.append(
+                solved_along(settings, objective, self.alphas_, limits, probe.solver, sums)
+            )
         weights = weights_of(probe, samples.y, samples.weight)
         columns, training = trained(
             settings, objectives, self.alphas_, columns, weights, task.control.tol
@@ -248,11 +248,14 @@ class Tuned(ChosenModel):
         if self.refit:
             self.best_estimator_ = self.path_.model(self.best_index_)
 
-    def _warn_if_short(self, scores: Scores, halt: Halt, short: int) -> None:
+    def _warn_if_short(self, scores: Scores, stopped_by: str, short: int) -> None:
         """Say what was left undone, at the line that called fit."""
-        if not halt.reason and not short:
+        undone = not (scores.known.all() and scores.folds.all())
+        if not undone and not short:
             return
-        stopped = f"was stopped by {halt.reason}: " if halt.reason else ""
+        if undone and not stopped_by:  # a part of it had a part of the time
+            stopped_by = f"max_seconds={self.estimator.max_seconds}"
+        stopped = f"was stopped by {stopped_by}: " if stopped_by else ""
         warnings.warn(
             f"Tuned: {stopped}alpha was chosen among {scores.known.sum()} of "
             f"{counted(scores.known.size, 'alpha')} on {scores.folds.sum()} of "

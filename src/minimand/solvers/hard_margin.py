@@ -24,6 +24,7 @@ from ..design import Design
 from ..losses import Hinge
 from ..objective import EPS, Objective
 from ..penalties import L2
+from ..watch import interrupt
 from . import solve
 from .base import Control
 
@@ -142,14 +143,17 @@ def widest(classes: Classes, plane: Array, control: Control, solver: Any = "auto
         raise ValueError("the plane to start from does not separate the classes.")
     highest = 2.0 * best.primal
     C = max(2.0 * (best.primal - best.gap), 1e-3 * highest / n)
-    while not best.gap <= max(control.tol * best.primal, best.rounding):
-        found = _soft(classes, C, best, control, solver)
-        best = _better(classes, best, *found)
-        best = _better(classes, best, *_on_support(classes, best))
-        if highest < C or control.expired:
-            break
-        C *= 10.0
-    return _sharpened(classes, best, control.tol)
+    try:
+        while not best.gap <= max(control.tol * best.primal, best.rounding):
+            found = _soft(classes, C, best, control, solver)
+            best = _better(classes, best, *found)
+            best = _better(classes, best, *_on_support(classes, best, control))
+            if highest < C or control.expired:
+                break
+            C *= 10.0
+    except KeyboardInterrupt:
+        interrupt()
+    return best if control.expired else _sharpened(classes, best, control.tol)
 
 
 def _better(classes: Classes, old: Widest, w: Array, alpha: Array) -> Widest:
@@ -217,7 +221,7 @@ def _soft_margin(classes: Classes, C: float) -> Objective:
     )
 
 
-def _on_support(classes: Classes, best: Widest) -> tuple[Array, Array]:
+def _on_support(classes: Classes, best: Widest, control: Control) -> tuple[Array, Array]:
     """w and α from the equations of the support vectors, yᵢzᵢ = 1, by active sets.
 
     Those whose α comes out negative leave, the one that is violated most enters; a good first
@@ -226,7 +230,8 @@ def _on_support(classes: Classes, best: Widest) -> tuple[Array, Array]:
     chosen = np.flatnonzero(_has_multiplier(best))
     w, alpha = best.w, best.alpha
     for _ in range(_MOST_ROUNDS):
-        if not 0 < chosen.size <= min(_LARGEST_SET, _LARGEST_ROWS // w.size):
+        few = 0 < chosen.size <= min(_LARGEST_SET, _LARGEST_ROWS // w.size)
+        if not few or control.expired:
             break
         values, b = _equations(classes, chosen)
         if (values <= 0).any():
