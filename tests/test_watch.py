@@ -1,19 +1,23 @@
 """Ctrl-C ends a fit and the loops around it; what was found is stored first."""
 
+import os
 import pickle
 import signal
 import threading
+import time
 import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import scale
 
 import minimand as mm
 import minimand.sklearn as drop_in
-from minimand import watch
+from minimand import _core, watch
+from minimand.design import as_design
 from minimand.solvers import base
 
 X, labels = load_breast_cancer(return_X_y=True)
@@ -274,3 +278,46 @@ def test_pieces_cover_everything_until_somebody_says_stop():
             scope.stop("enough")
     assert seen == [0]
     assert list(watch.pieces(0, 1.0)) == []
+
+
+# Compiled kernels ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def impatient():
+    """A scope that shall stop by now, after the pause in which kernels ask nobody."""
+    time.sleep(0.11)
+    with watch.watching(lambda: "late", hears=True) as scope:
+        yield scope
+
+
+@pytest.mark.parametrize("kind", ["C", "F", "csr", "csc"])
+def test_a_gram_is_given_up(kind, impatient):
+    data = np.array(X, order=kind) if len(kind) == 1 else sparse.csr_array(X).asformat(kind)
+    design = as_design(data)
+    with pytest.raises(watch.StoppedError, match="late"):
+        design.gram(np.ones(len(X)))
+    if kind in "CF":
+        with pytest.raises(watch.StoppedError, match="late"):
+            design.covariance(np.ones(len(X)))
+    with watch.undisturbed():  # and nothing of it stays behind
+        np.testing.assert_allclose(design.gram(np.ones(len(X))), X.T @ X, atol=1e-9)
+
+
+def test_descents_hand_over_what_they_have(impatient):
+    gram, q = X.T @ X / len(X), X.T @ y / len(X)
+    w = np.zeros(X.shape[1])
+    ones = np.ones(X.shape[1])
+    epochs, decrease = _core.cd_gram(gram, -q, w, 1e-3 * ones, 0 * ones, 10**9, 0.0)
+    assert epochs < 10**9
+    assert decrease == np.inf
+
+
+def test_interrupts_come_through_kernels(ctrl_c):
+    """A signal while a kernel runs: it ends early, and Ctrl-C is not lost."""
+    gram, ones = np.eye(40) + 0.999, np.ones(40)
+    clock = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT])
+    clock.start()
+    with pytest.raises(KeyboardInterrupt):  # else it would not end for minutes
+        _core.cd_gram(gram, ones, np.zeros(40), 0 * ones, 0 * ones, 10**9, -1.0)
+    clock.join()

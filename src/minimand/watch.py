@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from . import _core
+
 PIECE = 2e8  # nanoseconds between two looks; a safeguard, well below half a second
 INTERRUPT = "an interrupt (Ctrl-C)"  # who stopped a fit, as messages say it
 
@@ -153,6 +155,24 @@ def look() -> None:
         why = watch.why()
         if why:
             raise StoppedError(why)
+
+
+def _shall_stop() -> bool:
+    """Asked by compiled kernels that hand over what they have."""
+    try:
+        return bool(reason())
+    except KeyboardInterrupt:
+        interrupt()
+        return True
+
+
+def _shall_give_up() -> bool:
+    """Asked by compiled kernels that have nothing to hand over before their end; `look` follows."""
+    watch = current()
+    return watch is not None and watch.hears and bool(watch.why())
+
+
+_core.watch(_shall_stop, _shall_give_up, look)
 
 
 def pieces(count: int, each: float) -> Iterator[slice]:

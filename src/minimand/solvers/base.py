@@ -372,19 +372,24 @@ def _final(
     as a factorisation, is then given up after a moment.
     """
     with undisturbed():
-        point = best.point if best is not None else start or objective.null
-        fresh = objective.point(point.w, point.b)
+        began = time.perf_counter()
+        first = objective.null if start is None else start
         duals = [best.dual] if best is not None else []
-        # The slopes of a dual point do not depend on the model: they need not be computed again.
-        final = judge(objective, fresh, known=duals, raw=False)
-        if final.primal > objective.null_primal:
-            fresh = objective.null  # nothing worse than the null model is ever handed over
+        if stopped and best is not None and best.point is first:
+            final = best  # no step has been made from there
+        else:
+            point = first if best is None else best.point
+            fresh = first if stopped and best is None else objective.point(point.w, point.b)
+            # The slopes of a dual point do not depend on the model: they are known.
             final = judge(objective, fresh, known=duals, raw=False)
-        if final.gap <= control.tol * objective.scale:
+        if final.primal > objective.null_primal:
+            # Nothing worse than the null model is ever handed over.
+            final = judge(objective, objective.null, known=duals, raw=False)
+        end = began + _MOMENT if stopped else np.inf
+        if final.gap <= control.tol * objective.scale or time.perf_counter() > end:
             return final
-        end = time.perf_counter() + (_MOMENT if stopped else np.inf)
         with watching(lambda: "a moment" if time.perf_counter() > end else "", hears=True):
             try:
-                return judge(objective, fresh, known=duals, thorough=True)
+                return judge(objective, final.point, known=duals, thorough=True)
             except StoppedError:
                 return final

@@ -13,6 +13,7 @@ The soft margin C·Σ hinge + ½‖w‖² has the same solution as soon as C ≥
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -229,6 +230,8 @@ def _on_support(classes: Classes, best: Widest, control: Control) -> tuple[Array
     """
     chosen = np.flatnonzero(_has_multiplier(best))
     w, alpha = best.w, best.alpha
+    if chosen.size > w.size + 1:  # more equations than unknowns: those that pull hardest
+        chosen = np.sort(chosen[np.argsort(-alpha[chosen], kind="stable")[: w.size + 1]])
     for _ in range(_MOST_ROUNDS):
         few = 0 < chosen.size <= min(_LARGEST_SET, _LARGEST_ROWS // w.size)
         if not few or control.expired:
@@ -258,5 +261,15 @@ def _equations(classes: Classes, chosen: IntArray) -> tuple[Array, float]:
     if classes.intercept:
         system = np.block([[system, signs[:, None]], [signs[None, :], np.zeros((1, 1))]])
         right = np.append(right, 0.0)
-    values = linalg.lstsq(system, right, check_finite=False)[0]
+    values = _solved(system, right)
     return values[: chosen.size] / unit, float(values[-1]) if classes.intercept else 0.0
+
+
+def _solved(system: Array, right: Array) -> Array:
+    """By factors, which is thirty times as fast; where these fail the shortest solution."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", linalg.LinAlgWarning)
+        try:
+            return linalg.solve(system, right, assume_a="sym", check_finite=False)
+        except (linalg.LinAlgError, linalg.LinAlgWarning):
+            return np.asarray(linalg.lstsq(system, right, check_finite=False)[0])
