@@ -67,8 +67,10 @@ def completed(
         for problem in problems[len(found) :]:
             problem = problem.with_memory(None)
             point = found[-1].point if found else problem.null
-            judgement = judge(problem, point, known=known, raw=not known)
-            known = [judgement.dual]
+            # Tangents of a problem that is not convex change with alpha: nothing is known of them.
+            raw = not known or not problem.convex
+            judgement = judge(problem, point, known=known, raw=raw, thorough=not problem.convex)
+            known = [judgement.dual] if problem.convex else []
             target = control.tol * problem.scale
             found = [
                 *found,
