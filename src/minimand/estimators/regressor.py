@@ -148,6 +148,11 @@ class Regressor(RegressorMixin, Estimator):
             Weight k is the same as k copies of the row, weight 0 as its absence.
         offset : array-like of shape (n_samples,), optional
             Added to the score as it is, e.g. the log of an exposure.
+
+        Raises
+        ------
+        Interrupted
+            After Ctrl-C; its ``result`` is this estimator, fitted as far as it came.
         """
         settings = self._checked_settings()
         X, y = data.check_xy(self, X, y)

@@ -190,6 +190,12 @@ def path(
     -------
     Path
 
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C; its ``result`` is the path so far. At ``max_seconds``, or once a callback has
+        returned `minimand.STOP`, the alphas that are left get the last model with its true gap.
+
     Examples
     --------
     >>> import minimand as mm

@@ -152,6 +152,12 @@ class Tuned(ChosenModel):
             As in the estimator's own ``fit``.
         groups : array-like of shape (n_samples,), optional
             Passed on to the splitter.
+
+        Raises
+        ------
+        Interrupted
+            After Ctrl-C; its ``result`` is this object, with the choice among what was scored by
+            then (the largest alpha if nothing was).
         """
         scorer, jobs = self._checked()
         probe = copy_of(self.estimator)
