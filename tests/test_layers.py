@@ -9,7 +9,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "minimand"
 
 LAYERS = [  # from the ground up; the parts of one layer do not import each other
     {"_core", "_typing", "on_demand"},
-    {"threads", "registry", "parameters", "wording"},
+    {"threads", "registry", "parameters", "wording", "watch"},
     {"linear_system"},
     {"losses", "penalties", "design", "features"},
     {"robust_shift"},

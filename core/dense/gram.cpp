@@ -2,6 +2,7 @@
 
 #include "lanes.hpp"
 #include "symmetric.hpp"
+#include "watch.hpp"
 
 // A matrix product in the manner of Goto: blocks of rows are packed into panels of kPanel columns,
 // once as they are and once weighted, and a micro-kernel multiplies a sub-panel by a panel with all
@@ -14,6 +15,7 @@ constexpr std::size_t kSubPanel = 4;     // 4 x 12 sums fill twelve of sixteen r
 constexpr std::size_t kBlockRows = 128;  // two packed panels of this height fit the first cache
 constexpr std::size_t kPanelGroup = 8;   // packed panels revisited from the second-level cache
 constexpr std::size_t kPackedPanel = kPanel * kBlockRows;
+constexpr std::size_t kStripWork = std::size_t{1} << 30;  // products, a tenth of a second; measured
 
 /// Above this many doubles a private Gram matrix per thread is not worth its memory.
 constexpr std::size_t kLargestPrivateGram = std::size_t{1} << 19;
@@ -267,6 +269,10 @@ std::vector<double> padded_gram(const DenseMatrix<Scalar>& matrix, std::span<con
   const auto splits =
       over_rows ? even_splits(matrix.rows(), parts) : triangle_splits(panels, parts);
 
+  // Rows between two looks whether to go on: whole blocks, so that sums are what they were.
+  const std::size_t strip = kBlockRows * (1 + kStripWork / (kBlockRows * side * side + 1));
+  GiveUp give_up;
+
   std::vector<double> padded(side * side);
   PrivateSums sums(padded, over_rows ? parts : 1);
   const std::size_t packed_size = panels * kPackedPanel;
@@ -276,8 +282,12 @@ std::vector<double> padded_gram(const DenseMatrix<Scalar>& matrix, std::span<con
     const Packed packed{own.first(packed_size), own.last(packed_size)};
     const Range rows = over_rows ? range : Range{0, matrix.rows()};
     const Range bands = over_rows ? Range{0, panels} : range;
-    add_gram(matrix, packing, rows, bands, panels, h, packed, sums.of(over_rows ? part : 0));
+    for (std::size_t i = rows.begin; i < rows.end && !give_up.leaves(part); i += strip) {
+      const Range some{i, std::min(i + strip, rows.end)};
+      add_gram(matrix, packing, some, bands, panels, h, packed, sums.of(over_rows ? part : 0));
+    }
   });
+  give_up.throw_if_left();
   sums.add_up();
   return padded;
 }

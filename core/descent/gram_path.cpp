@@ -6,6 +6,7 @@
 #include "descent/gap.hpp"
 #include "descent/gram_steps.hpp"
 #include "scalar/separable.hpp"
+#include "watch.hpp"
 
 namespace minimand {
 
@@ -122,7 +123,7 @@ MINIMAND_CLONES bool settle_on_gram(const SquaredMean& loss, Penalties penalties
   add_product(loss.gram, w, gradient);
   GramDescent descent{loss.gram, gradient, w, penalties};
   while (!(gap_on_gram(loss, gradient, w, penalties) <= target)) {
-    if (patience.epochs <= 0) return false;
+    if (patience.epochs <= 0 || stopping()) return false;
     double decrease = 0.0;
     for (std::size_t j = 0; j < n; ++j) decrease += descent.step(j);
     if (!(decrease >= 0.0)) return false;
@@ -143,6 +144,7 @@ MINIMAND_CLONES bool settle_on_gram(const SquaredMean& loss, Penalties penalties
     while (gained > kInnerReduction * decrease && patience.epochs > 0) {
       gained = inner.sweep();
       patience.products -= products;
+      if (stopping()) break;
       if (!(patience.products > 0.0)) --patience.epochs;
     }
     inner.put_back(descent);

@@ -6,8 +6,11 @@
 #include <span>
 
 #include "targets.hpp"
+#include "watch.hpp"
 
 namespace minimand {
+
+inline constexpr std::size_t kStepsBetweenLooks = 32;  // a look costs as much as a short step
 
 struct SweepReport {
   std::int64_t epochs;
@@ -53,7 +56,7 @@ MINIMAND_INLINE double coordinate_minimiser(double w, double gradient, double cu
 /// After each full sweep, sweeps over the nonzero coordinates alone until they gain little more.
 /// descent.begin_full_sweep() may tidy up, descent.step(j) minimises over coordinate j and returns
 /// its decrease; `active` is scratch space for as many coordinates as w has. Also stops when the
-/// decrease is NaN.
+/// decrease is NaN, and when somebody says so: the decrease is then infinite.
 template <class Descent>
 MINIMAND_INLINE SweepReport sweep_until_settled(Descent& descent, std::span<const double> w,
                                                 std::span<std::size_t> active, StopRule stop) {
@@ -62,14 +65,21 @@ MINIMAND_INLINE SweepReport sweep_until_settled(Descent& descent, std::span<cons
   const std::size_t n = w.size();
   const double* values = w.data();
   std::size_t* chosen = active.data();
-  SweepReport report{0, std::numeric_limits<double>::infinity()};
+  constexpr double kUnsettled = std::numeric_limits<double>::infinity();
+  SweepReport report{0, kUnsettled};
   while (report.epochs < stop.max_epochs) {
     descent.begin_full_sweep();
     double decrease = 0.0;
-    for (std::size_t j = 0; j < n; ++j) decrease += descent.step(j);
+    for (std::size_t j = 0; j < n; ++j) {
+      if (j % kStepsBetweenLooks == kStepsBetweenLooks - 1 && stopping()) {
+        return {report.epochs, kUnsettled};
+      }
+      decrease += descent.step(j);
+    }
     ++report.epochs;
     report.decrease = decrease;
     if (!(decrease > stop.tolerance)) break;
+    if (stopping()) return {report.epochs, kUnsettled};
 
     std::size_t count = 0;
     for (std::size_t j = 0; j < n; ++j) {
@@ -81,6 +91,7 @@ MINIMAND_INLINE SweepReport sweep_until_settled(Descent& descent, std::span<cons
       double inner = 0.0;
       for (std::size_t k = 0; k < count; ++k) inner += descent.step(chosen[k]);
       ++report.epochs;
+      if (stopping()) return {report.epochs, kUnsettled};
       if (!(inner > enough)) break;
     }
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -9,6 +11,7 @@
 #include "dual/rows.hpp"
 #include "parallel.hpp"
 #include "targets.hpp"
+#include "watch.hpp"
 
 namespace minimand {
 
@@ -46,6 +49,7 @@ struct DualAscent {
   double last_total = 0.0;
   double threshold = 0.0;  // how far t must be from a knot for its row to be skipped
   std::vector<std::uint8_t> skip{};
+  std::atomic<bool> cut_off = false;  // whether somebody has said stop
 
   MINIMAND_INLINE void step(std::size_t i, DualPart& part) {
     const double sign = problem.sign.data()[i];
@@ -135,8 +139,24 @@ struct DualAscent {
       parts.push_back({order.subspan(splits[k], splits[k + 1] - splits[k]), w, state.b,
                        static_cast<double>(count)});
     }
-    run_parts(splits, [&](Range, std::size_t k) { kernel(*this, parts[k]); });
+    run_parts(splits, [&](Range, std::size_t k) { in_pieces(parts[k], k == 0, kernel); });
     return together(parts);
+  }
+
+  /// The rows of one thread, as far as nobody says stop; the thread of the caller `asks`.
+  template <class Kernel>
+  void in_pieces(DualPart& part, bool asks, const Kernel& kernel) {
+    constexpr std::size_t kPieceWork = std::size_t{1} << 23;  // numbers, some ms; measured
+    const std::span<const std::uint32_t> all = part.rows;
+    const std::size_t piece = 64 + kPieceWork * state.v.size() / (rows.entries() + 1);
+    std::size_t done = 0;
+    while (done < all.size() && !cut_off.load(std::memory_order_relaxed)) {
+      part.rows = all.subspan(done, std::min(piece, all.size() - done));
+      done += part.rows.size();
+      kernel(*this, part);
+      if (asks && stopping()) cut_off.store(true, std::memory_order_relaxed);
+    }
+    part.rows = all.first(done);
   }
 
   static constexpr std::int64_t kParts = Psi::kParts;
@@ -197,6 +217,11 @@ struct DualAscent {
       if (first) visits = order.shuffled(random);
       const DualPart done = shared_sweep(part_of(visits, part % kParts), copies, kernel);
       report.sweeps += static_cast<double>(done.rows.size()) / static_cast<double>(n);
+      if (cut_off) {
+        report.gap = kInfinity;
+        order.visit_all();
+        break;
+      }
       worst = std::max(worst, done.worst);
       any = any || done.any;
       met.push_back(done.met);

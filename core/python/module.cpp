@@ -14,4 +14,5 @@ NB_MODULE(_core, m) {
   minimand::python::bind_dual(m);
   minimand::python::bind_online(m);
   minimand::python::bind_stochastic(m);
+  minimand::python::bind_watch(m);
 }

@@ -2,6 +2,7 @@
 
 #include "sparse/entries.hpp"
 #include "symmetric.hpp"
+#include "watch.hpp"
 
 namespace minimand {
 namespace {
@@ -16,12 +17,15 @@ struct Placed {
 };
 
 /// Adds the rows in `range` to the rows of the upper triangle whose slots are in `band`.
-/// `placed` must have room for the longest row.
-template <class Scalar, class Index, class Slot>
+/// `placed` must have room for the longest row. Leaves early where `left()`, asked now and then, is
+/// true.
+template <class Scalar, class Index, class Slot, class Left>
 void add_outer_products(const Compressed<Scalar, Index>& rows, Range range, Range band,
                         std::span<const double> h, std::span<const Slot> slot, std::size_t side,
-                        std::span<Placed> placed, std::span<double> gram) {
+                        std::span<Placed> placed, std::span<double> gram, const Left& left) {
+  constexpr std::size_t kRowsBetweenLooks = 256;
   for (std::size_t i = range.begin; i < range.end; ++i) {
+    if (i % kRowsBetweenLooks == 0 && left()) return;
     if (h[i] == 0.0) continue;
     const auto values = rows.values_of(i);
     const auto indices = rows.indices_of(i);
@@ -68,6 +72,7 @@ void gram_minor(const Compressed<Scalar, Index>& rows, std::span<const double> h
                 std::span<const Slot> slot, std::size_t side, std::span<double> gram) {
   const std::size_t room = longest(rows);
   const std::size_t work = expected_work(rows, slot.size(), side);
+  GiveUp give_up;
   if (gram.size() <= kLargestPrivateGram) {
     // Clearing and adding a private matrix must cost less than the work it shares.
     const auto splits = rows.splits(work > 4 * gram.size() ? work : 0);
@@ -75,8 +80,10 @@ void gram_minor(const Compressed<Scalar, Index>& rows, std::span<const double> h
     std::vector<Placed> placed(room * (splits.size() - 1));
     run_parts(splits, [&](Range range, std::size_t part) {
       add_outer_products(rows, range, Range{0, side}, h, slot, side,
-                         std::span(placed).subspan(part * room, room), sums.of(part));
+                         std::span(placed).subspan(part * room, room), sums.of(part),
+                         [&] { return give_up.leaves(part); });
     });
+    give_up.throw_if_left();
     sums.add_up();
   } else {
     std::fill(gram.begin(), gram.end(), 0.0);
@@ -84,8 +91,10 @@ void gram_minor(const Compressed<Scalar, Index>& rows, std::span<const double> h
     std::vector<Placed> placed(room * (splits.size() - 1));
     run_parts(splits, [&](Range band, std::size_t part) {
       add_outer_products(rows, Range{0, rows.majors()}, band, h, slot, side,
-                         std::span(placed).subspan(part * room, room), gram);
+                         std::span(placed).subspan(part * room, room), gram,
+                         [&] { return give_up.leaves(part); });
     });
+    give_up.throw_if_left();
   }
   mirror_upper(gram, side);
 }
@@ -99,10 +108,11 @@ void gram_major(const Compressed<Scalar, Index>& columns, std::span<const double
     stored += columns.size_of(static_cast<std::size_t>(column));
   const std::size_t parts = part_count(side, stored * side / 2);
   std::vector<double> workspaces(h.size() * parts);
+  GiveUp give_up;
   run_parts(even_splits(parts, parts), [&](Range, std::size_t part) {
     const auto dense = std::span(workspaces).subspan(part * h.size(), h.size());
     // Row a costs side - a dot products: dealing the rows out in turn balances the parts.
-    for (std::size_t a = part; a < side; a += parts) {
+    for (std::size_t a = part; a < side && !give_up.leaves(part); a += parts) {
       const auto own = static_cast<std::size_t>(chosen[a]);
       const auto values = columns.values_of(own);
       const auto indices = columns.indices_of(own);
@@ -117,6 +127,7 @@ void gram_major(const Compressed<Scalar, Index>& columns, std::span<const double
       for (const Index index : indices) dense[index] = 0.0;
     }
   });
+  give_up.throw_if_left();
   mirror_upper(gram, side);
 }
 

@@ -72,6 +72,7 @@ _NAMES = {
     "selection": ("Path", "Tuned", "alpha_max", "path"),
     "separability": ("separable",),
     "solvers": ("STOP",),
+    "watch": ("Interrupted",),
 }
 
 __getattr__, __dir__ = on_demand(__name__, _NAMES, _MODULES)

@@ -68,5 +68,6 @@ from .selection import alpha_max as alpha_max
 from .selection import path as path
 from .separability import separable as separable
 from .solvers import STOP as STOP
+from .watch import Interrupted as Interrupted
 
 __version__: str

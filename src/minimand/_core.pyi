@@ -5,6 +5,7 @@ a C-contiguous float64 array. Indices are trusted, sizes are checked. A wrong ty
 TypeError, a wrong shape or layout ValueError.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ _Vector = NDArray[np.float64]
 _Matrix = NDArray[Any]  # float32 or float64
 _Index = NDArray[Any]  # int32 or int64
 
+def watch(
+    stop: Callable[[], bool], give_up: Callable[[], bool], raise_: Callable[[], None]
+) -> None: ...
 def get_num_threads() -> int: ...
 def set_num_threads(count: int) -> None: ...
 

@@ -15,6 +15,7 @@ from .certificate import Certificate
 from .design import as_design
 from .estimators import data
 from .estimators.settings import check_limits, check_solver
+from .estimators.stopping import stoppable
 from .losses import Hinge
 from .outputs import ClassOutput
 from .separability import separable
@@ -95,19 +96,22 @@ class HardMargin(ClassifierMixin, BaseEstimator):
         control = Control(tol=float(self.tol), max_seconds=self.max_seconds)
         X, y = data.check_xy(self, X, y)
         classes, coded = self._encode(X, y)
-        plane = separating_plane(coded, control)
-        if plane is None:
-            found = separable(X, y, intercept=bool(self.intercept))
-            if not found or found.coef is None:
-                raise ValueError(f"{found}: take Classifier(Hinge()), whose margin is soft.")
-            plane = found.coef
-        best = widest(coded, plane, control, self.solver)
-        self.classes_ = classes
-        self.coef_, self.intercept_ = best.w[None, :], np.array([best.b])
-        self.margin_ = float(1.0 / np.linalg.norm(best.w))
-        self.support_ = np.flatnonzero(best.alpha)
-        self.dual_coef_ = (coded.signs * best.alpha)[None, self.support_]
-        self.certificate_ = self._certificate(best, control.seconds)
+        with stoppable(self) as watch:
+            plane = separating_plane(coded, control)
+            if plane is None:
+                if watch.interrupted:
+                    raise KeyboardInterrupt  # there is no model yet
+                found = separable(X, y, intercept=bool(self.intercept))
+                if not found or found.coef is None:
+                    raise ValueError(f"{found}: take Classifier(Hinge()), whose margin is soft.")
+                plane = found.coef
+            best = widest(coded, plane, control, self.solver)
+            self.classes_ = classes
+            self.coef_, self.intercept_ = best.w[None, :], np.array([best.b])
+            self.margin_ = float(1.0 / np.linalg.norm(best.w))
+            self.support_ = np.flatnonzero(best.alpha)
+            self.dual_coef_ = (coded.signs * best.alpha)[None, self.support_]
+            self.certificate_ = self._certificate(best, control.seconds)
         if self.certificate_.gap > max(self.tol * best.primal, best.rounding):
             warnings.warn(
                 f"HardMargin: stopped with a relative gap of {self.certificate_.relative:.1e}, "

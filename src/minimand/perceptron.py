@@ -21,6 +21,7 @@ from .estimators import data
 from .estimators.base import combined
 from .estimators.declared import declared, places
 from .estimators.settings import check_seed
+from .estimators.stopping import stoppable
 from .losses import PerceptronLoss
 from .outputs import ClassOutput
 from .perceptron_proof import Proved, padded, proved, widest
@@ -159,13 +160,17 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         output, index = ClassOutput.of(y, PerceptronLoss())
         design = as_design(X)
         w, b = np.zeros((output.n_scores, X.shape[1])), np.zeros(output.n_scores)
-        scores = self._train(design, output, index, w, b, int(self.max_epochs))
-        self.classes_ = output.classes
-        self._store(scores)
-        self.mistakes_ = _each([int(s.run.mistakes.sum()) for s in scores])
-        self.n_iter_ = max(s.run.mistakes.size for s in scores)
-        if self.bound:
-            self._store_bounds(X, design, output, index, scores)
+        with stoppable(self) as watch:
+            scores = self._train(design, output, index, w, b, int(self.max_epochs))
+            self.classes_ = output.classes
+            self._store(scores)
+            self.mistakes_ = _each([int(s.run.mistakes.sum()) for s in scores])
+            self.n_iter_ = max(s.run.mistakes.size for s in scores)
+            if self.bound and not watch.interrupted:
+                try:
+                    self._store_bounds(X, design, output, index, scores)
+                except KeyboardInterrupt:  # the model is there, its bound is not
+                    watch.interrupt()
         self._warn_if_short(scores)
         return self
 

@@ -119,7 +119,7 @@ def _lasso_cv(model: Any, total: Total) -> Reading:
 
 
 def _elastic_net_cv(model: Any, total: Total) -> Reading:
-    penalty = net_penalty(model, model.l1_ratio_)
+    penalty = net_penalty(model, getattr(model, "l1_ratio_", 1.0))  # our LassoCV has none
     return Reading(Squared(), penalty, float(model.alpha_), model.fit_intercept)
 
 

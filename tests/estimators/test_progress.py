@@ -196,8 +196,11 @@ def test_an_interrupt_leaves_a_fitted_model(interrupt, data):
         if state.iteration == 2:
             interrupt()
 
-    with pytest.warns(ConvergenceWarning, match="an interrupt"):
-        model = slow(callbacks=[callback]).fit(*data)
+    model = slow(callbacks=[callback])
+    with pytest.raises(mm.Interrupted, match=r"Ctrl-C\) with a relative gap of") as stopped:
+        model.fit(*data)
+    assert stopped.value.result is model
+    assert model.certificate_.iterations == 2
     assert_a_valid_model(model, *data)
 
 
@@ -209,7 +212,8 @@ def test_an_interrupt_before_the_first_step(loss, penalty, data):
 
     X, y = data
     model = mm.Regressor(loss, penalty, alpha=1e-3, tol=0.0, callbacks=[callback])
-    quiet_fit(model, X, y)
+    with pytest.raises(mm.Interrupted):
+        model.fit(X, y)
     assert model.predict(X).shape == (200,)
     assert model.certificate_.gap >= 0
 

@@ -56,9 +56,10 @@ def test_an_interrupt_stops_all_classes(monkeypatch):
     monkeypatch.setattr(module, "wait", interrupted)
     X, y = texts(classes=12)
     with threadpool_limits(2):
-        with pytest.warns(ConvergenceWarning, match="an interrupt"):
-            model = fit(X, y, tol=1e-12)
+        with pytest.raises(mm.Interrupted, match="relative gap") as stopped:
+            fit(X, y, tol=1e-12)
         assert get_num_threads() == 2
+    model = stopped.value.result
     assert np.isfinite(model.certificate_.gap)
     assert model.certificate_.dual <= model.certificate_.primal
     assert model.predict(X).shape == y.shape

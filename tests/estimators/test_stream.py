@@ -278,7 +278,6 @@ def test_streams_that_are_stopped():
     endless = ((X, y) for _ in iter(int, 1))
     for options, source, words in (
         ({"callbacks": [callback]}, batches(X, y), "callback after 2 batches"),
-        ({}, interrupted(), "Ctrl-C"),
         ({"max_seconds": 1e-9}, endless, "max_seconds=1e-09 after 1 batch;"),
     ):
         model = mm.Classifier(**options)
@@ -287,13 +286,19 @@ def test_streams_that_are_stopped():
         if "max_seconds" not in options:
             np.testing.assert_array_equal(model.coef_, two.coef_)
     assert seen == [1, 2]
+    model = mm.Classifier()
+    with pytest.raises(mm.Interrupted, match=r"Ctrl-C\) after 2 batches") as stopped:
+        mm.fit_stream(model, interrupted(), classes=["a", "b"])
+    assert stopped.value.result is model
+    np.testing.assert_array_equal(model.coef_, two.coef_)
 
     def at_once():
         raise KeyboardInterrupt
         yield
 
-    with pytest.raises(KeyboardInterrupt):  # there is no model yet
+    with pytest.raises(KeyboardInterrupt) as stopped:
         mm.fit_stream(mm.Classifier(), at_once())
+    assert not isinstance(stopped.value, mm.Interrupted)  # there is no model yet
 
 
 def test_a_few_rows_do_not_spoil_a_fit():

@@ -23,8 +23,8 @@ from ..penalties import REGISTRY as PENALTIES
 from ..registry import Registry
 from ..solvers import REGISTRY as SOLVERS
 from ..solvers import Control, Solution, solve, verdicts
-from ..solvers.base import CALLBACK, INTERRUPT
-from ..solvers.complementary import sharpened
+from ..solvers.base import CALLBACK
+from ..solvers.complementary import settled
 from ..wording import counted
 from . import data
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
@@ -183,7 +183,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
             begin = objective.point(np.array(start[0], dtype=float), float(start[1]))
         try:
             solution = solve(objective, solver or self.solver, control, begin)
-            return sharpened(objective, solution, control.tol)
+            return settled(objective, solution, control.tol)
         finally:
             if bar:
                 bar.close()
@@ -289,7 +289,7 @@ def _advice(solution: Solution, others: list[str]) -> str:
 
     if not np.isfinite(solution.certificate.gap):
         advice = "add a penalty"  # neither patience nor another tol can help
-    elif solution.stopped_by in (CALLBACK, INTERRUPT):
+    elif solution.stopped_by == CALLBACK:
         advice = "fit again with warm_start=True to go on from here"
     elif solution.stopped_by == HELD_OUT:
         advice = "set early_stopping=False to train for all epochs"

@@ -16,7 +16,7 @@ from .._typing import AnyArray, Array, ArrayLike
 from ..objective import Objective
 from ..outputs import ClassOutput
 from ..solvers import Solution, State, choose, shared
-from ..solvers.side_by_side import Halt, solve_each
+from ..solvers.side_by_side import solve_each
 from . import data
 from .base import Estimator, combined
 from .callbacks import Relay, with_callbacks
@@ -25,6 +25,7 @@ from .declared import declared, places
 from .problem import build
 from .regressor import _loss_of
 from .settings import Settings, check_settings
+from .stopping import stoppable
 from .support_vectors import Margins, Training
 
 if TYPE_CHECKING:
@@ -164,6 +165,11 @@ class Classifier(ClassifierMixin, Margins, Estimator):
             Weight k is the same as k copies of the row, weight 0 as its absence.
         offset : array-like of shape (n_samples,), optional
             Added to every score as it is.
+
+        Raises
+        ------
+        Interrupted
+            After Ctrl-C; its ``result`` is this estimator, fitted as far as it came.
         """
         settings = self._checked_settings()
         X, y = data.check_xy(self, X, y)
@@ -172,11 +178,12 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         coded = self._encode(settings, y, sample_weight, offset)
         settings = self._settled(settings, y.shape[0], coded.weights)
         objectives = self._build_all(settings, self._fit_features(X, y), coded)
-        objectives = self._learn_features(X, coded.weights, objectives)
-        with Relay(self, X, y) as relay:
-            solutions = self._solve_all(coded.output, objectives, relay)
-            self._store(coded.output, objectives, solutions)
-            self._training = Training.of(objectives, solutions, coded.weights)
+        with stoppable(self):
+            objectives = self._learn_features(X, coded.weights, objectives)
+            with Relay(self, X, y) as relay:
+                solutions = self._solve_all(coded.output, objectives, relay)
+                self._store(coded.output, objectives, solutions)
+                self._training = Training.of(objectives, solutions, coded.weights)
         self._warn_if_short(objectives[0], solutions)
         return self
 
@@ -250,9 +257,9 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         if len(objectives) > 1:
             chosen = choose(objectives[0], self._control([], begun), solver)
 
-        def solve_one(i: int, solved: list[Solution], halt: Halt) -> Solution:
+        def solve_one(i: int, solved: list[Solution]) -> Solution:
             attributes = partial(_attributes_at, output, solved)
-            control = halt.impose(self._control(relay.to(attributes), begun))
+            control = self._control(relay.to(attributes), begun)
             return self._minimise(objectives[i], control, starts[i], solver)
 
         watched = bool(self.verbose or self.callbacks or relay.active)

@@ -17,6 +17,7 @@ from .callbacks import Relay, with_callbacks
 from .explained import explained
 from .problem import build
 from .settings import Settings, check_settings
+from .stopping import stoppable
 from .support_vectors import Training
 
 if TYPE_CHECKING:
@@ -154,6 +155,11 @@ class Regressor(RegressorMixin, Estimator):
             Weight k is the same as k copies of the row, weight 0 as its absence.
         offset : array-like of shape (n_samples,), optional
             Added to the score as it is, e.g. the log of an exposure.
+
+        Raises
+        ------
+        Interrupted
+            After Ctrl-C; its ``result`` is this estimator, fitted as far as it came.
         """
         settings = self._checked_settings()
         X, y = data.check_xy(self, X, y)
@@ -164,16 +170,17 @@ class Regressor(RegressorMixin, Estimator):
         settings = self._settled(settings, y.shape[0], sample_weight)
         mapped = self._fit_features(X, y)
         objective = build(settings, mapped, y, sample_weight, offset, self.intercept)
-        (objective,) = self._learn_features(X, sample_weight, [objective])
-        with Relay(self, X, y) as relay:
-            control = self._control(relay.to(_attributes_at))
-            solution = self._minimise(objective, control, self._start(objective))
-            self.coef_, self.intercept_ = solution.w, solution.b
-            self.certificate_ = self._qualified(solution.certificate)
-            self.n_iter_ = max(solution.certificate.iterations, 1)
-            self.solver_ = solution.solver
-            self.history_ = solution.history
-            self._training = Training.of([objective], [solution], sample_weight)
+        with stoppable(self):
+            (objective,) = self._learn_features(X, sample_weight, [objective])
+            with Relay(self, X, y) as relay:
+                control = self._control(relay.to(_attributes_at))
+                solution = self._minimise(objective, control, self._start(objective))
+                self.coef_, self.intercept_ = solution.w, solution.b
+                self.certificate_ = self._qualified(solution.certificate)
+                self.n_iter_ = max(solution.certificate.iterations, 1)
+                self.solver_ = solution.solver
+                self.history_ = solution.history
+                self._training = Training.of([objective], [solution], sample_weight)
         self._warn_if_short(objective, [solution])
         return self
 

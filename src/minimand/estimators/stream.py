@@ -19,9 +19,10 @@ from .._typing import AnyArray, Array, ArrayLike
 from ..history import State
 from ..objective import Objective
 from ..solvers import STOP, Control, Sgd
-from ..solvers.base import CALLBACK, INTERRUPT
+from ..solvers.base import CALLBACK
 from ..solvers.learner import Learner
 from ..solvers.learning_rate import SAMPLE
+from ..watch import INTERRUPT, Interrupted
 from ..wording import counted
 from .callbacks import is_sklearn_callback
 from .problem import build, one_sample
@@ -239,9 +240,14 @@ def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None
     Returns
     -------
     estimator
-        After Ctrl-C, at ``max_seconds`` (looked at between batches) or where a callback has
-        returned `minimand.STOP`, the model of the rows until then, with a warning. Callbacks get a
-        state per batch, in which ``iteration`` counts batches and the gap is NaN.
+        At ``max_seconds`` (looked at between batches) or where a callback has returned
+        `minimand.STOP`, the model of the rows until then, with a warning. Callbacks get a state
+        per batch, in which ``iteration`` counts batches and the gap is NaN.
+
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C; its ``result`` is the estimator, which has learnt all batches before.
 
     Examples
     --------
@@ -277,14 +283,15 @@ def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None
         stopped_by = INTERRUPT
     if not count:
         raise ValueError("batches is empty: there is nothing to learn from.")
+    words = (
+        f"{type(estimator).__name__}: the stream was stopped by {stopped_by} after "
+        f"{counted(count, 'batch')}; the model is that of the rows until then, and "
+        "partial_fit goes on from it."
+    )
+    if stopped_by == INTERRUPT:
+        raise Interrupted(words, estimator)
     if stopped_by:
-        warnings.warn(
-            f"{type(estimator).__name__}: the stream was stopped by {stopped_by} after "
-            f"{counted(count, 'batch')}; the model is that of the rows until then, and "
-            "partial_fit goes on from it.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        warnings.warn(words, ConvergenceWarning, stacklevel=2)
     return estimator
 
 

@@ -11,6 +11,7 @@ from ..condensed import Sums, condense, sums
 from ..objective import Objective
 from ..solvers import Control, Solution
 from ..solvers.together import certify_together
+from .stopping import collected
 
 _BATCH = 1 << 23  # scores held at a time
 
@@ -35,7 +36,11 @@ def condensed_path(
     small = condense(objective, sums(objective) if known is None else known)
     solutions, places = solved(small.objective), iter(alphas)
     size = max(1, _BATCH // max(objective.n_samples, 1))
-    while batch := list(islice(solutions, size)):
+    stopped = ""
+    while not stopped:
+        batch, stopped = collected(islice(solutions, size), control)
+        if not batch:
+            return
         problems = [at(objective, alpha) for alpha in islice(places, len(batch))]
         coefs = np.stack([s.w for s in batch])
         found = [(s.solver, s.certificate.iterations, s.stopped_by) for s in batch]

@@ -13,10 +13,11 @@ from ..estimators.prepare import weights_of
 from ..objective import Objective
 from . import leave_one_out
 from .fold_sums import FoldSums
-from .folds import CrossValidation, Halt, Outcome
-from .path import Path, along, gathered, penalties_of
+from .folds import CrossValidation, Outcome
+from .path import Path, gathered, penalties_of, solved_along
 from .results import Scores
 from .samples import folds_of
+from .stopping import attempted
 from .training import trained
 
 
@@ -31,7 +32,10 @@ def cross_validate(
     if task.alone and task.scorer is None and task.measure is None:
         unit = penalties_of(task.settings, first)(first, 1.0)
         if leave_one_out.applies(task.estimator, unit, task.alphas):
-            left = leave_one_out.residuals(unit, task.alphas)
+            left = attempted(lambda: leave_one_out.residuals(unit, task.alphas), task.control)
+            if left is None:
+                unknown = np.full((1, len(task.alphas)), np.nan)
+                return Scores(task.alphas, unknown, np.ones(1), np.zeros(1, dtype=np.int64)), []
             return Scores(task.alphas, -0.5 * left.T**2, unit.mass), []
     if task.alone:
         task = replace(task, folds=folds_of("loo", task.estimator, task.samples, None))
@@ -49,17 +53,14 @@ def path_on_all(task: CrossValidation, objectives: list[Objective], jobs: int) -
     """
     parts = 1 - (-len(task.folds) // jobs)
     began = time.perf_counter()
-    probe, halt, samples = task.estimator, task.halt, task.samples
+    probe, samples = task.estimator, task.samples
     sums = None if task.sums is None else task.sums.whole
     columns = []
     for k, objective in enumerate(objectives):
         limits = task.control.share(parts + len(objectives) - k - 1)
-        if halt.event.is_set():
-            limits.callbacks, limits.max_iter = (), 1
-        found = list(along(task.settings, objective, task.alphas, limits, probe.solver, sums))
-        columns.append(found)
-        for reason in {s.stopped_by for s in found} & Halt.REASONS:
-            halt.say(reason)
+        columns.append(
+            solved_along(task.settings, objective, task.alphas, limits, probe.solver, sums)
+        )
     weights = weights_of(probe, samples.y, samples.weight)
     columns, training = trained(
         task.settings, objectives, task.alphas, columns, weights, task.control.tol
@@ -75,7 +76,10 @@ def with_sums(task: CrossValidation, objective: Objective) -> CrossValidation:
     """The same task, its folds as sums over rows where that is the cheaper way."""
     if not _share_sums(task, objective):
         return task
-    return replace(task, sums=FoldSums(task.settings, objective, task.samples, task.folds))
+    sums = attempted(
+        lambda: FoldSums(task.settings, objective, task.samples, task.folds), task.control
+    )
+    return replace(task, sums=sums)
 
 
 def _share_sums(task: CrossValidation, objective: Objective) -> bool:

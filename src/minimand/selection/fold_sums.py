@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -19,8 +18,7 @@ from ..solvers.path import solve_path
 from ..solvers.together import was_cut_short
 from .path import penalties_of
 from .samples import Fold, Samples
-
-Watch = Callable[[Iterable[Solution]], Iterator[Solution]]
+from .stopping import attempted, collected
 
 _DIGITS = 1e-4  # share of what adds up to a mean of squares that must be left of it
 
@@ -86,16 +84,19 @@ class FoldSums:
         return is_worthwhile(objective, min(fold.train.size for fold in folds))
 
     def solutions(
-        self, fold: int, alphas: Array, control: Control, watch: Watch
+        self, fold: int, alphas: Array, control: Control
     ) -> tuple[Condensed, list[Solution]] | None:
         """A condensed problem and its path; None if its last model is not as good on the data.
 
         The smallest alpha is where the rounding of the sums matters most.
         """
-        small = condense(self._objective, self._sums.training(fold))
+        own = attempted(lambda: self._sums.training(fold), control)
+        if own is None:
+            return None
+        small = condense(self._objective, own)
         values = [float(alpha) for alpha in alphas]
-        found = list(watch(solve_path(small.objective, self._at, values, control)))
-        if any(not s.converged and not was_cut_short(s.stopped_by) for s in found):
+        found, _ = collected(solve_path(small.objective, self._at, values, control), control)
+        if not found or any(not s.converged and not was_cut_short(s.stopped_by) for s in found):
             return None
         last, alpha = found[-1], values[len(found) - 1]
         if last.converged and not self._holds(fold, alpha, small, last.w, control):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -20,12 +18,13 @@ from ..estimators.prepare import prepare
 from ..estimators.settings import Settings
 from ..losses import Loss
 from ..objective import Objective
-from ..solvers import STOP, Control, Solution, State
-from ..solvers.base import CALLBACK, INTERRUPT
+from ..solvers import Control, Solution
+from ..solvers.side_by_side import in_threads
 from ..threads import get_num_threads, one_blas_thread, one_core_thread
+from ..watch import interrupt
 from ..wording import counted
 from .fold_sums import FoldSums
-from .path import Path, along, gathered
+from .path import Path, first_along, gathered
 from .samples import Fold, Samples
 from .scores import Scorer, path_scores
 
@@ -40,35 +39,6 @@ class Outcome(NamedTuple):
     short: int  # fits that missed the tolerance
 
 
-@dataclass(eq=False)
-class Halt:
-    """Whether somebody has said stop, and who: it holds for all folds."""
-
-    REASONS: ClassVar = frozenset({CALLBACK, INTERRUPT})
-
-    reason: str = ""
-    event: threading.Event = field(default_factory=threading.Event)
-
-    def say(self, reason: str) -> None:
-        """The first reason counts."""
-        self.reason = self.reason or reason
-        self.event.set()
-
-    def listen(self, state: State) -> Any:
-        """A callback of the solvers."""
-        return STOP if self.event.is_set() else None
-
-    def watch(self, solutions: Iterable[Solution]) -> Iterator[Solution]:
-        """Solutions up to the one that somebody, or the end of the time, has stopped."""
-        for solution in solutions:
-            yield solution
-            if solution.stopped_by in self.REASONS:
-                self.say(solution.stopped_by)
-            if self.event.is_set() or solution.stopped_by.startswith("max_seconds"):
-                self.reason = self.reason or solution.stopped_by
-                return
-
-
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
     """One estimator, one grid, many folds."""
@@ -81,7 +51,6 @@ class CrossValidation:
     scorer: Scorer | None
     measure: Loss | None  # what held-out scores cost, where it is not the model's own loss
     control: Control
-    halt: Halt
     sums: FoldSums | None = None
     alone: bool = False  # every fold tests on one sample
     verbose: bool = False
@@ -89,25 +58,23 @@ class CrossValidation:
 
     def run(self) -> list[Outcome]:
         """Every fold; in so many threads, the kernels of each on its share of the cores."""
-        if self.jobs == 1:
-            return [self.outcome(i) for i in range(len(self.folds))]
-        with _share_of_threads(self.jobs), ThreadPoolExecutor(self.jobs) as pool:
-            futures = [pool.submit(self.outcome, i) for i in range(len(self.folds))]
-            self._await(futures)
-            return [future.result() for future in futures]
-
-    def _await(self, futures: list[Future[Outcome]]) -> None:
-        """Ctrl-C reaches this thread only: tell the others, then let them finish."""
-        try:
-            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-        except KeyboardInterrupt:
-            self.halt.say(INTERRUPT)
-        else:
-            if any(future.exception() for future in done):
-                self.halt.event.set()  # the error will be raised: nobody need go on
+        with _share_of_threads(self.jobs) if self.jobs > 1 else nullcontext():
+            return in_threads(self.outcome, len(self.folds), self.jobs)
 
     def outcome(self, i: int) -> Outcome:
-        """The path of a fold on what it trains on, scored on what it tests on."""
+        """The path of a fold on what it trains on, scored on what it tests on.
+
+        Nothing of a fold that has not begun when somebody, or the end of the time, says stop.
+        """
+        if not self.control.expired:
+            try:
+                return self._outcome(i)
+            except KeyboardInterrupt:  # between two fits
+                interrupt()
+        nothing = np.full(len(self.alphas), np.nan)
+        return Outcome(nothing, nothing, nothing, 0, 0)
+
+    def _outcome(self, i: int) -> Outcome:
         started = time.perf_counter()
         path, model, short = self._path(i)
         room = np.full(len(self.alphas) - len(path), np.nan)
@@ -137,7 +104,7 @@ class CrossValidation:
         """From the sums that folds share where they serve, else from the rows."""
         model = clone(self.estimator)
         if self.sums is not None:
-            found = self.sums.solutions(i, self.alphas, self._control(i), self.halt.watch)
+            found = self.sums.solutions(i, self.alphas, self._control(i))
             if found is not None:
                 small, solutions = found
                 model.n_features_in_ = np.shape(self.samples.X)[1]
@@ -146,7 +113,7 @@ class CrossValidation:
         train = self.samples.take(self.folds[i].train)
         objectives = prepare(model, train.X, train.y, train.weight, train.offset)
         columns = [
-            list(self.halt.watch(along(self.settings, o, self.alphas, limits, model.solver)))
+            first_along(self.settings, o, self.alphas, limits, model.solver)
             for o, limits in self._limited(i, objectives)
         ]
         return _gathered(model, objectives, self.alphas, columns)
@@ -157,14 +124,13 @@ class CrossValidation:
             yield objective, self._control(i, len(objectives) - k)
 
     def _control(self, i: int, left: int = 1) -> Control:
-        """Limits are common to all folds; a callback that stops one stops all.
+        """Limits are common to all folds.
 
         The time that is left is for this fold, of which ``left`` problems are to be solved, and
         for those that come after it on the same thread.
         """
         rounds = -(-(len(self.folds) - i) // self.jobs)
-        limits = self.control.share(rounds * left)
-        return replace(limits, callbacks=[*limits.callbacks, self.halt.listen])
+        return self.control.share(rounds * left)
 
 
 @contextmanager

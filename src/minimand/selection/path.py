@@ -19,14 +19,16 @@ from ..estimators.base import combined
 from ..estimators.explained import constant_loss, loss_above_infimum
 from ..estimators.prepare import prepared, weights_of
 from ..estimators.settings import Settings
+from ..estimators.stopping import interruption
 from ..estimators.support_vectors import Training
 from ..objective import Meter, Objective
 from ..solvers import Control, Solution
-from ..solvers.base import CALLBACK, INTERRUPT
 from ..solvers.path import solve_path
+from ..watch import INTERRUPT, watching
 from ..wording import counted
 from .condensed_path import At, condensed_path
 from .grid import grid_of
+from .stopping import collected, completed
 from .training import trained
 
 
@@ -190,6 +192,12 @@ def path(
     -------
     Path
 
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C; its ``result`` is the path so far. At ``max_seconds``, or once a callback has
+        returned `minimand.STOP`, the alphas that are left get the last model with its true gap.
+
     Examples
     --------
     >>> import minimand as mm
@@ -204,12 +212,47 @@ def path(
     probe, settings, objectives = prepared(estimator, X, y, sample_weight, offset)
     grid = grid_of(settings, objectives, alphas, eps, float(estimator.tol))
     control = probe._control([])
-    columns = [list(along(settings, o, grid, control, estimator.solver)) for o in objectives]
-    weights = weights_of(probe, y, sample_weight)
-    columns, training = trained(settings, objectives, grid, columns, weights, control.tol)
-    found = gathered(probe, objectives, grid, columns, training)
+    with watching() as watch:
+        columns = [solved_along(settings, o, grid, control, estimator.solver) for o in objectives]
+        if watch.interrupted:
+            columns, grid = _so_far(columns, grid)
+        weights = weights_of(probe, y, sample_weight)
+        columns, training = trained(settings, objectives, grid, columns, weights, control.tol)
+        found = gathered(probe, objectives, grid, columns, training)
+    if watch.interrupted:
+        worst = max(found.certificates, key=lambda certificate: certificate.relative)
+        raise interruption("path", worst, found)
     _warn_if_short(estimator, columns)
     return found
+
+
+def solved_along(
+    settings: Settings,
+    objective: Objective,
+    alphas: Array,
+    control: Control,
+    solver: Any = "auto",
+    sums: Sums | None = None,
+) -> list[Solution]:
+    """Solutions of one objective at these alphas.
+
+    Once somebody, or the end of the time, has said stop, the alphas that are left are only judged
+    where they would start.
+    """
+    solutions = along(settings, objective, alphas, control, solver, sums)
+    found, reason = collected(solutions, control)
+    at = penalties_of(settings, objective)
+    problems = [at(objective, float(alpha)) for alpha in alphas]
+    return completed(found, problems, control, reason)
+
+
+def first_along(
+    settings: Settings, objective: Objective, alphas: Array, control: Control, solver: Any
+) -> list[Solution]:
+    """The same without the alphas that are left; one at least."""
+    found, reason = collected(along(settings, objective, alphas, control, solver), control)
+    first = penalties_of(settings, objective)(objective, float(alphas[0]))
+    return found or completed(found, [first], control, reason)
 
 
 def along(
@@ -220,17 +263,11 @@ def along(
     solver: Any = "auto",
     sums: Sums | None = None,
 ) -> Iterator[Solution]:
-    """Solutions of one objective at these alphas; with the sums over its rows if they are known.
-
-    Once somebody has said stop, the alphas that are left are only judged where they start.
-    """
+    """Solutions of one objective at these alphas; with the sums over its rows if they are known."""
     at, values = penalties_of(settings, objective), [float(a) for a in alphas]
 
     def solved(problem: Objective) -> Iterator[Solution]:
-        for solution in solve_path(problem, at, values, control, solver):
-            if solution.stopped_by in (CALLBACK, INTERRUPT):
-                control.callbacks, control.max_iter = (), 1
-            yield solution
+        return solve_path(problem, at, values, control, solver)
 
     _ = objective.root_spread, objective.scale  # now, so that the problems of all alphas share them
     # Without kinks all solutions come from one factorisation anyway.
@@ -284,6 +321,13 @@ def gathered(
     if not isinstance(probe, Classifier):
         coefs, intercepts = coefs[:, 0], intercepts[:, 0]
     return Path(alphas, coefs, intercepts, certificates, explained, probe, kept, training or [])
+
+
+def _so_far(columns: list[list[Solution]], alphas: Array) -> tuple[list[list[Solution]], Array]:
+    """The alphas to which every score has come that was begun; one at least."""
+    reached = [sum(s.stopped_by != INTERRUPT for s in column) for column in columns]
+    length = min((count for count in reached if count), default=1)
+    return [column[:length] for column in columns], alphas[:length]
 
 
 def _warn_if_short(estimator: Any, columns: list[list[Solution]]) -> None:

@@ -30,6 +30,9 @@ class Scores:
         self.alphas = alphas
         whole = np.full(len(by_fold), len(alphas))
         self.folds, self.known = _known(whole if reached is None else reached, len(alphas))
+        if not self.folds.any():
+            self.mean = self.std = self.error = np.full(len(alphas), np.nan)
+            return
         part = weights[self.folds] / weights[self.folds].sum()
         inside = by_fold[self.folds]
         with np.errstate(invalid="ignore", over="ignore"):
@@ -41,8 +44,11 @@ class Scores:
     def best(self, rule: str) -> int:
         """The index that a rule chooses; of equal scores, that of the largest alpha.
 
-        "1se": the largest alpha whose score is within one standard error of the best.
+        That is the one, too, where no fold came to be scored before somebody said stop. "1se" is
+        the largest alpha whose score is within one standard error of the best.
         """
+        if not self.folds.any():
+            return 0
         usable = self._usable
         if not np.isfinite(usable).any():
             raise ValueError(
@@ -78,8 +84,9 @@ class Scores:
         if outcomes:
             counts = np.stack([outcome.n_nonzero for outcome in outcomes])
             gaps = np.stack([outcome.relative_gaps for outcome in outcomes])
-            found["mean_n_nonzero"] = counts[self.folds].mean(axis=0)
-            found["max_relative_gap"] = gaps[self.folds].max(axis=0)
+            counting = self.folds if self.folds.any() else slice(None)
+            found["mean_n_nonzero"] = counts[counting].mean(axis=0)
+            found["max_relative_gap"] = gaps[counting].max(axis=0)
         return found
 
 
@@ -93,8 +100,9 @@ def _known(reached: IntArray, length: int) -> tuple[BoolArray, BoolArray]:
     """Folds that count, and the alphas that all of them reached.
 
     A fold that was stopped reached the first alphas only. Those that got to the end are
-    comparable at every alpha; if there are none, all folds are at the alphas that they share.
+    comparable at every alpha; if there are none, all that were begun are at the alphas that they
+    share.
     """
     complete = reached == length
-    folds = complete if complete.any() else np.ones(reached.size, dtype=bool)
-    return folds, np.arange(length) < reached[folds].min()
+    folds = complete if complete.any() else reached > 0
+    return folds, np.arange(length) < reached[folds].min(initial=length if folds.any() else 0)

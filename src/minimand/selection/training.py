@@ -7,7 +7,7 @@ from ..estimators.settings import Settings
 from ..estimators.support_vectors import Training, edge_of
 from ..objective import Meter, Objective
 from ..solvers import Solution
-from ..solvers.complementary import sharpened
+from ..solvers.complementary import settled
 
 
 def trained(
@@ -34,7 +34,7 @@ def trained(
             o.with_penalty(bound, words=s.certificate.objective, meter=Meter(s.certificate.passes))
             for o, s in zip(objectives, solutions, strict=True)
         ]
-        plain = [sharpened(p, s, tol) for p, s in zip(problems, solutions, strict=True)]
+        plain = [settled(p, s, tol) for p, s in zip(problems, solutions, strict=True)]
         rows.append(tuple(plain))
         found.append(Training.of(problems, plain, weights))
     return [list(column) for column in zip(*rows, strict=True)], found

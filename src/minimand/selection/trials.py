@@ -13,10 +13,11 @@ from .._typing import AnyArray, Array
 from ..estimators.prepare import prepared
 from ..losses import Loss
 from ..solvers import Control
+from ..watch import reason as reason_to_stop
 from .combinations import Combination, words_of
 from .cross_validation import cross_validate, path_on_all, with_sums
 from .fold_sums import FoldSums
-from .folds import CrossValidation, Halt, Outcome
+from .folds import CrossValidation, Outcome
 from .grid import grid_of
 from .path import Path
 from .results import Scores, ranks
@@ -40,7 +41,12 @@ class Trial:
     @property
     def rank(self) -> tuple[bool, float]:
         """Trials whose folds are all complete come first; then their best scores count."""
-        return bool(self.scores.folds.all() and self.scores.known.all()), self.scores.highest
+        return self.complete, self.scores.highest
+
+    @property
+    def complete(self) -> bool:
+        """Whether every fold was scored at every alpha."""
+        return bool(self.scores.folds.all() and self.scores.known.all())
 
 
 def table(trials: list[Trial]) -> dict[str, Any]:
@@ -105,19 +111,18 @@ class Search:
         trials: list[Trial] = []
         best = 0
         for i, combination in enumerate(combinations):
-            halt = Halt()
-            trial = self.trial(combination, limits.share(len(combinations) - i), halt)
+            trial = self.trial(combination, limits.share(len(combinations) - i))
             # A combination that was stopped half-way is not compared with those that were not.
-            worse = i > 0 and (halt.event.is_set() or trial.rank <= trials[best].rank)
+            worse = i > 0 and (bool(trial.reason) or trial.rank <= trials[best].rank)
             if not worse and i > 0:
                 trials[best] = replace(trials[best], path=None, sums=None)
             trials.append(replace(trial, path=None, sums=None) if worse else trial)
             best = best if worse else i
-            if halt.event.is_set():
+            if reason_to_stop():
                 break
         return trials, best
 
-    def trial(self, combination: Combination, limits: Control, halt: Halt) -> Trial:
+    def trial(self, combination: Combination, limits: Control) -> Trial:
         """One combination on a grid of alphas of its own."""
         samples, began = self.samples, time.perf_counter()
         rest = (samples.X, samples.y, samples.weight, samples.offset)
@@ -129,7 +134,7 @@ class Search:
             probe._control([], limits.started), max_seconds=limits.max_seconds, until=limits.until
         )
         task = CrossValidation(
-            probe, settings, samples, alphas, self.folds, self.scorer, self.measure, control, halt,
+            probe, settings, samples, alphas, self.folds, self.scorer, self.measure, control,
             alone=self.alone, verbose=self.verbose,
         )  # fmt: skip
         task = with_sums(task, objectives[0])
@@ -143,5 +148,5 @@ class Search:
             seconds = time.perf_counter() - began
             print(f"Tuned: {words_of(combination.params)}, {seconds:.2f} s", file=sys.stderr)
         short += sum(outcome.short for outcome in outcomes)
-        found = (scores, outcomes, short, halt.reason, path, task.sums)
+        found = (scores, outcomes, short, control.why, path, task.sums)
         return Trial(combination.params, probe, *found)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import ArrayLike
 from ..estimators import data
 from ..estimators.prepare import copy_of
+from ..estimators.stopping import stoppable
 from ..threads import get_num_threads
 from ..wording import counted
 from .chosen import ChosenModel
@@ -160,6 +161,12 @@ class Tuned(ChosenModel):
             As in the estimator's own ``fit``.
         groups : array-like of shape (n_samples,), optional
             Passed on to the splitter.
+
+        Raises
+        ------
+        Interrupted
+            After Ctrl-C; its ``result`` is this object, with the choice among what was scored by
+            then (the largest alpha if nothing was).
         """
         scorer, jobs = self._checked()
         probe = copy_of(self.estimator)
@@ -179,12 +186,13 @@ class Tuned(ChosenModel):
             bool(self.verbose), getattr(self, "feature_names_in_", None),
         )  # fmt: skip
         limits = probe._control([])
-        trials, best = search.run(combinations, limits)
-        self._choose(trials, best)
-        # Whoever fits the model by himself may start where the sums of the folds lead.
-        sums, self._start = trials[best].sums, None
-        if sums is not None and not self.refit and not trials[best].reason:
-            self._start = sums.model(self.alpha_, limits)
+        with stoppable(self):
+            trials, best = search.run(combinations, limits)
+            self._choose(trials, best)
+            # Whoever fits the model by himself may start where the sums of the folds lead.
+            sums, self._start = trials[best].sums, None
+            if sums is not None and not self.refit and not trials[best].reason:
+                self._start = sums.model(self.alpha_, limits)
         self._warn_if_short(trials, best, len(combinations))
         self._warn_at_the_edge()
         return self
@@ -235,8 +243,11 @@ class Tuned(ChosenModel):
         """Say what was left undone, at the line that called fit."""
         short = sum(trial.short for trial in trials)
         reason = next((trial.reason for trial in trials if trial.reason), "")
-        if not reason and not short:
+        undone = len(trials) < planned or not all(trial.complete for trial in trials)
+        if not undone and not short:
             return
+        if undone and not reason:  # a part of it had a part of the time
+            reason = f"max_seconds={self.estimator.max_seconds}"
         scores = trials[best].scores
         stopped = f"was stopped by {reason}: " if reason else ""
         among = f"{len(trials)} of {counted(planned, 'combination')} were tried, " * (planned > 1)

@@ -20,10 +20,11 @@ from ..certificate import Certificate, judge
 from ..estimators.base import combined, shortfall
 from ..estimators.callbacks import CallbackSupportMixin, Relay, with_callbacks
 from ..estimators.data import check_weights, in_order, learn_width
+from ..estimators.stopping import stoppable
 from ..objective import Objective, Point
 from ..progress import Bar
 from ..solvers import Control, Solution, Solver, State, choose, solve
-from ..solvers.side_by_side import Halt, solve_each
+from ..solvers.side_by_side import solve_each
 
 TOL = 1e-6
 
@@ -147,9 +148,9 @@ class DropIn(CallbackSupportMixin):
             solver = self._shared_solver(objectives)
             starts = self._starts(problem)
 
-            def solve_one(i: int, solved: list[Solution], halt: Halt) -> Solution:
+            def solve_one(i: int, solved: list[Solution]) -> Solution:
                 attributes = partial(self._attributes_at, problem, solved)
-                control = halt.impose(self._control(relay.to(attributes)))
+                control = self._control(relay.to(attributes))
                 same = objectives[i].penalty is objectives[0].penalty
                 return self._solve(objectives[i], solver if same else "auto", control, starts[i])
 
@@ -243,9 +244,10 @@ class Minimiser(DropIn):
         self._check_parameters()
         X, y, weights = self._check_data(X, y, sample_weight)
         y = self._read_target(y, weights)
-        fit = self._fit_problem(X, y, weights)
-        self._store(fit, X, y)
-        self.certificate_ = fit.certificate
+        with stoppable(self):
+            fit = self._fit_problem(X, y, weights)
+            self._store(fit, X, y)
+            self.certificate_ = fit.certificate
         self._warn_if_short(fit)
         return self
 

@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import process_routing
 
 from .._typing import AnyArray, Array, ArrayLike
 from ..estimators.callbacks import with_callbacks
+from ..estimators.stopping import stoppable
 from .base import DropIn
 
 
@@ -37,7 +38,8 @@ class Chooser(DropIn):
         self._check_parameters()
         extra = self._routed(sample_weight, params)
         X, y, weights = self._check_data(X, y, sample_weight)
-        self._choose(X, y, weights, params, extra)
+        with stoppable(self):
+            self._choose(X, y, weights, params, extra)
         return self
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:

@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 
 from .._typing import AnyArray, Array, ArrayLike
 from ..estimators import Regressor
+from ..estimators.stopping import as_far_as_it_came
 from ..readings import net_penalty
 from ..selection import Tuned, alpha_max
 from .base import own_tolerance
@@ -87,7 +88,9 @@ class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
         found = [self._errors(float(ratio), X, y, weights, folds) for ratio in ratios]
         grids, errors = (np.stack(part) for part in list(zip(*found))[:2])
         # The first of equals, in the order of l1_ratio and of falling alpha.
-        best, index = np.unravel_index(np.argmin(errors.mean(axis=2)), errors.shape[:2])
+        means = errors.mean(axis=2)  # nan where Ctrl-C came before it was known
+        means = np.where(np.isnan(means), np.inf, means)
+        best, index = np.unravel_index(np.argmin(means), means.shape)
         self.alpha_ = grids[best, index]
         self.mse_path_ = np.squeeze(errors)
         shared = len(ratios) == 1 or not isinstance(self.alphas, numbers.Integral)
@@ -123,7 +126,7 @@ class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
         )
         with warnings.catch_warnings():  # scikit-learn says nothing of the edge of its grid
             warnings.filterwarnings("ignore", "Tuned: the best alpha is the smallest")
-            tuned.fit(X, y, weights)
+            as_far_as_it_came(tuned.fit, X, y, weights)
         # An alpha that is given twice is solved once.
         place = np.searchsorted(-tuned.alphas_, -alphas)
         return alphas, _mean_squared_errors(tuned, len(folds))[place], tuned._start
@@ -148,7 +151,7 @@ class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
         if start is not None:
             model.set_params(warm_start=True)
             model.coef_, model.intercept_ = start
-        model.fit(X, y, weights)
+        as_far_as_it_came(model.fit, X, y, weights)
         for name in _FOUND:
             setattr(self, name, getattr(model, name))
 

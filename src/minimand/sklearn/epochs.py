@@ -11,6 +11,7 @@ from .. import _core
 from .._typing import AnyArray, Array
 from ..design import Design, as_design
 from ..solvers.online import Learner
+from ..watch import interrupt, reason
 
 _SPARSE_SHARE = 0.01  # of a step that the intercept takes where X is sparse, as in scikit-learn
 
@@ -49,14 +50,27 @@ class Epochs:
         self.model, self.max_iter = model, max_iter
         self.design: Design = as_design(X)
         self.held_out = held_out
+        self._begun = 0  # passes
 
     def run(self, learner: Learner, y: Array, weight: Array, seed: int, score: Any) -> int:
-        """Passes until the mean loss, or the held-out score, has not improved for a while."""
+        """Passes until the mean loss, or the held-out score, has not improved for a while.
+
+        Ctrl-C ends them where they are.
+        """
+        try:
+            return self._run(learner, y, weight, seed, score)
+        except KeyboardInterrupt:
+            interrupt()
+            return self._begun
+
+    def _run(self, learner: Learner, y: Array, weight: Array, seed: int, score: Any) -> int:
         model, order = self.model, np.arange(y.size, dtype=np.uint32)
         tol = -np.inf if model.tol is None else model.tol
-        best, stale, epoch = -np.inf, 0, 0
+        best, stale = -np.inf, 0
         learner.forget_penalty()
-        for epoch in range(1, self.max_iter + 1):
+        self._begun = 0
+        while self._begun < self.max_iter and not reason():
+            epoch = self._begun = self._begun + 1
             if model.shuffle:
                 _core.shuffle_rows(order, seed)  # of the last order, with the same numbers
             rows = order[~self.held_out[order]]
@@ -72,7 +86,7 @@ class Epochs:
             best = max(best, value)
             if stale >= model.n_iter_no_change:
                 break
-        return epoch
+        return self._begun
 
     def _check_finite(self, learner: Learner, epoch: int) -> None:
         if not (np.isfinite(learner.w).all() and np.isfinite(learner.b)):

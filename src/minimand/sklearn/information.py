@@ -10,6 +10,7 @@ from sklearn import linear_model
 from .._typing import AnyArray, Array, ArrayLike
 from ..estimators import Regressor
 from ..estimators.callbacks import with_callbacks
+from ..estimators.stopping import as_far_as_it_came, stoppable
 from ..readings import net_penalty
 from ..selection import alpha_max, path
 from .base import TOL, DropIn
@@ -75,23 +76,25 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
         """
         self._check_parameters()
         X, y, _ = self._check_data(X, y, None)
-        self.noise_variance_ = self._variance(X, y)
-        model = Regressor(
-            "squared",
-            net_penalty(self, 1.0),
-            intercept=bool(self.fit_intercept),
-            tol=TOL,
-            max_iter=self.max_iter,
-        )
-        top = alpha_max(model, X, y) or 1.0
-        grid = np.geomspace(top, _DEPTH * top, _COUNT)
-        if X.shape[0] > X.shape[1]:
-            grid = np.append(grid, 0.0)
-        self.alphas_, self.criterion_ = grid, self._criterion(model, X, y, grid)
-        for _ in range(_ROUNDS):
-            self._refine(model, X, y)
-        self.alpha_ = float(self.alphas_[np.argmin(self.criterion_)])
-        self._fit_chosen(X, y)
+        with stoppable(self) as watch:
+            self.noise_variance_ = self._variance(X, y)
+            model = Regressor(
+                "squared",
+                net_penalty(self, 1.0),
+                intercept=bool(self.fit_intercept),
+                tol=TOL,
+                max_iter=self.max_iter,
+            )
+            top = alpha_max(model, X, y) or 1.0
+            grid = np.geomspace(top, _DEPTH * top, _COUNT)
+            if X.shape[0] > X.shape[1]:
+                grid = np.append(grid, 0.0)
+            self.alphas_, self.criterion_ = self._criterion(model, X, y, grid)
+            for _ in range(_ROUNDS):
+                if not watch.interrupted:
+                    self._refine(model, X, y)
+            self.alpha_ = float(self.alphas_[np.argmin(self.criterion_)])
+            self._fit_chosen(X, y)
         return self
 
     def _refine(self, model: Regressor, X: Any, y: AnyArray) -> None:
@@ -102,25 +105,31 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
         new = np.setdiff1d(np.linspace(high, low, _NEAR), self.alphas_)[::-1]
         if not new.size:
             return
-        alphas = np.append(self.alphas_, new)
+        new, more = self._criterion(model, X, y, new)
+        alphas, values = np.append(self.alphas_, new), np.append(self.criterion_, more)
         order = np.argsort(-alphas, kind="stable")
-        values = np.append(self.criterion_, self._criterion(model, X, y, new))
         self.alphas_, self.criterion_ = alphas[order], values[order]
 
-    def _criterion(self, model: Regressor, X: Any, y: AnyArray, alphas: Array) -> Array:
-        """One value per alpha; the degrees of freedom of a lasso are its nonzeros."""
-        found = path(model, X, y, alphas)
+    def _criterion(
+        self, model: Regressor, X: Any, y: AnyArray, alphas: Array
+    ) -> tuple[Array, Array]:
+        """The alphas that a path came to, and one value for each.
+
+        The degrees of freedom of a lasso are its nonzeros.
+        """
+        found = as_far_as_it_came(path, model, X, y, alphas)
         n = X.shape[0]
         residuals = y[:, None] - np.asarray(X @ found.coefs.T) - found.intercepts
         factor = 2.0 if self.criterion == "aic" else np.log(n)
         # Where y is explained without error, any error at all counts more than nonzeros.
         floor = np.finfo(float).eps * (float(np.mean(np.square(y, dtype=float))) or 1.0)
         variance = max(float(self.noise_variance_), floor)
-        return (
+        values = (
             n * np.log(2 * np.pi * variance)
             + (residuals**2).sum(axis=0) / variance
             + factor * found.n_nonzero
         )
+        return found.alphas, values
 
     def _variance(self, X: Any, y: AnyArray) -> float:
         """σ² as given, or the unbiased estimate of least squares."""
@@ -135,7 +144,7 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
                 f"variance in the constructor. (n_samples={n}, n_features={d})"
             )
         model = LinearRegression(fit_intercept=self.fit_intercept, positive=self.positive)
-        left = y - model.fit(X, y).predict(X)
+        left = y - as_far_as_it_came(model.fit, X, y).predict(X)
         return float(np.sum(left**2) / (n - d - self.fit_intercept))
 
     def _fit_chosen(self, X: Any, y: AnyArray) -> None:
@@ -145,6 +154,7 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
             fit_intercept=self.fit_intercept,
             positive=self.positive,
             max_iter=self.max_iter,
-        ).fit(X, y)
+        )
+        as_far_as_it_came(model.fit, X, y)
         self.coef_, self.intercept_ = model.coef_, model.intercept_
         self.certificate_, self.n_iter_ = model.certificate_, model.n_iter_

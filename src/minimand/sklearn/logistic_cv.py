@@ -7,7 +7,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import effective_n_jobs
 from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, make_scorer
@@ -17,7 +17,10 @@ from sklearn.utils.validation import _check_method_params
 from .._typing import AnyArray, Array, IntArray
 from ..adapters import problem_of
 from ..certificate import judge
-from ..selection.path import along
+from ..estimators.stopping import as_far_as_it_came
+from ..selection.path import solved_along
+from ..solvers.side_by_side import in_threads
+from ..watch import reason
 from .base import own_tolerance
 from .choosing import Chooser
 from .classes import check_classes, classes_of
@@ -108,7 +111,8 @@ class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
         else:
             self._average(choices, table, X, y, weights)
         self._store(choices, table)
-        _warn_if_short(self, table)
+        if not reason():
+            _warn_if_short(self, table)
 
     # Folds -----------------------------------------------------------------------------------
 
@@ -128,12 +132,13 @@ class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
         models = [self._model(choices, ratio, by_class) for ratio in choices.ratios]
         for i, (train, _) in enumerate(folds):
             _check_fold(i, y[train], None if weights is None else weights[train], models[0])
-        work = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        found = work(
-            delayed(_fold)(model, choices.Cs, X, y, weights, fold, scorer, heard)
-            for fold in folds
-            for model in models
-        )
+        tasks = [(model, fold) for fold in folds for model in models]
+
+        def work(i: int) -> tuple[AnyArray, ...]:
+            model, fold = tasks[i]
+            return _fold(model, choices.Cs, X, y, weights, fold, scorer, heard)
+
+        found = in_threads(work, len(tasks), effective_n_jobs(self.n_jobs))
         shape = (len(folds), len(models))
         columns = [np.array(part).reshape(*shape, *np.shape(part[0])) for part in zip(*found)]
         return Table(*(np.swapaxes(column, 1, 2) for column in columns))
@@ -163,7 +168,7 @@ class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
         at, ratio = np.unravel_index(np.argmax(total), total.shape)
         self.C_, self.l1_ratio_ = choices.Cs[at], choices.ratios[int(ratio)]
         model = self._model(choices, self.l1_ratio_, self.class_weight).set_params(C=self.C_)
-        model.fit(X, y, weights)
+        as_far_as_it_came(model.fit, X, y, weights)
         self.coef_, self.intercept_ = model.coef_, model.intercept_
         self.certificate_ = model.certificate_
 
@@ -231,7 +236,7 @@ def _fold(
     order = np.argsort(Cs, kind="stable")
     alphas = problem.settings.factor / Cs[order]
     objective = problem.objectives[0]
-    found = list(along(problem.settings, objective, alphas, model._control([])))
+    found = solved_along(problem.settings, objective, alphas, model._control([]))
     found = [found[i] for i in np.argsort(order)]
     coefs, intercepts = problem.attributes(
         np.stack([s.w for s in found]), np.array([s.b for s in found])

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from .._typing import AnyArray, Array
 from ..design.base import OnlineRule
+from ..estimators.stopping import stoppable
 from ..solvers.online import Learner
 from .epochs import Epochs
 
@@ -78,9 +79,10 @@ class OnlineRegressor(Online):
         (learner,) = self._learners_on(X, 1)
         targets = np.asarray(y, dtype=np.float64)
         epochs = Epochs(self, X, held_out, max_iter)
-        n_iter = epochs.run(learner, targets, weight, seeds_of(self, 1)[0], score)
-        coef, self.intercept_ = self._keep(n_iter, X)
-        self.coef_ = coef[0]
+        with stoppable(self):
+            n_iter = epochs.run(learner, targets, weight, seeds_of(self, 1)[0], score)
+            coef, self.intercept_ = self._keep(n_iter, X)
+            self.coef_ = coef[0]
 
 
 class OnlineClassifier(Online):
@@ -90,8 +92,9 @@ class OnlineClassifier(Online):
         self._learners_on(X, 1)
         self._seeds = seeds_of(self, 1)
         low, high = self._expanded_class_weight
-        n_iter = self._fit_score(0, X, y == self.classes_[1], (high, low), None, how)
-        self.coef_, self.intercept_ = self._keep(n_iter, X)
+        with stoppable(self):
+            n_iter = self._fit_score(0, X, y == self.classes_[1], (high, low), None, how)
+            self.coef_, self.intercept_ = self._keep(n_iter, X)
 
     def _fit_multiclass(self: Any, X: Any, y: AnyArray, **how: Any) -> None:
         k = self.classes_.size
@@ -99,11 +102,12 @@ class OnlineClassifier(Online):
         self._seeds = seeds_of(self, k)
         held_out = self._make_validation_split(y, sample_mask=how["sample_weight"] > 0)
         n_iter = 0
-        for i, label in enumerate(self.classes_):
-            weights = (self._expanded_class_weight[i], 1.0)
-            took = self._fit_score(i, X, y == label, weights, held_out, how)
-            n_iter = max(n_iter, took)
-        self.coef_, self.intercept_ = self._keep(n_iter, X)
+        with stoppable(self):
+            for i, label in enumerate(self.classes_):
+                weights = (self._expanded_class_weight[i], 1.0)
+                took = self._fit_score(i, X, y == label, weights, held_out, how)
+                n_iter = max(n_iter, took)
+            self.coef_, self.intercept_ = self._keep(n_iter, X)
 
     def _fit_score(
         self: Any,

@@ -11,8 +11,10 @@ from sklearn.model_selection import GridSearchCV
 
 from .._typing import AnyArray, Array
 from ..adapters import problem_of
+from ..estimators.stopping import as_far_as_it_came
 from ..selection.leave_one_out import residuals_of_sum
 from ..solvers.closed_form import ridge_path
+from ..watch import Interrupted
 from .choosing import Chooser, check_alphas
 from .least_squares import Ridge
 
@@ -74,7 +76,8 @@ class RidgeCV(Chooser, linear_model.RidgeCV):
         if self.cv is None:
             heard = extra.scorer.score if extra else _given(weights)
             self._leave_one_out(alphas, X, y, weights, heard)
-            model = Ridge(self.alpha_, fit_intercept=self.fit_intercept).fit(X, y, weights)
+            model = Ridge(self.alpha_, fit_intercept=self.fit_intercept)
+            as_far_as_it_came(model.fit, X, y, weights)
         else:
             model = self._search(alphas, X, y, {**_given(weights), **params})
         for name in ("coef_", "intercept_", "certificate_"):
@@ -144,7 +147,12 @@ class RidgeCV(Chooser, linear_model.RidgeCV):
         if get_config()["enable_metadata_routing"]:
             model.set_fit_request(sample_weight=True)
         search = GridSearchCV(model, {"alpha": alphas}, cv=self.cv, scoring=self._get_scorer())
-        search.fit(X, y, **params)
+        try:
+            search.fit(X, y, **params)
+        except Interrupted:  # no fit on all data yet: from here on one is only judged
+            self.alpha_, self.best_score_ = float(alphas[0]), np.nan
+            model.set_params(alpha=self.alpha_)
+            return as_far_as_it_came(model.fit, X, y, params.get("sample_weight"))
         self.alpha_, self.best_score_ = search.best_estimator_.alpha, search.best_score_
         return search.best_estimator_
 

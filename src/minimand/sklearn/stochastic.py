@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import effective_n_jobs
 from sklearn import linear_model
 
 from .. import _core
@@ -16,11 +16,14 @@ from ..certificate import Certificate, judge
 from ..design.base import OnlineRule
 from ..estimators.base import combined
 from ..estimators.data import refuse_negative
+from ..estimators.stopping import stoppable
 from ..objective import Objective
 from ..solvers.learner import Learner, Steps
 from ..solvers.online import PA1, PA2
+from ..solvers.side_by_side import in_threads
 from ..solvers.training import weights_of
 from ..threads import get_num_threads
+from ..watch import interrupt, reason
 from .epochs import intercept_share, penalties
 from .online import OnlineClassifier, OnlineRegressor, seeds_of
 from .progress import Progress
@@ -54,10 +57,15 @@ class _Trained:
         sample_weight : array-like of shape (n_samples,), optional
         """
         self.__dict__.pop("certificate_", None)
-        super().fit(X, y, coef_init, intercept_init, sample_weight)  # type: ignore[misc]
-        objectives = self.__dict__.pop("_objectives", None)
-        if objectives is None:  # passive-aggressive steps minimise nothing
-            return self
+        with stoppable(self):
+            super().fit(X, y, coef_init, intercept_init, sample_weight)  # type: ignore[misc]
+            objectives = self.__dict__.pop("_objectives", None)
+            if objectives is not None:  # passive-aggressive steps minimise nothing
+                self._judge(objectives)
+        return self
+
+    def _judge(self: Any, objectives: list[Objective]) -> None:
+        """The certificate of what was trained."""
         coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
         parts = [
             _judged(o, np.array(w, dtype=float), float(b))
@@ -65,7 +73,6 @@ class _Trained:
         ]
         whole = combined(parts, [o.scale for o in objectives], "outputs")
         self.certificate_ = replace(whole, iterations=int(self.n_iter_))
-        return self
 
     def _forget_fit(self) -> None:
         """A stream has no certificate, nor that of a fit before it."""
@@ -114,9 +121,11 @@ class _Trained:
             self._trained = [Learner.start(w, float(b), False, steps=steps) for w, b in starts]
         # Outputs know nothing of one another: threads change how long it takes, and nothing else.
         workers = getattr(self, "n_jobs", None) or min(get_num_threads(), len(objectives))
-        epochs = Parallel(n_jobs=workers, require="sharedmem")(
-            delayed(self._train)(*one, progress, max_iter)
-            for one in zip(objectives, self._trained, problem.mean_weights, seeds)
+        each = list(zip(objectives, self._trained, problem.mean_weights, seeds))
+        epochs = in_threads(
+            lambda i: self._train(*each[i], progress, max_iter),
+            len(each),
+            effective_n_jobs(workers),
         )
         self.n_iter_ = max(epochs)
         self.t_ += self.n_iter_ * X.shape[0]
@@ -143,15 +152,19 @@ class _Trained:
         steps = self._steps(objective, mean_weight)._replace(intercept_share=share)
         tol = -np.inf if self.tol is None or max_iter == 1 else self.tol
         best, waited, epochs = np.inf, 0, 0
-        while epochs < max_iter:
+        while epochs < max_iter and not reason():
             epochs += 1
             if self.shuffle:
                 _core.shuffle_rows(rows, seed)  # of the last order, with the same numbers
             order = rows[~progress.held_out[rows]]
-            if tol == -np.inf:
-                learner.learn(objective, weight, order, steps)
-                continue
-            value = progress.of_epoch(objective, learner, weight, order, steps)
+            try:
+                if tol == -np.inf:
+                    learner.learn(objective, weight, order, steps)
+                    continue
+                value = progress.of_epoch(objective, learner, weight, order, steps)
+            except KeyboardInterrupt:  # what it has learnt so far is the model
+                interrupt()
+                break
             waited = waited + 1 if value > best - tol else 0
             best = min(best, value)
             if waited >= self.n_iter_no_change:

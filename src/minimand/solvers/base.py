@@ -15,6 +15,8 @@ from ..certificate import UNATTAINED, Certificate, Finding, Judgement, judge
 from ..history import History, State
 from ..objective import Objective, Point
 from ..parameters import Parameterized
+from ..watch import INTERRUPT, StoppedError, current, interrupt, undisturbed, watching
+from ..watch import reason as reason_to_stop
 
 
 class Stop:
@@ -26,8 +28,8 @@ class Stop:
 
 STOP = Stop()
 
+_MOMENT = 0.25  # seconds for a closer look at a model whose fit was stopped; a safeguard
 CALLBACK = "a callback"  # who stopped a fit, as the warning says it
-INTERRUPT = "an interrupt (Ctrl-C)"
 
 
 class Verdict(NamedTuple):
@@ -55,7 +57,6 @@ class Control:
     target: float = 0.0  # tol·scale, set once the objective is known
     ended_by: str = ""  # why a solver had no further point, where it says so itself
     until: float | None = None  # seconds since the start, where this is but a part of a fit
-    halted: Callable[[], str] = str  # why all problems shall stop that are solved side by side
 
     @property
     def seconds(self) -> float:
@@ -77,8 +78,17 @@ class Control:
     @property
     def expired(self) -> bool:
         """Whether the time is up; solvers ask inside long iterations."""
-        late = self.remaining is not None and self.remaining <= 0
-        return late or bool(self.halted())
+        return bool(self.why)
+
+    @property
+    def why(self) -> str:
+        """Why the fit shall stop by now: its time is up, or somebody said so; empty if not."""
+        return self.late() or reason_to_stop()
+
+    def late(self) -> str:
+        """The limit of time that has passed, in words; empty if none has."""
+        remaining = self.remaining
+        return f"max_seconds={self.max_seconds}" if remaining is not None and remaining <= 0 else ""
 
 
 class Solver(Parameterized):
@@ -175,33 +185,62 @@ def run(
     solver: Solver, objective: Objective, control: Control, start: Point | None = None
 ) -> Solution:
     """Iterate until the gap is small enough, a limit is reached, or somebody says stop."""
-    best: Judgement | None = None
+    around, before = current(), reason_to_stop()
+    if before and around is not None and around.hears:
+        raise StoppedError(before)  # whoever hears it has a better point than this would find
     history = History(_label(solver), objective.words)
-    stopped_by = control.ended_by = ""
+    control.ended_by = ""
     start = _feasible(objective, start)
+    best, stopped_by = None, before
+    if not before:
+        best, stopped_by = _improved(solver, objective, control, start, history)
     try:
-        control.target = history.target = control.tol * _finite_scale(objective)
-        begin = objective.null if start is None else start
-        for iteration, judgement in enumerate(solver.iterate(objective, begin, control)):
-            if best is None or judgement.beats(best):
-                best = judgement
-            asked = observe(control, objective, judgement, iteration, history)
-            unmoved = judgement.point is objective.null and not solver.null_may_do
-            # The null model will not do, unless it is the optimum itself up to rounding.
-            if judgement.reaches(objective, control.target) and (
-                not unmoved or judgement.gap <= judgement.rounding(objective)
-            ):
-                best = judgement
-                # Of several minima this is one; the search for a lower one was cut off.
-                if judgement.kind == "stationary" and control.expired:
-                    stopped_by = control.halted() or f"max_seconds={control.max_seconds}"
-                break
-            stopped_by = asked or _limit(solver, control, judgement, history)
-            if stopped_by:
-                break
+        return _conclude(solver, objective, control, best, start, stopped_by, history)
     except KeyboardInterrupt:
-        stopped_by = INTERRUPT
-    return _conclude(solver, objective, control, best, start, stopped_by, history)
+        if stopped_by == INTERRUPT:
+            raise  # whoever asks twice will not wait for a certificate
+        interrupt()
+        return _conclude(solver, objective, control, best, start, INTERRUPT, history)
+
+
+def _improved(
+    solver: Solver, objective: Objective, control: Control, start: Point | None, history: History
+) -> tuple[Judgement | None, str]:
+    """The best judged point, and who stopped the solver; nobody if the gap is small enough."""
+    best: Judgement | None = None
+    with watching(control.late, hears=True) as watch:
+        try:
+            control.target = history.target = control.tol * _finite_scale(objective)
+            begin = objective.null if start is None else start
+            for iteration, judgement in enumerate(_points(solver, objective, begin, control)):
+                if best is None or judgement.beats(best):
+                    best = judgement
+                asked = observe(control, objective, judgement, iteration, history)
+                unmoved = judgement.point is objective.null and not solver.null_may_do
+                # The null model will not do, unless it is the optimum itself up to rounding.
+                if judgement.reaches(objective, control.target) and (
+                    not unmoved or judgement.gap <= judgement.rounding(objective)
+                ):
+                    # Of several minima this is one; the search for a lower one was cut off.
+                    return judgement, control.why if judgement.kind == "stationary" else ""
+                stopped_by = asked or _limit(solver, control, judgement, history)
+                if stopped_by:
+                    return best, stopped_by
+        except KeyboardInterrupt:
+            watch.interrupt()
+            return best, INTERRUPT
+        except StoppedError as stopped:
+            return best, stopped.reason
+    return best, ""
+
+
+def _points(
+    solver: Solver, objective: Objective, begin: Point, control: Control
+) -> Iterator[Judgement]:
+    """The judged points of a solver; if its time is up before it begins, that where it would."""
+    if control.late():
+        return iter([judge(objective, begin)])
+    return solver.iterate(objective, begin, control)
 
 
 def _label(solver: Solver) -> str:
@@ -236,7 +275,7 @@ def _limit(solver: Solver, control: Control, judgement: Judgement, history: Hist
     if most is not None and len(history) > most:
         return f"max_iter={most}"
     if control.expired:
-        return control.halted() or f"max_seconds={control.max_seconds}"
+        return control.why
     if judgement.infeasibility.endswith(UNATTAINED):
         return "a minimum that is not attained"
     return "no further progress" if _stalled(history, solver.patience) else ""
@@ -295,18 +334,12 @@ def _conclude(
     stopped_by: str,
     history: History,
 ) -> Solution:
-    """Judge the model that is handed over once more, from its coefficients alone."""
-    point = best.point if best is not None else start or objective.null
-    fresh = objective.point(point.w, point.b)
-    duals = [best.dual] if best is not None else []
-    target = control.tol * objective.scale
-    # The slopes of a dual point do not depend on the model: they need not be computed again.
-    final = judge(objective, fresh, known=duals, raw=False)
-    if not final.primal <= objective.null_primal:
-        fresh = objective.null  # nothing worse than the null model, or NaN, is ever handed over
-        final = judge(objective, fresh, known=duals, raw=False)
-    if not final.gap <= target:
-        final = judge(objective, fresh, known=duals, thorough=True)
+    """The model that is handed over, as a solution with its certificate."""
+    if stopped_by and not stopped_by.startswith("max_iter"):
+        # Who stopped it may have done so while the memory was being changed.
+        objective = objective.with_memory(None)
+    final = _final(objective, control, best, start, bool(stopped_by))
+    fresh, target = final.point, control.tol * objective.scale
     iterations = max(len(history) - 1, 0)
     certificate = final.certificate(objective, iterations, control.seconds)
     if fresh is objective.null or not _ends_at(history, best):
@@ -324,3 +357,39 @@ def _conclude(
         history=history,
     )
     return solution.certified(certificate)
+
+
+def _final(
+    objective: Objective,
+    control: Control,
+    best: Judgement | None,
+    start: Point | None,
+    stopped: bool,
+) -> Judgement:
+    """Judge the model that is handed over once more, from its coefficients alone.
+
+    That much is carried through whoever has stopped the fit. A closer look, which may take as long
+    as a factorisation, is then given up after a moment.
+    """
+    with undisturbed():
+        began = time.perf_counter()
+        first = objective.null if start is None else start
+        duals = [best.dual] if best is not None else []
+        if stopped and best is not None and best.point is first:
+            final = best  # no step has been made from there
+        else:
+            point = first if best is None else best.point
+            fresh = first if stopped and best is None else objective.point(point.w, point.b)
+            # The slopes of a dual point do not depend on the model: they are known.
+            final = judge(objective, fresh, known=duals, raw=False)
+        if not final.primal <= objective.null_primal:
+            # Nothing worse than the null model, or NaN, is ever handed over.
+            final = judge(objective, objective.null, known=duals, raw=False)
+        end = began + _MOMENT if stopped else np.inf
+        if final.gap <= control.tol * objective.scale or time.perf_counter() > end:
+            return final
+        with watching(lambda: "a moment" if time.perf_counter() > end else "", hears=True):
+            try:
+                return judge(objective, final.point, known=duals, thorough=True)
+            except StoppedError:
+                return final

@@ -7,6 +7,7 @@ such slopes and never reach them, so that every sample would count as a support 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +16,22 @@ from scipy import linalg
 from .._typing import Array
 from ..certificate import judge
 from ..objective import EPS, Objective, Point
+from ..watch import INTERRUPT, interrupt
 from .base import Solution
 
 _MOST_FREE = 500  # samples at kinks whose multipliers may be computed together
 _LARGEST_SYSTEM = 2_000_000  # numbers in their rows
+
+
+def settled(objective: Objective, solution: Solution, tol: float) -> Solution:
+    """The solution, `sharpened` unless Ctrl-C or the end of the time is in the way."""
+    if solution.stopped_by == INTERRUPT or solution.stopped_by.startswith("max_seconds"):
+        return solution
+    try:
+        return sharpened(objective, solution, tol)
+    except KeyboardInterrupt:
+        interrupt()
+        return replace(solution, stopped_by=INTERRUPT)
 
 
 def sharpened(objective: Objective, solution: Solution, tol: float) -> Solution:

@@ -18,6 +18,7 @@ from ..objective import Objective
 from ..penalties import Separable
 from ..remembered_gram import RememberedGram
 from ..squares import Models
+from ..watch import interrupt
 from .base import Control, Solution
 from .judged_path import At, JudgedPath, form_of, is_kinked
 
@@ -117,17 +118,20 @@ class _GramPath(JudgedPath):
         coefs, values = np.zeros((count, size)), np.array(alphas)
         coefs[0, : columns.size] = self._w[columns]
         model, done, steps = Quadratic(gram.gram, gram.linear), 0, 0
-        while steps < _STEPS and not control.expired:
-            reached = _core.cd_gram_path(
-                gram.gram, gram.linear, self._square, values, l1, l2, coefs, done,
-                _SHARE * control.target, self._epochs, _STEP,
-            )  # fmt: skip
-            # Where sweeps crawl they will go on to; Newton steps also make forecasts exact.
-            lean = self._epochs // 2 if reached - done < _EASY else 2 * self._epochs
-            self._epochs = min(max(lean, _EPOCHS[0]), _EPOCHS[1])
-            done, steps = reached, steps + 1 if reached == done else 0
-            if done == count or not model.polish(Separable(l1[done], l2[done]), coefs[done]):
-                break
+        try:
+            while steps < _STEPS and not control.expired:
+                reached = _core.cd_gram_path(
+                    gram.gram, gram.linear, self._square, values, l1, l2, coefs, done,
+                    _SHARE * control.target, self._epochs, _STEP,
+                )  # fmt: skip
+                # Where sweeps crawl they will go on to; Newton steps also make forecasts exact.
+                lean = self._epochs // 2 if reached - done < _EASY else 2 * self._epochs
+                self._epochs = min(max(lean, _EPOCHS[0]), _EPOCHS[1])
+                done, steps = reached, steps + 1 if reached == done else 0
+                if done == count or not model.polish(Separable(l1[done], l2[done]), coefs[done]):
+                    break
+        except KeyboardInterrupt:
+            interrupt()  # what has been found is judged, and nothing else begun
         full = np.zeros((done, self._w.size))
         full[:, columns] = coefs[:done, : columns.size]
         return full

@@ -14,7 +14,7 @@ from ..objective import Objective
 from ..penalties import Separable
 from ..squares import Models
 from . import solve
-from .base import INTERRUPT, Control, Solution, observe
+from .base import Control, Solution, observe
 
 At = Callable[[Objective, float], Objective]
 
@@ -59,21 +59,11 @@ class JudgedPath:
         rest = [float(alpha) for alpha in alphas]
         while rest and not self._control.expired:
             block = rest[: self.block]
-            try:
-                for solution in self.solved([at(self._base, alpha) for alpha in block], block):
-                    yield solution
-                    rest = rest[1:]
-                    if solution.stopped_by:
-                        return
-            except KeyboardInterrupt:
-                yield self._interrupted(at(self._base, rest[0]))
-                return
-
-    def _interrupted(self, problem: Objective) -> Solution:
-        """Where the next fit of a path would have started."""
-        limits = replace(self._control, callbacks=(), max_iter=1)
-        start = problem.point(self._w, 0.0) if self._trail else None
-        return replace(solve(problem, "auto", limits, start), stopped_by=INTERRUPT)
+            for solution in self.solved([at(self._base, alpha) for alpha in block], block):
+                yield solution
+                rest = rest[1:]
+                if solution.stopped_by:
+                    return
 
     def _ahead(self, alpha: float) -> float:
         """How many steps like the last one lead to this alpha; 0 where there is no line to draw."""

@@ -13,11 +13,13 @@ from ..design import RowSteps
 from ..losses import Logistic, Pieces
 from ..objective import Objective
 from ..penalties import Separable
+from ..watch import pieces, reason
 from .learner_fields import Layout
 
 _PIECES, _LOGISTIC, _GIVEN = 0, 1, 2  # how a compiled pass finds the slope of a row
 _NO_PIECES = Pieces([0.0], [0.0, 0.0]).parts
 UNCOMPILED_BATCH = 8
+_STEP = 10.0  # nanoseconds per stored number and model, at most; measured on 2 cores at 2.5 GHz
 
 Objectives = Objective | Sequence[Objective]
 """One problem, or several that differ in y alone."""
@@ -95,7 +97,7 @@ class Learner:
         return self.layout.adaptive
 
     def learn(self, objectives: Objectives, weight: Array, order: AnyArray, steps: Steps) -> None:
-        """One pass over some rows, in that order."""
+        """One pass over some rows, in that order, or over as many as there is time for."""
         problems = several(objectives)
         first = problems[0]
         for problem in problems:
@@ -115,6 +117,8 @@ class Learner:
         zeros = np.zeros_like(ones)
         given = np.zeros_like(ones)
         for start in range(0, order.size, batch):
+            if reason():
+                return
             rows = order[start : start + batch]
             self.layout.set_rows(given, rows, self._slopes(problems, rows))
             slopes = (_GIVEN, _NO_PIECES, given, False)
@@ -169,8 +173,13 @@ class Learner:
         )
         models = (self.layout.groups, self.layout.group, self.layout.own)
         penalty = (_short(form.l1), _short(form.l2))
-        given = RowSteps(self.adaptive, models, slopes, rows, penalty, options)
-        objective.design.step_rows(given, self.fields.reshape(-1), self.memory.reshape(-1))
+        sign, shift, weight, order = rows
+        fields, memory = self.fields.reshape(-1), self.memory.reshape(-1)
+        each = _STEP * self.layout.models * objective.design.nnz / max(objective.n_samples, 1)
+        for piece in pieces(order.size, each):
+            some = (sign, shift, weight, order[piece])
+            given = RowSteps(self.adaptive, models, slopes, some, penalty, options)
+            objective.design.step_rows(given, fields, memory)
 
     def paid(self) -> Array:
         """Σ weight·loss of every model, each row before its step, since this was asked last.

@@ -7,7 +7,9 @@ import numpy as np
 from .._typing import AnyArray, Array
 from ..design import Design
 from ..design.base import OnlineReport, OnlineRule
+from ..watch import pieces
 
+_STEP = 10.0  # nanoseconds per stored number, at most; measured on 2 cores at 2.5 GHz
 CONSTANT, PA1, PA2 = range(3)  # steps of an `OnlineRule`
 
 
@@ -48,11 +50,17 @@ class Learner:
     def run(
         self, design: Design, y: Array, weight: Array, order: AnyArray, moves: Array | None = None
     ) -> OnlineReport:
-        """One pass over the rows in ``order``; ``moves`` counts how often each moved the model."""
+        """One pass over the rows in ``order``, or as many of them as nobody says stop before.
+
+        ``moves`` counts how often each moved the model.
+        """
         if moves is None:
             moves = np.zeros(design.shape[0])
-        rows = (y, weight, np.ascontiguousarray(order, dtype=np.uint32))
+        order = np.ascontiguousarray(order, dtype=np.uint32)
         state = (self.w, self.drift, self.taken, moves)
-        report = design.online_pass(self.rule, rows, state, self.clock)
-        self.clock = report.clock
-        return report
+        total, moved = 0.0, 0
+        for piece in pieces(order.size, _STEP * design.nnz / max(design.shape[0], 1)):
+            report = design.online_pass(self.rule, (y, weight, order[piece]), state, self.clock)
+            self.clock = report.clock
+            total, moved = total + report.objective, moved + report.moves
+        return OnlineReport(self.clock, total, moved)

@@ -17,6 +17,7 @@ import numpy as np
 from .._typing import AnyArray, Array, BoolArray, IntArray
 from ..design import Design
 from ..design.base import OnlineRule
+from ..watch import interrupt, reason
 from ..wording import counted
 from .online import CONSTANT, Learner
 
@@ -73,11 +74,12 @@ class Run(NamedTuple):
     trace: Trace
     cycle: Array | None  # counts between two equal states
     period: int  # passes between them
+    cut_off: bool = False  # whether somebody stopped the last pass before its end
 
     @property
     def converged(self) -> bool:
         """Whether the last pass had no mistake."""
-        return bool(self.mistakes.size and self.mistakes[-1] == 0)
+        return bool(self.mistakes.size and self.mistakes[-1] == 0) and not self.cut_off
 
 
 class Machine:
@@ -124,6 +126,8 @@ class Machine:
 def train(machine: Machine, orders: Iterator[AnyArray], max_epochs: int, traced: int) -> Run:
     """Pass after pass, until there is no mistake, a state comes back, or there were enough.
 
+    Ctrl-C ends them where they are.
+
     A state is compared with one earlier state, which moves up to passes 1, 3, 7, 15, …: any cycle
     is found within a few times its length, in the memory of one model.
     """
@@ -131,18 +135,23 @@ def train(machine: Machine, orders: Iterator[AnyArray], max_epochs: int, traced:
     mistakes: list[int] = []
     kept, kept_counts, since, patience = (learner.w.copy(), learner.b), machine.counts.copy(), 0, 1
     cycle = None
-    for order in orders:
-        mistakes.append(machine.one_pass(order, traced))
-        since += 1
-        if mistakes[-1] == 0:
-            break
-        if learner.b == kept[1] and np.array_equal(learner.w, kept[0]):
-            cycle = machine.counts - kept_counts
-            break
-        if len(mistakes) >= max_epochs:
-            break
-        if since == patience:
-            kept, kept_counts = (learner.w.copy(), learner.b), machine.counts.copy()
-            since, patience = 0, 2 * patience
+    try:
+        for order in orders if not reason() else ():
+            mistakes.append(machine.one_pass(order, traced))
+            since += 1
+            if reason() or mistakes[-1] == 0:
+                break
+            if learner.b == kept[1] and np.array_equal(learner.w, kept[0]):
+                cycle = machine.counts - kept_counts
+                break
+            if len(mistakes) >= max_epochs:
+                break
+            if since == patience:
+                kept, kept_counts = (learner.w.copy(), learner.b), machine.counts.copy()
+                since, patience = 0, 2 * patience
+    except KeyboardInterrupt:
+        interrupt()
+        mistakes.append(int(machine.counts.sum()) - sum(mistakes))  # of the pass that it ended
     passes = np.array(mistakes, dtype=np.int64)
-    return Run(learner.w, learner.b, passes, machine.counts, machine.trace, cycle, since)
+    cut_off = bool(reason())
+    return Run(learner.w, learner.b, passes, machine.counts, machine.trace, cycle, since, cut_off)

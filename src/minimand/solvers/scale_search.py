@@ -11,8 +11,9 @@ import numpy as np
 from .._typing import Array
 from ..history import State
 from ..objective import Objective, Point
+from ..watch import INTERRUPT, StoppedError, watching
 from . import solve
-from .base import CALLBACK, INTERRUPT, STOP, Control, Solution
+from .base import CALLBACK, STOP, Control, Solution
 from .joint_scale import LEAST_SCALE, Joint, Scaled
 from .search import recentred
 
@@ -99,18 +100,22 @@ def minimise_jointly(
     point = recentred(here.objective, point)
     course = _Course(scaled, floor, point, sigma, here.judged(point, evidence, control.target))
     stopped_by = course.report(control)
-    try:
-        while not stopped_by and not course.best.reaches(control.target, null.value):
-            if control.max_iter is not None and course.count >= control.max_iter:
-                stopped_by = f"max_iter={control.max_iter}"
-            elif control.expired:
-                stopped_by = f"max_seconds={control.max_seconds}"
-            elif course.step(control):
-                stopped_by = course.report(control)
-            else:
-                break
-    except KeyboardInterrupt:
-        stopped_by = INTERRUPT
+    with watching(control.late, hears=True) as watch:
+        try:
+            while not stopped_by and not course.best.reaches(control.target, null.value):
+                if control.max_iter is not None and course.count >= control.max_iter:
+                    stopped_by = f"max_iter={control.max_iter}"
+                elif control.expired:
+                    stopped_by = control.why
+                elif course.step(control):
+                    stopped_by = course.report(control)
+                else:
+                    break
+        except KeyboardInterrupt:
+            watch.interrupt()
+            stopped_by = INTERRUPT
+        except StoppedError as stopped:
+            stopped_by = stopped.reason
     return course.best.sigma, course.solution(control, null.value, stopped_by)
 
 

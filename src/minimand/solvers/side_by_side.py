@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ..threads import get_num_threads, one_core_thread
-from .base import CALLBACK, INTERRUPT, Control, Solution, Solver
+from ..watch import Watch, current, watching
+from .base import CALLBACK, Solution, Solver
 
-_SOMEBODY = (CALLBACK, INTERRUPT)  # who may stop all problems, not one only
+_NAP = 0.1  # seconds; a safeguard
 
-
-@dataclass(eq=False)
-class Halt:
-    """Whether all problems shall stop, and why."""
-
-    reason: str = ""
-
-    def impose(self, control: Control) -> Control:
-        """Make a solver stop when all shall stop, or not begin if that has been said already."""
-        control.halted = lambda: self.reason
-        if self.reason:
-            control.callbacks, control.max_iter = (), 1
-        return control
-
-
-SolveOne = Callable[[int, list[Solution], Halt], Solution]
+T = TypeVar("T")
+SolveOne = Callable[[int, list[Solution]], Solution]
 
 
 def solve_each(
@@ -35,39 +22,62 @@ def solve_each(
 ) -> list[Solution]:
     """Solutions of problems 0, 1, …, in their order.
 
-    ``solve_one`` gets the number of a problem, the solutions before it and the `Halt`. On threads
-    there are none before it: somebody who watches hears of one problem after the other. ``solver``
-    is the one that all of them take, if it is known.
+    ``solve_one`` gets the number of a problem and the solutions before it. On threads there are
+    none before it: somebody who watches hears of one problem after the other. ``solver`` is the
+    one that all of them take, if it is known. Who stops one stops all: those that have not begun
+    are judged where they would.
     """
-    halt = Halt()
     alone = solver is not None and solver.side_by_side and count > 1
     jobs = min(get_num_threads(), count) if alone and not watched else 1
     # The kernels of each on one thread, always: then the models do not depend on their number.
-    with one_core_thread() if alone else nullcontext():
+    with watching() as watch, one_core_thread() if alone else nullcontext():
         run = _in_turn if jobs == 1 else _on_threads
-        solutions = run(solve_one, count, halt, jobs)
-    if halt.reason:
-        solutions = [s if s.converged else replace(s, stopped_by=halt.reason) for s in solutions]
-    return solutions
+        return run(solve_one, count, watch, jobs)
 
 
-def _in_turn(solve_one: SolveOne, count: int, halt: Halt, jobs: int) -> list[Solution]:
+def _in_turn(solve_one: SolveOne, count: int, watch: Watch, jobs: int) -> list[Solution]:
     solutions: list[Solution] = []
     for i in range(count):
-        solutions.append(solve_one(i, list(solutions), halt))
-        if solutions[-1].stopped_by.startswith(_SOMEBODY):
-            halt.reason = halt.reason or solutions[-1].stopped_by
+        solutions.append(solve_one(i, list(solutions)))
+        if solutions[-1].stopped_by == CALLBACK:
+            watch.stop(CALLBACK)
     return solutions
 
 
-def _on_threads(solve_one: SolveOne, count: int, halt: Halt, jobs: int) -> list[Solution]:
-    """Ctrl-C reaches this thread only: it is told to the others, who stop where they are."""
+def _on_threads(solve_one: SolveOne, count: int, watch: Watch, jobs: int) -> list[Solution]:
+    return in_threads(lambda i: solve_one(i, []), count, jobs)
+
+
+def in_threads(work: Callable[[int], T], count: int, jobs: int) -> list[T]:
+    """``work`` on 0, 1, …, so many at a time; an error of one, or Ctrl-C, stops all of them.
+
+    Ctrl-C reaches the main thread only, which waits here and tells the others.
+    """
+    around = current()
+    with watching() as watch:
+        found = _each(work, count, jobs, watch)
+    if watch.interrupted and around is None:
+        raise KeyboardInterrupt  # nobody is there to hear of it in another way
+    return found
+
+
+def _each(work: Callable[[int], T], count: int, jobs: int, watch: Watch) -> list[T]:
+    if jobs == 1:
+        return [work(i) for i in range(count)]
+
+    def within(i: int) -> T:
+        with watching(within=watch):
+            return work(i)
+
     with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(solve_one, i, [], halt) for i in range(count)]
+        futures = [pool.submit(within, i) for i in range(count)]
         try:
-            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-            if any(future.exception() for future in done):
-                halt.reason = "an error"  # it will be raised: nobody need go on
+            left = set(futures)
+            while left and not watch.reason:
+                # Not for long: a signal that another thread got does not wake this one.
+                done, left = wait(left, timeout=_NAP, return_when=FIRST_EXCEPTION)
+                if any(future.exception() for future in done):
+                    watch.stop("an error")  # it will be raised: nobody need go on
         except KeyboardInterrupt:
-            halt.reason = INTERRUPT
+            watch.interrupt()
     return [future.result() for future in futures]

@@ -8,8 +8,9 @@ from dataclasses import replace
 from .._typing import Array
 from ..objective import Objective
 from ..squares import Models
+from ..watch import INTERRUPT
 from . import solve
-from .base import CALLBACK, INTERRUPT, Control, Solution
+from .base import CALLBACK, Control, Solution
 
 
 def was_cut_short(stopped_by: str) -> bool:

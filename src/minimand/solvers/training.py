@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from .._typing import AnyArray, Array
 from ..objective import Objective, Point
+from ..watch import interrupt
 from .base import Control
 from .learner import Learner
 from .search import recentred
@@ -47,9 +48,12 @@ class Training:
         self.learner = Learner.start(*start, self.steps.adaptive, sparse=sparse)
 
     def epoch(self) -> None:
-        """One pass."""
+        """One pass; after Ctrl-C what it has learnt so far is the model."""
         order = self.solver.order_of(self.objectives[0], self.rows, self.random)
-        self.learner.learn(self.objectives, self.weight, order, self.steps)
+        try:
+            self.learner.learn(self.objectives, self.weight, order, self.steps)
+        except KeyboardInterrupt:
+            interrupt()
 
     def points(self) -> list[Point]:
         """The averages, or the last models where they are better: rare features average slowly."""

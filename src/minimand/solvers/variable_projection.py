@@ -24,15 +24,12 @@ from ..design import as_design
 from ..features.activations import ACTIVATIONS
 from ..features.hidden_layer import HiddenLayer
 from ..objective import Meter, Objective
+from ..watch import StoppedError, look, watching
 from . import solve
-from .base import INTERRUPT, Control, Solution
+from .base import Control, Solution
 
 _INNER = 1e-9  # relative gap of the inner problem: what is left of it is noise to L-BFGS
 _INNER_WITH_KINKS = 1e-8
-
-
-class _StoppedError(Exception):
-    """Time is up, or somebody pressed Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +128,8 @@ class _Search:
                 random_state=self.control.random_state,
             )
             begin = None if start is None else problem.point(*start)
-            solution = solve(problem, self.solver, limits, begin)
-            if solution.stopped_by == INTERRUPT or self.control.expired:
-                raise _StoppedError
-            found.append(solution)
+            found.append(solve(problem, self.solver, limits, begin))
+            look()
         self._starts = [(s.w, s.b) for s in found]
         return found
 
@@ -200,14 +195,19 @@ def _settle(search: _Search) -> None:
     ends: list[_End] = []
     stopped = False
     linear, bound = _End(np.zeros_like(search.pack()), np.nan, np.inf, False), -np.inf
-    try:
-        linear, bound = search.linear()
-        for _ in range(int(layer.restarts)):
-            layer.draw(random)
-            ends.append(search.from_here())
-    except (_StoppedError, KeyboardInterrupt):
-        stopped = True
-        ends += [search.best] if search.best is not None else []
+    with watching(search.control.late, hears=True) as watch:
+        try:
+            linear, bound = search.linear()
+            for _ in range(int(layer.restarts)):
+                layer.draw(random)
+                ends.append(search.from_here())
+        except KeyboardInterrupt:
+            watch.interrupt()
+            stopped = True
+        except StoppedError:
+            stopped = True
+        if stopped:
+            ends += [search.best] if search.best is not None else []
     best = min(ends, key=lambda end: end.value, default=None)
     # The output weights are yet to be solved for, to a gap of tol: that much must be left.
     if best is None or not best.value + search.control.tol <= bound:
@@ -215,15 +215,13 @@ def _settle(search: _Search) -> None:
     search.place(best.x)
     layer.value_, layer.stationarity_ = best.value * search.scale, best.slope
     layer.n_iter_ = best.iterations
-    if stopped or not best.done:
+    if not watch.interrupted and (stopped or not best.done):
         _warn(layer, stopped)
 
 
 def _warn(layer: HiddenLayer, stopped: bool) -> None:
     why = (
-        "max_seconds or Ctrl-C stopped it"
-        if stopped
-        else "it made no more progress, or max_iter was reached"
+        "max_seconds stopped it" if stopped else "it made no more progress, or max_iter was reached"
     )
     warnings.warn(
         f"HiddenLayer: the search for its units ended with a slope of {layer.stationarity_:.1e}, "

@@ -1,0 +1,86 @@
+"""Paths that a limit of time, a callback or Ctrl-C ends before their last alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from ..certificate import judge
+from ..certificate.finding import Dual
+from ..objective import Objective
+from ..solvers import Control, Solution
+from ..solvers.base import CALLBACK
+from ..watch import StoppedError, current, undisturbed, watching
+
+T = TypeVar("T")
+
+
+def collected(solutions: Iterable[Solution], control: Control) -> tuple[list[Solution], str]:
+    """Solutions as far as nobody, and no limit of time, says stop; and who did.
+
+    A callback that stops one stops everything in the scope around this, as Ctrl-C does.
+    """
+    around = current()
+    found: list[Solution] = []
+    with watching(control.late, hears=True) as watch:
+        try:
+            for solution in solutions:
+                found.append(solution)
+                if solution.stopped_by == CALLBACK:
+                    watch.stop(CALLBACK)
+                    if around is not None:
+                        around.stop(CALLBACK)
+                if watch.why():
+                    break
+        except KeyboardInterrupt:
+            watch.interrupt()
+        except StoppedError as stopped:
+            watch.stop(stopped.reason)
+        return found, watch.why()
+
+
+def attempted(compute: Callable[[], T], control: Control) -> T | None:
+    """What ``compute`` gives; None if somebody, or the end of the time, stops it."""
+    with watching(control.late, hears=True) as watch:
+        try:
+            return compute()
+        except KeyboardInterrupt:
+            watch.interrupt()
+        except StoppedError:
+            pass
+    return None
+
+
+def completed(
+    found: list[Solution],
+    problems: Sequence[Objective],
+    control: Control,
+    reason: str,
+) -> list[Solution]:
+    """The solutions of the first problems, and for the others where they would start.
+
+    That is the last model there is, or the null model. Its slopes are computed once: a problem
+    that has another penalty only costs a look at the terms of the gap.
+    """
+    with undisturbed():
+        known: list[Dual] = []
+        for problem in problems[len(found) :]:
+            problem = problem.with_memory(None)
+            point = found[-1].point if found else problem.null
+            # Tangents of a problem that is not convex change with alpha: nothing is known of them.
+            raw = not known or not problem.convex
+            judgement = judge(problem, point, known=known, raw=raw, thorough=not problem.convex)
+            known = [judgement.dual] if problem.convex else []
+            target = control.tol * problem.scale
+            found = [
+                *found,
+                Solution(
+                    point,
+                    judgement.slope,
+                    judgement.certificate(problem, 0, control.seconds),
+                    found[-1].solver if found else "none",
+                    judgement.reaches(problem, target),
+                    reason,
+                ),
+            ]
+    return found

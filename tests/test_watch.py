@@ -1,0 +1,323 @@
+"""Ctrl-C ends a fit and the loops around it; what was found is stored first."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.preprocessing import scale
+
+import minimand as mm
+import minimand.sklearn as drop_in
+from minimand import _core, watch
+from minimand.design import as_design
+from minimand.solvers import base
+
+X, labels = load_breast_cancer(return_X_y=True)
+X = scale(X)
+y = X @ np.linspace(-1, 1, X.shape[1]) + np.sin(np.arange(len(X)))
+flowers, kinds = load_iris(return_X_y=True)
+apart = np.where(y > 0, 1, -1)  # a plane separates these, once the middle is left out
+wide = np.abs(y) > 0.5
+
+
+class CtrlC:
+    """Presses Ctrl-C, as a terminal does, when a function is called for the n-th time."""
+
+    def __init__(self, monkeypatch):
+        self.patch, self.calls = monkeypatch, 0
+
+    def at(self, owner, name, count):
+        inner = getattr(owner, name)
+
+        def counting(*args, **kwargs):
+            self.calls += 1
+            if self.calls == count:
+                signal.raise_signal(signal.SIGINT)
+            return inner(*args, **kwargs)
+
+        self.patch.setattr(owner, name, counting)
+
+
+@pytest.fixture
+def ctrl_c(monkeypatch):
+    # Background jobs of a shell start with SIGINT ignored; a terminal's program does not.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield CtrlC(monkeypatch)
+    signal.signal(signal.SIGINT, before)
+
+
+def stopped_in(call, *args):
+    """What `Interrupted` carries; nothing else is said."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(mm.Interrupted, match="Ctrl-C") as stopped:
+            call(*args)
+    assert watch.current() is None
+    return stopped.value.result
+
+
+MODELS = {
+    "huber": (mm.Regressor("huber", alpha=1e-3), X, y),
+    "lasso": (mm.Regressor("squared", "l1", alpha=1e-3), X, y),
+    "absolute": (mm.Regressor("absolute", "l1", alpha=1e-3), X, y),
+    "simplex": (mm.Regressor("absolute", "l1", alpha=1e-3, solver="simplex"), X, y),
+    "ball": (mm.Regressor("huber", mm.L1Ball(0.5)), X, y),
+    "mcp": (mm.Regressor("squared", "mcp", alpha=0.1), X, y),
+    "robust": (mm.Regressor(mm.GemanMcClure(), alpha=1e-3), X, y),
+    "hinge": (mm.Classifier("hinge", alpha=1e-3), X, labels),
+    "classes": (mm.Classifier("logistic", alpha=1e-4), flowers, kinds),
+    "sgd": (mm.Classifier("logistic", alpha=1e-4, solver="sgd"), X, labels),
+    "hidden": (mm.Regressor(alpha=1e-3, features=mm.HiddenLayer(3, random_state=0)), X, y),
+    "Lasso": (drop_in.Lasso(1e-3), X, y),
+    "LogisticRegression": (drop_in.LogisticRegression(), X, labels),
+    "LinearSVC": (drop_in.LinearSVC(), X, labels),
+    "HuberRegressor": (drop_in.HuberRegressor(), X, y),
+    "LassoCV": (drop_in.LassoCV(cv=3), X, y),
+    "LogisticRegressionCV": (
+        drop_in.LogisticRegressionCV(
+            Cs=4, l1_ratios=(0,), cv=3, scoring="accuracy", use_legacy_attributes=False
+        ),
+        X,
+        labels,
+    ),
+    "RidgeCV": (drop_in.RidgeCV(cv=3), X, y),
+    "LassoLarsIC": (drop_in.LassoLarsIC(), X, y),
+    "HardMargin": (mm.HardMargin(tol=1e-12), X[wide], apart[wide]),
+    "Tuned": (mm.Tuned(mm.Regressor("huber", "l1"), alphas=10, cv=3, n_jobs=1), X, y),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_is_stored_before_the_interrupt_is_raised(name, count, ctrl_c):
+    model, data, target = MODELS[name]
+    model = mm.Tuned(model.estimator, 10, 3, n_jobs=1) if name == "Tuned" else _fresh(model)
+    ctrl_c.at(base, "judge", count)
+    ctrl_c.at(base, "observe", count)
+    try:
+        result = stopped_in(model.fit, data, target)
+    except pytest.fail.Exception:
+        assert ctrl_c.calls < count  # it was done before
+        return
+    except KeyboardInterrupt:
+        assert name == "HardMargin"  # no plane was known yet
+        return
+    assert result is model
+    assert model.predict(data).shape == target.shape
+    found = model.certificate_
+    assert found.dual <= found.primal
+    again = mm.certify(model.best_estimator_ if name == "Tuned" else model, data, target)
+    assert again.dual <= found.primal + found.rounding
+
+
+def _fresh(model):
+    from sklearn.base import clone
+
+    return clone(model)
+
+
+def test_classes_that_were_not_begun_are_null_models_with_their_gap(ctrl_c):
+    seen = []
+
+    def second_class(state):
+        seen.append(state.iteration)
+        if seen.count(0) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    model = mm.Classifier("logistic", alpha=1e-3, callbacks=[second_class])
+    assert stopped_in(model.fit, flowers, kinds) is model
+    first, *others = (model.coef_ != 0).any(axis=1)
+    assert first
+    assert not any(others)
+    best = mm.Classifier("logistic", alpha=1e-3).fit(flowers, kinds).certificate_
+    assert model.certificate_.primal - best.primal <= model.certificate_.gap
+
+
+def test_loops_of_others_end(ctrl_c):
+    """Ctrl-C in the third fit of many: none is begun after it."""
+    fits = []
+
+    class Counted(mm.Regressor):
+        def fit(self, X, y):
+            fits.append(self)
+            return super().fit(X, y)
+
+    ctrl_c.at(base, "observe", 12)
+    with pytest.raises(mm.Interrupted):
+        cross_val_score(Counted("huber", alpha=1e-3), X, y, cv=10)
+    begun = len(fits)
+    assert 1 < begun < 10
+    ctrl_c.calls = 0
+    with pytest.raises(mm.Interrupted):
+        GridSearchCV(Counted("huber"), {"alpha": np.geomspace(1e-3, 1, 100)}).fit(X, y)
+    assert len(fits) - begun < 20
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic"])
+def test_a_path_so_far(loss, ctrl_c):
+    target = np.where(y > 0, 1, 0) if loss == "logistic" else y
+    kind = mm.Classifier if loss == "logistic" else mm.Regressor
+    seen = []
+
+    def fifth(state):
+        seen.append(state)
+        if len(seen) == 9:
+            signal.raise_signal(signal.SIGINT)
+
+    path = stopped_in(mm.path, kind(loss, "l1", callbacks=[fifth]), X, target, 30)
+    assert 1 <= len(path) < 30
+    assert len(seen) == 9
+    for i, certificate in enumerate(path.certificates):
+        found = mm.certify(path.model(i), X, target)
+        assert certificate.dual <= found.primal + found.rounding
+    assert all(c.relative <= 1e-6 for c in path.certificates[:-1])
+
+
+def test_a_path_of_classes_has_all_of_them(ctrl_c):
+    ctrl_c.at(base, "observe", 60)
+    path = stopped_in(mm.path, mm.Classifier("logistic", "l1"), flowers, kinds, 20)
+    assert path.coefs.shape == (len(path), 3, 4)
+    assert path.model(0).predict(flowers).shape == kinds.shape
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mm.Perceptron(max_epochs=10**6),
+        drop_in.Perceptron(max_iter=10**6, tol=None),
+        drop_in.SGDClassifier(max_iter=10**6, tol=None),
+        drop_in.SGDClassifier(max_iter=10**6, tol=None, learning_rate="pa1", eta0=1.0),
+        drop_in.SGDRegressor(max_iter=10**6, tol=None),
+        mm.Classifier(solver=mm.solvers.Sgd(epochs=10**6)),
+    ],
+)
+def test_passes_that_would_go_on_for_ever(model, ctrl_c):
+    target = y if isinstance(model, drop_in.SGDRegressor) else kinds
+    data = X if isinstance(model, drop_in.SGDRegressor) else flowers
+    clock = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    clock.start()
+    assert stopped_in(_fresh(model).fit, data, target).predict(data).shape == target.shape
+    clock.join()
+
+
+def test_a_perceptron_that_was_cut_off_does_not_claim_to_have_converged(ctrl_c):
+    from minimand.solvers.perceptron import Machine
+
+    ctrl_c.at(Machine, "one_pass", 2)
+    data, target = X[wide], apart[wide]
+    model = stopped_in(mm.Perceptron(trace=0).fit, data, target)
+    assert not model.converged_
+    assert model.mistakes_ == model.counts_.sum()
+
+
+def test_an_interrupt_before_there_is_a_model_is_a_plain_one(ctrl_c):
+    from minimand.estimators import regressor
+
+    ctrl_c.at(regressor, "build", 1)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        mm.Regressor().fit(X, y)
+    assert not isinstance(stopped.value, mm.Interrupted)
+
+
+def test_an_interrupt_while_the_certificate_is_made(ctrl_c):
+    ctrl_c.at(base, "_final", 1)
+    model = stopped_in(mm.Regressor("huber", alpha=1e-3).fit, X, y)
+    assert model.certificate_.relative <= 1e-6  # it had been solved
+
+
+def test_threads_that_are_not_the_main_one_hear_nothing():
+    found = []
+    worker = threading.Thread(target=lambda: found.append(mm.Regressor().fit(X, y)))
+    worker.start()
+    worker.join()
+    assert found[0].certificate_.relative <= 1e-6
+
+
+def test_the_exception_travels():
+    sent = pickle.loads(pickle.dumps(mm.Interrupted("words", [1.0])))
+    assert isinstance(sent, KeyboardInterrupt)
+    assert (str(sent), sent.result) == ("words", [1.0])
+
+
+# Scopes --------------------------------------------------------------------------------------
+
+
+def test_scopes_lie_inside_one_another():
+    assert watch.reason() == ""
+    with watch.watching() as outer:
+        with watch.watching(lambda: "late") as inner:
+            assert watch.reason() == "late"
+            watch.look()  # nobody would catch it
+            with watch.watching(hears=True), pytest.raises(watch.StoppedError, match="late"):
+                watch.look()
+            with watch.undisturbed():
+                assert watch.reason() == ""
+            inner.interrupt()
+        assert outer.interrupted
+        assert watch.reason() == watch.INTERRUPT
+    assert watch.reason() == ""
+    with pytest.raises(KeyboardInterrupt):
+        watch.interrupt()
+
+
+def test_pieces_cover_everything_until_somebody_says_stop():
+    whole = list(watch.pieces(10, watch.PIECE / 4))
+    assert [(p.start, p.stop) for p in whole] == [(0, 4), (4, 8), (8, 10)]
+    with watch.watching() as scope:
+        seen = []
+        for piece in watch.pieces(10, watch.PIECE / 4):
+            seen.append(piece.start)
+            scope.stop("enough")
+    assert seen == [0]
+    assert list(watch.pieces(0, 1.0)) == []
+
+
+# Compiled kernels ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def impatient():
+    """A scope that shall stop by now, after the pause in which kernels ask nobody."""
+    time.sleep(0.11)
+    with watch.watching(lambda: "late", hears=True) as scope:
+        yield scope
+
+
+@pytest.mark.parametrize("kind", ["C", "F", "csr", "csc"])
+def test_a_gram_is_given_up(kind, impatient):
+    data = np.array(X, order=kind) if len(kind) == 1 else sparse.csr_array(X).asformat(kind)
+    design = as_design(data)
+    with pytest.raises(watch.StoppedError, match="late"):
+        design.gram(np.ones(len(X)))
+    if kind in "CF":
+        with pytest.raises(watch.StoppedError, match="late"):
+            design.covariance(np.ones(len(X)))
+    with watch.undisturbed():  # and nothing of it stays behind
+        np.testing.assert_allclose(design.gram(np.ones(len(X))), X.T @ X, atol=1e-9)
+
+
+def test_descents_hand_over_what_they_have(impatient):
+    gram, q = X.T @ X / len(X), X.T @ y / len(X)
+    w = np.zeros(X.shape[1])
+    ones = np.ones(X.shape[1])
+    epochs, decrease = _core.cd_gram(gram, -q, w, 1e-3 * ones, 0 * ones, 10**9, 0.0)
+    assert epochs < 10**9
+    assert decrease == np.inf
+
+
+def test_interrupts_come_through_kernels(ctrl_c):
+    """A signal while a kernel runs: it ends early, and Ctrl-C is not lost."""
+    gram, ones = np.eye(40) + 0.999, np.ones(40)
+    clock = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT])
+    clock.start()
+    with pytest.raises(KeyboardInterrupt):  # else it would not end for minutes
+        _core.cd_gram(gram, ones, np.zeros(40), 0 * ones, 0 * ones, 10**9, -1.0)
+    clock.join()
