@@ -107,6 +107,7 @@ class Finding:
     slope: Array  # Xᵀ(mass∘gradient) at point.z with the best intercept
     infeasibility: str = ""
     kind: Kind = "global"
+    faint: float = 0.0  # what columns that differ in their last places only may add to the gap
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """√mean gradient² and mean(|value| + |gradient·z|) + Ω: what the rounding of P is of."""
@@ -116,12 +117,20 @@ class Finding:
         """Whether the gap is below the target, or is nothing but rounding."""
         if self.gap <= target:
             return True
-        rounding = self.rounding(objective)
+        rounding = self.arithmetic(objective)
         # Rounding that drowns a problem which is not nothing itself is no excuse.
         excused = rounding <= 1e-3 * objective.scale or objective.constant_target
         return math.isfinite(rounding) and self.gap <= rounding and excused
 
     def rounding(self, objective: Objective) -> float:
+        """By how much rounding may make the gap too small: that of the arithmetic and of the data.
+
+        Columns that depend on others but for their last places are taken to depend on them; the
+        exact optimum of the data as they are may lie lower, by no more than ``faint``.
+        """
+        return self.arithmetic(objective) + self.faint
+
+    def arithmetic(self, objective: Objective) -> float:
         """Rounding error of the gap: of z = X w + b first, then of the terms it is made of.
 
         Σ|xᵢⱼwⱼ| is bounded by Cauchy-Schwarz: the root mean square of a column times |wⱼ|.

@@ -13,13 +13,14 @@ from .._typing import Array
 from ..losses import Terms
 from ..objective import EPS, Objective, Point
 from ..penalties import Separable
-from ..repair import clear_rays
+from ..repair import Cleared, clear_rays, leftover
 from .finding import Dual
 
 UNATTAINED = (
     "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "
     "ever as the coefficients grow and no minimiser exists"
 )
+_SHRINKING = (1.0, 0.99, 0.9, 0.7)  # multipliers at their ends may have to make room for a repair
 _NEGLIGIBLE = 1e-7  # share of the scale below which a penalty may as well be left out
 
 
@@ -32,6 +33,7 @@ class Measured(NamedTuple):
     dual: Dual
     infeasibility: str
     promise: float = np.inf  # of a gap that is infinite
+    faint: float = 0.0  # what directions within the last places of the data may add to the gap
 
 
 def tightest(found: Iterable[Measured]) -> Measured:
@@ -166,11 +168,9 @@ def with_rays(
         reason = cleared.reason
         if reason:
             continue
-        fixed = measure(objective, point, Dual(cleared.theta, cleared.slope))
-        open_columns = objective.penalty.unscalable(-fixed.dual.slope)
-        left = np.abs(point.w * fixed.dual.slope)[open_columns].sum()
+        fixed = _measured(objective, point, cleared)
         if np.isfinite(fixed.gap):
-            fixed = fixed._replace(gap=fixed.gap + float(left) + cleared.charge)
+            fixed = fixed._replace(faint=_faint(objective, point, terms, fixed))
             if objective.loss.smooth:
                 return fixed
             repaired.append(fixed)  # at a kink the gradient is no better a start than others
@@ -178,3 +178,27 @@ def with_rays(
     if repaired:
         return tightest(repaired)
     return order[0]._replace(gap=np.inf, infeasibility=reason, promise=order[0].gap)
+
+
+def _measured(objective: Objective, point: Point, cleared: Cleared) -> Measured:
+    """The gap of a repaired dual point, with what is left of slopes that should vanish."""
+    fixed = measure(objective, point, Dual(cleared.theta, cleared.slope))
+    left = leftover(objective, point.w, fixed.dual.theta, fixed.dual.slope)
+    return fixed._replace(gap=fixed.gap + left)
+
+
+def _faint(objective: Objective, point: Point, terms: Terms, fixed: Measured) -> float:
+    """By how much the gap grows if columns that differ in their last places only may be used.
+
+    No model in working precision can use that difference, but the exact optimum may.
+    """
+    basis = objective.free_basis
+    if basis is None or not basis.faint.size:
+        return 0.0
+    least = objective.mean(terms.value) - objective.infimum
+    for share in _SHRINKING:
+        theta, slope = share * fixed.dual.theta, share * fixed.dual.slope
+        cleared = clear_rays(objective, point.w, theta, slope, terms.curvature, faint=True)
+        if not cleared.reason:
+            least = min(least, _measured(objective, point, cleared).gap)
+    return max(least - fixed.gap, 0.0)

@@ -15,6 +15,7 @@ from ..certificate import UNATTAINED, Certificate, Finding, Judgement, judge
 from ..history import History, State
 from ..objective import Objective, Point
 from ..parameters import Parameterized
+from .independent import points_of
 
 
 class Stop:
@@ -182,7 +183,7 @@ def run(
     try:
         control.target = history.target = control.tol * _finite_scale(objective)
         begin = objective.null if start is None else start
-        for iteration, judgement in enumerate(solver.iterate(objective, begin, control)):
+        for iteration, judgement in enumerate(points_of(solver, objective, begin, control)):
             if best is None or judgement.beats(best):
                 best = judgement
             asked = observe(control, objective, judgement, iteration, history)
