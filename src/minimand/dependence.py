@@ -182,13 +182,13 @@ class _Rest:
         active = np.arange(self.dropped.size)
         left, beyond = self._left(matrix, target, active)
         for _ in range(_ROUNDS):
-            before = self._length(left[:, active])
-            active, before = active[before > 0], before[before > 0]
+            before = self._length(left)
+            active = active[before[active] > _NOTHING * self._last_place()[active]]
             if not active.size:
                 break
             self._correct(matrix, left, active)
             left[:, active], beyond[:, active] = self._left(matrix, target, active)
-            active = active[self._length(left[:, active]) < 0.1 * before]
+            active = active[self._length(left)[active] < 0.1 * before[active]]
         return left, beyond
 
     def _left(self, matrix: Any, target: Array, active: IntArray) -> tuple[Array, Array]:
@@ -209,15 +209,19 @@ class _Rest:
         high, error = two_sum(self.high[:, active], self._coefficients(cross, mean))
         self.high[:, active], self.low[:, active] = two_sum(high, self.low[:, active] + error)
 
+    def _last_place(self) -> Array:
+        """The size of a unit in the last place of the numbers that cancel."""
+        unit = self.digits.last_place / self.units
+        carried = np.abs(self.high[:-1].T) @ unit[self.kept] + unit[self.dropped]
+        return np.asarray(carried + EPS * np.abs(self.high[-1]))
+
     def _length(self, left: Array) -> Array:
         return np.sqrt(self.mass @ (left * left))
 
     def basis(self, left: Array, beyond: Array) -> Basis | None:
         """The basis that follows from what is left; None where that is too much."""
         length = self._length(left)
-        place = self.digits.last_place / self.units
-        place = np.abs(self.high[:-1].T) @ place[self.kept] + place[self.dropped]
-        place += EPS * np.abs(self.high[-1])
+        place = self._last_place()
         something = length > _NOTHING * place
         real = np.flatnonzero(something & (length > _LAST_PLACES * place))
         faint = np.flatnonzero(something & (length <= _LAST_PLACES * place))

@@ -296,6 +296,10 @@ class Objective:
 
     def basis_of(self, columns: IntArray) -> Basis | None:
         """Some columns (and the intercept) in terms of others that are far from collinear."""
+        if "free_basis" in self.__dict__ and np.array_equal(
+            columns, np.flatnonzero(self.penalty.free)
+        ):
+            return self.free_basis
         self.meter.passes += 1
         return find_basis(self.design, self.mass, columns, self.intercept, self.root_spread)
 

@@ -158,8 +158,9 @@ class _Span(NamedTuple):
         if self.extra.size:
             middle = h @ self.extra / total if objective.intercept else np.zeros(len(self.extra.T))
             weighted = h[:, None] * (self.extra - middle)
-            slopes = [objective.backward_on(kept, u) for u in np.ascontiguousarray(weighted.T)]
-            cross = np.stack(slopes, axis=1) - np.outer(mean, weighted.sum(axis=0))
+            objective.meter.passes += kept.size / objective.n_features
+            cross = objective.design.columns(kept).rmatvec(weighted)
+            cross = cross - np.outer(mean, weighted.sum(axis=0))
             matrix = np.block([[matrix, cross], [cross.T, (self.extra - middle).T @ weighted]])
             mean = np.append(mean, middle)
         solve = solver_for(matrix)

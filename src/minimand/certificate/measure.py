@@ -21,6 +21,7 @@ UNATTAINED = (
     "ever as the coefficients grow and no minimiser exists"
 )
 _SHRINKING = (1.0, 0.99, 0.9, 0.7)  # multipliers at their ends may have to make room for a repair
+_MOST_FAINT = 100  # directions that are cleared; more may explain everything (safeguard)
 _NEGLIGIBLE = 1e-7  # share of the scale below which a penalty may as well be left out
 
 
@@ -33,7 +34,6 @@ class Measured(NamedTuple):
     dual: Dual
     infeasibility: str
     promise: float = np.inf  # of a gap that is infinite
-    faint: float = 0.0  # what directions within the last places of the data may add to the gap
 
 
 def tightest(found: Iterable[Measured]) -> Measured:
@@ -170,7 +170,6 @@ def with_rays(
             continue
         fixed = _measured(objective, point, cleared)
         if np.isfinite(fixed.gap):
-            fixed = fixed._replace(faint=_faint(objective, point, terms, fixed))
             if objective.loss.smooth:
                 return fixed
             repaired.append(fixed)  # at a kink the gradient is no better a start than others
@@ -187,18 +186,20 @@ def _measured(objective: Objective, point: Point, cleared: Cleared) -> Measured:
     return fixed._replace(gap=fixed.gap + left)
 
 
-def _faint(objective: Objective, point: Point, terms: Terms, fixed: Measured) -> float:
+def hidden_gain(objective: Objective, point: Point, terms: Terms, dual: Dual, gap: float) -> float:
     """By how much the gap grows if columns that differ in their last places only may be used.
 
     No model in working precision can use that difference, but the exact optimum may.
     """
-    basis = objective.free_basis
+    basis = objective.free_basis if objective.has_free_columns else None
     if basis is None or not basis.faint.size:
         return 0.0
     least = objective.mean(terms.value) - objective.infimum
-    for share in _SHRINKING:
-        theta, slope = share * fixed.dual.theta, share * fixed.dual.slope
-        cleared = clear_rays(objective, point.w, theta, slope, terms.curvature, faint=True)
-        if not cleared.reason:
-            least = min(least, _measured(objective, point, cleared).gap)
-    return max(least - fixed.gap, 0.0)
+    count = basis.faint.shape[1]
+    if count <= _MOST_FAINT and basis.rank + count < objective.n_samples:
+        for share in _SHRINKING:
+            theta, slope = share * dual.theta, share * dual.slope
+            cleared = clear_rays(objective, point.w, theta, slope, terms.curvature, faint=True)
+            if not cleared.reason:
+                least = min(least, _measured(objective, point, cleared).gap)
+    return max(least - gap, 0.0)

@@ -88,7 +88,6 @@ def lifted(judgement: Judgement, tangent: Tangent) -> Judgement:
         by_sample=unit * judgement.by_sample,
         by_feature=tangent.spread(unit * judgement.by_feature),
         promise=unit * judgement.promise,
-        faint=unit * judgement.faint,
         kind="stationary",
     )
 
@@ -141,7 +140,6 @@ def _judge(
         by_sample=best.by_sample,
         by_feature=best.by_feature,
         promise=min(gap, best.promise),
-        faint=best.faint,
         infeasibility=""
         if math.isfinite(gap)
         else best.infeasibility or "the objective is infinite",

@@ -45,7 +45,8 @@ def _projected(objective: Objective, solution: Solution) -> Solution:
     if objective.intercept:
         b += objective.mean(objective.forward(solution.w - w))
     least = moved(objective, solution, w, b)
-    allowed = max(solution.certificate.gap, least.certificate.rounding, 1e-9 * objective.scale)
+    rounding = min(least.certificate.rounding, 1e-6 * objective.scale)
+    allowed = max(solution.certificate.gap, rounding, 1e-9 * objective.scale)
     return least if least.certificate.gap <= allowed else solution
 
 

@@ -151,7 +151,7 @@ class Scaled:
             gap=joint.gap,
             relative=relative,
             objective=self._words,
-            rounding=joint.rounding,
+            rounding=joint.rounding + 2.0 / self.sigma * joint.judgement.hidden(self.objective),
             passes=self.objective.meter.passes,
             infeasibility=joint.judgement.infeasibility,
             dual_point=joint.theta,
