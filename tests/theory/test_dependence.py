@@ -298,6 +298,17 @@ def test_losses_that_reach_their_minimum_are_never_said_to_separate():
     assert "separate" not in stopped.certificate_.infeasibility
 
 
+def test_zero_counts_at_one_level_leave_no_minimum_to_be_reached():
+    rng = np.random.default_rng(14)
+    X = dummies(rng, 90, 4)
+    y = np.where(X[:, 0] > 0, 0.0, 1.0 + rng.poisson(1.0, 90))
+    found = fitted(mm.Regressor("poisson", alpha=0.0), X, y).certificate_
+    assert found.relative <= 1e-6
+    assert "no minimiser exists" in found.infeasibility
+    y[np.flatnonzero(X[:, 0])[0]] = 1.0
+    assert not fitted(mm.Regressor("poisson", alpha=0.0), X, y).certificate_.infeasibility
+
+
 def test_a_level_with_one_class_leaves_no_minimum_to_be_reached():
     rng = np.random.default_rng(13)
     X = dummies(rng, 90, 4)
@@ -312,5 +323,7 @@ def test_a_level_with_one_class_leaves_no_minimum_to_be_reached():
     # One level falls for ever; what the others cost is a bound that can be certified.
     others = optimum_by_level("logistic", X[:, 1:], labels.astype(float), np.ones(90))
     assert some.dual <= others * (1 + 1e-12)
+    assert some.relative <= 1e-6
+    assert f"separate {int(X[:, 0].sum())} of the samples" in some.infeasibility
     assert all_of_them.certificate_.gap == np.inf
     assert "separable" in all_of_them.certificate_.infeasibility

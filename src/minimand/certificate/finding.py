@@ -63,7 +63,8 @@ class Certificate:
     iterations, passes, seconds : int, float, float
         What the fit took.
     infeasibility : str
-        Why there is no finite bound, where there is none.
+        Why there is no finite bound, where there is none; or why no model attains the infimum that
+        the gap is to.
     dual_point : ndarray
         The multipliers θ behind `dual`.
     by_sample, by_feature : ndarray or None
@@ -123,6 +124,10 @@ class Finding:
         excused = rounding <= 1e-3 * objective.scale or objective.constant_target
         return math.isfinite(rounding) and self.gap <= rounding and excused
 
+    def remark(self, objective: Objective) -> str:
+        """Why no model attains the infimum that the gap is to, in words; mostly empty."""
+        return ""
+
     def hidden(self, objective: Objective) -> float:
         """What the exact optimum may gain from columns that differ in their last places only."""
         return 0.0
@@ -168,7 +173,7 @@ class Finding:
             iterations=iterations,
             passes=objective.meter.passes,
             seconds=seconds,
-            infeasibility=self.infeasibility,
+            infeasibility=self.infeasibility or self.remark(objective),
             dual_point=self.dual.theta,
         )
 
@@ -187,6 +192,14 @@ class Judgement(Finding):
         if self.kind == "stationary":
             return self.primal <= other.primal
         return (self.gap, self.primal) <= (other.gap, other.primal)
+
+    def remark(self, objective: Objective) -> str:
+        """From the samples that cost next to nothing."""
+        from .recession import falls_for_ever
+
+        if self.kind != "global" or not math.isfinite(self.gap):
+            return ""
+        return falls_for_ever(objective, self.point, self.terms, self.gap)
 
     def hidden(self, objective: Objective) -> float:
         """From a second repair, which clears these directions too."""
