@@ -10,10 +10,10 @@ SOURCE = Path(__file__).parent.parent / "src" / "minimand"
 LAYERS = [  # from the ground up; the parts of one layer do not import each other
     {"_core", "_typing", "on_demand"},
     {"threads", "registry", "parameters", "wording", "watch"},
-    {"linear_system"},
+    {"linear_system", "exact"},
     {"losses", "penalties", "design", "features"},
-    {"robust_shift"},
-    {"outputs", "remembered_gram", "intercept", "transforms"},
+    {"robust_shift", "basis"},
+    {"outputs", "remembered_gram", "intercept", "transforms", "dependence"},
     {"memory"},
     {"objective"},
     {"canonical", "repair", "condensed", "tangent", "history"},

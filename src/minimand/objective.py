@@ -13,9 +13,10 @@ import numpy as np
 
 from . import _core
 from ._typing import AnyArray, Array, BoolArray, IntArray
+from .basis import Basis
+from .dependence import find_basis
 from .design import Covariance, Design, Moments
 from .intercept import best_shift
-from .linear_system import least_pivot
 from .losses import PLQ, Loss
 from .penalties import BoundPenalty
 
@@ -74,6 +75,8 @@ class Objective:
         """The same problem for another y; the data are shared, the passes counted anew."""
         new = replace(self, y=y, meter=Meter())
         new.__dict__["spread"] = self.spread
+        if "free_basis" in self.__dict__:
+            new.__dict__["free_basis"] = self.free_basis
         return new
 
     def with_penalty(
@@ -102,6 +105,8 @@ class Objective:
             if name in self.__dict__:
                 new[name] = self.__dict__[name][chosen]
         known = ["infimum"]
+        if columns is None and np.array_equal(penalty.free, self.penalty.free):
+            known.append("free_basis")
         if columns is None and self._null_is_zero and _is_unbounded(penalty):
             new["null"] = self.null
             known += ["null_loss", "_null_is_zero"]
@@ -290,23 +295,18 @@ class Objective:
         return bool((self.penalty.unscalable(ones) | self.penalty.unscalable(-ones)).any())
 
     @cached_property
-    def free_columns_are_regular(self) -> bool:
-        """Whether the unpenalised columns (and the intercept) are far from collinear."""
-        return self.are_regular(np.flatnonzero(self.penalty.free))
+    def free_basis(self) -> Basis | None:
+        """The unpenalised columns in terms of some that are far from collinear; None: too many."""
+        return self.basis_of(np.flatnonzero(self.penalty.free))
 
-    def are_regular(self, columns: IntArray) -> bool:
-        """Whether some columns (and the intercept) are far from collinear."""
-        if not columns.size:
-            return True
-        if columns.size + self.intercept > self.n_samples:
-            return False
-        matrix = self.hessian(self.mass, columns).matrix
-        size = np.sqrt(np.diag(matrix))
-        # A column that hardly varies about its mean is nearly collinear with the intercept.
-        if not size.all() or (size**2 < 1e-10 * self.spread[columns]).any():
-            return False
-        # The least distance, squared, of a column of length 1 from the span of those before it.
-        return least_pivot(matrix) > 1e-10
+    def basis_of(self, columns: IntArray) -> Basis | None:
+        """Some columns (and the intercept) in terms of others that are far from collinear."""
+        if "free_basis" in self.__dict__ and np.array_equal(
+            columns, np.flatnonzero(self.penalty.free)
+        ):
+            return self.free_basis
+        self.meter.passes += 1
+        return find_basis(self.design, self.mass, columns, self.intercept, self.root_spread)
 
     @cached_property
     def constant_target(self) -> bool:

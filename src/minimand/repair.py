@@ -6,18 +6,20 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 
-from ._typing import Array, BoolArray, IntArray
+from ._typing import Array, BoolArray
+from .basis import Basis
 from .linear_system import solver_for
 from .objective import EPS, Objective, dot
 
-_MOST_FREE = 4000
 _ROUNDS = 8
-_LARGEST_BASIS = 20_000_000  # numbers in a basis of the free columns that may be orthonormalised
 _NO_BOUND = (
     "no bound: the slope along the unpenalised columns does not vanish; they may separate the "
     "data, so that no minimiser exists"
+)
+_NOT_NEAR = (
+    "no bound: no dual point was found along which the slope of the unpenalised columns vanishes; "
+    "the model is not near enough to the optimum"
 )
 _NO_SIGNS = (
     "no bound: no dual point was found that keeps the signs which unpenalised columns with a "
@@ -47,74 +49,169 @@ class Cleared(NamedTuple):
     """A dual point that no unpenalised column can exploit: its slope vanishes, up to rounding,
     on the free ones and has the right sign on those that are bounded on one side.
 
-    ``charge`` is what the rounding of nearly collinear columns may hide of the gap; ``reason``
-    says in words why there is no such point, where there is none.
+    ``reason`` says in words why there is no such point, where there is none.
     """
 
     theta: Array
     slope: Array
-    charge: float = 0.0
     reason: str = ""
 
 
 def clear_rays(
-    objective: Objective, w: Array, theta: Array, slope: Array, curvature: Array
+    objective: Objective,
+    w: Array,
+    theta: Array,
+    slope: Array,
+    curvature: Array,
+    *,
+    faint: bool = False,
 ) -> Cleared:
     """Make Xᵀ(mass∘θ) vanish on unpenalised columns, or point to their bound if they have one.
 
-    θ moves along h∘(X_c a + a₀), h the curvature of the loss: samples at the edge of their dual
+    θ moves along h∘(T a + a₀), h the curvature of the loss: samples at the edge of their dual
     domain have little curvature, so they move little and stay inside; where there are kinks, h is
-    the room they have, or what else helps. The columns c are the free ones and, of those with one
-    bound, the ones that have left it in w and the ones whose slope is wrong; a few rounds find
-    them, and bring the slope down to rounding.
+    the room they have, or what else helps. T is a basis of the columns: the free ones and, of
+    those with one bound, the ones that have left it in w and the ones whose slope is wrong; a few
+    rounds find them, and bring the slope down to rounding. With ``faint``, T also holds what the
+    columns differ by in their last places only.
     """
     limit = _rounding_of_slopes(objective, theta)
     chosen = objective.penalty.free | _departed(objective, w)
     if not np.isfinite(limit[chosen]).all():
-        return Cleared(theta, slope, reason="numbers overflow: rescale the data or the offset")
-    wrong = _wrong(objective, slope, limit)
-    if not wrong.any() and _regular(objective, chosen):
-        return Cleared(theta, slope)
-    metrics = [curvature, np.ones_like(curvature)]
+        return Cleared(theta, slope, "numbers overflow: rescale the data or the offset")
+    ones = np.ones_like(curvature)
     if objective.loss.smooth:
-        metrics = metrics[:1] if curvature.any() else metrics[1:]
+        metrics = [curvature if curvature.any() else ones]
     else:
-        metrics.insert(0, _room(objective, theta))
-    cleared = Cleared(theta, slope, reason=_NO_BOUND)
+        metrics = [_room(objective, theta), curvature, ones]
+    span = _Span.of(objective, chosen, faint)
+    if span is None or not span.wrong(theta, slope, limit):
+        return Cleared(theta, slope, "" if span else _too_many(chosen))
+    cleared = Cleared(theta, slope, _no_bound(objective))
     for metric in metrics:
         if metric.any() and cleared.reason:
-            cleared = _clear(objective, theta, slope, chosen, metric)
+            cleared = _clear(theta, slope, span, metric)
     return cleared
 
 
-def _clear(
-    objective: Objective, theta: Array, slope: Array, chosen: BoolArray, metric: Array
-) -> Cleared:
+def leftover(objective: Objective, w: Array, theta: Array, slope: Array) -> float:
+    """Σ|aⱼ·slopeⱼ| over unpenalised columns: what their slopes, which should vanish, are worth.
+
+    Coefficients of nearly collinear columns are large and cancel; those of their basis do not.
+    """
+    open_columns = objective.penalty.unscalable(-slope)
+    basis = objective.free_basis if objective.has_free_columns else None
+    if basis is None or basis.regular:
+        return float(np.abs(w * slope)[open_columns].sum())
+    open_columns[basis.dropped] = False
+    a = basis.inside(w)
+    basic = basis.residues.T @ (objective.mass * theta)
+    kept = np.abs(a[: basis.stays.size] * slope[basis.stays])[open_columns[basis.stays]]
+    return float(kept.sum() + np.abs(a[basis.stays.size :] * basic).sum())
+
+
+class _Span(NamedTuple):
+    """Columns that the slope shall vanish on, by their basis."""
+
+    objective: Objective
+    chosen: BoolArray
+    basis: Basis
+    extra: Array  # columns of the basis beside those of the design
+    faint: bool
+
+    @classmethod
+    def of(cls, objective: Objective, chosen: BoolArray, faint: bool) -> _Span | None:
+        """None where the columns are too many."""
+        if np.array_equal(chosen, objective.penalty.free):
+            basis = objective.free_basis  # found once
+        else:
+            basis = objective.basis_of(np.flatnonzero(chosen))
+        if basis is None:
+            return None
+        extra = np.column_stack([basis.residues, basis.faint]) if faint else basis.residues
+        return cls(objective, chosen, basis, extra, faint)
+
+    def wrong(self, theta: Array, slope: Array, limit: Array) -> bool:
+        """Whether the dual is unbounded along some column, by more than rounding."""
+        return bool(self.wrong_columns(slope, limit).any() or self._wrong_extra(theta))
+
+    def wrong_columns(self, slope: Array, limit: Array) -> BoolArray:
+        """Those of the design; one that depends on others of the basis need not be looked at."""
+        wrong = self.objective.penalty.unscalable(-slope) & (np.abs(slope) > limit)
+        wrong[self.basis.dropped] = False
+        return wrong
+
+    def _wrong_extra(self, theta: Array) -> bool:
+        if not self.extra.size:
+            return False
+        weighted = self.objective.mass * theta
+        size = np.sqrt(self.objective.mass @ (self.extra * self.extra))
+        limit = _noise(self.objective) * size * np.sqrt(dot(weighted, theta))
+        return bool((np.abs(self.extra.T @ weighted) > limit).any())
+
+    def projection(self, metric: Array) -> Projection:
+        """Solve with [T 1]ᵀ diag(mass·metric) [T 1]."""
+        objective, kept = self.objective, self.basis.kept
+        h = objective.mass * metric
+        total = float(h.sum())
+        matrix, mean = objective.hessian(h, kept)
+        if self.extra.size:
+            middle = h @ self.extra / total if objective.intercept else np.zeros(len(self.extra.T))
+            weighted = h[:, None] * (self.extra - middle)
+            objective.meter.passes += kept.size / objective.n_features
+            cross = objective.design.columns(kept).rmatvec(weighted)
+            cross = cross - np.outer(mean, weighted.sum(axis=0))
+            matrix = np.block([[matrix, cross], [cross.T, (self.extra - middle).T @ weighted]])
+            mean = np.append(mean, middle)
+        solve = solver_for(matrix)
+
+        def project(theta: Array, slope: Array) -> Array:
+            constant = objective.mean(theta) if objective.intercept else 0.0
+            basic = np.append(slope[kept], self.extra.T @ (objective.mass * theta))
+            a = solve(basic - mean * constant)
+            w = np.zeros(objective.n_features)
+            w[kept] = a[: kept.size]
+            shift = constant / total - dot(mean, a) if objective.intercept else 0.0
+            moved = objective.forward(w) + self.extra @ a[kept.size :] + shift
+            return theta - metric * moved
+
+        return project
+
+
+def _clear(theta: Array, slope: Array, span: _Span, metric: Array) -> Cleared:
     """Rounds of projections in one metric."""
+    objective = span.objective
     limit = _rounding_of_slopes(objective, theta)
-    wrong = _wrong(objective, slope, limit)
+    wrong = span.wrong_columns(slope, limit)
     project: Projection | None = None
-    charge = 0.0
     for _ in range(_ROUNDS):
-        if project is None or (wrong & ~chosen).any():
-            chosen = chosen | wrong
-            reason = _too_many(objective, chosen)
-            if reason:
-                return Cleared(theta, slope, reason=reason)
-            make = _projection_by_gram if _regular(objective, chosen) else _projection_by_basis
-            project, blur = make(objective, np.flatnonzero(chosen), metric)
-            if objective.loss.smooth:
-                charge = max(charge, 0.5 * blur * objective.mean(theta * theta))
-            else:  # straight pieces: what a slope hides is a slope times the way to the optimum
-                charge = max(charge, 2.0 * np.sqrt(blur) * objective.scale)
+        if (wrong & ~span.chosen).any():
+            chosen = span.chosen | wrong
+            grown = _Span.of(objective, chosen, span.faint)
+            if grown is None:
+                return Cleared(theta, slope, _too_many(chosen))
+            span, project = grown, None
+        project = project or span.projection(metric)
         theta = objective.loss.into_domain(project(theta, slope), objective.y)
         if objective.intercept:
             theta = balance(objective, theta)
         slope = objective.backward(objective.mass * theta)
-        wrong = _wrong(objective, slope, limit)
-        if not wrong.any():
-            return Cleared(theta, slope, charge)
-    return Cleared(theta, slope, reason=_NO_BOUND if objective.has_free_columns else _NO_SIGNS)
+        if not span.wrong(theta, slope, limit):
+            return Cleared(theta, slope)
+        wrong = span.wrong_columns(slope, limit)
+    return Cleared(theta, slope, _no_bound(objective))
+
+
+def _no_bound(objective: Objective) -> str:
+    """Why no dual point was found, in words; a loss that attains its minimum separates nothing."""
+    if objective.loss.attained(objective.y):
+        return _NOT_NEAR
+    return _NO_BOUND if objective.has_free_columns else _NO_SIGNS
+
+
+def _too_many(chosen: BoolArray) -> str:
+    """Why these columns cannot be projected off, in words."""
+    return f"{int(chosen.sum())} unpenalised columns are too many to project off"
 
 
 def _room(objective: Objective, theta: Array) -> Array:
@@ -127,11 +224,6 @@ def _room(objective: Objective, theta: Array) -> Array:
     return share * share
 
 
-def _wrong(objective: Objective, slope: Array, limit: Array) -> BoolArray:
-    """Columns along which the dual is unbounded, by more than rounding."""
-    return objective.penalty.unscalable(-slope) & (np.abs(slope) > limit)
-
-
 def _departed(objective: Objective, w: Array) -> BoolArray:
     """Columns with one bound that are not at it: their slope vanishes at the optimum."""
     form = objective.penalty.separable
@@ -141,85 +233,12 @@ def _departed(objective: Objective, w: Array) -> BoolArray:
     return (form.unscalable(ones) | form.unscalable(-ones)) & ~form.at_bound(w)
 
 
-def _too_many(objective: Objective, chosen: BoolArray) -> str:
-    """Why these columns cannot be projected off, in words; empty if they can."""
-    count = int(chosen.sum())
-    basis = objective.n_samples * count
-    if count > _MOST_FREE or (basis > _LARGEST_BASIS and not _regular(objective, chosen)):
-        return f"{count} unpenalised columns are too many to project off"
-    return ""
-
-
-def _regular(objective: Objective, chosen: BoolArray) -> bool:
-    """Whether the chosen columns are far from collinear; found once for the free ones."""
-    if np.array_equal(chosen, objective.penalty.free):
-        return objective.free_columns_are_regular
-    return int(chosen.sum()) <= _MOST_FREE and objective.are_regular(np.flatnonzero(chosen))
+def _noise(objective: Objective) -> float:
+    """What rounding leaves of a sum over samples that should vanish, as a share of its terms."""
+    return float(4 * EPS * np.sqrt(objective.n_samples + 16.0))
 
 
 def _rounding_of_slopes(objective: Objective, theta: Array) -> Array:
     """What rounding alone can leave of Σ mass·θ·x, per column, by Cauchy-Schwarz."""
     size = np.sqrt(objective.mean(theta * theta))
-    noise = 4 * EPS * np.sqrt(objective.n_samples + 16.0)
-    return noise * objective.root_spread * size
-
-
-def _projection_by_gram(
-    objective: Objective, free: IntArray, metric: Array
-) -> tuple[Projection, float]:
-    """Solve with [X_free 1]ᵀ diag(mass·metric) [X_free 1]: cheap, for columns of full rank."""
-    h = objective.mass * metric
-    matrix, mean = objective.hessian(h, free)
-    solve, total = solver_for(matrix), float(h.sum())
-
-    def project(theta: Array, slope: Array) -> Array:
-        constant = objective.mean(theta) if objective.intercept else 0.0
-        w = np.zeros(objective.n_features)
-        w[free] = solve(slope[free] - mean * constant)
-        shift = constant / total - dot(mean, w[free]) if objective.intercept else 0.0
-        return theta - metric * (objective.forward(w) + shift)
-
-    return project, 0.0
-
-
-def _projection_by_basis(
-    objective: Objective, free: IntArray, metric: Array
-) -> tuple[Projection, float]:
-    """Orthonormalise the free columns themselves, for nearly collinear ones.
-
-    A Gram cannot tell columns that differ by 1e-9 from equal ones, and the model could use the
-    difference. The columns themselves can, down to a few units in the last place, below which
-    they count as dependent: the certificate then holds for data changed by that much. A direction
-    that is left with a share τ of its column is known to about √n·eps/τ only; the sum of the
-    squares of that blur is returned, to be charged to the gap.
-    """
-    columns = objective.design.columns(free).matvec(np.eye(free.size))
-    if objective.intercept:
-        columns = np.column_stack([columns, np.ones(objective.n_samples)])
-    movable = (metric > 1e-10 * metric.max()) & (objective.mass > 0)
-    root = np.sqrt(objective.mass[movable] * metric[movable])
-    seen = root[:, None] * columns[movable]
-    size = np.sqrt((seen * seen).sum(axis=0))
-    size[size == 0] = 1.0
-    basis, triangle, order = linalg.qr(
-        seen / size, mode="economic", pivoting=True, check_finite=False
-    )
-    share = np.abs(np.diag(triangle))
-    rank = int((share > 4 * EPS).sum())
-    basis, triangle = basis[:, :rank], triangle[:rank, :rank]
-    scale = np.sqrt(objective.mass[movable] / metric[movable])
-    fixed = columns[~movable] * objective.mass[~movable, None]
-
-    def project(theta: Array, slope: Array) -> Array:
-        # What the samples that cannot move contribute, the others must cancel.
-        rest = ((fixed.T @ theta[~movable]) / size)[order[:rank]]
-        goal = -linalg.solve_triangular(triangle, rest, trans="T", check_finite=False)
-        scaled = scale * theta[movable]
-        for _ in range(2):  # twice is enough to be orthogonal to working precision
-            scaled = scaled - basis @ (basis.T @ scaled - goal)
-        moved = theta.copy()
-        moved[movable] = scaled / scale
-        return moved
-
-    blur = np.minimum(1.0, objective.n_samples * (EPS / share[:rank]) ** 2)
-    return project, float(blur[share[:rank] < 1e-4].sum() / metric[movable].max())
+    return _noise(objective) * objective.root_spread * size

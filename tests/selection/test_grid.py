@@ -63,3 +63,11 @@ def test_alpha_max_of_ties_and_of_l2():
     assert best.certificate_.primal < np.abs(counts - np.median(counts)).mean() - 1e-9
     with pytest.raises(ValueError, match="never makes coefficients exactly zero"):
         mm.alpha_max(mm.Classifier("hinge", "l2"), features, counts > 1)
+
+
+def test_alpha_max_keeps_its_digits_far_from_zero():
+    rng = np.random.default_rng(0)
+    X = 1e6 + rng.standard_normal((100, 5))
+    y = X[:, 0] + rng.standard_normal(100)
+    top = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())).max() / 100
+    assert mm.alpha_max(mm.Regressor("squared", "l1"), X, y) == pytest.approx(top, rel=1e-9)

@@ -53,10 +53,9 @@ def test_huge_weights_are_only_weights():
 
 
 @pytest.mark.parametrize("factor", [1e155, 1e200])
-def test_overflow_is_no_optimum(factor):
+def test_columns_whose_squares_overflow_are_columns(factor):
     found = quietly(mm.Regressor("squared", "no_penalty"), X * factor, X[:, 0])
-    assert found.gap == np.inf
-    assert "overflow" in found.infeasibility
+    assert found.dual <= 0.0 <= found.primal <= 1e-20
 
 
 def test_tiny_free_columns_are_columns():
@@ -64,6 +63,7 @@ def test_tiny_free_columns_are_columns():
     optimum = quietly(mm.Classifier("logistic", "no_penalty"), X, labels).primal
     found = quietly(mm.Classifier("logistic", "no_penalty"), X * 1e-300, labels)
     assert found.dual <= optimum + 1e-9
+    assert found.primal <= optimum + 1e-6
 
 
 def test_the_dual_of_a_runaway_model_is_a_lower_bound():

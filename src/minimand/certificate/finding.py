@@ -57,11 +57,14 @@ class Certificate:
     objective : str
         The objective, in words.
     rounding : float
-        Estimate of the rounding error of the gap itself.
+        Estimate of the rounding error of the gap itself. Unpenalised columns that depend on others
+        but for their last places are taken to depend on them; what the exact optimum could gain
+        from the difference, which no model in working precision can, is part of it.
     iterations, passes, seconds : int, float, float
         What the fit took.
     infeasibility : str
-        Why there is no finite bound, where there is none.
+        Why there is no finite bound, where there is none; or why no model attains the infimum that
+        the gap is to.
     dual_point : ndarray
         The multipliers θ behind `dual`.
     by_sample, by_feature : ndarray or None
@@ -121,6 +124,14 @@ class Finding:
         excused = rounding <= 1e-3 * objective.scale or objective.constant_target
         return math.isfinite(rounding) and self.gap <= rounding and excused
 
+    def remark(self, objective: Objective) -> str:
+        """Why no model attains the infimum that the gap is to, in words; mostly empty."""
+        return ""
+
+    def hidden(self, objective: Objective) -> float:
+        """What the exact optimum may gain from columns that differ in their last places only."""
+        return 0.0
+
     def rounding(self, objective: Objective) -> float:
         """Rounding error of the gap: of z = X w + b first, then of the terms it is made of.
 
@@ -159,11 +170,11 @@ class Finding:
             relative=relative,
             kind=self.kind,
             objective=objective.words,
-            rounding=self.rounding(objective),
+            rounding=self.rounding(objective) + self.hidden(objective),
             iterations=iterations,
             passes=objective.meter.passes,
             seconds=seconds,
-            infeasibility=self.infeasibility,
+            infeasibility=self.infeasibility or self.remark(objective),
             dual_point=self.dual.theta,
         )
 
@@ -182,6 +193,22 @@ class Judgement(Finding):
         if self.kind == "stationary":
             return self.primal <= other.primal
         return (self.gap, self.primal) <= (other.gap, other.primal)
+
+    def remark(self, objective: Objective) -> str:
+        """From the samples that cost next to nothing."""
+        from .recession import falls_for_ever
+
+        if self.kind != "global" or not math.isfinite(self.gap):
+            return ""
+        return falls_for_ever(objective, self.point, self.terms, self.gap)
+
+    def hidden(self, objective: Objective) -> float:
+        """From a second repair, which clears these directions too."""
+        from .measure import hidden_gain  # which needs this file
+
+        if self.kind != "global" or not math.isfinite(self.gap):
+            return 0.0
+        return hidden_gain(objective, self.point, self.terms, self.dual, self.gap)
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """From the terms of the loss."""

@@ -13,13 +13,15 @@ from .._typing import Array
 from ..losses import Terms
 from ..objective import EPS, Objective, Point
 from ..penalties import Separable
-from ..repair import clear_rays
+from ..repair import Cleared, clear_rays, leftover
 from .finding import Dual
 
 UNATTAINED = (
     "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "
     "ever as the coefficients grow and no minimiser exists"
 )
+_SHRINKING = (1.0, 0.99, 0.9, 0.7)  # multipliers at their ends may have to make room for a repair
+_MOST_FAINT = 100  # directions that are cleared; more may explain everything (safeguard)
 _NEGLIGIBLE = 1e-7  # share of the scale below which a penalty may as well be left out
 
 
@@ -166,11 +168,8 @@ def with_rays(
         reason = cleared.reason
         if reason:
             continue
-        fixed = measure(objective, point, Dual(cleared.theta, cleared.slope))
-        open_columns = objective.penalty.unscalable(-fixed.dual.slope)
-        left = np.abs(point.w * fixed.dual.slope)[open_columns].sum()
+        fixed = _measured(objective, point, cleared)
         if np.isfinite(fixed.gap):
-            fixed = fixed._replace(gap=fixed.gap + float(left) + cleared.charge)
             if objective.loss.smooth:
                 return fixed
             repaired.append(fixed)  # at a kink the gradient is no better a start than others
@@ -178,3 +177,29 @@ def with_rays(
     if repaired:
         return tightest(repaired)
     return order[0]._replace(gap=np.inf, infeasibility=reason, promise=order[0].gap)
+
+
+def _measured(objective: Objective, point: Point, cleared: Cleared) -> Measured:
+    """The gap of a repaired dual point, with what is left of slopes that should vanish."""
+    fixed = measure(objective, point, Dual(cleared.theta, cleared.slope))
+    left = leftover(objective, point.w, fixed.dual.theta, fixed.dual.slope)
+    return fixed._replace(gap=fixed.gap + left)
+
+
+def hidden_gain(objective: Objective, point: Point, terms: Terms, dual: Dual, gap: float) -> float:
+    """By how much the gap grows if columns that differ in their last places only may be used.
+
+    No model in working precision can use that difference, but the exact optimum may.
+    """
+    basis = objective.free_basis if objective.has_free_columns else None
+    if basis is None or not basis.faint.size:
+        return 0.0
+    least = objective.mean(terms.value) - objective.infimum
+    count = basis.faint.shape[1]
+    if count <= _MOST_FAINT and basis.rank + count < objective.n_samples:
+        for share in _SHRINKING:
+            theta, slope = share * dual.theta, share * dual.slope
+            cleared = clear_rays(objective, point.w, theta, slope, terms.curvature, faint=True)
+            if not cleared.reason:
+                least = min(least, _measured(objective, point, cleared).gap)
+    return max(least - gap, 0.0)

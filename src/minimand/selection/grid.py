@@ -196,6 +196,10 @@ def _slope_at(objective: Objective, point: Point) -> Array:
     at_hand = objective.loss.gradient(point.z, objective.y)
     gradient = at_hand if balanced is None else balanced
     slope = objective.backward(objective.mass * gradient)
+    if objective.intercept:
+        # The mean of the gradient is what rounding has left of an intercept far from zero.
+        mean = objective.mean(gradient) / float(objective.mass.sum())
+        slope = slope - mean * objective.moments(objective.mass).first
     size = np.sqrt(objective.mean(gradient * gradient)) * objective.root_spread
     noise = 8 * EPS * np.sqrt(objective.n_samples + 16.0)
     return np.where(np.abs(slope) <= noise * size, 0.0, slope)

@@ -16,10 +16,9 @@ from .base import Fit, moved
 
 
 class Spectrum(NamedTuple):
-    """Singular values of the centred √(n·mass)·X; right vectors where some values may vanish."""
+    """Singular values of the centred √(n·mass)·X, and its rank."""
 
     values: Array
-    rows: Array | None
     rank: int
 
 
@@ -29,36 +28,35 @@ def spectrum_of(fit: Fit) -> Spectrum | None:
     return None if objective.design.sparse else _spectrum(objective)
 
 
-def of_least_norm(fit: Fit, spectrum: Spectrum | None) -> Fit:
+def of_least_norm(fit: Fit) -> Fit:
     """The same fit, with the part of every unpenalised w that X cannot see left out."""
     pairs = zip(fit.problem.objectives, fit.solutions)
-    return replace(fit, solutions=[_projected(o, s, spectrum) for o, s in pairs])
+    return replace(fit, solutions=[_projected(o, s) for o, s in pairs])
 
 
-def _projected(objective: Objective, solution: Solution, spectrum: Spectrum | None) -> Solution:
+def _projected(objective: Objective, solution: Solution) -> Solution:
     """The same predictions with the least ‖w‖, unless rounding would spoil them."""
     if not objective.has_free_columns:
         return solution
-    w = _visible_part(objective, solution.w, spectrum)
+    w = _visible_part(objective, solution.w)
     if w is None:
         return solution
     b = solution.b
     if objective.intercept:
         b += objective.mean(objective.forward(solution.w - w))
     least = moved(objective, solution, w, b)
-    allowed = max(solution.certificate.gap, least.certificate.rounding, 1e-9 * objective.scale)
+    rounding = min(least.certificate.rounding, 1e-6 * objective.scale)
+    allowed = max(solution.certificate.gap, rounding, 1e-9 * objective.scale)
     return least if least.certificate.gap <= allowed else solution
 
 
-def _visible_part(objective: Objective, w: Array, spectrum: Spectrum | None) -> Array | None:
+def _visible_part(objective: Objective, w: Array) -> Array | None:
     """The projection of w on the rows of the centred X; None where X has full column rank."""
-    if spectrum is not None:
-        if spectrum.rows is None or spectrum.rank == w.size:
-            return None
-        rows = spectrum.rows[: spectrum.rank]
-        return np.asarray(rows.T @ (rows @ w))
+    basis = objective.free_basis
+    if basis is not None:
+        return None if basis.regular else basis.shortest(w)
     if objective.n_samples > w.size:
-        return None  # the rank of a tall sparse matrix is not worth a factorisation
+        return None  # so many columns are not worth a factorisation
     x = _centred(objective)
     return np.asarray(lsqr(x, x.matvec(w), atol=1e-14, btol=1e-14)[0])
 
@@ -85,13 +83,16 @@ def _spectrum(objective: Objective) -> Spectrum:
     if n >= d:
         values = linalg.eigvalsh(objective.hessian(mass).matrix, check_finite=False)[::-1]
         if values[-1] > 1e-6 * values[0]:
-            return Spectrum(np.sqrt(values), None, d)
+            return Spectrum(np.sqrt(values), d)
     x = np.concatenate([np.asarray(block.matrix, float) for block in objective.design.blocks()])
     if objective.intercept:
         x -= objective.mass @ x
     x *= np.sqrt(mass)[:, None]
-    _, values, rows = linalg.svd(x, full_matrices=False, check_finite=False)
+    values = linalg.svdvals(x, check_finite=False)
+    basis = objective.basis_of(np.arange(d))
+    if basis is not None:
+        return Spectrum(values, basis.rank)
     # Centring leaves rounding errors of the size of the columns as they were.
     noise = EPS * np.sqrt(n * objective.spread.max(initial=0.0)) if objective.intercept else 0.0
     large = values > max(values.max(initial=0.0) * max(n, d) * EPS, noise)
-    return Spectrum(values, rows, int(large.sum()))
+    return Spectrum(values, int(large.sum()))

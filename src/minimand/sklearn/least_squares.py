@@ -59,7 +59,7 @@ class LinearRegression(Minimiser, linear_model.LinearRegression):
         if spectrum is not None:
             self.rank_ = spectrum.rank
             self.singular_ = spectrum.values.astype(fit.dtype, copy=False)
-        return fit if self.positive else of_least_norm(fit, spectrum)
+        return fit if self.positive else of_least_norm(fit)
 
     def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_ = fit.coef if y.ndim == 2 else fit.coef[0]
@@ -121,7 +121,7 @@ class Ridge(_Ridge, linear_model.Ridge):
         fit = super()._fit_problem(X, y, weights)
         if np.all(self.alpha) or self.positive:
             return fit
-        return of_least_norm(fit, spectrum_of(fit))
+        return of_least_norm(fit)
 
 
 class RidgeClassifier(_Ridge, linear_model.RidgeClassifier):

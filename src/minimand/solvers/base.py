@@ -17,6 +17,7 @@ from ..objective import Objective, Point
 from ..parameters import Parameterized
 from ..watch import INTERRUPT, StoppedError, current, interrupt, undisturbed, watching
 from ..watch import reason as reason_to_stop
+from .independent import points_of
 
 
 class Stop:
@@ -240,7 +241,7 @@ def _points(
     """The judged points of a solver; if its time is up before it begins, that where it would."""
     if control.late():
         return iter([judge(objective, begin)])
-    return solver.iterate(objective, begin, control)
+    return points_of(solver, objective, begin, control)
 
 
 def _label(solver: Solver) -> str:

@@ -14,6 +14,7 @@ from ..linear_system import Solve, factorise, pseudo_inverse, shifted_solutions
 from ..objective import EPS, Objective, Point
 from ..penalties import Separable
 from .base import Control, Solver, Verdict
+from .independent import reduction_of
 from .search import recentred
 
 _LARGEST = 6000
@@ -37,7 +38,8 @@ class ClosedForm(Solver):
     def prepared(self, objective: Objective) -> ClosedForm:
         """With the factorisation done, for other targets on the same data."""
         twin = ClosedForm()
-        twin._step = next(_steps(objective))
+        reduced = reduction_of(objective)
+        twin._step = next(_steps(objective if reduced is None else reduced.problem))
         return twin
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:

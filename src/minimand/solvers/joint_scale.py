@@ -32,7 +32,7 @@ from ..penalties.base import number
 
 _ROOM = 1e-14  # by which rounding may carry mean φ² beyond σ²
 _TRIES = 4  # to shrink multipliers that a repair may have stretched again
-_SHARED = ("spread", "root_spread", "column_norms", "free_columns_are_regular", "constant_target")
+_SHARED = ("spread", "root_spread", "column_norms", "free_basis", "constant_target")
 LEAST_SCALE = 10 * EPS  # σ in units of the null model's objective, or of 1 where that is 0
 
 
@@ -151,7 +151,7 @@ class Scaled:
             gap=joint.gap,
             relative=relative,
             objective=self._words,
-            rounding=joint.rounding,
+            rounding=joint.rounding + 2.0 / self.sigma * joint.judgement.hidden(self.objective),
             passes=self.objective.meter.passes,
             infeasibility=joint.judgement.infeasibility,
             dual_point=joint.theta,
