@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
 from minimand.design import as_design
@@ -48,3 +49,13 @@ def test_a_start_near_the_solution_tells_the_multiplier(ball, loss):
     cold, warm = solve(problem(y)), solve(problem(y), start=problem(y).point(near.w, near.b))
     assert warm.converged
     assert warm.certificate.iterations <= max(4, cold.certificate.iterations // 2)
+
+
+def test_a_search_that_takes_too_many_passes_ends_and_says_so(monkeypatch):
+    """The gap is that of the model handed over, whatever the search has reached."""
+    monkeypatch.setattr("minimand.solvers.graduated._MOST_PASSES", (100, 150))
+    X, y, _ = data()
+    with pytest.warns(ConvergenceWarning, match="limit of 150 passes"):
+        model = mm.Regressor(mm.Lp(0.5), mm.L2Ball(1.0), alpha=1.0).fit(X, y)
+    assert model.certificate_.kind == "stationary"
+    assert model.certificate_.relative > 1e-6
