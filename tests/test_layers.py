@@ -17,7 +17,7 @@ LAYERS = [  # from the ground up; the parts of one layer do not import each othe
     {"memory"},
     {"objective"},
     {"canonical", "repair", "condensed", "tangent", "history"},
-    {"certificate"},
+    {"certificate", "second_pass"},
     {"squares", "one_pass"},
     {"solvers"},
     {"progress", "report"},

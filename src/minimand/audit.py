@@ -57,7 +57,9 @@ def certify(
         `fit_stream`. One pass over them, in memory that does not grow, gives a sound bound: what
         the model's own gradient proves where the loss is smooth, the penalty quadratic and the
         intercept absent or the best one; otherwise a little less, and little where the loss has
-        kinks. No second fit makes it tight.
+        kinks. No second fit makes it tight. Batches that can be had again (a list, not a generator)
+        are read a second time where that leaves a gap and the loss is smooth, at dual points that
+        a Newton step has found, which prove about what data in memory do; ``passes`` says 2 then.
         ``relative`` is an upper bound then, and there is no ``by_sample``.
 
     Returns

@@ -5,13 +5,14 @@ proves the same combination of their Fenchel-Young terms at least, because these
 So a pass only has to add up, for a few choices of θ that depend on nothing but the row, the terms
 and the slope Xᵀ(mass∘θ); which combination satisfies the constraints of the dual, and proves the
 most, is found at the end. The choices are the gradients at z + δ for a few shifts δ of the
-intercept, each scaled by a few factors c ≤ 1; those at z itself above and below zero apart.
+intercept, each scaled by a few factors c ≤ 1; those at z itself above and below zero apart. A
+second pass can take the shifted ones at the scores of a model nearer to the optimum.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -23,10 +24,12 @@ from .intercept import best_shift
 from .losses import PLQ, Loss
 from .objective import EPS
 from .penalties import BoundPenalty
+from .second_pass import MOST_COLUMNS, Aim, Curve
 
 _SCALES = np.array([0.0, 0.5, 0.8, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0])
 _FEW_SCALES = np.array([0.0, 0.5, 0.9, 1.0])  # where no l1 norm asks for one
 _SHIFTS = np.array([-8.0, -2.0, -0.5, 0.5, 2.0, 8.0])  # in units of how uncertain the best one is
+_AIMED_SHIFTS = np.array([-8.0, -1.0, 0.0, 1.0, 8.0])
 _NULL_SHIFTS = np.concatenate([-(4.0 ** np.arange(10, -2, -1)), [0.0], 4.0 ** np.arange(-1, 11)])
 _SHARES = 1.0 - np.linspace(0.0, 1.0, 41) ** 2  # of a dual point, which may prove more than it
 _SAMPLE = 4096  # rows that are held back, to choose shifts by the first and to save calls
@@ -89,10 +92,22 @@ class Tally:
         Whether b is free, so that the dual wants Σ mass·θ = 0.
     penalty : BoundPenalty
         Up to its factor, which may not be known before the end.
+    curved : bool, default=False
+        Whether to add up second derivatives too, so that `aim` can say where to look next.
+    aim : Aim, optional
+        A model at whose scores dual points are taken, found by an earlier pass.
     """
 
     def __init__(
-        self, loss: Loss, w: Array, b: float, intercept: bool, penalty: BoundPenalty
+        self,
+        loss: Loss,
+        w: Array,
+        b: float,
+        intercept: bool,
+        penalty: BoundPenalty,
+        *,
+        curved: bool = False,
+        aim: Aim | None = None,
     ) -> None:
         self.loss, self.w, self.b, self.intercept = loss, w, b, intercept
         self.null = penalty.project(np.zeros_like(w))  # the coefficients of the null model
@@ -102,6 +117,9 @@ class Tally:
         self.shifts: Array | None = None
         self.total = self.value = self.least = self.slope_size = self.terms = 0.0
         self.squares = np.zeros_like(w)
+        self._aim = aim
+        curved = curved and loss.smooth and w.size <= MOST_COLUMNS
+        self._curve = Curve(loss, w.size) if curved else None
 
     def add(self, design: Design, y: Array, weight: Array) -> None:
         """Some more rows."""
@@ -123,23 +141,30 @@ class Tally:
         zero = np.zeros_like(z)
         if self.null.any():
             zero = np.concatenate([rows.design.matvec(self.null) for rows in self.waiting])
+        aimed = z
+        if self._aim is not None:
+            aimed = np.concatenate([rows.design.matvec(self._aim.w) for rows in self.waiting])
+            aimed += self._aim.b
         if self.shifts is None:
-            self._begin(_Risk(self.loss, y, self.loss.masses(weight)), z, zero)
-        multipliers = self._add_losses(z, y, weight)
+            self._begin(_Risk(self.loss, y, self.loss.masses(weight)), aimed, zero)
+        multipliers = self._add_losses(z, aimed, y, weight)
         self._add_null(zero, y, weight)
         start = 0
         for rows in self.waiting:
             part = slice(start, start + rows.y.size)
             self.slopes += rows.design.rmatvec(np.ascontiguousarray(multipliers[part]))
             self.squares += rows.design.moments(rows.weight).second
+            if self._curve is not None:
+                self._curve.add(rows.design, z[part], rows.y, rows.weight)
             start = part.stop
 
     def _begin(self, sample: _Risk, z: Array, zero: Array) -> None:
         """Shifts around the best ones of the first rows: the best of all are not far."""
-        shifts, null_shifts = np.zeros(1), np.zeros(1)
+        shifts, null_shifts = np.zeros(1 if self._aim is None else 3), np.zeros(1)
         if self.intercept:
             best, unit = _uncertain(sample, z)
-            shifts = np.append(0.0, best + unit * _SHIFTS)
+            around = best + unit * _SHIFTS if self._aim is None else unit * _AIMED_SHIFTS
+            shifts = np.append(0.0, around if self._aim is None else np.tile(around, 2))
             best, unit = _uncertain(sample, zero)
             null_shifts = best + unit * _NULL_SHIFTS
         self.shifts, self.null_shifts = shifts, null_shifts
@@ -149,7 +174,7 @@ class Tally:
         self.at_gradient = np.zeros((2, _SCALES.size))
         self.at_shifts = np.zeros((shifts.size, self.scales.size))
 
-    def _add_losses(self, z: Array, y: Array, weight: Array) -> Array:
+    def _add_losses(self, z: Array, aimed: Array, y: Array, weight: Array) -> Array:
         """Sums of the loss, and the multipliers of every dual point, one column each."""
         assert self.shifts is not None
         loss = self.loss
@@ -164,8 +189,14 @@ class Tally:
         for j, c in enumerate(_SCALES[:-1]):  # the gradient itself costs nothing
             cost = loss.fenchel_young(z, c * gradient, y)
             self.at_gradient[:, j] += above @ cost, (weight - above) @ cost
+        # Those of an aim twice: as gradients, and as the tangents of these at z.
+        curved = self.shifts.size - 1 if self._aim is None else self.shifts.size // 2
+        bend = np.zeros_like(z) if self._aim is None else loss.curvature(z, y)
         for k, shift in enumerate(self.shifts[1:], 1):
-            theta = loss.gradient(z + shift, y)
+            if k <= curved:
+                theta = loss.gradient(aimed + shift, y)
+            else:  # what the quadratic model makes of it: its slopes are those of the penalty
+                theta = loss.into_domain(gradient + bend * (aimed + shift - z), y)
             columns.append(weight * theta)
             for j, c in enumerate(self.scales):
                 self.at_shifts[k, j] += weight @ loss.fenchel_young(z, c * theta, y)
@@ -180,6 +211,20 @@ class Tally:
     def finish(self) -> None:
         """Add up what is left."""
         self._flush()
+
+    def same_data(self, other: Tally) -> bool:
+        """Whether another pass has seen the same rows, in whatever order."""
+        mine = np.array([self.total, self.value, self.least, self.slope_size])
+        theirs = np.array([other.total, other.value, other.least, other.slope_size])
+        return bool(np.allclose(mine, theirs, rtol=1e-9, atol=0.0))
+
+    def aim(self, penalty: BoundPenalty) -> Aim | None:
+        """Where the optimum is about, if second derivatives were added up; None if not."""
+        if self._curve is None:
+            return None
+        slope, balance = self.slopes[:, :2].sum(axis=1), float(self.sums[:2].sum())
+        free = balance if self.intercept else 0.0
+        return self._curve.aim(self.w, self.b, slope, free, penalty, self.total)
 
     def certificate(self, penalty: BoundPenalty, words: str) -> Certificate:
         """What was proved of the model, for the objective with this penalty."""
@@ -231,16 +276,19 @@ class Tally:
             _Atom(slopes[i], sums[i], _SCALES, self.at_gradient[i] / self.total) for i in range(2)
         )
         gradient = _sum_of((above, below), (1.0, 1.0))
-        if not self.intercept:
-            return [gradient]
         shifted = [
             _Atom(slopes[1 + k], sums[1 + k], self.scales, self.at_shifts[k] / self.total)
             for k in range(1, self.shifts.size)
         ]
-        order = np.argsort(self.shifts)
+        if not self.intercept:
+            return [gradient, *shifted]
         found = [_balanced(above, below)]
-        by_shift = [[gradient, *shifted][k] for k in order]
-        for low, high in pairwise(by_shift):  # Σ mass·θ grows with the shift
+        half = len(shifted) // 2
+        # Those of an aim are in order already, and no shifts of the gradient at z.
+        chains = [shifted[:half], shifted[half:]]
+        if self._aim is None:
+            chains = [[[gradient, *shifted][k] for k in np.argsort(self.shifts)]]
+        for low, high in chain.from_iterable(map(pairwise, chains)):  # Σ mass·θ grows along them
             if low.total <= 0 <= high.total and low.total < high.total:
                 share = high.total / (high.total - low.total)
                 found.append(_sum_of((low, high), (share, 1.0 - share)))

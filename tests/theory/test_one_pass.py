@@ -103,7 +103,7 @@ def test_little_is_lost_beside_a_free_intercept_and_an_l1_norm(loss, penalty):
 @given(st.lists(st.integers(1, 90), min_size=1, max_size=40), st.booleans())
 def test_it_does_not_matter_how_rows_come(sizes, dense):
     model = mm.Classifier("logistic", "l1", alpha=0.02, tol=1e-2).fit(X, LABELS, WEIGHTS)
-    whole = mm.certify(model, batches=[(X, LABELS, WEIGHTS)])
+    whole = mm.certify(model, batches=[(X, LABELS, WEIGHTS)])  # both may be had again
     ends = [*(e for e in np.cumsum(sizes) if e < N), N]
     data = X if dense else sparse.csr_matrix(X)
     parts, start = [], 0
@@ -111,7 +111,7 @@ def test_it_does_not_matter_how_rows_come(sizes, dense):
         if WEIGHTS[start:end].any():
             parts.append((data[start:end], LABELS[start:end], WEIGHTS[start:end]))
         start = end
-    found = mm.certify(model, batches=iter(parts))
+    found = mm.certify(model, batches=parts)
     assert found.primal == pytest.approx(whole.primal, rel=1e-10)
     assert found.gap == pytest.approx(whole.gap, rel=1e-6)
     assert found.primal == pytest.approx(mm.certify(model, X, LABELS, WEIGHTS).primal, rel=1e-10)
@@ -240,3 +240,48 @@ def test_a_model_outside_its_constraints_has_no_bound():
     found = mm.certify(model, batches=batches(X, Z))
     assert found.gap == np.inf
     assert found.infeasibility == "the objective is infinite"
+
+
+def poisson_stream(seed=0, n=3000, d=5):
+    """Counts of a log-linear model, in batches, and a model trained on one pass over them."""
+    rng = np.random.default_rng(seed)
+    X = 0.3 * rng.standard_normal((n, d))
+    y = rng.poisson(np.exp(X @ rng.standard_normal(d) + 1.0)).astype(float)
+    return X, y, [(X[i : i + 100], y[i : i + 100]) for i in range(0, n, 100)]
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_second_pass_proves_about_what_the_data_in_memory_do(penalty, intercept):
+    """The gradient of the stream's model proves little; a Newton step from it, nearly all."""
+    X, y, batches = poisson_stream()
+    model = mm.Regressor("poisson", penalty, alpha=1e-3, intercept=intercept)
+    model = mm.fit_stream(model, batches)
+    once, twice = mm.certify(model, batches=iter(batches)), mm.certify(model, batches=batches)
+    memory = mm.certify(model, X, y)
+    assert once.passes == 1
+    assert twice.passes == 2
+    assert twice.relative <= 3 * memory.relative
+    assert twice.relative < 0.2 * once.relative
+    best = mm.Regressor("poisson", penalty, alpha=1e-3, intercept=intercept, tol=1e-9).fit(X, y)
+    for found in (once, twice):
+        assert found.dual <= best.certificate_.primal + found.rounding
+
+
+def test_batches_that_differ_at_the_second_pass_are_not_used():
+    """Sums of other rows say nothing about these."""
+    _, _, batches = poisson_stream(1)
+    model = mm.fit_stream(mm.Regressor("poisson", "l2", alpha=1e-3), batches)
+
+    class Changing:
+        times = 0
+
+        def __iter__(self):
+            self.times += 1
+            return iter([(a, b * self.times) for a, b in batches])
+
+    changing = Changing()
+    found = mm.certify(model, batches=changing)
+    assert changing.times == 2
+    assert found.passes == 1
+    assert found.gap == mm.certify(model, batches=iter(batches)).gap

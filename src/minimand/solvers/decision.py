@@ -11,6 +11,8 @@ from ..objective import Objective, Point
 from . import ASKED, REGISTRY, SOLVERS
 from .base import Control, Solution, Solver, Verdict, run
 
+_MOST_TO_TAKE_OVER = 1e10  # units of `costs`, about ten seconds: a safeguard
+
 
 def verdicts(
     objective: Objective, control: Control, named: str | Solver = "auto"
@@ -71,6 +73,25 @@ def _point_to_pieces(objective: Objective) -> None:
         )
 
 
+def _gave_up(solver: Solver, solution: Solution) -> bool:
+    """Whether a solver had nothing further to try, though a proof of its optimum is possible."""
+    certificate = solution.certificate
+    ended = solution.stopped_by in ("no further progress", solver.exhausted)
+    provable = certificate.kind == "global" and not certificate.infeasibility
+    return ended and provable and not solution.converged
+
+
+def _taken_over(objective: Objective, control: Control, solution: Solution) -> Solution:
+    """What the cheapest other solver makes of a point where one gave up; the better of the two."""
+    others = [SOLVERS[name] for name in ASKED if name != solution.solver]
+    answers = [(other.verdict(objective, control), other.name) for other in others]
+    accepting = [(v.cost, name) for v, name in answers if v.ok and v.cost <= _MOST_TO_TAKE_OVER]
+    if not accepting or control.expired:
+        return solution
+    second = run(SOLVERS[min(accepting)[1]], objective, control, solution.point)
+    return second if second.certificate.gap < solution.certificate.gap else solution
+
+
 def solve(
     objective: Objective,
     solver: str | Solver = "auto",
@@ -81,6 +102,10 @@ def solve(
     control = control or Control()
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the gap tells of it
         try:
-            return run(choose(objective, control, solver), objective, control, start)
+            chosen = choose(objective, control, solver)
+            solution = run(chosen, objective, control, start)
+            if isinstance(solver, str) and solver == "auto" and _gave_up(chosen, solution):
+                return _taken_over(objective, control, solution)
+            return solution
         except OverflowError as error:
             raise ValueError("numbers overflow on these data: rescale X and y.") from error

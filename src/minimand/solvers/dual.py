@@ -12,6 +12,7 @@ from ..certificate import Judgement, judge
 from ..design import Ascent
 from ..losses import Rowwise
 from ..objective import Objective, Point
+from . import costs
 from .base import Control, Solver, Verdict
 from .free_rows import free_step
 from .newton import Newton
@@ -24,7 +25,6 @@ _EPOCHS = 10, 300  # of one run, at least and at most
 _BETWEEN = 12  # sweeps between two steps on the free rows
 _SLOW = 0.1  # of the gap that a run may leave before an interior point is asked to go on
 _SMALL = 2e6  # what a fit should cost for digits beyond tol, which Newton gives away, not to matter
-_SAMPLE = 1000  # rows that are enough for a rough cost
 _SHARE = 0.8  # of the target that the estimate must reach: it is a little larger than the gap
 
 
@@ -50,14 +50,13 @@ class Dual(Solver):
             return Verdict(False, words + "; the dual steps are exact for such losses only")
         if form is None or form.l1.any() or form.bounds is not None or not (form.l2 > 0).all():
             return Verdict(False, "the penalty is not L2 on every coefficient")
-        # Rows that weigh much against the penalty (large C) need more sweeps.
-        weight = float((_rough_spread(objective) / form.l2).sum()) / max(objective.n_samples, 1)
         if objective.loss.plq(objective.y) is None:
-            return _curved(objective, control, weight)
-        sweeps = 20.0 * np.sqrt(1.0 + weight)
-        smooth = 8.0 if objective.loss.smooth else 1.0  # Newton's steps are surer there
-        cost = smooth * sweeps * 2 * 8.0 * objective.design.nnz
-        return Verdict(True, "piecewise quadratic loss and L2: a step per sample", cost)
+            weight = float((costs.rough_spread(objective) / form.l2).sum())
+            return _curved(objective, control, weight / max(objective.n_samples, 1))
+        words = "piecewise quadratic loss and L2: a step per sample"
+        if objective.loss.smooth:
+            return Verdict(True, words, _SMALL + costs.ascent_on_curves(objective, form))
+        return Verdict(True, words, costs.ascent_on_kinks(objective, form))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Runs of coordinate ascent, each ended by its own estimate of the gap."""
@@ -79,13 +78,6 @@ class Dual(Solver):
                 yield from heir.iterate(objective, judgement.point, control)
                 return
             before = judgement.gap
-
-
-def _rough_spread(objective: Objective) -> Array:
-    """Σ mass·x² of every column; of the squared loss, which others solve faster, from some rows."""
-    if not objective.loss.quadratic or objective.design.sparse or "spread" in objective.__dict__:
-        return objective.spread
-    return objective.thinned(max(1, objective.n_samples // _SAMPLE)).spread
 
 
 def _curved(objective: Objective, control: Control, weight: float) -> Verdict:

@@ -31,6 +31,7 @@ _MILDER = (1e2, 1e4)  # largest weights, in those of the null model, where a tan
 _DEGREE = 1.4  # factor between one degree of convexity and the next
 _MOST_DEGREES = 40
 _TANGENTS = 100  # what the whole costs, in convex fits
+_MOST_PASSES = 8_000, 16_000  # over the data, for the search and in all: a safeguard, few seconds
 _ENOUGH = 20  # rows per column, and
 _ENOUGH_ROWS = 4000  # rows in all, that suffice to find out which samples are outliers
 
@@ -90,6 +91,7 @@ class Graduated(Solver):
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """A search for a good start, then the descent from the best of them."""
+        begun = objective.meter.passes
         point = yield from self._searched(objective, start, control)
         kept: list[Array] = []
         stuck, gap, anderson = False, np.inf, Anderson(objective)
@@ -97,6 +99,9 @@ class Graduated(Solver):
             # The gradient proves a gap to anybody; other dual points only where it cannot.
             judgement = judge(objective, point, kept if stuck else [])
             yield judgement  # its own tangent's gap: this is where a fit may end
+            if objective.meter.passes - begun > _MOST_PASSES[1]:
+                control.ended_by = f"its limit of {_MOST_PASSES[1]:,} passes over the data"
+                return
             goal = max(_SHARE * min(judgement.gap, objective.scale), 0.2 * control.target)
             new, duals = _minimised(Tangent.at(objective, point), point, goal, control)
             rise, noise = objective.primal(new) - judgement.primal, 1e-13 * abs(judgement.primal)
@@ -138,11 +143,12 @@ class Graduated(Solver):
             convex, start = (objective.point(p.w, p.b) for p in (convex, start))
         starts = (convex, start, objective.null, *_degrees(objective, convex, control))
         restarts = self.restarts if not start.w.any() else -(-self.restarts // _KNOWN)
+        last = objective.meter.passes + _MOST_PASSES[0]
         for point in chain(starts, self._restarts(objective, restarts, control)):
-            if control.expired:
+            if control.expired or objective.meter.passes > last:
                 break
             found.add(_descended(objective, point, _TRIAL, control))
-        return [_descended(objective, p, 10 * _TRIAL, control) for p in found.finalists()]
+        return [_descended(objective, p, 10 * _TRIAL, control, last) for p in found.finalists()]
 
     def _restarts(self, objective: Objective, count: int, control: Control) -> Iterator[Point]:
         """Fits of the base loss to random subsets of the samples."""
@@ -233,10 +239,12 @@ def _penalised_at(point: Point) -> Array | None:
     return point.w if point.w.any() else None
 
 
-def _descended(objective: Objective, point: Point, tangents: int, control: Control) -> Point:
-    """A few tangents further down."""
+def _descended(
+    objective: Objective, point: Point, tangents: int, control: Control, last: float = np.inf
+) -> Point:
+    """A few tangents further down, as long as fewer than so many passes have been made."""
     for _ in range(tangents):
-        if control.expired:
+        if control.expired or objective.meter.passes > last:
             break
         tangent = Tangent.at(objective, point)
         new = _minimised(tangent, point, _ROUGH * objective.scale, control).point

@@ -24,6 +24,9 @@ _ROUNDS = 200
 _INNER = 200  # most iterations of one penalised problem
 _NARROW = 1e-13  # relative width of a bracket that holds no new multiplier
 _FAR_OUT = 4.0  # radii from which on an unfinished solution counts as outside
+_ON_SPHERE = 0.9  # share of the radius from which on a start is taken to be held by the ball
+_REACH = 1e-4, 0.5  # least and largest relative step from a guess to the other end of a bracket
+_GROWTH = 8.0  # of that step, from try to try
 
 
 class Multiplier(Solver):
@@ -32,7 +35,8 @@ class Multiplier(Solver):
     The norm falls as λ grows. A bracket is narrowed by the secant rule, every λ costs one penalised
     problem, started from the last; between its two solutions lies a point of norm r, which is
     judged for the constrained problem together with the dual points of both. If the norm stays
-    below r, λ = 0 is tried.
+    below r, λ = 0 is tried. A start on the sphere, the solution of a similar problem, tells about
+    which λ holds it there: then the bracket begins about that one.
     """
 
     name = "multiplier"
@@ -67,7 +71,7 @@ class Multiplier(Solver):
         most = _largest_multiplier(ball, judge(objective, objective.null).slope)
         if not most > 0:
             return
-        bracket = _Bracket(ball, _Side(most, objective.null.w, None))
+        bracket = _Bracket(ball, _Side(most, objective.null.w, None), _guess(ball, judgement, most))
         point, accuracy = judgement.point, 0.1
         for _ in range(_ROUNDS):
             if bracket.exhausted:
@@ -119,6 +123,20 @@ def _largest_multiplier(ball: Ball, slope: Array) -> float:
     return ball.size.radius(excess) / ball.radius
 
 
+def _guess(ball: Ball, judgement: Judgement, most: float) -> float | None:
+    """The multiplier that would hold a point on the sphere; 0 for one inside, if it is a model.
+
+    There −slope = λ·∂size(w), so that λ = −w·slope/(w·∂size(w)), up to the square of its error.
+    """
+    w = judgement.point.w
+    radius = ball.size.radius(w)
+    if radius < _ON_SPHERE * ball.radius:
+        return 0.0 if w.any() else None
+    slope = judgement.slope + ball.rest.l1 * np.sign(w) + ball.rest.l2 * w
+    pull = -float(w @ slope) / (radius if ball.size.norm == "l1" else radius**2)
+    return pull if 0 < pull < most else None
+
+
 class _Side(NamedTuple):
     """A multiplier, the solution of its penalised problem, and the dual point of that."""
 
@@ -131,16 +149,20 @@ class _Side(NamedTuple):
 class _Bracket:
     """The smallest multiplier known to lead inside, and the largest known to lead outside.
 
-    Narrowed by the secant rule with Illinois' correction: an end that stays counts for half.
+    Narrowed by the secant rule with Illinois' correction: an end that stays counts for half. About
+    a guess the missing end is looked for in steps that grow.
     """
 
     ball: Ball
     inside: _Side
+    guess: float | None = None
     outside: _Side | None = None
+    reach: float = 0.0  # of the next step from a guess, as a share of it
     tries: int = 0
     above: float = 0.0  # how far the outer solution's norm is above the radius, transformed
     below: float = 0.0  # and that of the inner one below
     last_was_inside: bool | None = None
+    _miss: float = 0.0  # of the last norm, relative to the radius
 
     @property
     def exhausted(self) -> bool:
@@ -159,6 +181,8 @@ class _Bracket:
 
     def next(self) -> float:
         """The secant's multiplier; smaller and smaller ones while none leads outside, then 0."""
+        if self.guess is not None and self.reach <= _REACH[1]:
+            return self._about_guess(self.guess)
         self.tries += 1
         if self.outside is None:
             share = 1.0 if self.tries == 1 else 0.1
@@ -166,6 +190,17 @@ class _Bracket:
         low, high = self.outside.multiplier, self.inside.multiplier
         share = self.above / (self.above + self.below) if self.above < np.inf else 0.5
         return low + (high - low) * min(max(share, 1e-12), 1 - 1e-12)
+
+    def _about_guess(self, guess: float) -> float:
+        """The guess, then smaller or larger ones until it lies between two."""
+        if self.last_was_inside is None:
+            return guess
+        if guess == 0:  # and that was outside: any other may be the one
+            self.guess = None
+            return self.next()
+        reach = self.reach or float(np.clip(2.0 * self._miss, *_REACH))
+        self.reach = _GROWTH * reach
+        return guess * (1.0 - reach if self.last_was_inside else 1.0 + reach)
 
     def _height(self, radius: float) -> float:
         """A function of the norm that is nearly linear in λ: ‖w‖₁ itself, and −1/‖w‖₂."""
@@ -184,7 +219,10 @@ class _Bracket:
         else:
             self.outside, self.above = side, height
             self.below *= 0.5 if self.last_was_inside is False else 1.0
+        if self.last_was_inside not in (None, is_inside):
+            self.guess = None  # the bracket has two ends of its own
         self.last_was_inside = is_inside
+        self._miss = abs(self.ball.size.radius(side.w) / self.ball.radius - 1.0)
 
     def candidate(self) -> tuple[Array, list[Array]]:
         """A feasible point between the two solutions, and dual points to prove it with."""

@@ -13,6 +13,7 @@ from ..certificate import Judgement, judge
 from ..linear_system import Solve, factorise, solver_for
 from ..objective import EPS, Objective, Point, dot
 from ..penalties import Separable
+from . import costs
 from .base import Control, Solver, Verdict
 from .krylov import conjugate_gradients
 from .primal_dual import PrimalDual
@@ -50,14 +51,20 @@ class Newton(Solver):
             return Verdict(False, "the penalty has kinks; Newton takes L2 or no penalty")
         if form.bounds is not None:
             return Verdict(False, "the coefficients are bounded; Newton's steps know no bounds")
-        n, d = objective.design.shape
-        if self._factorises(objective, control):
-            cost = 8.0 * (
-                objective.design.nnz * min(d, objective.design.nnz / max(n, 1)) / 16 + d**3 / 48
-            )
-            return Verdict(True, "smooth loss and quadratic penalty: Cholesky of the Hessian", cost)
-        cost = 8.0 * 20 * 4 * objective.design.nnz
-        return Verdict(True, "smooth loss and quadratic penalty: conjugate gradients", cost)
+        formed = self._factorises(objective, control)
+        how = "Cholesky of the Hessian" if formed else "conjugate gradients"
+        cost = self._cost(objective, form, formed)
+        return Verdict(True, f"smooth loss and quadratic penalty: {how}", cost)
+
+    def _cost(self, objective: Objective, form: Separable, formed: bool) -> float:
+        """About eight steps; where the curvature comes and goes it depends on rows and columns."""
+        pieces = objective.loss.plq(objective.y)
+        if pieces is not None and not objective.loss.quadratic and (form.l2 > 0).all():
+            reused = self._reuses(objective, form)
+            return costs.newton_on_pieces(objective, form, formed=formed, reused=reused)
+        if formed:
+            return 8.0 * (costs.hessian(objective) + costs.factor(objective.n_features))
+        return 8.0 * 20 * 4 * objective.design.nnz
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Newton steps with an exact line search on the scores.
@@ -122,12 +129,16 @@ class Newton(Solver):
 
     def _direction(self, objective: Objective, form: Separable, control: Control) -> _Direction:
         """How systems are solved: by the Hessian, with an earlier or a rough one, or without."""
-        d, sparse = objective.n_features, objective.design.sparse
         if not self._factorises(objective, control):
             return _Krylov(objective, form, control)
-        if sparse or d < _WORTH_REUSING or not (form.l2 > 0).all():
+        if not self._reuses(objective, form):
             return _Cholesky(objective, form, control)
         return _Reused(objective, form, control)
+
+    def _reuses(self, objective: Objective, form: Separable) -> bool:
+        """Whether an earlier Hessian is a good preconditioner, and worth it."""
+        large = objective.n_features >= _WORTH_REUSING
+        return not objective.design.sparse and large and bool((form.l2 > 0).all())
 
     def _factorises(self, objective: Objective, control: Control) -> bool:
         d = objective.n_features

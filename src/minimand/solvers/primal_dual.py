@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..certificate import Judgement, judge
 from ..objective import Objective, Point
+from . import costs
 from .base import Control, Solver, Verdict
 from .closed_form import rows_suffice
 from .search import recentred
@@ -18,6 +19,8 @@ _LARGEST = 1500  # unknowns of a system that is formed and factorised in every i
 _PATIENCE = 50  # iterations in which the products must fall by a half: data in raw units take many
 _CENTRED = 0.5  # least share of the products that a step aims at when they do not fall
 _ITERATIONS = 100
+_DONE = 1e-3  # of the products that are near enough: below it only the slopes can be wrong, and
+_IDLE = 4  # judgements that find no better point then are enough
 _USUAL = 20.0  # iterations that a problem takes
 _NEAR = 4.0  # targets within which the method's own idea of the gap is worth judging
 _CORNER = 0.01  # the same where the solution is a corner, which must be told from its neighbours
@@ -46,9 +49,9 @@ class PrimalDual(Solver):
             return Verdict(
                 False, f"a dense system of {size} unknowns in every iteration is too large"
             )
-        nnz = objective.design.nnz
-        products = nnz * min(d, nnz / max(n, 1)) / 16 if size == d else nnz * n / 16
-        cost = _USUAL * (products + size**3 / 48 + 8 * nnz + 40 * n)
+        gram = costs.hessian(objective) if size == d else costs.row_gram(objective)
+        passes = (8 if objective.design.sparse else 2) * objective.design.nnz
+        cost = _USUAL * (gram + costs.factor(size) + passes + 40 * n)
         return Verdict(True, "pieces of lines and parabolas: an interior-point method", cost)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
@@ -73,7 +76,7 @@ class PrimalDual(Solver):
                 yield judgement
             begin = judgement.point
         inner = InteriorPoint(objective, plq, form, begin)
-        least, waited = float("inf"), 0
+        least, waited, idle = float("inf"), 0, 0
         for _ in range(_ITERATIONS):
             length = inner.step(_CENTRED if waited > 3 else 0.0)
             near = inner.products <= near_enough
@@ -82,8 +85,12 @@ class PrimalDual(Solver):
             stuck = not length > 1e-12 or waited >= _PATIENCE  # rounding allows no more
             if watched or near or control.expired or stuck:
                 inner.refresh()
-                yield _judged(objective, offered(inner, near or stuck), control)
-            if stuck:
+                found = _judged(objective, offered(inner, near or stuck), control)
+                yield found
+                done = inner.products <= _DONE * near_enough and not found.gap < 0.9 * judgement.gap
+                idle = idle + 1 if done else 0
+                judgement = found if found.beats(judgement) else judgement
+            if stuck or idle >= _IDLE:
                 return
 
 

@@ -1,0 +1,88 @@
+"""Which solver estimates of cost lead to, on shapes where others take many times as long."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import minimand as mm
+from minimand.design import as_design
+from minimand.objective import Objective
+from minimand.solvers import costs
+
+ALPHAS = [1e-6, 1e-4, 1e-2]
+
+
+def classes(n, d, density=None, seed=0):
+    """Two classes that overlap, in dense or sparse rows."""
+    rng = np.random.default_rng(seed)
+    if density is None:
+        X = rng.standard_normal((n, d))
+    else:
+        X = sparse.random(n, d, density, format="csr", random_state=rng)
+    z = np.asarray(X @ rng.standard_normal(d)).ravel()
+    return X, np.where(z + z.std() * rng.standard_normal(n) > 0, 1, -1)
+
+
+def chosen(model, X, y):
+    """The solver that would run."""
+    (name,) = [v.split()[1] for v in str(mm.explain(model, X, y)).splitlines() if "→" in v]
+    return name
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize(("n", "d"), [(400, 400), (200, 800), (300, 3000)])
+def test_as_many_columns_as_rows_are_for_the_dual(n, d, alpha):
+    """Newton changes a few rows per step there, up to 200 times."""
+    X, y = classes(n, d)
+    assert chosen(mm.Classifier("squared_hinge", "l2", alpha=alpha), X, y) == "dual"
+
+
+@pytest.mark.parametrize("alpha", ALPHAS[:2])
+def test_sparse_rows_with_many_columns_are_for_the_dual(alpha):
+    """As texts are."""
+    X, y = classes(1000, 4000, density=0.01)
+    assert chosen(mm.Classifier("squared_hinge", "l2", alpha=alpha), X, y) == "dual"
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize(("n", "d"), [(2000, 5), (3000, 30), (2000, 200)])
+def test_many_rows_are_for_newton(n, d, alpha):
+    """A few systems of d unknowns, whatever rows weigh."""
+    X, y = classes(n, d)
+    assert chosen(mm.Classifier("squared_hinge", "l2", alpha=alpha), X, y) == "newton"
+
+
+def test_hinge_on_wide_rows_is_for_the_dual():
+    """Interior points factorise a system of n unknowns twenty times."""
+    X, y = classes(300, 1200)
+    assert chosen(mm.Classifier("hinge", "l2", alpha=1e-3), X, y) == "dual"
+    tall, labels = classes(2000, 20)
+    assert chosen(mm.Classifier("hinge", "l2", alpha=1e-3), tall, labels) == "primal_dual"
+
+
+def test_shape_counts_columns_that_outweigh_their_penalty():
+    """Σ s/(s + l2), and the mean weight of a row, Σ s/(n·l2)."""
+    X, y = classes(50, 4)
+    X = X * [1.0, 10.0, 0.0, 1e-3]
+    penalty, mass = mm.L2().bind(4, 0.5), np.full(50, 1 / 50)
+    objective = Objective(mm.SquaredHinge(), penalty, as_design(X), y.astype(float), mass)
+    shape = costs.Shape(objective, objective.penalty.separable)
+    spread = (X**2).mean(axis=0)
+    assert shape.columns == pytest.approx((spread / (spread + 0.5)).sum())
+    assert shape.weight == pytest.approx((spread / 0.5).sum() / 50)
+    assert 0 < shape.dependent < 1
+    assert shape.crowded == 0
+
+
+def test_rows_that_few_factors_rule_are_told_from_random_ones():
+    """What a row has of its own decides how fast sweeps over wide rows are."""
+    rng = np.random.default_rng(1)
+    own = rng.standard_normal((60, 500))
+    ruled = 0.1 * own + rng.standard_normal((60, 3)) @ rng.standard_normal((3, 500))
+    found = []
+    for X in (own, ruled):
+        penalty, mass = mm.L2().bind(500, 1e-3), np.full(60, 1 / 60)
+        objective = Objective(mm.Huber(), penalty, as_design(X), X[:, 0], mass)
+        found.append(costs.Shape(objective, objective.penalty.separable).uneven)
+    assert found[0] < 3
+    assert found[1] > 30
