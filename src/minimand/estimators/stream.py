@@ -54,6 +54,10 @@ class Batch:
         rest = (None, self.offset, self.intercept)
         return [build(self.settings, self.X, target, *rest) for target in self.targets]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Arrays and settings; objectives are built from these again."""
+        return {name: value for name, value in vars(self).items() if name != "objectives"}
+
     def after(self, before: list[Batch]) -> Batch:
         """These rows and those that came before them."""
         parts = [*before, self]
