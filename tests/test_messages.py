@@ -133,11 +133,26 @@ BAD_SETTINGS = {
     "verbose": (fit(K(verbose="no")), "verbose must be True or False, not 'no'"),
     "loss": (fit(R("sqared")), "loss='sqared' is not known: .*; did you mean 'squared'"),
     "loss class": (fit(R(mm.Huber)), r"is not known: .*did you mean Huber\(\)\?"),
-    "loss None": (fit(R(None)), "loss=None is not known: pass one of"),
+    "loss None": (fit(R(None)), "loss=None is not known: write loss='squared' for numbers or"),
+    "mse": (fit(R("mse")), r"loss='mse' is not known: write loss='squared'\.$"),
+    "MAE": (fit(R("MAE")), r"loss='MAE' is not known: write loss='absolute'\.$"),
+    "log_loss": (fit(K("log_loss")), r"loss='log_loss' is not known: write loss='logistic'\.$"),
+    "log-loss": (fit(K("Log-Loss")), r"loss='Log-Loss' is not known: write loss='logistic'\.$"),
+    "squared_error": (fit(R("squared_error")), r"write loss='squared'\.$"),
+    "hing": (fit(K("hing")), "loss='hing' is not known: .*; did you mean 'hinge'"),
+    "elasticnet": (
+        fit(R(penalty="elasticnet")),
+        r"'elasticnet' is not known: write penalty=minimand\.L1\(\) \+ 0\.5 \* minimand\.L2\(\)",
+    ),
+    "elastic net": (fit(R(penalty="elastic-net")), r"write penalty=minimand\.L1\(\) \+ 0\.5"),
+    "lasso": (fit(K(penalty="lasso")), r"penalty='lasso' is not known: write penalty='l1'\.$"),
+    "ridge": (fit(R(penalty="ridge")), r"penalty='ridge' is not known: write penalty='l2'\.$"),
+    "set C": (lambda: K().set_params(C=1), r"'C' for Classifier; write alpha=1/\(C\*n_samples\)"),
+    "set alhpa": (lambda: K().set_params(alhpa=1), r"choose from \[.*\], perhaps 'alpha'\."),
     "loss is a penalty": (fit(R(mm.L1())), r"loss=L1\(\) is not known"),
     "penalty": (fit(R(penalty="l3")), "penalty='l3' is not known: pass one of"),
     "penalty class": (fit(R(penalty=mm.L1)), r"penalty=.* is not known.*did you mean L1\(\)\?"),
-    "penalty None": (fit(R(penalty=None)), "penalty=None is not known.*'no_penalty'"),
+    "penalty None": (fit(R(penalty=None)), "penalty=None is not known: write penalty='no_penalty'"),
     **{
         f"solver={bad!r}": (fit(R(solver=bad)), "solver=.* is not known: pass 'auto' or one of")
         for bad in ("lbfgs", 3, None, [])
@@ -239,6 +254,35 @@ def test_wrong_kinds_of_object(model, message):
     with pytest.raises(TypeError, match=message) as caught:
         model.fit(X, Y)
     assert_one_sentence(str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"C": 1.0}, r"has no parameter 'C': write alpha=1/\(C\*n_samples\)"),
+        ({"fit_intercept": False}, "has no parameter 'fit_intercept': write intercept="),
+        (
+            {"l1_ratio": 0.5},
+            r"has no parameter 'l1_ratio': write penalty=l1_ratio \* minimand.L1\(\) \+",
+        ),
+        ({"penlty": "l1"}, r"has no parameter 'penlty': choose from \[.*\], perhaps 'penalty'"),
+    ],
+)
+def test_parameters_of_other_libraries(params, message):
+    for kind in (R, K):
+        with pytest.raises(TypeError, match=f"^{kind.__name__} {message}") as caught:
+            kind(**params)
+        assert_one_sentence(str(caught.value))
+
+
+def test_a_subclass_may_have_parameters_of_its_own():
+    class Ours(R):
+        def __init__(self, C=1.0, **rest):
+            super().__init__(**rest)
+            self.C = C
+
+    model = Ours(C=2.0, alpha=3.0)
+    assert (model.C, model.alpha) == (2.0, 3.0)
 
 
 @pytest.mark.parametrize("method", ["predict", "decision_function", "predict_proba", "score"])

@@ -12,9 +12,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .. import history
-from .._typing import AnyArray, Array, ArrayLike
+from .._typing import AnyArray, Array, ArrayLike, ClassifierLossName, PenaltyName
+from ..losses import Loss
 from ..objective import Objective
 from ..outputs import ClassOutput
+from ..penalties import Penalty
 from ..solvers import Solution, State, choose, shared
 from ..solvers.side_by_side import Halt, solve_each
 from . import data
@@ -114,8 +116,8 @@ class Classifier(ClassifierMixin, Margins, Estimator):
 
     def __init__(
         self,
-        loss: Any = "logistic",
-        penalty: Any = "l2",
+        loss: ClassifierLossName | Loss = "logistic",
+        penalty: PenaltyName | Penalty = "l2",
         alpha: float = 1.0,
         *,
         features: Any = None,

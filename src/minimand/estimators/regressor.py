@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import RegressorMixin
 
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, PenaltyName, RegressorLossName
+from ..losses import Loss
 from ..objective import Objective
 from ..outputs import ScalarOutput
+from ..penalties import Penalty
 from ..solvers import State
 from . import data
 from .base import Estimator
@@ -102,8 +104,8 @@ class Regressor(RegressorMixin, Estimator):
 
     def __init__(
         self,
-        loss: Any = "squared",
-        penalty: Any = "l2",
+        loss: RegressorLossName | Loss = "squared",
+        penalty: PenaltyName | Penalty = "l2",
         alpha: float = 1.0,
         *,
         features: Any = None,
