@@ -6,7 +6,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +15,7 @@ from .certificate import Certificate
 from .design import as_design
 from .estimators import data
 from .estimators.settings import check_limits, check_solver
+from .estimators.summary import Summarised
 from .losses import Hinge
 from .outputs import ClassOutput
 from .separability import separable
@@ -22,7 +23,7 @@ from .solvers import Control
 from .solvers.hard_margin import Classes, Widest, judge_plane, separating_plane, widest
 
 
-class HardMargin(ClassifierMixin, BaseEstimator):
+class HardMargin(ClassifierMixin, Summarised):
     r"""Minimise ½‖w‖² subject to y·(x·w + b) ≥ 1 for every sample, y = ±1.
 
     The plane whose distance 1/‖w‖ to the nearest sample is largest. It exists if and only if some

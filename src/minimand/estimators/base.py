@@ -29,6 +29,7 @@ from ..solvers.complementary import sharpened
 from ..wording import counted
 from . import data
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
+from .summary import Summarised
 from .support_vectors import SupportVectors
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ _ELSEWHERE = {  # what other libraries call parameters, and what to write here
 }
 
 
-class Estimator(NamesParameters, SupportVectors, CallbackSupportMixin, BaseEstimator):
+class Estimator(NamesParameters, SupportVectors, CallbackSupportMixin, Summarised):
     """Base of the estimators that minimise mean loss + alpha·penalty over a linear score."""
 
     _elsewhere = _ELSEWHERE
