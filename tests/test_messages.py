@@ -157,7 +157,7 @@ BAD_SETTINGS = {
         f"solver={bad!r}": (fit(R(solver=bad)), "solver=.* is not known: pass 'auto' or one of")
         for bad in ("lbfgs", 3, None, [])
     },
-    "delta 0": (fit(R(mm.Huber(0))), "delta of Huber must be a positive number, not 0"),
+    "delta 0": (fit(R(mm.Huber(0))), "delta of Huber must be a positive number or .auto., not 0"),
     "delta < 0": (fit(R(mm.Huber(-1))), "delta of Huber must be a positive number"),
     "delta NaN": (fit(R(mm.Huber(np.nan))), "delta of Huber must be a positive number"),
     "weights < 0": (fit(R(penalty=mm.L1([-1, 1, 1]))), "weights of L1 must be finite and not neg"),

@@ -50,6 +50,8 @@ class HardMargin(ClassifierMixin, Summarised):
         1/‖w‖, the distance of the nearest samples from the plane.
     support_ : ndarray of shape (n_support,)
         The samples that hold the plane in its place.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Those rows of X.
     dual_coef_ : ndarray of shape (1, n_support)
         yᵢαᵢ of the support vectors: w = Σ dual_coefᵢ·xᵢ, and ‖w‖² = Σα.
     certificate_ : Certificate
@@ -107,6 +109,7 @@ class HardMargin(ClassifierMixin, Summarised):
         self.coef_, self.intercept_ = best.w[None, :], np.array([best.b])
         self.margin_ = float(1.0 / np.linalg.norm(best.w))
         self.support_ = np.flatnonzero(best.alpha)
+        self.support_vectors_ = X[self.support_]
         self.dual_coef_ = (coded.signs * best.alpha)[None, self.support_]
         self.certificate_ = self._certificate(best, control.seconds)
         if self.certificate_.gap > max(self.tol * best.primal, best.rounding):

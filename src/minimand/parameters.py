@@ -94,10 +94,23 @@ class Parameterized:
 
 
 def check_number(
-    owner: Any, name: str, words: str, legal: Callable[[float], bool], *, finite: bool = True
+    owner: Any,
+    name: str,
+    words: str,
+    legal: Callable[[float], bool],
+    *,
+    finite: bool = True,
+    auto: bool = False,
 ) -> None:
-    """Refuse a parameter that is not a number for which ``legal`` holds, saying what it must be."""
+    """Refuse a parameter that is not a number for which ``legal`` holds, saying what it must be.
+
+    With ``auto``, the word "auto" is legal too.
+    """
     value = getattr(owner, name)
+    if auto:
+        if isinstance(value, str) and value == "auto":
+            return
+        words += " or 'auto'"
     number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
     if not (number and (np.isfinite(value) or not finite) and legal(value)):
         raise ValueError(f"{name} of {type(owner).__name__} must be {words}, not {value!r}.")

@@ -200,7 +200,7 @@ class Estimator(NamesParameters, SupportVectors, CallbackSupportMixin, Summarise
         learnt = current.learn(batch)
         self._stream = current
         self.solver_, self.n_iter_ = Sgd.name, 1
-        for name in ("certificate_", "history_"):  # of an earlier fit
+        for name in ("certificate_", "history_", "_training"):  # of an earlier fit
             self.__dict__.pop(name, None)
         return learnt
 

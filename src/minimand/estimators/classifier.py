@@ -24,9 +24,10 @@ from .base import Estimator, combined
 from .callbacks import Relay, with_callbacks
 from .class_weights import weighted_by_class
 from .declared import declared, places
+from .noise import settled
 from .problem import build
 from .regressor import _loss_of
-from .settings import Settings, check_settings
+from .settings import Settings, check_decided, check_settings
 from .support_vectors import Margins, Training
 
 if TYPE_CHECKING:
@@ -98,6 +99,11 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
         Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors. For the hinge it is
         yᵢαᵢ with 0 ≤ αᵢ ≤ C = 1/(alpha·n_samples), or sᵢ/(alpha·Σs) with sample weights s.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Only for losses that are flat somewhere (`Hinge`, `SquaredHinge`): the rows `support_` of X,
+        or of φ(X) with ``features``; `coef_` is ``dual_coef_ @ support_vectors_``.
+    sample_weights_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Only for robust losses (`TanhMargin`): how much every sample counts, as in `Regressor`.
     margin_, slack_, margin_points_ : float or ndarray, ndarray, MarginPoints
         Only for losses that vanish beyond a margin (`Hinge`, `SquaredHinge`): the distance 1/‖w‖
         from the plane to the margin, max(0, 1 − y·z) of every sample, and which samples lie on the
@@ -170,12 +176,14 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         data.check_labels(y)
         # Everything is checked before features are fitted, which may take long.
         coded = self._encode(settings, y, sample_weight, offset)
-        objectives = self._build_all(settings, self._fit_features(X, y), coded)
+        mapped = self._fit_features(X, y)
+        objectives = self._build_all(settings, mapped, coded)
+        settings, objectives = settled(self, settings, objectives)
         objectives = self._learn_features(X, coded.weights, objectives)
         with Relay(self, X, y) as relay:
             solutions = self._solve_all(coded.output, objectives, relay)
             self._store(coded.output, objectives, solutions)
-            self._training = Training.of(objectives, solutions, coded.weights)
+            self._training = Training.of(objectives, solutions, coded.weights, mapped)
         self._warn_if_short(objectives[0], solutions)
         return self
 
@@ -212,7 +220,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         """As in `Regressor`; a batch need not hold all classes."""
         from .stream import Batch
 
-        settings = self._checked_settings()
+        settings = check_decided(self._checked_settings())
         first = not hasattr(self, "coef_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         data.check_labels(y)

@@ -15,8 +15,9 @@ from ..solvers import State
 from . import data
 from .base import Estimator
 from .callbacks import Relay, with_callbacks
+from .noise import settled
 from .problem import build
-from .settings import Settings, check_settings
+from .settings import Settings, check_decided, check_settings
 from .support_vectors import Training
 
 if TYPE_CHECKING:
@@ -89,6 +90,15 @@ class Regressor(RegressorMixin, Estimator):
         Samples whose multiplier is not zero: with `EpsilonInsensitive`, those outside the tube.
     dual_coef_ : ndarray of shape (1, n_support)
         Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Only for losses that are flat somewhere (`EpsilonInsensitive`): the rows `support_` of X, or
+        of φ(X) with ``features``.
+    sample_weights_ : ndarray of shape (n_samples,)
+        Only for robust losses (`Huber`, `GemanMcClure`, `TruncatedSquared`, `Lp` with p < 1): how
+        much every sample counts, 1 fully and 0 not at all. Least squares with these weights (for
+        `Lp` least absolute deviations) have the same solution. NaN for samples of weight 0.
+    loss_ : Loss
+        Only if a parameter of the loss is "auto": the loss with the number that was found.
 
     Examples
     --------
@@ -158,7 +168,8 @@ class Regressor(RegressorMixin, Estimator):
         offset = data.check_offset(offset, X.shape[0])
         mapped = self._fit_features(X, y)
         objective = build(settings, mapped, y, sample_weight, offset, self.intercept)
-        (objective,) = self._learn_features(X, sample_weight, [objective])
+        settings, objectives = settled(self, settings, [objective])
+        (objective,) = self._learn_features(X, sample_weight, objectives)
         with Relay(self, X, y) as relay:
             control = self._control(relay.to(_attributes_at))
             solution = self._minimise(objective, control, self._start(objective))
@@ -167,7 +178,7 @@ class Regressor(RegressorMixin, Estimator):
             self.n_iter_ = max(solution.certificate.iterations, 1)
             self.solver_ = solution.solver
             self.history_ = solution.history
-            self._training = Training.of([objective], [solution], sample_weight)
+            self._training = Training.of([objective], [solution], sample_weight, mapped)
         self._warn_if_short(objective, [solution])
         return self
 
@@ -201,7 +212,7 @@ class Regressor(RegressorMixin, Estimator):
         """The problem on some rows of a stream; features are fitted on the first ones."""
         from .stream import Batch
 
-        settings = self._checked_settings()
+        settings = check_decided(self._checked_settings())
         first = not hasattr(self, "coef_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         y = ScalarOutput(settings.loss).encode(data.check_numbers(y))

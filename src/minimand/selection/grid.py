@@ -59,8 +59,8 @@ def alpha_max(
     1
     """
     probe = copy_of(estimator)
-    settings = check_settings(probe)
     objectives = prepare(probe, X, y, sample_weight, offset)
+    settings = check_settings(probe)
     _refuse_overflow(objectives[0])
     tops = [top_of(settings, objective, estimator.tol) for objective in objectives]
     if any(top is None for top in tops):

@@ -200,8 +200,8 @@ def path(
     True
     """
     probe = copy_of(estimator)
-    settings = check_settings(probe)
     objectives = prepare(probe, X, y, sample_weight, offset)
+    settings = check_settings(probe)
     grid = grid_of(settings, objectives, alphas, eps, float(estimator.tol))
     control = probe._control([])
     columns = [list(along(settings, o, grid, control, estimator.solver)) for o in objectives]

@@ -154,13 +154,14 @@ class Tuned(ChosenModel):
         """
         scorer, jobs = self._checked()
         probe = copy_of(self.estimator)
-        settings = probe._checked_settings()
+        probe._checked_settings()
         samples = self._samples(X, y, sample_weight, offset)
         check_weights_are_heard(scorer, samples.weight is not None)
         alone = leaves_one_out(self.cv)
         # n folds of n − 1 rows each are made only if there is no formula for them.
         folds = [] if alone else folds_of(self.cv, probe, samples, groups)
         objectives = prepare(probe, samples.X, samples.y, samples.weight, samples.offset)
+        settings = probe._checked_settings()
         if hasattr(self, "feature_names_in_"):
             probe.feature_names_in_ = self.feature_names_in_
         self.alphas_ = grid_of(settings, objectives, self.alphas, self.eps, float(probe.tol))
