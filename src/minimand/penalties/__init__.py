@@ -27,6 +27,7 @@ _NAMES = {
     "concave": ("Concave",),
     "constraint": ("Ball", "Box", "L1Ball", "L2Ball", "NonNegative"),
     "nonconvex": ("MCP", "SCAD", "ConcavePenalty", "Lq"),
+    "norm": ("Norm",),
     "separable": ("L1", "L2", "NoPenalty", "Separable"),
 }
 
