@@ -36,7 +36,31 @@ def fit(model, X=X, y=None, **kwargs):
     return partial(model.fit, X, y, **kwargs)
 
 
+def objects(*labels):
+    return np.array([*labels] * (20 // len(labels)), dtype=object)
+
+
+def masked(a):
+    return np.ma.array(a, mask=np.arange(a.size).reshape(a.shape) == 3)
+
+
+DAYS = np.arange(20).astype("datetime64[D]")
+DATED = {"a": X[:, 0], "when": DAYS.astype("datetime64[ns]")}
+
 BAD_X = {
+    "masked": (fit(R(), masked(X)), r"X is a masked array in which 1 of 60 entries are masked: f"),
+    "dates": (fit(R(), DAYS[:, None]), r"X holds dates or times \(datetime64\[D\]\): turn them in"),
+    "durations": (fit(K(), (DAYS - DAYS[0])[:, None]), r"X holds dates or times \(timedelta64"),
+    "pandas dates": (
+        fit(R(), pd.DataFrame(DATED)),
+        "column 'when' of X holds dates or times: turn",
+    ),
+    "polars dates": (fit(K(), pl.DataFrame(DATED)), "column 'when' of X holds dates or times"),
+    "only dates": (fit(R(), pd.DataFrame({"when": DATED["when"]})), "column 'when' of X holds"),
+    "timestamps": (
+        fit(R(), np.array([[1.0, pd.Timestamp("2020")]] * 20, dtype=object)),
+        r"X must hold numbers, but some entry is no number .*Timestamp.*: encode such columns",
+    ),
     "NaN": (fit(R(), NAN), r"X contains NaN \(first at row 2, column 1\): impute or drop"),
     "inf": (fit(K(), INF), r"X contains infinity \(inf\) \(first at row 2, column 1\)"),
     "float32": (fit(R(), NAN.astype(np.float32)), r"X contains NaN \(first at row 2, column 1\)"),
@@ -82,7 +106,20 @@ BAD_Y = {
     "strings": (fit(R(), y=["a"] * 20), "y must hold numbers.*use minimand.Classifier"),
     "complex": (fit(R(), y=Y + 1j), "y is complex"),
     "continuous": (fit(K(), y=Y), "y holds no class labels .*use minimand.Regressor"),
-    "mixed": (fit(K(), y=np.array([1, "a"] * 10, dtype=object)), "y holds no class labels"),
+    "mixed": (fit(K(), y=objects(1, "a")), r"y holds labels of several types \(int, str\)"),
+    "mixed, text first": (fit(K(), y=objects("a", 1)), r"labels of several types \(int, str\)"),
+    "mixed list": (fit(K(), y=["a", 1] * 10), r"labels of several types \(int, str\).*all strings"),
+    "label None": (fit(K(), y=objects("a", None)), r"y holds a missing label \(None, first at ind"),
+    "label nan": (fit(K(), y=objects("a", np.nan)), r"missing label \(nan, first at index 1\)"),
+    "number None": (fit(K(), y=objects(0, None)), "y holds a missing label"),
+    "list nan": (fit(K(), y=["a", np.nan] * 10), "y holds a missing label"),
+    "pandas NA": (fit(K(), y=pd.Series(["a", None] * 10, dtype="string")), "missing label"),
+    "category": (fit(K(), y=pd.Series(["a", None] * 10, dtype="category")), "missing label"),
+    "polars null": (fit(K(), y=pl.Series(["a", None] * 10)), "y holds a missing label"),
+    "None number": (fit(R(), y=objects(1.0, None)), "y contains NaN"),
+    "masked": (fit(R(), y=masked(Y)), r"y is a masked array in which 1 of 20 .*: fill or drop"),
+    "masked label": (fit(K(), y=masked(C)), "y is a masked array"),
+    "dates": (fit(R(), y=DAYS), r"y holds dates or times \(datetime64\[D\]\): turn them into num"),
     "one class": (fit(K(), y=ONES), r"y holds one class only \(\[1\.0\].* at least 2 classes"),
     "one word": (fit(K(), y=["a"] * 20), r"y holds one class only \(\['a'\]"),
     "one weighted class": (fit(K(), sample_weight=C), r"one class only \(\[1\], .*weight 0 left"),
@@ -91,6 +128,8 @@ BAD_Y = {
 }
 
 BAD_VECTORS = {
+    "masked weight": (fit(R(), sample_weight=masked(ONES)), "sample_weight is a masked array in"),
+    "masked offset": (fit(K(), offset=masked(ONES)), "offset is a masked array in which 1 of 20"),
     "NaN weight": (fit(R(), sample_weight=spoilt(ONES, 3, np.nan)), "sample_weight contains NaN"),
     "inf weight": (fit(K(), sample_weight=spoilt(ONES, 3, np.inf)), "sample_weight contains inf"),
     "short weight": (

@@ -24,6 +24,7 @@ from ..solvers.learner import Learner
 from ..solvers.learning_rate import SAMPLE
 from ..wording import counted
 from .callbacks import is_sklearn_callback
+from .order import Order
 from .problem import build
 from .settings import Settings
 
@@ -90,6 +91,7 @@ class Stream:
     opening: list[Batch] | None = field(default_factory=list)  # None: steps are known
     chosen_on: int = 0  # rows
     fitted_on: int = 0  # rows that the start was fitted on
+    order: Order = field(default_factory=Order)
 
     def check_same(self, solver: Sgd) -> None:
         """Refuse other options than those the stream began with."""
@@ -101,6 +103,8 @@ class Stream:
 
     def learn(self, batch: Batch) -> tuple[Array, Array]:
         """One step per row, in order; the coefficients (k, d) and intercepts (k,) it leads to."""
+        if batch.classes is not None:
+            self.order.watch(batch.targets, batch.classes)
         if self.opening is not None:
             batch = self._open(batch, self.opening)
         weight = np.ones(batch.n_rows) if batch.weights is None else batch.weights
