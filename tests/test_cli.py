@@ -30,6 +30,17 @@ def test_help_names_the_commands(capsys):
     assert "demo" in capsys.readouterr().out
 
 
+def test_drop_ins_need_no_import_of_their_own_and_load_when_asked_for():
+    code = """
+import sys, minimand as mm
+assert not {"numpy", "minimand.sklearn"} & set(sys.modules)
+assert mm.sklearn.Lasso.__module__.startswith("minimand.sklearn")
+assert "sklearn" in dir(mm)
+"""
+    done = _python("-c", code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_without_a_command_it_shows_help_and_fails(capsys):
     assert main([]) == 2
     assert "usage: minimand" in capsys.readouterr().out

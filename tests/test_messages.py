@@ -36,7 +36,31 @@ def fit(model, X=X, y=None, **kwargs):
     return partial(model.fit, X, y, **kwargs)
 
 
+def objects(*labels):
+    return np.array([*labels] * (20 // len(labels)), dtype=object)
+
+
+def masked(a):
+    return np.ma.array(a, mask=np.arange(a.size).reshape(a.shape) == 3)
+
+
+DAYS = np.arange(20).astype("datetime64[D]")
+DATED = {"a": X[:, 0], "when": DAYS.astype("datetime64[ns]")}
+
 BAD_X = {
+    "masked": (fit(R(), masked(X)), r"X is a masked array in which 1 of 60 entries are masked: f"),
+    "dates": (fit(R(), DAYS[:, None]), r"X holds dates or times \(datetime64\[D\]\): turn them in"),
+    "durations": (fit(K(), (DAYS - DAYS[0])[:, None]), r"X holds dates or times \(timedelta64"),
+    "pandas dates": (
+        fit(R(), pd.DataFrame(DATED)),
+        "column 'when' of X holds dates or times: turn",
+    ),
+    "polars dates": (fit(K(), pl.DataFrame(DATED)), "column 'when' of X holds dates or times"),
+    "only dates": (fit(R(), pd.DataFrame({"when": DATED["when"]})), "column 'when' of X holds"),
+    "timestamps": (
+        fit(R(), np.array([[1.0, pd.Timestamp("2020")]] * 20, dtype=object)),
+        r"X must hold numbers, but some entry is no number .*Timestamp.*: encode such columns",
+    ),
     "NaN": (fit(R(), NAN), r"X contains NaN \(first at row 2, column 1\): impute or drop"),
     "inf": (fit(K(), INF), r"X contains infinity \(inf\) \(first at row 2, column 1\)"),
     "float32": (fit(R(), NAN.astype(np.float32)), r"X contains NaN \(first at row 2, column 1\)"),
@@ -92,7 +116,20 @@ BAD_Y = {
     "strings": (fit(R(), y=["a"] * 20), "y must hold numbers.*use minimand.Classifier"),
     "complex": (fit(R(), y=Y + 1j), "y is complex"),
     "continuous": (fit(K(), y=Y), "y holds no class labels .*use minimand.Regressor"),
-    "mixed": (fit(K(), y=np.array([1, "a"] * 10, dtype=object)), "y holds no class labels"),
+    "mixed": (fit(K(), y=objects(1, "a")), r"y holds labels of several types \(int, str\)"),
+    "mixed, text first": (fit(K(), y=objects("a", 1)), r"labels of several types \(int, str\)"),
+    "mixed list": (fit(K(), y=["a", 1] * 10), r"labels of several types \(int, str\).*all strings"),
+    "label None": (fit(K(), y=objects("a", None)), r"y holds a missing label \(None, first at ind"),
+    "label nan": (fit(K(), y=objects("a", np.nan)), r"missing label \(nan, first at index 1\)"),
+    "number None": (fit(K(), y=objects(0, None)), "y holds a missing label"),
+    "list nan": (fit(K(), y=["a", np.nan] * 10), "y holds a missing label"),
+    "pandas NA": (fit(K(), y=pd.Series(["a", None] * 10, dtype="string")), "missing label"),
+    "category": (fit(K(), y=pd.Series(["a", None] * 10, dtype="category")), "missing label"),
+    "polars null": (fit(K(), y=pl.Series(["a", None] * 10)), "y holds a missing label"),
+    "None number": (fit(R(), y=objects(1.0, None)), "y contains NaN"),
+    "masked": (fit(R(), y=masked(Y)), r"y is a masked array in which 1 of 20 .*: fill or drop"),
+    "masked label": (fit(K(), y=masked(C)), "y is a masked array"),
+    "dates": (fit(R(), y=DAYS), r"y holds dates or times \(datetime64\[D\]\): turn them into num"),
     "one class": (fit(K(), y=ONES), r"y holds one class only \(\[1\.0\].* at least 2 classes"),
     "one word": (fit(K(), y=["a"] * 20), r"y holds one class only \(\['a'\]"),
     "one weighted class": (fit(K(), sample_weight=C), r"one class only \(\[1\], .*weight 0 left"),
@@ -101,6 +138,8 @@ BAD_Y = {
 }
 
 BAD_VECTORS = {
+    "masked weight": (fit(R(), sample_weight=masked(ONES)), "sample_weight is a masked array in"),
+    "masked offset": (fit(K(), offset=masked(ONES)), "offset is a masked array in which 1 of 20"),
     "NaN weight": (fit(R(), sample_weight=spoilt(ONES, 3, np.nan)), "sample_weight contains NaN"),
     "inf weight": (fit(K(), sample_weight=spoilt(ONES, 3, np.inf)), "sample_weight contains inf"),
     "short weight": (
@@ -143,16 +182,31 @@ BAD_SETTINGS = {
     "verbose": (fit(K(verbose="no")), "verbose must be True or False, not 'no'"),
     "loss": (fit(R("sqared")), "loss='sqared' is not known: .*; did you mean 'squared'"),
     "loss class": (fit(R(mm.Huber)), r"is not known: .*did you mean Huber\(\)\?"),
-    "loss None": (fit(R(None)), "loss=None is not known: pass one of"),
+    "loss None": (fit(R(None)), "loss=None is not known: write loss='squared' for numbers or"),
+    "mse": (fit(R("mse")), r"loss='mse' is not known: write loss='squared'\.$"),
+    "MAE": (fit(R("MAE")), r"loss='MAE' is not known: write loss='absolute'\.$"),
+    "log_loss": (fit(K("log_loss")), r"loss='log_loss' is not known: write loss='logistic'\.$"),
+    "log-loss": (fit(K("Log-Loss")), r"loss='Log-Loss' is not known: write loss='logistic'\.$"),
+    "squared_error": (fit(R("squared_error")), r"write loss='squared'\.$"),
+    "hing": (fit(K("hing")), "loss='hing' is not known: .*; did you mean 'hinge'"),
+    "elasticnet": (
+        fit(R(penalty="elasticnet")),
+        r"'elasticnet' is not known: write penalty=minimand\.L1\(\) \+ 0\.5 \* minimand\.L2\(\)",
+    ),
+    "elastic net": (fit(R(penalty="elastic-net")), r"write penalty=minimand\.L1\(\) \+ 0\.5"),
+    "lasso": (fit(K(penalty="lasso")), r"penalty='lasso' is not known: write penalty='l1'\.$"),
+    "ridge": (fit(R(penalty="ridge")), r"penalty='ridge' is not known: write penalty='l2'\.$"),
+    "set C": (lambda: K().set_params(C=1), r"'C' for Classifier; write alpha=1/\(C\*n_samples\)"),
+    "set alhpa": (lambda: K().set_params(alhpa=1), r"choose from \[.*\], perhaps 'alpha'\."),
     "loss is a penalty": (fit(R(mm.L1())), r"loss=L1\(\) is not known"),
     "penalty": (fit(R(penalty="l3")), "penalty='l3' is not known: pass one of"),
     "penalty class": (fit(R(penalty=mm.L1)), r"penalty=.* is not known.*did you mean L1\(\)\?"),
-    "penalty None": (fit(R(penalty=None)), "penalty=None is not known.*'no_penalty'"),
+    "penalty None": (fit(R(penalty=None)), "penalty=None is not known: write penalty='no_penalty'"),
     **{
         f"solver={bad!r}": (fit(R(solver=bad)), "solver=.* is not known: pass 'auto' or one of")
         for bad in ("lbfgs", 3, None, [])
     },
-    "delta 0": (fit(R(mm.Huber(0))), "delta of Huber must be a positive number, not 0"),
+    "delta 0": (fit(R(mm.Huber(0))), "delta of Huber must be a positive number or .auto., not 0"),
     "delta < 0": (fit(R(mm.Huber(-1))), "delta of Huber must be a positive number"),
     "delta NaN": (fit(R(mm.Huber(np.nan))), "delta of Huber must be a positive number"),
     "weights < 0": (fit(R(penalty=mm.L1([-1, 1, 1]))), "weights of L1 must be finite and not neg"),
@@ -249,6 +303,35 @@ def test_wrong_kinds_of_object(model, message):
     with pytest.raises(TypeError, match=message) as caught:
         model.fit(X, Y)
     assert_one_sentence(str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"C": 1.0}, r"has no parameter 'C': write alpha=1/\(C\*n_samples\)"),
+        ({"fit_intercept": False}, "has no parameter 'fit_intercept': write intercept="),
+        (
+            {"l1_ratio": 0.5},
+            r"has no parameter 'l1_ratio': write penalty=l1_ratio \* minimand.L1\(\) \+",
+        ),
+        ({"penlty": "l1"}, r"has no parameter 'penlty': choose from \[.*\], perhaps 'penalty'"),
+    ],
+)
+def test_parameters_of_other_libraries(params, message):
+    for kind in (R, K):
+        with pytest.raises(TypeError, match=f"^{kind.__name__} {message}") as caught:
+            kind(**params)
+        assert_one_sentence(str(caught.value))
+
+
+def test_a_subclass_may_have_parameters_of_its_own():
+    class Ours(R):
+        def __init__(self, C=1.0, **rest):
+            super().__init__(**rest)
+            self.C = C
+
+    model = Ours(C=2.0, alpha=3.0)
+    assert (model.C, model.alpha) == (2.0, 3.0)
 
 
 @pytest.mark.parametrize("method", ["predict", "decision_function", "predict_proba", "score"])

@@ -1,13 +1,16 @@
 """Value objects and short names."""
 
+import inspect
 import pickle
 from functools import partial
+from typing import get_args
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import minimand as mm
+from minimand import _typing
 from minimand.parameters import Parameterized, merge_nested
 from minimand.registry import Registry, snake_case
 
@@ -44,6 +47,32 @@ def test_arguments_are_stored_unchanged(thing):
     params = thing.get_params(deep=False)
     again = type(thing)(**params)
     assert all(getattr(again, name) is value for name, value in params.items())
+
+
+def test_editors_know_the_short_names():
+    assert sorted(get_args(_typing.PenaltyName)) == mm.penalties.REGISTRY.names
+    for kind, alias in (
+        (mm.Regressor, _typing.RegressorLossName),
+        (mm.Classifier, _typing.ClassifierLossName),
+    ):
+        taken = {name for name in mm.losses.REGISTRY.names if accepts(kind(name))}
+        assert set(get_args(alias)) == taken
+        assert len(get_args(alias)) == len(taken)
+
+
+def accepts(estimator):
+    try:
+        estimator._checked_settings()
+    except ValueError:
+        return False
+    return True
+
+
+def test_constructors_keep_their_signatures():
+    for kind in (mm.Regressor, mm.Classifier):
+        names = list(inspect.signature(kind).parameters)
+        assert names[:3] == ["loss", "penalty", "alpha"]
+        assert sorted(names) == kind._get_param_names()
 
 
 def test_equality():

@@ -13,7 +13,16 @@ __version__ = "0.1.0"
 
 # The public names and the modules they live in, loaded when they are first used: ``minimand
 # --help`` must not wait for NumPy. Type checkers and editors read the same list in __init__.pyi.
-_MODULES = ("design", "features", "losses", "penalties", "solvers", "testing", "transforms")
+_MODULES = (
+    "design",
+    "features",
+    "losses",
+    "penalties",
+    "sklearn",
+    "solvers",
+    "testing",
+    "transforms",
+)
 _NAMES = {
     "audit": ("certify",),
     "certificate": ("Certificate",),

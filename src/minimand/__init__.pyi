@@ -4,6 +4,7 @@ from . import design as design
 from . import features as features
 from . import losses as losses
 from . import penalties as penalties
+from . import sklearn as sklearn
 from . import solvers as solvers
 from . import testing as testing
 from . import transforms as transforms

@@ -18,7 +18,8 @@ from .estimators.data import check_numbers
 from .estimators.problem import build
 from .estimators.settings import Settings
 from .objective import Objective
-from .readings import Reading, check_known, read
+from .reading import Reading
+from .readings import check_known, read
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ class _Own:
     def parts(self, X: Any, y: Any, weights: Any) -> list[_Part]:
         """The next batch."""
         batch: Batch = self.model._batch(X, y, None, weights)
-        settings = self.model._settled(batch.settings, batch.n_rows, batch.weights, fitted=True)
+        settings = self.model._with_alpha(batch.settings, batch.n_rows, batch.weights, fitted=True)
         batch = replace(batch, settings=settings)
         found, weight = batch.objectives, batch.weight
         if not weight.all():

@@ -6,7 +6,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +16,7 @@ from .design import as_design
 from .estimators import data
 from .estimators.settings import check_limits, check_solver
 from .estimators.stopping import stoppable
+from .estimators.summary import Summarised
 from .losses import Hinge
 from .outputs import ClassOutput
 from .separability import separable
@@ -23,7 +24,7 @@ from .solvers import Control
 from .solvers.hard_margin import Classes, Widest, judge_plane, separating_plane, widest
 
 
-class HardMargin(ClassifierMixin, BaseEstimator):
+class HardMargin(ClassifierMixin, Summarised):
     r"""Minimise ½‖w‖² subject to y·(x·w + b) ≥ 1 for every sample, y = ±1.
 
     The plane whose distance 1/‖w‖ to the nearest sample is largest. It exists if and only if some
@@ -50,6 +51,8 @@ class HardMargin(ClassifierMixin, BaseEstimator):
         1/‖w‖, the distance of the nearest samples from the plane.
     support_ : ndarray of shape (n_support,)
         The samples that hold the plane in its place.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Those rows of X.
     dual_coef_ : ndarray of shape (1, n_support)
         yᵢαᵢ of the support vectors: w = Σ dual_coefᵢ·xᵢ, and ‖w‖² = Σα.
     certificate_ : Certificate
@@ -110,6 +113,7 @@ class HardMargin(ClassifierMixin, BaseEstimator):
             self.coef_, self.intercept_ = best.w[None, :], np.array([best.b])
             self.margin_ = float(1.0 / np.linalg.norm(best.w))
             self.support_ = np.flatnonzero(best.alpha)
+            self.support_vectors_ = X[self.support_]
             self.dual_coef_ = (coded.signs * best.alpha)[None, self.support_]
             self.certificate_ = self._certificate(best, control.seconds)
         if self.certificate_.gap > max(self.tol * best.primal, best.rounding):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import overload
@@ -64,13 +63,22 @@ class History(Sequence[State]):
 
     def __init__(self, solver: str = "", objective: str = "", target: float = 0.0) -> None:
         self.solver, self.objective, self.target = solver, objective, target
-        self._columns = {name: array("d") for name in _COLUMNS}
+        self._records = np.empty((0, len(_COLUMNS)))  # room for more rows than there are records
+        self._length = 0
 
     def append(self, state: State) -> None:
         """Record a state; its model is not kept."""
+        if self._length == len(self._records):  # twice the room, so that records cost O(1) each
+            room = np.empty((max(16, 2 * self._length), len(_COLUMNS)))
+            room[: self._length] = self._records
+            self._records = room
         values = (state.passes, state.seconds, state.primal, state.dual, state.gap)
-        for column, value in zip(self._columns.values(), values):
-            column.append(value)
+        self._records[self._length] = values
+        self._length += 1
+
+    def _column(self, name: str) -> Array:
+        """One number of every record; a view."""
+        return self._records[: self._length, _COLUMNS.index(name)]
 
     def ending(self, primal: float, dual: float, gap: float) -> History:
         """The same course, if there is one, with these numbers in place of the last ones."""
@@ -78,36 +86,36 @@ class History(Sequence[State]):
         if not len(ended):
             return ended
         for name, value in (("primal", primal), ("dual", dual), ("gap", gap)):
-            ended._columns[name][-1] = value
+            ended._column(name)[-1] = value
         return ended
 
     @property
     def passes(self) -> Array:
         """Passes over the data."""
-        return np.array(self._columns["passes"])
+        return self._column("passes").copy()
 
     @property
     def seconds(self) -> Array:
         """Seconds since the start."""
-        return np.array(self._columns["seconds"])
+        return self._column("seconds").copy()
 
     @property
     def primal(self) -> Array:
         """The objective."""
-        return np.array(self._columns["primal"])
+        return self._column("primal").copy()
 
     @property
     def dual(self) -> Array:
         """The lower bounds that were proved."""
-        return np.array(self._columns["dual"])
+        return self._column("dual").copy()
 
     @property
     def gap(self) -> Array:
         """The certified gaps, primal − dual."""
-        return np.array(self._columns["gap"])
+        return self._column("gap").copy()
 
     def __len__(self) -> int:
-        return len(self._columns["gap"])
+        return self._length
 
     @overload
     def __getitem__(self, index: int) -> State: ...
@@ -116,10 +124,11 @@ class History(Sequence[State]):
     def __getitem__(self, index: int | slice) -> State | History:
         if isinstance(index, slice):
             part = History(self.solver, self.objective, self.target)
-            part._columns = {name: column[index] for name, column in self._columns.items()}
+            part._records = self._records[: self._length][index].copy()
+            part._length = len(part._records)
             return part
         place = range(len(self))[index]
-        passes, seconds, primal, dual, gap = (c[place] for c in self._columns.values())
+        passes, seconds, primal, dual, gap = self._records[place].tolist()
         return State(place, passes, seconds, primal, dual, gap, self.target)
 
     def __repr__(self) -> str:
@@ -142,11 +151,9 @@ def combined(histories: Sequence[History]) -> History:
         return first
     total = History(first.solver, first.objective, sum(h.target for h in histories))
     length = max(len(h) for h in histories)
-    for name in _COLUMNS:
-        column = np.zeros(length)
-        for history in histories:
-            values = np.array(history._columns[name])
-            if values.size:
-                column += np.append(values, np.full(length - values.size, values[-1]))
-        total._columns[name] = array("d", column)
+    total._records, total._length = np.zeros((length, len(_COLUMNS))), length
+    for history in histories:
+        if len(history):
+            last = len(history) - 1
+            total._records += history._records[np.minimum(np.arange(length), last)]
     return total

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from numbers import Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,6 +22,13 @@ def _names(cls: Any) -> tuple[str, ...]:
         for p in inspect.signature(cls).parameters.values()
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     )
+
+
+@lru_cache(maxsize=256)
+def _keywords(cls: Any) -> tuple[str, ...] | None:
+    """The same of ``__init__``; None if it takes any."""
+    _, *params = inspect.signature(cls.__init__).parameters.values()
+    return None if any(p.kind is p.VAR_KEYWORD for p in params) else tuple(p.name for p in params)
 
 
 def _class_of(value: object) -> Any:
@@ -86,13 +94,55 @@ class Parameterized:
 
 
 def check_number(
-    owner: Any, name: str, words: str, legal: Callable[[float], bool], *, finite: bool = True
+    owner: Any,
+    name: str,
+    words: str,
+    legal: Callable[[float], bool],
+    *,
+    finite: bool = True,
+    auto: bool = False,
 ) -> None:
-    """Refuse a parameter that is not a number for which ``legal`` holds, saying what it must be."""
+    """Refuse a parameter that is not a number for which ``legal`` holds, saying what it must be.
+
+    With ``auto``, the word "auto" is legal too.
+    """
     value = getattr(owner, name)
+    if auto:
+        if isinstance(value, str) and value == "auto":
+            return
+        words += " or 'auto'"
     number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
     if not (number and (np.isfinite(value) or not finite) and legal(value)):
         raise ValueError(f"{name} of {type(owner).__name__} must be {words}, not {value!r}.")
+
+
+def advice(owner: type, name: str, valid: Iterable[str]) -> str:
+    """What to write for a parameter that a class has not, as the end of a sentence.
+
+    A class may say in ``_elsewhere`` what to write for parameters that other libraries have.
+    """
+    known = getattr(owner, "_elsewhere", {})
+    if name in known:
+        return f"write {known[name]}"
+    close = get_close_matches(name.lower(), valid, n=1)
+    return f"choose from {sorted(valid)}" + (f", perhaps {close[0]!r}" if close else "")
+
+
+class NamesParameters:
+    """Constructors that say what to write for a parameter they have not."""
+
+    _elsewhere: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:  # the constructor's own signature is that of __init__
+
+        def __new__(cls, *args: Any, **params: Any) -> Self:
+            """A new object, unless a keyword is not one of the constructor's."""
+            valid = _keywords(cls)
+            for name in params:
+                if valid is not None and name not in valid:
+                    text = f"{cls.__name__} has no parameter {name!r}"
+                    raise TypeError(f"{text}: {advice(cls, name, valid)}.")
+            return super().__new__(cls)
 
 
 def merge_nested(owner: Any, params: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +158,7 @@ def merge_nested(owner: Any, params: dict[str, Any]) -> dict[str, Any]:
         if name not in valid:
             raise ValueError(
                 f"Invalid parameter {name!r} for {type(owner).__name__}; "
-                f"choose from {sorted(valid)}."
+                f"{advice(type(owner), name, valid)}."
             )
         if inner:
             nested.setdefault(name, {})[inner] = value

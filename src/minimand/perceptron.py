@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +22,7 @@ from .estimators.base import combined
 from .estimators.declared import declared, places
 from .estimators.settings import check_seed
 from .estimators.stopping import stoppable
+from .estimators.summary import Summarised
 from .losses import PerceptronLoss
 from .outputs import ClassOutput
 from .perceptron_proof import Proved, padded, proved, widest
@@ -33,7 +34,7 @@ _TRACED = 100  # steps of a trace, and numbers that it may hold, unless more are
 _TRACED_NUMBERS = 1_000_000
 
 
-class Perceptron(ClassifierMixin, BaseEstimator):
+class Perceptron(ClassifierMixin, Summarised):
     r"""The perceptron: look at one sample after the other, and learn from mistakes only.
 
     With the labels y = −1 for the first class and 1 for the second, and the score

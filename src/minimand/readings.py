@@ -7,7 +7,7 @@ Each reads a model's parameters. Total weight S = Σs turns sums into means: Rid
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,41 +30,30 @@ from .losses import (
     SquaredHinge,
     Tweedie,
 )
-from .penalties import L1, L2, NonNegative, NoPenalty, Penalty
-
-Total = Callable[[], float]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A model's objective; ``constant`` is the value of a penalised constant column, 0 if none.
-
-    ``per_row``: the loss is divided by the number of rows, whatever these weigh.
-    """
-
-    loss: Loss
-    penalty: Penalty
-    alpha: Any  # a number, or one per output
-    intercept: bool
-    constant: float = 0.0
-    labels: bool = False
-    per_row: bool = False
+from .peers import LIBRARIES, PEERS
+from .penalties import L1, L2, NoPenalty, Penalty
+from .reading import Reading, Total, mix, signed
 
 
 def read(model: Any, total: Total) -> Reading:
-    """The objective of a scikit-learn model; ``total`` gives Σ sample weights when asked."""
-    return READERS[check_known(model)](model, total)
-
-
-def has_joint_scale(model: Any) -> bool:
-    """Whether the model has a scale that is minimised over, beside its coefficients."""
-    return isinstance(model, HuberRegressor)
+    """The objective of a model; ``total`` gives Σ sample weights when asked."""
+    name = check_known(model)
+    return (PEERS if name in PEERS else READERS)[name](model, total)
 
 
 def check_known(model: Any) -> str:
-    """The name of the scikit-learn class whose objective we know; refuses others in words."""
+    """The name of the class whose objective we know, scikit-learn's as it is; refuses others.
+
+    A class of celer or skglm counts by its own name only: it may be a subclass of one of
+    scikit-learn's that minimises something else.
+    """
     for cls in type(model).__mro__:
-        if cls.__module__.split(".")[0] == "sklearn" and cls.__name__ in READERS:
+        library = cls.__module__.split(".")[0]
+        if library in LIBRARIES:
+            if f"{library}.{cls.__name__}" in PEERS:
+                return f"{library}.{cls.__name__}"
+            break
+        if library == "sklearn" and cls.__name__ in READERS:
             return cls.__name__
     if hasattr(model, "steps"):
         raise TypeError(
@@ -73,23 +62,23 @@ def check_known(model: Any) -> str:
     if hasattr(model, "best_estimator_"):
         raise TypeError(f"cannot certify {type(model).__name__}: pass its best_estimator_.")
     raise TypeError(
-        f"cannot certify {type(model).__name__}: pass a fitted minimand estimator or one of "
-        f"scikit-learn's {sorted(READERS)}."
+        f"cannot certify {type(model).__name__}: pass a fitted minimand estimator, one of "
+        f"scikit-learn's {sorted(READERS)}, or one of {sorted(PEERS)}."
     )
 
 
-def _signed(model: Any, penalty: Penalty) -> Penalty:
-    """The penalty, with w ≥ 0 if the model was asked for positive coefficients."""
-    return penalty + NonNegative() if model.positive else penalty
+def has_joint_scale(model: Any) -> bool:
+    """Whether the model has a scale that is minimised over, beside its coefficients."""
+    return isinstance(model, HuberRegressor)
 
 
 def _linear_regression(model: Any, total: Total) -> Reading:
-    return Reading(Squared(), _signed(model, NoPenalty()), 0.0, model.fit_intercept)
+    return Reading(Squared(), signed(model, NoPenalty()), 0.0, model.fit_intercept)
 
 
 def _ridge(model: Any, total: Total) -> Reading:
     alpha = np.asarray(model.alpha, dtype=float) / total()
-    return Reading(Squared(), _signed(model, L2()), alpha, model.fit_intercept)
+    return Reading(Squared(), signed(model, L2()), alpha, model.fit_intercept)
 
 
 def _ridge_classifier(model: Any, total: Total) -> Reading:
@@ -101,7 +90,7 @@ def _ridge_cv(model: Any, total: Total) -> Reading:
 
 
 def _lasso(model: Any, total: Total) -> Reading:
-    return Reading(Squared(), _signed(model, L1()), float(model.alpha), model.fit_intercept)
+    return Reading(Squared(), signed(model, L1()), float(model.alpha), model.fit_intercept)
 
 
 def _elastic_net(model: Any, total: Total) -> Reading:
@@ -111,7 +100,7 @@ def _elastic_net(model: Any, total: Total) -> Reading:
 
 def net_penalty(model: Any, l1_ratio: float) -> Penalty:
     """The penalty of an elastic net at one of the ratios that it chooses from."""
-    return _signed(model, _mix(l1_ratio))
+    return signed(model, mix(l1_ratio))
 
 
 def _lasso_cv(model: Any, total: Total) -> Reading:
@@ -121,11 +110,6 @@ def _lasso_cv(model: Any, total: Total) -> Reading:
 def _elastic_net_cv(model: Any, total: Total) -> Reading:
     penalty = net_penalty(model, getattr(model, "l1_ratio_", 1.0))  # our LassoCV has none
     return Reading(Squared(), penalty, float(model.alpha_), model.fit_intercept)
-
-
-def _mix(l1_ratio: float) -> Penalty:
-    """l1_ratio·‖w‖₁ + (1 − l1_ratio)·½‖w‖²."""
-    return float(l1_ratio) * L1() + (1.0 - float(l1_ratio)) * L2()
 
 
 def _logistic_regression(model: Any, total: Total) -> Reading:
@@ -151,7 +135,7 @@ def _logistic(model: Any, total: Total, penalty: Any, ratio: float, C: float) ->
         )
     by_name: dict[Any, Penalty] = {None: NoPenalty(), "l1": L1(), "l2": L2()}
     # scikit-learn ≥ 1.8 deprecates `penalty` in favour of l1_ratio alone.
-    form = by_name.get(penalty, _mix(ratio))
+    form = by_name.get(penalty, mix(ratio))
     unpenalised = penalty is None or not np.isfinite(C)
     alpha = 0.0 if unpenalised else 1.0 / (C * total())
     constant = 0.0
@@ -245,7 +229,7 @@ def _sgd(model: Any, total: Total) -> Reading:
     penalties: dict[Any, Penalty] = {
         "l2": L2(),
         "l1": L1(),
-        "elasticnet": _mix(model.l1_ratio or 0.0),
+        "elasticnet": mix(model.l1_ratio or 0.0),
         None: NoPenalty(),
     }
     losses: dict[str, Loss] = {

@@ -21,6 +21,8 @@ class Registry(Generic[T]):
     """Finds an object by its short name, or passes an object of the right kind through.
 
     It knows classes by their names; ``load`` gives the class of a name when it is asked for.
+    ``elsewhere`` holds what other libraries call such an object, in lower case and with
+    underscores, and what to write here.
     """
 
     def __init__(
@@ -30,11 +32,13 @@ class Registry(Generic[T]):
         classes: Iterable[str],
         load: Callable[[str], type[T]],
         special: str = "",
+        elsewhere: Mapping[str | None, str] | None = None,
     ) -> None:
         self.role, self.base = role, base
         self.special = special  # a name that the caller deals with, e.g. "auto"
         self.classes = {snake_case(name): name for name in classes}
         self._load = load
+        self._elsewhere = elsewhere or {}
 
     @property
     def names(self) -> list[str]:
@@ -47,11 +51,19 @@ class Registry(Generic[T]):
             return spec
         if isinstance(spec, str) and spec in self.classes:
             return self._load(self.classes[spec])()
+        if known := self._known_elsewhere(spec):
+            raise ValueError(f"{self.role}={spec!r} is not known: write {known}.")
         special = f"{self.special!r} or " if self.special else ""
         raise ValueError(
             f"{self.role}={spec!r} is not known: pass {special}one of {self.names} "
             f"or a minimand {self.base.__name__} object{self._hint(spec)}"
         )
+
+    def _known_elsewhere(self, spec: Any) -> str | None:
+        """What to write here for a name that other libraries use."""
+        if isinstance(spec, str):
+            spec = re.sub(r"[\s-]+", "_", spec.strip().lower())
+        return self._elsewhere.get(spec) if spec is None or isinstance(spec, str) else None
 
     def _hint(self, spec: Any) -> str:
         """The end of the sentence: what was probably meant."""

@@ -200,8 +200,7 @@ def test_least_norm_among_the_minimisers(model, fit_intercept, kind):
 def test_rank_and_singular_values():
     peer, model = (m.fit(X, Y, sample_weight=S) for m in pair("LinearRegression", {}))
     assert model.rank_ == peer.rank_ == D
-    # Weights of mean one leave X in its own units.
-    np.testing.assert_allclose(model.singular_, peer.singular_ * np.sqrt(N / S.sum()))
+    np.testing.assert_allclose(model.singular_, peer.singular_)
     twice = np.column_stack([X, X[:, 0]])
     model = ours.LinearRegression().fit(twice, Y[:, 0])
     assert model.rank_ == D
@@ -374,3 +373,47 @@ def test_centring_noise_is_no_rank():
         mine, other = (library.LinearRegression().fit(X, y) for library in (ours, theirs))
         np.testing.assert_allclose(mine.coef_, other.coef_, atol=1e-6)
         assert mine.rank_ == 1
+
+
+# Shapes --------------------------------------------------------------------------------------
+
+
+def shapes_agree(ours_, theirs_, names):
+    for name in names:
+        mine, wanted = getattr(ours_, name), getattr(theirs_, name)
+        assert type(mine) is type(wanted), name
+        assert np.shape(mine) == np.shape(wanted), name
+
+
+@pytest.mark.parametrize("solver", ["auto", "cholesky", "svd", "sparse_cg", "lsqr", "sag", "saga"])
+@pytest.mark.parametrize("y", [Y[:, 0], Y[:, :2]], ids=["one", "two"])
+def test_ridge_counts_iterations_where_scikit_learn_does(solver, y):
+    pair = [kind(solver=solver).fit(X, y) for kind in (ours.Ridge, theirs.Ridge)]
+    shapes_agree(*pair, ["n_iter_", "coef_", "intercept_"])
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_intercepts_of_liblinear(fit_intercept):
+    for kind in ("LinearSVC", "LogisticRegression"):
+        rest = {"solver": "liblinear"} if kind == "LogisticRegression" else {}
+        home = theirs if rest else svm
+        pair = [
+            getattr(where, kind)(fit_intercept=fit_intercept, **rest).fit(X, LABELS)
+            for where in (ours, home)
+        ]
+        shapes_agree(*pair, ["intercept_", "coef_"])
+        assert (pair[0].predict(X) == pair[1].predict(X)).mean() > 0.9
+        assert mm.certify(pair[0], X, LABELS).relative <= 1e-6
+
+
+@pytest.mark.parametrize("kept", [N, 40, 4, 1])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_singular_values_of_weighted_rows(kept, fit_intercept):
+    weight = np.where(np.arange(N) < kept, S, 0.0)
+    pair = [
+        kind(fit_intercept=fit_intercept).fit(X, Y[:, 0], sample_weight=weight)
+        for kind in (ours.LinearRegression, theirs.LinearRegression)
+    ]
+    shapes_agree(*pair, ["singular_", "rank_"])
+    assert pair[0].rank_ == pair[1].rank_
+    np.testing.assert_allclose(pair[0].singular_, pair[1].singular_, rtol=1e-8, atol=1e-12)

@@ -167,9 +167,10 @@ def test_copies_predict_the_same(copier, model, data):
 def test_a_clone_is_unfitted_and_equal(data):
     X, y = data
     model = mm.Regressor(mm.Huber(2.0), mm.L1([1, 2, 3]), alpha=0.3, max_iter=7, tol=1e-3)
+    before = repr(model)
     twin = clone(model.fit(X, y))
     assert not hasattr(twin, "coef_")
-    assert repr(twin) == repr(model)
+    assert repr(twin) == before
 
 
 # Cross-validation ----------------------------------------------------------------------------

@@ -278,3 +278,32 @@ def test_weights_of_a_wild_range(X, y):
     model = mm.Regressor(alpha=0.1).fit(X, y, sample_weight=weights)
     assert model.certificate_.relative <= 1e-6
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_a_field_of_packed_records_is_copied():
+    rng = np.random.default_rng(0)
+    kinds = [("flag", "i1"), ("x", "f8", (3,)), ("y", "f8"), ("s", "f8")]
+    records = np.zeros(30, dtype=kinds)
+    records["x"], records["s"] = rng.standard_normal((30, 3)), rng.uniform(1, 2, 30)
+    records["y"] = records["x"].sum(axis=1) + rng.standard_normal(30)
+    assert not records["x"].flags.aligned
+    model = mm.Regressor(alpha=0.1).fit(records["x"], records["y"], sample_weight=records["s"])
+    x, y, s = (np.ascontiguousarray(records[name]) for name in "xys")
+    plain = mm.Regressor(alpha=0.1).fit(x, y, sample_weight=s)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    np.testing.assert_array_equal(model.predict(records["x"]), plain.predict(x))
+
+
+def test_a_masked_array_without_masked_entries_is_an_array():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), rng.standard_normal(30)
+    model = mm.Regressor(alpha=0.1).fit(np.ma.array(X), np.ma.array(y))
+    np.testing.assert_array_equal(model.coef_, mm.Regressor(alpha=0.1).fit(X, y).coef_)
+    with pytest.raises(ValueError, match="X is a masked array in which 1 of 90 entries"):
+        model.predict(np.ma.array(X, mask=np.arange(90).reshape(30, 3) == 4))
+
+
+def test_dates_are_labels_like_any():
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    days = np.where(X[:, 0] > 0, np.datetime64("2020-01-01"), np.datetime64("2021-01-01"))
+    assert (mm.Classifier(alpha=1e-3).fit(X, days).predict(X) == days).all()

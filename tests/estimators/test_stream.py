@@ -1,6 +1,7 @@
 """Streams: batches of any size are one pass of fit, and bad ones are refused in words."""
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
@@ -318,3 +319,61 @@ def test_a_few_rows_do_not_spoil_a_fit():
     model = mm.Classifier(alpha=1e-3).fit(X, labels)
     again = copy.deepcopy(model).partial_fit(X[:10], labels[:10])
     assert again.score(X, labels) > model.score(X, labels) - 0.02
+
+
+# The order of classes ------------------------------------------------------------------------
+
+
+def _labelled(labels, size=100, seed=0):
+    """Batches of rows with these labels, in that order."""
+    rng = np.random.default_rng(seed)
+    for start in range(0, len(labels), size):
+        y = np.asarray(labels[start : start + size])
+        yield rng.standard_normal((len(y), 2)) + y[:, None], y
+
+
+SORTED = np.repeat([0, 1], 1500)
+
+
+@pytest.mark.parametrize("labels", [SORTED, np.repeat([0, 1, 2], 1100)], ids=["two", "three"])
+def test_a_stream_sorted_by_class_warns_once(labels):
+    with pytest.warns(UserWarning, match="are all of the class 0: .* so mix the rows") as caught:
+        mm.fit_stream(mm.Classifier(), _labelled(labels), classes=np.unique(labels))
+    assert len([w for w in caught if "of the class" in str(w.message)]) == 1
+
+
+def test_a_class_that_comes_late_and_alone_warns():
+    mixed = np.tile([0, 1], 1000)
+    stream = mm.Classifier().partial_fit(*next(_labelled(mixed, 2000)))
+    with pytest.warns(UserWarning, match="the last 1000 rows of the stream are all of the class 1"):
+        mm.fit_stream(stream, _labelled(np.ones(1000, dtype=int)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "size"),
+    [
+        (np.tile([0, 1], 1500), 1),  # single rows hold one class each, by nature
+        (np.tile(np.repeat([0, 1], 100), 15), 100),  # one class a batch, but in turn
+        (np.where(np.arange(6000) % 500 == 0, 1, 0), 100),  # a rare class
+        (np.random.default_rng(0).permutation(SORTED), 100),
+    ],
+    ids=["rows", "in turn", "rare", "mixed"],
+)
+def test_other_streams_do_not(labels, size):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mm.fit_stream(mm.Classifier(), _labelled(labels, size), classes=[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([0.0, 1.0, np.nan], r"classes holds a missing label \(nan, first at index 2\)"),
+        (["a", None], "classes holds a missing label"),
+        (["a", "b", 1], r"classes holds labels of several types \(int, str\)"),
+    ],
+)
+def test_declared_classes_are_labels_of_one_type(classes, message):
+    X, y = next(_labelled(np.tile([0, 1], 10)))
+    with pytest.raises(ValueError, match=message):
+        mm.Classifier().partial_fit(X, y, classes=classes)

@@ -18,7 +18,7 @@ from ..certificate import Certificate
 from ..design import as_design
 from ..losses import REGISTRY as LOSSES
 from ..objective import Objective, Point
-from ..parameters import merge_nested
+from ..parameters import NamesParameters, merge_nested
 from ..penalties import REGISTRY as PENALTIES
 from ..registry import Registry
 from ..solvers import REGISTRY as SOLVERS
@@ -31,6 +31,7 @@ from .callbacks import CallbackSupportMixin, is_sklearn_callback
 from .columns import columns_from
 from .problem import one_sample
 from .settings import Settings
+from .summary import Summarised
 from .support_vectors import SupportVectors
 
 if TYPE_CHECKING:
@@ -43,10 +44,33 @@ _SHORT_NAMES: dict[str, Registry[Any]] = {
 }
 
 
-class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
+_MIXED = "penalty=l1_ratio * minimand.L1() + (1 - l1_ratio) * minimand.L2()"
+_STEPS = "solver=minimand.solvers.Sgd(…), which has the options of stochastic steps"
+_ELSEWHERE = {  # what other libraries call parameters, and what to write here
+    **dict.fromkeys(("C", "c"), "alpha=1/(C*n_samples), since alpha multiplies the penalty here"),
+    **dict.fromkeys(
+        ("lambda_", "lam", "reg", "reg_lambda", "reg_param", "regularization"), "alpha=…"
+    ),
+    "fit_intercept": "intercept=…",
+    "l1_ratio": _MIXED,
+    "positive": "penalty=minimand.NonNegative(), or a sum such as L1() + NonNegative()",
+    **dict.fromkeys(
+        ("epsilon", "eps"), "loss=minimand.EpsilonInsensitive(eps=…) or Huber(delta=…)"
+    ),
+    "delta": "loss=minimand.Huber(delta=…)",
+    "quantile": "loss=minimand.Quantile(q=…)",
+    "power": "loss=minimand.Tweedie(power=…)",
+    **dict.fromkeys(("eta0", "learning_rate", "batch_size", "early_stopping"), _STEPS),
+    "n_jobs": "threadpoolctl.threadpool_limits(…) around fit, as threads are used where they help",
+    "max_epochs": "max_iter=…",
+}
+
+
+class Estimator(NamesParameters, SupportVectors, CallbackSupportMixin, Summarised):
     """Base of the estimators that minimise mean loss + alpha·penalty over a linear score."""
 
     alpha_: float
+    _elsewhere = _ELSEWHERE
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; a nested object (``penalty__weights``) is replaced by a changed copy."""
@@ -71,7 +95,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
 
     # Alpha ---------------------------------------------------------------------------------
 
-    def _settled(
+    def _with_alpha(
         self, settings: Settings, n_samples: int, weights: Array | None, fitted: bool = False
     ) -> Settings:
         """Settings whose alpha is a number: 1/Σs if none was given; kept as ``alpha_``.
@@ -205,7 +229,7 @@ class Estimator(SupportVectors, CallbackSupportMixin, BaseEstimator):
         alpha = batch.settings.alpha
         self.alpha_ = 1.0 / current.total if alpha is None else alpha
         self.solver_, self.n_iter_ = Sgd.name, 1
-        for name in ("certificate_", "history_"):  # of an earlier fit
+        for name in ("certificate_", "history_", "_training"):  # of an earlier fit
             self.__dict__.pop(name, None)
         return learnt
 

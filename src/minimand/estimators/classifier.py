@@ -12,9 +12,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .. import history
-from .._typing import AnyArray, Array, ArrayLike
+from .._typing import AnyArray, Array, ArrayLike, ClassifierLossName, PenaltyName
+from ..losses import Loss
 from ..objective import Objective
 from ..outputs import ClassOutput
+from ..penalties import Penalty
 from ..solvers import Solution, State, choose, shared
 from ..solvers.side_by_side import solve_each
 from . import data
@@ -22,9 +24,10 @@ from .base import Estimator, combined
 from .callbacks import Relay, with_callbacks
 from .class_weights import weighted_by_class
 from .declared import declared, places
+from .noise import settled
 from .problem import build
 from .regressor import _loss_of
-from .settings import Settings, check_settings
+from .settings import Settings, check_decided, check_settings
 from .stopping import stoppable
 from .support_vectors import Margins, Training
 
@@ -99,6 +102,11 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
         Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors. For the hinge it is
         yᵢαᵢ with 0 ≤ αᵢ ≤ C = 1/(alpha·n_samples), or sᵢ/(alpha·Σs) with sample weights s.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Only for losses that are flat somewhere (`Hinge`, `SquaredHinge`): the rows `support_` of X,
+        or of φ(X) with ``features``; `coef_` is ``dual_coef_ @ support_vectors_``.
+    sample_weights_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Only for robust losses (`TanhMargin`): how much every sample counts, as in `Regressor`.
     margin_, slack_, margin_points_ : float or ndarray, ndarray, MarginPoints
         Only for losses that vanish beyond a margin (`Hinge`, `SquaredHinge`): the distance 1/‖w‖
         from the plane to the margin, max(0, 1 − y·z) of every sample, and which samples lie on the
@@ -117,8 +125,8 @@ class Classifier(ClassifierMixin, Margins, Estimator):
 
     def __init__(
         self,
-        loss: Any = "logistic",
-        penalty: Any = "l2",
+        loss: ClassifierLossName | Loss = "logistic",
+        penalty: PenaltyName | Penalty = "l2",
         alpha: float | None = None,
         *,
         features: Any = None,
@@ -176,14 +184,16 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         data.check_labels(y)
         # Everything is checked before features are fitted, which may take long.
         coded = self._encode(settings, y, sample_weight, offset)
-        settings = self._settled(settings, y.shape[0], coded.weights)
-        objectives = self._build_all(settings, self._fit_features(X, y), coded)
+        settings = self._with_alpha(settings, y.shape[0], coded.weights)
+        mapped = self._fit_features(X, y)
+        objectives = self._build_all(settings, mapped, coded)
         with stoppable(self):
+            settings, objectives = settled(self, settings, objectives)
             objectives = self._learn_features(X, coded.weights, objectives)
             with Relay(self, X, y) as relay:
                 solutions = self._solve_all(coded.output, objectives, relay)
                 self._store(coded.output, objectives, solutions)
-                self._training = Training.of(objectives, solutions, coded.weights)
+                self._training = Training.of(objectives, solutions, coded.weights, mapped)
         self._warn_if_short(objectives[0], solutions)
         return self
 
@@ -220,7 +230,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         """As in `Regressor`; a batch need not hold all classes."""
         from .stream import Batch
 
-        settings = self._checked_settings()
+        settings = check_decided(self._checked_settings())
         first = not hasattr(self, "coef_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         data.check_labels(y)
@@ -294,7 +304,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     ) -> tuple[ClassOutput, list[Objective]]:
         """The classes, and one objective per score."""
         coded = self._encode(settings, y, sample_weight, offset)
-        settings = self._settled(settings, y.shape[0], coded.weights, fitted)
+        settings = self._with_alpha(settings, y.shape[0], coded.weights, fitted)
         return coded.output, self._build_all(settings, X, coded)
 
     def _encode(self, settings: Settings, y: Any, sample_weight: Any, offset: Any) -> _Coded:

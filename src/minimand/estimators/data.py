@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples, check_array, validate_data
 from .._typing import AnyArray, Array, ArrayLike
 from ..wording import counted
 from .columns import holds_words, words_in
+from .kinds import as_labels, refuse_dates, refuse_mixed, unmasked
 
 _FEW = 20  # classes up to which scikit-learn does not wonder whether y is a measurement
 _MATRIX = {
@@ -62,7 +63,9 @@ def check_x(estimator: Any, X: ArrayLike) -> Any:
 
 
 def check_labels(y: AnyArray) -> None:
-    """Y must hold labels: strings, booleans, whole numbers, but no measurements."""
+    """Y must hold labels of one type: strings, booleans, whole numbers, but no measurements."""
+    if y.dtype.kind == "O":
+        refuse_mixed(y, "y")
     if (
         _is_plain(y, "iub")
         and y.ndim == 1
@@ -82,6 +85,7 @@ def check_labels(y: AnyArray) -> None:
 
 def check_numbers(y: AnyArray) -> Array:
     """Y as finite float64 numbers."""
+    refuse_dates(y, "y")
     try:
         numbers = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -178,10 +182,16 @@ def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
         return X
     try:
         X = validate_data(estimator, X, reset=reset, skip_check_array=_is_plain(X), **_MATRIX)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         found = words_in(X)
         if found is None:
-            raise
+            # Others than those of a conversion name what is wrong, e.g. with the feature names.
+            if not str(error).startswith("float()"):
+                raise
+            raise ValueError(
+                f"X must hold numbers, but some entry is no number ({error}): encode such columns "
+                "first."
+            ) from error
         advice = "encode such columns first"
         if hasattr(getattr(estimator, "estimator", estimator), "features"):
             advice += (
@@ -234,6 +244,7 @@ def _check_form(X: Any) -> Any:
     """Refuse, before any conversion, what is not a matrix of real numbers with some rows."""
     if X is None:
         raise ValueError("X is None: pass a matrix with one row per sample.")
+    X = unmasked(X, "X")
     if not hasattr(X, "shape"):
         X = _as_array(X)
     if len(X.shape) == 1 and holds_words(X):
@@ -252,6 +263,9 @@ def _check_form(X: Any) -> Any:
                 f"X has 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
             )
     _refuse_complex(X, "X")
+    refuse_dates(X, "X")
+    if isinstance(X, np.ndarray) and not X.flags.aligned:
+        return X.copy()  # a field of packed records: its numbers lie between addresses
     return X
 
 
@@ -275,7 +289,7 @@ def _target(estimator: Any, y: Any, many: bool) -> AnyArray:
     """Y as a vector, or ``many`` columns, of whatever type it has; finite if that is floating."""
     if sparse.issparse(y):
         raise ValueError("y is sparse, but must be a dense vector: pass y.toarray().ravel().")
-    y = y if hasattr(y, "shape") else np.asarray(y)
+    y = unmasked(y, "y") if hasattr(y, "shape") else as_labels(y)
     _refuse_complex(y, "y")
     if len(y.shape) not in (1, 2):
         raise ValueError(f"y must be 1D, one entry per sample, but it is {len(y.shape)}D.")
@@ -307,6 +321,7 @@ def _single_column(estimator: Any, y: AnyArray) -> AnyArray:
 def _vector(values: ArrayLike, n_samples: int, name: str) -> Array:
     """One finite float64 number per sample; a single number stands for all samples."""
     _refuse_complex(values, name)
+    values = unmasked(values, name)
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

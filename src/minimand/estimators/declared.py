@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray, ArrayLike
+from .kinds import as_labels, refuse_mixed, unmasked
 
 _HOW = "declare them all in the first call, as partial_fit(X, y, classes=…)"
 
@@ -41,8 +42,10 @@ def declared(model: Any, classes: ArrayLike, first: AnyArray | None = None) -> A
 def _labels(classes: Any) -> AnyArray:
     """What is declared, sorted: at least two labels of one kind."""
     try:
-        labels = np.unique(np.asarray(classes))
-    except (TypeError, ValueError) as error:  # rows of several lengths, numbers beside strings
+        given = as_labels(unmasked(classes, "classes"))
+        refuse_mixed(given, "classes")
+        labels = np.unique(given)
+    except TypeError as error:
         raise ValueError(
             f"classes must be a list of labels of one kind, not {classes!r}."
         ) from error

@@ -14,6 +14,7 @@ from ..outputs import ClassOutput, ScalarOutput
 from . import data
 from .class_weights import weighted_by_class
 from .classifier import Classifier
+from .noise import settled
 from .regressor import Regressor
 from .settings import Settings
 
@@ -40,9 +41,10 @@ def prepare(
 ) -> list[Objective]:
     """The objectives an estimator minimises on these data, one per score.
 
-    Unless it is fitted already, the estimator learns the names of the features, the features
-    themselves and the classes, as in `fit`. Without ``learn``, features that are learnt along with
-    the model stay as they are drawn, which takes no time.
+    Unless it is fitted already, the estimator, which must be a copy, learns the names of the
+    features, the features themselves, the classes and the scale of its loss, as in `fit`.
+    Without ``learn``, features that are learnt along with the model stay as they are drawn, which
+    takes no time.
     """
     final = fitted or not learn
     settings = estimator._checked_settings()
@@ -50,12 +52,14 @@ def prepare(
     mapped = estimator._map_features(X) if fitted else estimator._fit_features(X, y)
     if isinstance(estimator, Regressor):
         objectives = [estimator._objective(settings, mapped, y, sample_weight, offset, fitted)]
+        objectives = objectives if fitted else _settled(estimator, settings, objectives)
         return _learnt(estimator, X, y, sample_weight, objectives, final)
     data.check_labels(y)
     rest = (sample_weight, offset, fitted)
     output, objectives = estimator._objectives(settings, mapped, y, *rest)
     if not fitted:
         estimator.classes_ = output.classes
+        objectives = _settled(estimator, settings, objectives)
     elif not np.array_equal(output.classes, estimator.classes_):
         raise ValueError(
             f"y holds the classes {output.classes.tolist()}, but the model was fitted on "
@@ -76,6 +80,17 @@ def prepared(
     if probe.alpha is None:
         probe.alpha = probe.alpha_
     return probe, probe._checked_settings(), objectives
+
+
+def _settled(estimator: Any, settings: Settings, objectives: list[Objective]) -> list[Objective]:
+    """Objectives whose loss has a number where it says "auto"; the copy has that loss from now on.
+
+    So all models that are made from it, on a path or in folds, have the same one.
+    """
+    settings, objectives = settled(estimator, settings, objectives)
+    if hasattr(estimator, "loss_"):
+        estimator.loss = settings.loss
+    return objectives
 
 
 def _learnt(

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, ArrayLike
+from .._typing import Array, ArrayLike, PenaltyName, RegressorLossName
+from ..losses import Loss
 from ..objective import Objective
 from ..outputs import ScalarOutput
+from ..penalties import Penalty
 from ..solvers import State
 from . import data
 from .base import Estimator
 from .callbacks import Relay, with_callbacks
 from .explained import explained
+from .noise import settled
 from .problem import build
-from .settings import Settings, check_settings
+from .settings import Settings, check_decided, check_settings
 from .stopping import stoppable
 from .support_vectors import Training
 
@@ -95,6 +98,15 @@ class Regressor(RegressorMixin, Estimator):
         Samples whose multiplier is not zero: with `EpsilonInsensitive`, those outside the tube.
     dual_coef_ : ndarray of shape (1, n_support)
         Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors.
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Only for losses that are flat somewhere (`EpsilonInsensitive`): the rows `support_` of X, or
+        of φ(X) with ``features``.
+    sample_weights_ : ndarray of shape (n_samples,)
+        Only for robust losses (`Huber`, `GemanMcClure`, `TruncatedSquared`, `Lp` with p < 1): how
+        much every sample counts, 1 fully and 0 not at all. Least squares with these weights (for
+        `Lp` least absolute deviations) have the same solution. NaN for samples of weight 0.
+    loss_ : Loss
+        Only if a parameter of the loss is "auto": the loss with the number that was found.
 
     Examples
     --------
@@ -110,8 +122,8 @@ class Regressor(RegressorMixin, Estimator):
 
     def __init__(
         self,
-        loss: Any = "squared",
-        penalty: Any = "l2",
+        loss: RegressorLossName | Loss = "squared",
+        penalty: PenaltyName | Penalty = "l2",
         alpha: float | None = None,
         *,
         features: Any = None,
@@ -167,11 +179,12 @@ class Regressor(RegressorMixin, Estimator):
         y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
         sample_weight = data.check_weights(sample_weight, y.shape[0])
         offset = data.check_offset(offset, y.shape[0])
-        settings = self._settled(settings, y.shape[0], sample_weight)
+        settings = self._with_alpha(settings, y.shape[0], sample_weight)
         mapped = self._fit_features(X, y)
         objective = build(settings, mapped, y, sample_weight, offset, self.intercept)
         with stoppable(self):
-            (objective,) = self._learn_features(X, sample_weight, [objective])
+            settings, objectives = settled(self, settings, [objective])
+            (objective,) = self._learn_features(X, sample_weight, objectives)
             with Relay(self, X, y) as relay:
                 control = self._control(relay.to(_attributes_at))
                 solution = self._minimise(objective, control, self._start(objective))
@@ -180,7 +193,7 @@ class Regressor(RegressorMixin, Estimator):
                 self.n_iter_ = max(solution.certificate.iterations, 1)
                 self.solver_ = solution.solver
                 self.history_ = solution.history
-                self._training = Training.of([objective], [solution], sample_weight)
+                self._training = Training.of([objective], [solution], sample_weight, mapped)
         self._warn_if_short(objective, [solution])
         return self
 
@@ -215,7 +228,7 @@ class Regressor(RegressorMixin, Estimator):
         """The problem on some rows of a stream; features are fitted on the first ones."""
         from .stream import Batch
 
-        settings = self._checked_settings()
+        settings = check_decided(self._checked_settings())
         first = not hasattr(self, "coef_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
@@ -247,7 +260,7 @@ class Regressor(RegressorMixin, Estimator):
         target = ScalarOutput(settings.loss).encode(data.check_numbers(y))
         weights = data.check_weights(sample_weight, target.shape[0])
         shift = data.check_offset(offset, target.shape[0])
-        settings = self._settled(settings, target.shape[0], weights, fitted)
+        settings = self._with_alpha(settings, target.shape[0], weights, fitted)
         return build(settings, X, target, weights, shift, self.intercept)
 
     def decision_function(self, X: ArrayLike, offset: ArrayLike = None) -> Array:

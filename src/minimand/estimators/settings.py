@@ -67,6 +67,9 @@ def check_settings(estimator: Any) -> Settings:
     """Validate the constructor's arguments of an estimator."""
     loss = LOSSES.get(estimator.loss)
     loss.check_parameters()
+    known = getattr(estimator, "loss_", None)
+    if loss.undecided and known is not None and _decides(known, loss):
+        loss = known  # the numbers that a fit has found
     if loss.refusal:
         raise ValueError(f"loss={loss!r} cannot be minimised: {loss.refusal}.")
     penalty = PENALTIES.get(estimator.penalty)
@@ -77,6 +80,24 @@ def check_settings(estimator: Any) -> Settings:
     _check_features(estimator.features)
     _check_callbacks(estimator.callbacks)
     return Settings(loss, penalty, alpha, _in_words(estimator.features))
+
+
+def check_decided(settings: Settings) -> Settings:
+    """Refuse a loss whose scale is still to be found, where there are no residuals to find it."""
+    for name in settings.loss.undecided:
+        raise ValueError(
+            f"{name}='auto' of {type(settings.loss).__name__} needs all samples at once: pass a "
+            "number to learn from batches."
+        )
+    return settings
+
+
+def _decides(loss: Loss, asked: Loss) -> bool:
+    """Whether a loss is the one that was asked for, with numbers for what was "auto"."""
+    return (
+        type(loss) is type(asked)
+        and loss.copy(**{name: getattr(asked, name) for name in asked.undecided}) == asked
+    )
 
 
 def check_limits(estimator: Any) -> None:

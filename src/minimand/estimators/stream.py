@@ -25,6 +25,7 @@ from ..solvers.learning_rate import SAMPLE
 from ..watch import INTERRUPT, Interrupted
 from ..wording import counted
 from .callbacks import is_sklearn_callback
+from .order import Order
 from .problem import build, one_sample
 from .settings import Settings
 
@@ -67,6 +68,10 @@ class Batch:
         """The weight of every row."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Arrays and settings; objectives are built from these again."""
+        return {name: value for name, value in vars(self).items() if name != "objectives"}
+
     def after(self, before: list[Batch]) -> Batch:
         """These rows and those that came before them."""
         parts = [*before, self]
@@ -101,6 +106,7 @@ class Stream:
     fitted_on: int = 0  # rows that the start was fitted on
     fitted_weight: float = 0.0  # their Σs, where alpha=None has to know it
     total: float = 0.0  # Σs of all rows so far, those of the fit included
+    order: Order = field(default_factory=Order)
 
     def check_same(self, solver: Sgd) -> None:
         """Refuse other options than those the stream began with."""
@@ -112,6 +118,8 @@ class Stream:
 
     def learn(self, batch: Batch) -> tuple[Array, Array]:
         """One step per row, in order; the coefficients (k, d) and intercepts (k,) it leads to."""
+        if batch.classes is not None:
+            self.order.watch(batch.targets, batch.classes)
         if self.opening is not None:
             batch = self._open(batch, self.opening)
         order = np.flatnonzero(batch.weight).astype(np.uint32)

@@ -30,12 +30,20 @@ class Training:
     multipliers: Array  # mass·θ, (n_samples, n_scores)
     alpha: float | None  # factor of ½‖w‖²; None where the penalty is another
     places: Places | None = None  # None where the loss has no margin
+    vectors: Any = (
+        None  # rows of φ(X) whose multiplier is not zero; None where all but few are such
+    )
+    weights: Array | None = None  # how much samples count, (n_samples, n_scores); None: all fully
 
     @classmethod
     def of(
-        cls, objectives: list[Objective], solutions: list[Solution], weights: Array | None
+        cls,
+        objectives: list[Objective],
+        solutions: list[Solution],
+        weights: Array | None,
+        X: Any = None,
     ) -> Self | None:
-        """From the solutions of all scores; ``weights`` are those of all samples."""
+        """From the solutions of all scores; ``weights`` are those of all samples, rows of X."""
         points = [s.certificate.dual_point for s in solutions]
         if any(point is None for point in points):
             return None
@@ -45,7 +53,12 @@ class Training:
         multipliers = rows.spread(first.mass[:, None] * theta, 0.0)
         edge = edge_of(first.loss)
         places = None if edge is None else _places(edge, objectives, solutions, theta, rows)
-        return cls(multipliers, _factor(first), places)
+        vectors = None
+        if X is not None and _has_flat_part(first):
+            vectors = X[np.flatnonzero(multipliers.any(axis=1))]
+        return cls(
+            multipliers, _factor(first), places, vectors, _counted(objectives, solutions, rows)
+        )
 
 
 class _Rows(NamedTuple):
@@ -86,6 +99,19 @@ def _places(
     products = np.maximum(loss.fenchel_young(z, theta, y), gaps)
     tolerance = (1 + 1e-9) * np.sqrt(products / size)
     return Places(edge, rows.spread(y * z, np.nan), rows.spread(tolerance, 0.0))
+
+
+def _has_flat_part(objective: Objective) -> bool:
+    """Whether samples may be met so well that they have no multiplier."""
+    plq = objective.loss.plq(objective.y[:1])
+    return plq is not None and bool(((plq.pieces.slopes == 0) & (plq.pieces.curvatures == 0)).any())
+
+
+def _counted(objectives: list[Objective], solutions: list[Solution], rows: _Rows) -> Array | None:
+    """How much samples count for a robust loss, a column per score."""
+    found = [o.loss.sample_weights(s.point.z, o.y) for o, s in zip(objectives, solutions)]
+    known = [column for column in found if column is not None]
+    return rows.spread(np.stack(known, axis=1), np.nan) if len(known) == len(found) else None
 
 
 def _factor(objective: Objective) -> float | None:
@@ -168,6 +194,30 @@ class SupportVectors:
                 "w is no combination of samples."
             )
         return -found.multipliers[self.support_].T / found.alpha
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The samples whose multiplier is not zero, (n_support, n_features)."""
+        found = self._trained("support_vectors_").vectors
+        if found is None:
+            raise AttributeError(
+                "support_vectors_ needs a loss that is flat somewhere, such as Hinge() or "
+                "EpsilonInsensitive(), and the samples of a fit, which models of a path do not "
+                "keep: use X[support_]."
+            )
+        return found
+
+    @property
+    def sample_weights_(self) -> Array:
+        """How much every sample counts, from 0 to 1, (n_samples,) or (n_samples, n_classes)."""
+        found = self._trained("sample_weights_").weights
+        if found is None:
+            raise AttributeError(
+                "sample_weights_ needs a robust loss, such as Huber(), GemanMcClure() or "
+                "TruncatedSquared(): with this one every sample counts by its residual alone."
+            )
+        weights: Array = _flat(found)
+        return weights
 
 
 class Margins(SupportVectors):

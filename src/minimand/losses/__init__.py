@@ -9,6 +9,27 @@ from ..on_demand import on_demand
 from ..registry import Registry
 from .base import Loss
 
+# What other libraries call a loss of ours.
+_ELSEWHERE = {
+    None: "loss='squared' for numbers or loss='logistic' for classes, or leave loss out",
+    **dict.fromkeys(("bce", "binary_cross_entropy", "binary_crossentropy"), "loss='logistic'"),
+    **dict.fromkeys(("log", "log_loss", "logloss", "logit", "deviance"), "loss='logistic'"),
+    **dict.fromkeys(
+        ("l1", "lad", "mae", "absolute_error", "mean_absolute_error"), "loss='absolute'"
+    ),
+    **dict.fromkeys(
+        ("l2", "mse", "ols", "rmse", "least_squares", "squared_loss"), "loss='squared'"
+    ),
+    **dict.fromkeys(("squared_error", "mean_squared_error", "gaussian"), "loss='squared'"),
+    **dict.fromkeys(("pinball", "pinball_loss"), "loss='quantile'"),
+    "svm": "loss='hinge'",
+    "svr": "loss='epsilon_insensitive'",
+    "perceptron": "loss='perceptron_loss'",
+    "max_error": "loss='chebyshev'",
+    "poisson_nll": "loss='poisson'",
+    "lp": "loss=minimand.Lp(p) with a power p of your own",
+}
+
 # Loaded when they are first used; type checkers read the same list in __init__.pyi.
 _NAMES = {
     "base": ("Loss", "Terms"),
@@ -67,6 +88,7 @@ REGISTRY: Registry[Loss] = Registry(
         "TanhMargin",
     ],
     __getattr__,
+    elsewhere=_ELSEWHERE,
 )
 
 __all__ = ["REGISTRY", *(name for names in _NAMES.values() for name in names)]

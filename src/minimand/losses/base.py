@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -47,6 +48,24 @@ class Loss(Parameterized):
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
     pooled: ClassVar[bool] = False  # whether it is one number for the whole set of samples
+    auto: ClassVar[Mapping[str, float]] = {}  # parameters that may be "auto", in units of the noise
+
+    @property
+    def undecided(self) -> list[str]:
+        """Parameters that are "auto": they scale with the noise, which a fit finds."""
+        return [name for name in self.auto if isinstance(getattr(self, name), str)]
+
+    def decided(self, noise: float) -> Self:
+        """The same loss with numbers in their place."""
+        return self.copy(**{name: self.auto[name] * noise for name in self.undecided})
+
+    def sample_weights(self, z: Array, y: Array) -> Array | None:
+        """How much every sample counts, from 0 to 1, in the convex fit that a robust one equals.
+
+        None where no loss of weighted samples says the same: all count fully, or there is a kink.
+        """
+        robust = self.composed
+        return None if robust is None or robust is self else robust.sample_weights(z, y)
 
     def masses(self, weight: Array) -> Array:
         """What every sample counts in the objective, by its weight: a share of the mean."""

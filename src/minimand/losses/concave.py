@@ -68,6 +68,16 @@ class RobustLoss(Loss):
         with np.errstate(over="ignore", divide="ignore", under="ignore"):
             return np.minimum(self.slope(self.height(z, y) / gradual), _STEEPEST)
 
+    def sample_weights(self, z: Array, y: Array) -> Array:
+        """φ'(s)/φ'(0); where φ'(0) is infinite, φ' at the median of s stands for it."""
+        top = float(np.asarray(self.slope(np.zeros(1)), float).ravel()[0])
+        found = self.weights(z, y)
+        if not np.isfinite(top):
+            top = float(np.asarray(self.slope(np.median(self.height(z, y), keepdims=True)))[0])
+        if not np.isfinite(top):
+            top = float(found.max())
+        return np.minimum(found / top, 1.0) if top > 0 else np.ones_like(found)
+
     @property
     def first_weight(self) -> float:
         """φ'(0): what every sample weighs as long as none is known to be an outlier."""

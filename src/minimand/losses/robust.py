@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from .._typing import Array
+from ..parameters import check_number
 from .concave import RobustLoss
 from .margin import Logistic
 from .piecewise import Absolute
@@ -15,12 +16,6 @@ from .probe import WITHOUT_MINIMUM
 from .unary import Margin
 
 _ROUNDING = 8 * float(np.finfo(float).eps)  # of a score, relative to its parts
-
-
-def _check_positive(name: str, value: Any) -> None:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (number and np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a positive number, not {value!r}.")
 
 
 class GemanMcClure(RobustLoss):
@@ -31,24 +26,32 @@ class GemanMcClure(RobustLoss):
 
     Parameters
     ----------
-    sigma : float, default=1.0
-        The residual that costs one half, in units of y: about twice the noise is a good choice.
+    sigma : float or "auto", default=1.0
+        The residual that costs one half, in units of y. "auto" is twice the noise, which is 1.4826
+        times the median size of the residuals of a fit with the absolute loss, those of samples
+        that it passes through left out; the number is in ``loss_`` of the fitted estimator.
 
     Examples
     --------
     >>> import numpy as np, minimand as mm
     >>> mm.GemanMcClure().value(np.array([0.0, 1.0, 1e9]), np.zeros(3))
     array([0. , 0.5, 1. ])
+    >>> X, y = np.arange(9.0)[:, None], np.array([0.1, 0.9, 2.1, 2.9, 4.1, 4.9, 6.1, 50.0, 8.0])
+    >>> model = mm.Regressor(mm.GemanMcClure("auto"), alpha=1e-3).fit(X, y)
+    >>> model.sample_weights_.round(1)                   # of sample 7 nothing is heard
+    array([1. , 0.9, 1. , 0.9, 1. , 0.9, 1. , 0. , 1. ])
     """
 
     proved = True
 
-    def __init__(self, sigma: float = 1.0) -> None:
-        self.sigma = sigma
+    auto: ClassVar[Mapping[str, float]] = {"sigma": 2.0}
+
+    def __init__(self, sigma: float | Literal["auto"] = 1.0) -> None:
+        self.sigma: Any = sigma
 
     def check_parameters(self) -> None:
-        """sigma must be a positive number."""
-        _check_positive("sigma of GemanMcClure", self.sigma)
+        """sigma must be a positive number or "auto"."""
+        check_number(self, "sigma", "a positive number", lambda sigma: sigma > 0, auto=True)
 
     def curve(self, s: Array) -> Array:
         """q/(1 + q), q = r²/σ²; from q = 1 on 1/(1 + 1/q), as q may overflow."""
@@ -70,9 +73,9 @@ class TruncatedSquared(RobustLoss):
 
     Parameters
     ----------
-    c : float, default=1.0
-        The residual from which on a sample is an outlier, in units of y: about three times the
-        noise is a good choice.
+    c : float or "auto", default=1.0
+        The residual from which on a sample is an outlier, in units of y. "auto" is three times the
+        noise, found as for `GemanMcClure`.
 
     Examples
     --------
@@ -83,12 +86,14 @@ class TruncatedSquared(RobustLoss):
 
     proved = True
 
-    def __init__(self, c: float = 1.0) -> None:
-        self.c = c
+    auto: ClassVar[Mapping[str, float]] = {"c": 3.0}
+
+    def __init__(self, c: float | Literal["auto"] = 1.0) -> None:
+        self.c: Any = c
 
     def check_parameters(self) -> None:
-        """c must be a positive number."""
-        _check_positive("c of TruncatedSquared", self.c)
+        """c must be a positive number or "auto"."""
+        check_number(self, "c", "a positive number", lambda c: c > 0, auto=True)
 
     def curve(self, s: Array) -> Array:
         """min(c², r²)."""

@@ -215,6 +215,19 @@ class Distance(Unary):
             return super().terms(z, y)
         return Terms(*self.pieces.terms(z - y))
 
+    def sample_weights(self, z: Array, y: Array) -> Array | None:
+        """ψ'(r)/r in units of ψ''(0): the weights of the least squares with the same solution."""
+        if self.composed is not None:
+            return super().sample_weights(z, y)
+        if not (self.convex and self.smooth and self.robust):
+            return None
+        slope, bend = (float(f(np.zeros(1))[0]) for f in (self.dpsi, self.ddpsi))
+        if slope != 0 or not (np.isfinite(bend) and bend > 0):
+            return None
+        r = z - y
+        ratio = np.divide(self.dpsi(r), bend * r, out=np.ones_like(r), where=r != 0)
+        return np.clip(ratio, 0.0, 1.0)
+
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
         """Piece by piece where there are pieces, else by safeguarded Newton."""
         if self.pieces is None:

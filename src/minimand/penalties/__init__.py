@@ -10,6 +10,16 @@ from ..on_demand import on_demand
 from ..registry import Registry
 from .base import Penalty
 
+_MIXED = "penalty=minimand.L1() + 0.5 * minimand.L2(), or ratio * L1() + (1 - ratio) * L2()"
+# What other libraries call a penalty of ours.
+_ELSEWHERE = {
+    **dict.fromkeys(("elasticnet", "elastic_net", "enet", "l1_l2", "l1l2"), _MIXED),
+    **dict.fromkeys(("lasso", "l1_norm"), "penalty='l1'"),
+    **dict.fromkeys(("ridge", "tikhonov", "weight_decay", "l2_norm"), "penalty='l2'"),
+    **dict.fromkeys((None, "none", "no", "unpenalized", ""), "penalty='no_penalty'"),
+    **dict.fromkeys(("positive", "nonnegative", "nonneg", "nnls"), "penalty='non_negative'"),
+}
+
 # Loaded when they are first used; type checkers read the same list in __init__.pyi.
 _NAMES = {
     "algebra": ("Scaled", "Sum"),
@@ -17,6 +27,7 @@ _NAMES = {
     "concave": ("Concave",),
     "constraint": ("Ball", "Box", "L1Ball", "L2Ball", "NonNegative"),
     "nonconvex": ("MCP", "SCAD", "ConcavePenalty", "Lq"),
+    "norm": ("Norm",),
     "separable": ("L1", "L2", "NoPenalty", "Separable"),
 }
 
@@ -27,6 +38,7 @@ REGISTRY: Registry[Penalty] = Registry(
     Penalty,
     ["L1", "L2", "NoPenalty", "NonNegative", "Box", "L1Ball", "L2Ball", "MCP", "SCAD", "Lq"],
     __getattr__,
+    elsewhere=_ELSEWHERE,
 )
 
 __all__ = ["REGISTRY", *(name for names in _NAMES.values() for name in names)]

@@ -17,6 +17,7 @@ from .nonconvex import MCP as MCP
 from .nonconvex import SCAD as SCAD
 from .nonconvex import ConcavePenalty as ConcavePenalty
 from .nonconvex import Lq as Lq
+from .norm import Norm as Norm
 from .separable import L1 as L1
 from .separable import L2 as L2
 from .separable import NoPenalty as NoPenalty

@@ -78,18 +78,32 @@ class Majorised(Protocol):
 class Penalty(Parameterized):
     """A function Ω(w); ``0.1 * L1() + L2()`` is one too.
 
-    A subclass writes `bind` and `formula`; everything else follows.
+    A subclass writes `bind`, and `formula` for its words; everything else follows. A norm of any
+    kind may write `value` and `prox` instead of `bind`.
     """
 
     __array_ufunc__ = None  # so that np.float64(0.1) * L1() asks L1, not NumPy
 
     def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
         """α·Ω over vectors of this length; raises ValueError where parameters do not fit."""
-        raise NotImplementedError(f"{type(self).__name__} must define bind(n_features, alpha)")
+        own = type(self)
+        if own.value is Penalty.value or own.prox is Penalty.prox:
+            raise NotImplementedError(
+                f"{own.__name__} must define bind(n_features, alpha), or, if it is a norm, "
+                "value(w) and prox(w, step)."
+            )
+        from .norm import Norm, check_norm
+        from .separable import NoPenalty
+
+        if alpha == 0:
+            return NoPenalty().bind(n_features)
+        bound = Norm(self, float(alpha), n_features)
+        check_norm(bound)
+        return bound
 
     def formula(self, factor: float = 1.0) -> str:
         """factor·Ω(w) as it is printed in a certificate."""
-        raise NotImplementedError(f"{type(self).__name__} must define formula(factor)")
+        return f"{number(factor)}{self!r}(w)"
 
     def words(self, factor: float = 1.0) -> str:
         """The formula, or ``"0"`` where a factor of 0 leaves nothing of it."""

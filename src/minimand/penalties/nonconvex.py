@@ -22,6 +22,8 @@ from .separable import L1, Separable, _weights
 class ConcavePenalty(Penalty):
     """Base of penalties Σ p(|wⱼ|; λⱼ); a subclass writes `curve`, `slope` and `formula`.
 
+    A constructor of its own, for parameters of the curve, need not take ``weights``.
+
     A factor multiplies alpha and hence λ: ``0.5 * MCP()`` is the MCP whose λ is half of alpha,
     which is not the same as half of its value. The certificate's `objective` shows λ.
 
@@ -52,7 +54,8 @@ class ConcavePenalty(Penalty):
     def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
         """λ = α·weights; nothing at all where that is zero everywhere."""
         self.check_parameters()
-        lam = alpha * _weights(self.weights, n_features, type(self).__name__)
+        weights = getattr(self, "weights", None)  # a constructor of one's own may have none
+        lam = alpha * _weights(weights, n_features, type(self).__name__)
         nothing = Separable(np.zeros(n_features), np.zeros(n_features))
         return Concave((Curve(self, lam),), nothing) if lam.any() else nothing
 
@@ -64,7 +67,7 @@ class ConcavePenalty(Penalty):
         return np.take_along_axis(tried, values.argmin(axis=0)[None], axis=0)[0]
 
     def _lam(self, factor: float) -> str:
-        return f"λ={factor:g}" + ("" if self.weights is None else "·cⱼ")
+        return f"λ={factor:g}" + ("" if getattr(self, "weights", None) is None else "·cⱼ")
 
 
 class MCP(ConcavePenalty):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import AnyArray, Array, ArrayLike
 from ..certificate import Certificate
+from ..estimators.summary import Summarised, facts_of
 from .scores import check_scoring, with_offset
 
 
@@ -25,11 +26,20 @@ def _has(name: str) -> Any:
     return check
 
 
-class ChosenModel(MetaEstimatorMixin, BaseEstimator):
+class ChosenModel(MetaEstimatorMixin, Summarised):
     """A meta-estimator that predicts by its ``best_estimator_``."""
 
     estimator: Any
     scoring: Any
+    alpha_: float
+
+    def _facts(self) -> dict[str, str]:
+        """The alpha that was chosen, and the facts of its model."""
+        known = vars(self)
+        if "alpha_" not in known:
+            return {}
+        model = known.get("best_estimator_")
+        return {"alpha": f"{self.alpha_:.3g}"} | ({} if model is None else facts_of(model))
 
     @property
     def certificate_(self) -> Certificate:

@@ -84,6 +84,11 @@ def measure_of(estimator: Any, combinations: list[Combination]) -> Loss | None:
     losses = [each.estimator._checked_settings().loss for each in combinations]
     if all(loss == own for loss in losses):
         return None
+    if own.undecided:
+        raise ValueError(
+            f"scoring=None compares by the loss of the estimator, {own!r}, whose scale every "
+            "combination finds anew: give it a number, or pass a scoring."
+        )
     for combination, loss in zip(combinations, losses):
         if not np.array_equal(loss.transform(_SCORES.copy()), own.transform(_SCORES.copy())):
             raise ValueError(

@@ -12,7 +12,7 @@ from ..estimators.prepare import prepared
 from ..estimators.settings import Settings
 from ..intercept import balanced_gradient
 from ..objective import EPS, Objective, Point
-from ..penalties import Concave, Majorised, NoPenalty, Separable
+from ..penalties import Ball, Concave, Majorised, NoPenalty, Norm, Separable
 from ..solvers import Control, solve
 from ..solvers.search import recentred
 from .kinked_top import least_slope
@@ -71,6 +71,10 @@ def alpha_max(
 
 def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float | None:
     """alpha_max of one objective; None where no alpha makes the coefficients vanish."""
+    bound = settings.penalty.bind(objective.n_features, 1.0)
+    if isinstance(bound, Norm):
+        objective, unit = _convex(objective)
+        return bound.dual_norm(unit * slope_without(objective, ~bound.free, tol))
     form = _unit_form(settings, objective.n_features)
     kinked = form.l1 > 0
     curved_only = (form.l2 > 0) & ~kinked
@@ -78,7 +82,6 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
         return None
     objective, unit = _convex(objective)
     slope = unit * slope_without(objective, kinked, tol)
-    bound = settings.penalty.bind(objective.n_features, 1.0)
     if isinstance(bound, Concave) and not np.isfinite(bound.slopes(np.zeros_like(slope))).all():
         return _where_zero_wins(objective, bound, slope, unit)
     top = float((_pull(form, slope)[kinked] / form.l1[kinked]).max())
@@ -225,9 +228,14 @@ def _unit_form(settings: Settings, n_features: int) -> Separable:
     """The penalty at alpha = 1; of a non-convex one, the lasso that it starts from."""
     bound = settings.penalty.bind(n_features, 1.0)
     form = (bound.first_majoriser().penalty if isinstance(bound, Majorised) else bound).separable
-    if form is None:
+    if isinstance(bound, Ball):
         raise ValueError(
             f"penalty {settings.penalty!r} has no alpha_max, as alpha does not touch a ball: fit "
             "it at radii of your own, or pass alphas for what else there is."
+        )
+    if form is None:
+        raise ValueError(
+            f"penalty {settings.penalty!r} is no sum over features and no norm, so that its "
+            "alpha_max is not known: pass alphas of your own."
         )
     return form

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .._typing import AnyArray, Array
 from .base import Fit, Minimiser, own_tolerance
-from .least_norm import of_least_norm, spectrum_of
+from .least_norm import Spectrum, of_least_norm, spectrum_of
 
 
 class LinearRegression(Minimiser, linear_model.LinearRegression):
@@ -58,12 +58,21 @@ class LinearRegression(Minimiser, linear_model.LinearRegression):
         spectrum = spectrum_of(fit)
         if spectrum is not None:
             self.rank_ = spectrum.rank
-            self.singular_ = spectrum.values.astype(fit.dtype, copy=False)
+            self.singular_ = _as_weighted(spectrum, fit, X, weights)
         return fit if self.positive else of_least_norm(fit)
 
     def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_ = fit.coef if y.ndim == 2 else fit.coef[0]
         self.intercept_ = self._intercept(fit, y)
+
+
+def _as_weighted(spectrum: Spectrum, fit: Fit, X: Any, weights: Array | None) -> AnyArray:
+    """Singular values of the centred √s·X, those of all its rows: weights of 0 leave zeros."""
+    total = X.shape[0] if weights is None else float(weights.sum())
+    values = np.zeros(min(X.shape), dtype=fit.dtype)
+    kept = fit.problem.objectives[0].n_samples
+    values[: spectrum.values.size] = spectrum.values * np.sqrt(total / kept)
+    return values
 
 
 class _Ridge(Minimiser):
@@ -74,7 +83,9 @@ class _Ridge(Minimiser):
     def _store(self: Any, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_ = fit.coef if len(fit.solutions) > 1 else fit.coef[0]
         self.intercept_ = self._intercept(fit, y)
-        self.n_iter_ = np.array(fit.iterations, dtype=np.int32)
+        # scikit-learn counts the iterations of these solvers, and says None of the others.
+        counted = self.solver in ("lsqr", "sag", "saga")
+        self.n_iter_ = np.array(fit.iterations, dtype=np.int32) if counted else None
         self.solver_ = fit.solutions[0].solver
 
 
@@ -102,7 +113,8 @@ class Ridge(_Ridge, linear_model.Ridge):
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
     intercept_ : float or ndarray of shape (n_targets,)
     certificate_ : Certificate
-    n_iter_ : ndarray of shape (n_targets,)
+    n_iter_ : ndarray of shape (n_targets,), or None
+        As scikit-learn has it: None unless ``solver`` is "lsqr", "sag" or "saga".
     solver_ : str
         The minimand solver that was chosen.
 
@@ -149,7 +161,8 @@ class RidgeClassifier(_Ridge, linear_model.RidgeClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
     classes_ : ndarray of shape (n_classes,)
     certificate_ : Certificate
-    n_iter_ : ndarray of shape (1,) or (n_classes,)
+    n_iter_ : ndarray of shape (1,) or (n_classes,), or None
+        None unless ``solver`` is "lsqr", "sag" or "saga".
     solver_ : str
 
     Examples

@@ -56,7 +56,7 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
     ----------
     classes_ : ndarray of shape (2,)
     coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
+    intercept_ : ndarray of shape (1,); 0.0 with ``solver="liblinear"`` and no intercept
     certificate_ : Certificate
     n_iter_ : ndarray of shape (1,)
 
@@ -83,6 +83,8 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
 
     def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_, self.intercept_ = fit.coef, fit.intercept
+        if self.solver == "liblinear" and not self.fit_intercept:
+            self.intercept_ = 0.0  # what liblinear leaves to its users
         self.n_iter_ = np.array(fit.iterations, dtype=np.int32)
 
     def _precision(self, X: Any) -> Any:

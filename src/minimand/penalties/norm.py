@@ -1,0 +1,149 @@
+"""The bound form of a norm of which only its value and its proximal point are known.
+
+A norm Ω is convex with Ω(t·w) = t·Ω(w) for t ≥ 0. Its conjugate is 0 where Ω°(v) ≤ 1, and infinite
+elsewhere, Ω° its dual norm; and the proximal point says which it is:
+
+    prox of t·Ω at v is 0   ⇔   v is a subgradient of t·Ω at 0   ⇔   Ω°(v) ≤ t
+
+So the dual norm is the smallest step that takes v to zero, found by bisection, and nothing else is
+needed for a certificate. Of other functions prox and value do not tell the conjugate.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._typing import Array, BoolArray
+
+if TYPE_CHECKING:
+    from .base import Penalty
+
+_MARGIN = 1e-12  # by which a dual point is shrunk more than bisection says: above its error
+_BISECTIONS = 60  # halvings of an interval of one octave: to the last digit
+_PROBES = 9  # points at which a penalty is tried
+_STEPS = (0.1, 1.0, 0.5)  # of its prox there
+_ROUNDING = 1e-9  # of values and proximal points that a user computes, relative
+_FAR = 1e30  # a step that takes whatever a norm penalises from near 1 to zero
+
+
+@dataclass(frozen=True, eq=False)
+class Norm:
+    """alpha·Ω, Ω a norm, on all columns or on all but some that it leaves free."""
+
+    penalty: Penalty
+    alpha: float
+    n_features: int
+
+    def value(self, w: Array) -> float:
+        """α·Ω(w)."""
+        return self.alpha * float(self.penalty.value(w))
+
+    def prox(self, w: Array, step: float) -> Array:
+        """The proximal point of Ω for the step α·step."""
+        return np.asarray(self.penalty.prox(w, self.alpha * step), float)
+
+    def dual_norm(self, v: Array) -> float:
+        """The smallest t with prox of t·αΩ at v zero on columns that are not free; never less."""
+        v = np.where(self.free, 0.0, v)
+        if not v.any():
+            return 0.0
+        high = float(np.abs(v).max()) / self.alpha
+        while not self._vanishes(v, high):
+            high *= 2.0
+        while self._vanishes(v, 0.5 * high):
+            high *= 0.5
+        low = 0.5 * high
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+            low, high = (low, middle) if self._vanishes(v, middle) else (middle, high)
+        return high
+
+    def _vanishes(self, v: Array, step: float) -> bool:
+        return not self.prox(v, step).any()
+
+    def by_feature(self, w: Array, v: Array) -> Array:
+        """An equal share of Ω(w) − v·w for every feature; inf where Ω°(v) > 1."""
+        inside = not v[self.free].any() and (not v.any() or self._vanishes(v, 1.0))
+        term = max(self.value(w) - float(v @ w), 0.0) if inside else np.inf
+        return np.full(w.shape, term / max(w.size, 1))
+
+    def shrink(self, v: Array) -> float:
+        """1/Ω°(v), or 1 where that is more."""
+        size = self.dual_norm(v)
+        if size < 1.0 or (size == 1.0 and self._vanishes(np.where(self.free, 0.0, v), 1.0)):
+            return 1.0
+        return (1.0 - _MARGIN) / size
+
+    def unscalable(self, v: Array) -> BoolArray:
+        """Free columns with v ≠ 0."""
+        return self.free & (v != 0)
+
+    @cached_property
+    def free(self) -> BoolArray:
+        """Columns that the norm does not see: no step moves them."""
+        w = np.random.default_rng(0).uniform(1.0, 2.0, self.n_features)
+        moved = self.prox(w, _FAR / self.alpha)
+        return moved == w
+
+    def times(self, factor: float) -> Norm:
+        """factor·αΩ."""
+        new = replace(self, alpha=factor * self.alpha)
+        new.__dict__["free"] = self.free
+        return new
+
+    def project(self, w: Array) -> Array:
+        """w: a norm is finite everywhere."""
+        return w
+
+    def relaxed(self, w: Array) -> None:
+        """None: there are no constraints."""
+        return None
+
+    @property
+    def separable(self) -> None:
+        """Not known to be a sum over features."""
+        return None
+
+
+def check_norm(norm: Norm) -> None:
+    """Refuse, in one sentence, what is not a norm or has another's proximal point."""
+    name, penalty, d = type(norm.penalty).__name__, norm.penalty, norm.n_features
+    rng = np.random.default_rng(1)
+    points = [rng.standard_normal(d) * (rng.uniform(size=d) < 0.7) for _ in range(_PROBES)]
+    values = [float(penalty.value(w)) for w in points]
+    for w, value in zip(points, values):
+        twice = float(penalty.value(2.0 * w))
+        if not (np.isfinite(value) and value >= 0) or abs(twice - 2 * value) > _ROUNDING * value:
+            raise ValueError(
+                f"{name} has value and prox alone, which is enough for a norm, but it is none "
+                f"(Ω(2w) is {twice:g} where 2Ω(w) is {2 * value:g}): write bind(n_features, alpha) "
+                "that returns a Separable, or an object with the methods of "
+                "minimand.penalties.BoundPenalty."
+            )
+    for w, step in zip(points, itertools.cycle(_STEPS)):
+        p = np.asarray(penalty.prox(w, step), float)
+        if p.shape != w.shape:
+            raise ValueError(f"prox of {name} must return an array of shape {w.shape}.")
+        # v = (w − p)/step is a subgradient at p: v·x ≤ Ω(x) everywhere, with equality at p.
+        v = (w - p) / step
+        pairs = [*zip(points, values), (p, float(penalty.value(p))), (v, float(penalty.value(v)))]
+        slack = _ROUNDING * (1.0 + float(v @ v))
+        below = all(v @ x <= value + slack for x, value in pairs)
+        if not below or abs(float(v @ p) - pairs[-2][1]) > slack + _ROUNDING * pairs[-2][1]:
+            raise ValueError(
+                f"prox of {name} is not the minimiser of step·Ω(x) + ½‖x − w‖², or its value is "
+                "not convex: minimand.testing.check_penalty shows where."
+            )
+    far = np.random.default_rng(0).uniform(1.0, 2.0, d)
+    if norm.prox(far, _FAR / norm.alpha)[~norm.free].any():
+        raise ValueError(
+            f"{name} is zero along a direction that is not a column, and such a norm has no "
+            "certificate: add what it leaves free, or write bind(n_features, alpha)."
+        )
