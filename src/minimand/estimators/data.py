@@ -13,6 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from .._typing import AnyArray, Array, ArrayLike
+from ..design.base import plain
+from ..design.dense import in_lines
 from ..wording import counted
 
 _FEW = 20  # classes up to which scikit-learn does not wonder whether y is a measurement
@@ -73,7 +75,7 @@ def check_labels(y: AnyArray) -> None:
 def check_numbers(y: AnyArray) -> Array:
     """Y as finite float64 numbers."""
     try:
-        numbers = np.ascontiguousarray(y, dtype=np.float64)
+        numbers = plain(y, np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"y must hold numbers, but it has dtype {y.dtype}: use minimand.Classifier for labels."
@@ -136,12 +138,15 @@ def check_offset(offset: ArrayLike, n_samples: int) -> Array | None:
 
 
 def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as a finite float matrix; scikit-learn converts it and minds the feature names."""
+    """X as a finite float matrix; scikit-learn converts it and minds the feature names.
+
+    An odd layout is copied here, once for all that will be done with X.
+    """
     X = _check_form(X)
     if reset and _is_plain(X):
         learn_width(estimator, X)
         check_finite(X, "X")
-        return X
+        return in_lines(X)
     try:
         X = validate_data(estimator, X, reset=reset, skip_check_array=_is_plain(X), **_MATRIX)
     except ValueError as error:
@@ -151,7 +156,7 @@ def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"X must hold numbers, but some entry is text ({error}): encode such columns first."
         ) from error
     check_finite(X, "X")
-    return X
+    return X if sparse.issparse(X) else in_lines(X)
 
 
 def learn_width(estimator: Any, X: AnyArray) -> None:
@@ -276,4 +281,4 @@ def _vector(values: ArrayLike, n_samples: int, name: str) -> Array:
             f"{name} must have one number per sample: expected {n_samples}, got {vector.shape[0]}."
         )
     check_finite(vector, name)
-    return np.ascontiguousarray(vector)
+    return plain(vector)
