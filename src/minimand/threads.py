@@ -95,16 +95,22 @@ def _text(path: Path) -> str:
 
 
 def _pool_size() -> int:
-    """Threads of pools, if the calling one is of one: joblib's "threading" workers are.
+    """Threads of the pool that the calling one is of: joblib's "threading" workers are of one.
 
     Each of them may use a share of the processors, which depends on their number alone, never on
     what the others do: so that results do not depend on it either.
     """
     pools = sys.modules.get("multiprocessing.dummy")
     worker = getattr(pools, "DummyProcess", ())
-    if not isinstance(threading.current_thread(), worker):
+    queue = _queue_of(threading.current_thread())
+    if not isinstance(threading.current_thread(), worker) or queue is None:
         return 1
-    return sum(isinstance(thread, worker) for thread in threading.enumerate())
+    return sum(_queue_of(thread) is queue for thread in threading.enumerate())
+
+
+def _queue_of(thread: threading.Thread) -> Any:
+    """Where a worker of a pool gets its tasks from: all of one pool have the same."""
+    return next(iter(getattr(thread, "_args", None) or ()), None)
 
 
 _core.set_num_threads(math.ceil(min(processor_quota(), _core.get_num_threads())))

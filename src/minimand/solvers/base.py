@@ -175,6 +175,15 @@ def run(
     solver: Solver, objective: Objective, control: Control, start: Point | None = None
 ) -> Solution:
     """Iterate until the gap is small enough, a limit is reached, or somebody says stop."""
+    # What the search held is gone before the model is judged once more: it is as long as the data.
+    found = _search(solver, objective, control, start)
+    return _conclude(solver, objective, control, *found)
+
+
+def _search(
+    solver: Solver, objective: Objective, control: Control, start: Point | None
+) -> tuple[Judgement | None, Point | None, str, History]:
+    """The best judgement, where it began, what stopped it, and its course."""
     best: Judgement | None = None
     history = History(_label(solver), objective.words)
     stopped_by = control.ended_by = ""
@@ -182,16 +191,16 @@ def run(
     try:
         control.target = history.target = control.tol * _finite_scale(objective)
         begin = objective.null if start is None else start
-        for iteration, judgement in enumerate(solver.iterate(objective, begin, control)):
+        for judgement in solver.iterate(objective, begin, control):
             if best is None or judgement.beats(best):
-                best = judgement
-            asked = observe(control, objective, judgement, iteration, history)
+                best = judgement.summary
+            asked = observe(control, objective, judgement, len(history), history)
             unmoved = judgement.point is objective.null and not solver.null_may_do
             # The null model will not do, unless it is the optimum itself up to rounding.
             if judgement.reaches(objective, control.target) and (
                 not unmoved or judgement.gap <= judgement.rounding(objective)
             ):
-                best = judgement
+                best = judgement.summary
                 # Of several minima this is one; the search for a lower one was cut off.
                 if judgement.kind == "stationary" and control.expired:
                     stopped_by = control.halted() or f"max_seconds={control.max_seconds}"
@@ -199,9 +208,10 @@ def run(
             stopped_by = asked or _limit(solver, control, judgement, history)
             if stopped_by:
                 break
+            del judgement  # which is as long as the data, before the solver makes the next
     except KeyboardInterrupt:
         stopped_by = INTERRUPT
-    return _conclude(solver, objective, control, best, start, stopped_by, history)
+    return best, start, stopped_by, history
 
 
 def _label(solver: Solver) -> str:
