@@ -17,6 +17,6 @@ def test_what_kernels_build_on(tmp_path):
     sources = [ROOT / "tests/core/parallel_check.cpp", ROOT / "core/parallel.cpp"]
     command = [COMPILER, "-std=c++20", "-pthread", "-I", ROOT / "core", *sources, "-o", program]
     subprocess.run(command, check=True)
-    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60, env={})
     assert done.stdout == ""
     assert done.returncode == 0
