@@ -8,7 +8,7 @@ PIP    := $(RUN) -m pip --disable-pip-version-check install --quiet
 CORE   := $(shell find core -name '*.cpp' -o -name '*.hpp')
 BUILD  := pyproject.toml CMakeLists.txt $(CORE)
 
-.PHONY: help setup demo test lint types bench sanitize clean
+.PHONY: help setup demo test lint types bench sanitize baseline clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -70,25 +70,34 @@ $(VENV)/bin/python:
 
 refuse = { echo "minimand cannot be set up: $(1)" >&2; exit 1; }
 
-# Sanitizers --------------------------------------------------------------------------------------
-# A second core, in its own folder, that never meets .venv's: the editable install is taken off the
-# import path, and the sanitizer's run-time is loaded before Python.
+# Second cores ------------------------------------------------------------------------------------
+# Each in its own folder, never meeting .venv's: the editable install is taken off the import path.
+# The sanitizer's run-time is loaded before Python.
 
-SANITIZED      := build/sanitize
+SECOND         := build/second
 SANITIZE_TESTS ?= $(wildcard tests/core tests/solvers)
+BASELINE_TESTS ?= tests/core
 PRELOAD         = $(foreach lib,libasan.so libstdc++.so,$(shell $${CXX:-c++} -print-file-name=$(lib)))
-WITHOUT_EDITABLE := import sys; \
+WITHOUT_EDITABLE := import sys; folder = sys.argv.pop(1); \
 	sys.meta_path[:] = [f for f in sys.meta_path if "editable" not in type(f).__module__]; \
-	sys.path.insert(0, "$(SANITIZED)/lib"); \
-	import minimand._core as c; assert "$(SANITIZED)" in c.__file__, c.__file__; \
+	sys.path.insert(0, folder + "/lib"); \
+	import minimand._core as c; assert folder in c.__file__, c.__file__; \
 	import pytest; sys.exit(pytest.main(sys.argv[1:]))
 
-sanitize: $(VENV)/.dev  ## run the kernels' tests under the address and undefined-behaviour sanitizers
-	@$(VENV)/bin/cmake -S . -B $(SANITIZED) -G Ninja -DMINIMAND_SANITIZE=ON \
-	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$(CURDIR)/$(RUN) \
+# $(1): the folder, $(2): options of CMake
+define second_core
+	@$(VENV)/bin/cmake -S . -B $(SECOND)/$(1) -G Ninja $(2) -DPython_EXECUTABLE=$(CURDIR)/$(RUN) \
 	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(VENV)/bin/ninja >/dev/null
-	@$(VENV)/bin/cmake --build $(SANITIZED)
-	@$(VENV)/bin/cmake --install $(SANITIZED) --prefix $(SANITIZED)/lib >/dev/null
-	@cp -r src/minimand $(SANITIZED)/lib/
+	@$(VENV)/bin/cmake --build $(SECOND)/$(1)
+	@$(VENV)/bin/cmake --install $(SECOND)/$(1) --prefix $(SECOND)/$(1)/lib >/dev/null
+	@cp -r src/minimand $(SECOND)/$(1)/lib/
+endef
+
+sanitize: $(VENV)/.dev  ## run the kernels' tests under the address and undefined-behaviour sanitizers
+	$(call second_core,sanitize,-DMINIMAND_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo)
 	@LD_PRELOAD='$(PRELOAD)' ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  $(RUN) -c '$(WITHOUT_EDITABLE)' -p no:cacheprovider $(SANITIZE_TESTS)
+	  $(RUN) -c '$(WITHOUT_EDITABLE)' $(SECOND)/sanitize -p no:cacheprovider $(SANITIZE_TESTS)
+
+baseline: $(VENV)/.dev  ## run the kernels' tests on a core for the oldest processor, as other compilers build it
+	$(call second_core,baseline,-DMINIMAND_BASELINE=ON)
+	@$(RUN) -c '$(WITHOUT_EDITABLE)' $(SECOND)/baseline -p no:cacheprovider $(BASELINE_TESTS)

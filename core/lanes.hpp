@@ -5,11 +5,11 @@
 
 #include "targets.hpp"
 
-// Short vectors of doubles. The compiler maps them to whatever registers the target has, and the
-// order of every addition stays written in the source.
+// Short vectors of doubles, as long as a register of the target. The order of every addition stays
+// written in the source.
 namespace minimand {
 
-inline constexpr std::size_t kLanes = 4;
+inline constexpr std::size_t kLanes = MINIMAND_VECTOR_BYTES / sizeof(double);
 typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double))));
 typedef std::uint64_t LaneBits __attribute__((vector_size(kLanes * sizeof(double))));
 typedef float FloatLanes __attribute__((vector_size(kLanes * sizeof(float))));
@@ -26,7 +26,7 @@ MINIMAND_INLINE Lanes load_lanes(const float* source) {
   return __builtin_convertvector(lanes, Lanes);
 }
 
-MINIMAND_INLINE Lanes same_lanes(double value) { return Lanes{value, value, value, value}; }
+MINIMAND_INLINE Lanes same_lanes(double value) { return value - Lanes{}; }
 
 MINIMAND_INLINE LaneBits bits_of(Lanes lanes) { return (LaneBits)lanes; }
 MINIMAND_INLINE Lanes lanes_of(LaneBits bits) { return (Lanes)bits; }
@@ -52,11 +52,24 @@ MINIMAND_INLINE void store_lanes(double* target, Lanes lanes) {
   __builtin_memcpy(target, &lanes, sizeof lanes);
 }
 
+#if MINIMAND_VECTOR_BYTES == 16
+
+MINIMAND_INLINE double sum_lanes(Lanes lanes) { return lanes[0] + lanes[1]; }
+
+/// Turns rows into columns.
+MINIMAND_INLINE void transpose(Lanes (&rows)[kLanes]) {
+  const Lanes first = __builtin_shufflevector(rows[0], rows[1], 0, 2);
+  rows[1] = __builtin_shufflevector(rows[0], rows[1], 1, 3);
+  rows[0] = first;
+}
+
+#else
+
 MINIMAND_INLINE double sum_lanes(Lanes lanes) {
   return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
 
-/// Turns four rows into four columns.
+/// Turns rows into columns.
 MINIMAND_INLINE void transpose(Lanes (&rows)[kLanes]) {
   const Lanes low01 = __builtin_shufflevector(rows[0], rows[1], 0, 4, 2, 6);
   const Lanes high01 = __builtin_shufflevector(rows[0], rows[1], 1, 5, 3, 7);
@@ -67,6 +80,8 @@ MINIMAND_INLINE void transpose(Lanes (&rows)[kLanes]) {
   rows[2] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
   rows[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
 }
+
+#endif
 
 /// Dot product with enough independent accumulators to hide the latency of the additions.
 template <class Scalar>

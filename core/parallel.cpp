@@ -1,6 +1,7 @@
 #include "parallel.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 
 #if defined(__linux__)
@@ -29,6 +30,8 @@ std::atomic<int>& num_threads() {
   return count;
 }
 
+thread_local int known_sharers = 0;  // 0: nobody has told
+
 }  // namespace
 
 extern "C" {
@@ -42,11 +45,21 @@ __attribute__((visibility("default"))) void minimand_set_num_threads(int count) 
 
 namespace minimand {
 
-std::size_t part_count(std::size_t n, std::size_t work) {
+int threads_here() { return std::max(1, minimand_get_num_threads() / std::max(1, known_sharers)); }
+
+void share_threads(int sharers) { known_sharers = std::max(1, sharers); }
+
+bool knows_its_share() { return known_sharers > 0; }
+
+std::size_t part_count(std::size_t n, std::size_t work, std::size_t copy) {
   if (work < kWorkWorthAThread) return 1;
   // Each part should itself be worth a thread, however many threads there are.
-  const std::size_t affordable = std::max<std::size_t>(2, work / (kWorkWorthAThread / 2));
-  const auto threads = static_cast<std::size_t>(minimand_get_num_threads());
+  std::size_t affordable = std::max<std::size_t>(2, work / (kWorkWorthAThread / 2));
+  if (copy > 0) {
+    const double best = std::sqrt(static_cast<double>(work) / static_cast<double>(copy));
+    affordable = std::min(affordable, static_cast<std::size_t>(best));
+  }
+  const auto threads = static_cast<std::size_t>(threads_here());
   return std::max<std::size_t>(1, std::min({threads, affordable, n}));
 }
 

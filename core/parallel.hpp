@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <span>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -24,8 +24,21 @@ struct Range {
 /// Element operations below which starting a thread costs more than it saves.
 inline constexpr std::size_t kWorkWorthAThread = 400'000;
 
+/// Threads that a kernel called from this thread may use: its share of those of the process.
+int threads_here();
+
+/// Tells how many threads of a pool, this one among them, share the threads of the process.
+void share_threads(int sharers);
+
+/// Whether this thread has been told.
+bool knows_its_share();
+
 /// How many parts a loop over n items with `work` element operations is split into.
-std::size_t part_count(std::size_t n, std::size_t work);
+///
+/// Where every part has `copy` sums of its own (see PrivateSums), p of them cost about p * copy
+/// operations to clear and to add up, and leave work / p to each thread: the whole is least for
+/// p^2 = work / copy, which more threads do not change.
+std::size_t part_count(std::size_t n, std::size_t work, std::size_t copy = 0);
 
 /// Boundaries of `parts` ranges of nearly equal length that cover [0, n).
 std::vector<std::size_t> even_splits(std::size_t n, std::size_t parts);
@@ -48,25 +61,35 @@ std::vector<std::size_t> balanced_splits(std::span<const Index> indptr, std::siz
 
 /// Calls f(range, part) for each range between consecutive splits, each on its own thread.
 ///
-/// Threads live only for this call: a pool would not survive a fork. f must not throw. A thread the
-/// system refuses to start is replaced by running its part here.
+/// Threads live only for this call: a pool would not survive a fork. A thread that the system
+/// refuses to start is replaced by running its part here. What f throws in the first part that
+/// fails is thrown again here, when all parts have ended.
 template <class Function>
 void run_parts(std::span<const std::size_t> splits, const Function& f) {
   const std::size_t parts = splits.size() - 1;
-  const auto run = [&f, splits](std::size_t part) {
-    f(Range{splits[part], splits[part + 1]}, part);
+  if (parts == 1) return f(Range{splits[0], splits[1]}, std::size_t{0});
+  std::vector<std::exception_ptr> errors(parts);
+  const auto run = [&f, splits, &errors](std::size_t part) noexcept {
+    try {
+      f(Range{splits[part], splits[part + 1]}, part);
+    } catch (...) {
+      errors[part] = std::current_exception();
+    }
   };
   std::vector<std::thread> threads;
   threads.reserve(parts - 1);
   for (std::size_t part = 1; part < parts; ++part) {
     try {
       threads.emplace_back(run, part);
-    } catch (const std::system_error&) {
+    } catch (...) {  // no thread, or no memory for one
       run(part);
     }
   }
   run(0);
   for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
 }
 
 /// Splits [0, n) evenly over the threads that `work` element operations deserve.

@@ -62,7 +62,7 @@ struct DenseRow {
   MINIMAND_INLINE double value(std::size_t k) const {
     return static_cast<double>(values.data()[k]);
   }
-  /// Four entries from k on.
+  /// A vector of entries from k on.
   MINIMAND_INLINE Lanes lanes(std::size_t k) const { return load_lanes(values.data() + k); }
   MINIMAND_INLINE double dot(std::span<const double> w) const {
     return minimand::dot(values.data(), w.data(), values.size());

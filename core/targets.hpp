@@ -1,15 +1,24 @@
 #pragma once
 
+#include <cstddef>  // which says whether the C library is glibc
+
 // One binary serves every x86-64 processor: a kernel marked MINIMAND_CLONES is compiled once per
 // instruction set and the loader picks the best. The attribute is not inherited by functions the
 // kernel calls, so everything hot inside it must be MINIMAND_INLINE (and never a lambda).
-// Sanitizers run before the loader's choice can, so their builds go without.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__) && \
-    !defined(MINIMAND_SANITIZE)
+// The loader of glibc can choose, that of musl cannot. Sanitizers run before its choice does, so
+// their builds go without clones, and so does a build with MINIMAND_BASELINE, which is what other
+// compilers and processors get.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && \
+    !defined(MINIMAND_SANITIZE) && !defined(MINIMAND_BASELINE)
 #define MINIMAND_CLONES \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
+#define MINIMAND_VECTOR_BYTES 32
+#elif defined(__AVX__)
 #define MINIMAND_CLONES
+#define MINIMAND_VECTOR_BYTES 32
+#else  // SSE2 and NEON: vectors longer than a register would live in memory
+#define MINIMAND_CLONES
+#define MINIMAND_VECTOR_BYTES 16
 #endif
 
 #define MINIMAND_INLINE [[gnu::always_inline]] inline

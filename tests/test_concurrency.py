@@ -1,11 +1,13 @@
 """Threads, processes, forks, thread limits; and what an import brings along."""
 
+import math
 import multiprocessing
 import os
 import subprocess
 import sys
 import threading
 import warnings
+from multiprocessing.pool import ThreadPool
 
 import pytest
 from joblib import Parallel, delayed
@@ -16,6 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import minimand as mm
 from minimand import _core
+from minimand.threads import one_core_thread, processor_quota
 
 # Large enough that a pass over the data is split between threads.
 X, Y = make_classification(14_000, 30, n_informative=10, random_state=0)
@@ -46,9 +49,47 @@ def assert_same(found, alone):
         assert gap == alone[i % len(MODELS)][1]
 
 
-def test_threads_do_not_disturb_each_other(alone):
+def test_threads_do_not_disturb_each_other():
+    share = max(1, _core.get_num_threads() // 4)
+    with threadpool_limits(share, user_api="minimand"):
+        alone = [fitted(i) for i in range(len(MODELS))]
     found = Parallel(n_jobs=4, backend="threading")(delayed(fitted)(i) for i in range(32))
     assert_same(found, alone)
+
+
+def test_workers_of_a_pool_share_the_threads():
+    """Whatever the others are doing: the share depends on the size of the pool alone."""
+    before = _core.get_num_threads()
+    try:
+        _core.set_num_threads(12)
+        found = Parallel(n_jobs=4, backend="threading")(
+            delayed(_core.get_num_threads)() for _ in range(8)
+        )
+        assert found == [3] * 8
+        found = Parallel(n_jobs=32, backend="threading")(
+            delayed(_core.get_num_threads)() for _ in range(64)
+        )
+        assert found == [1] * 64
+        assert _core.get_num_threads() == 12
+    finally:
+        _core.set_num_threads(before)
+
+
+def _limited(_):
+    with threadpool_limits(5, user_api="minimand"):
+        return _core.get_num_threads()
+
+
+def test_a_limit_set_in_a_worker_leaves_the_process_as_it_was():
+    before = _core.get_num_threads()
+    try:
+        _core.set_num_threads(12)
+        with ThreadPool(2) as pool:
+            found = pool.map(_limited, [0])
+        assert found == [2]
+        assert _core.get_num_threads() == 12
+    finally:
+        _core.set_num_threads(before)
 
 
 def test_threads_may_share_an_estimator_for_prediction():
@@ -91,6 +132,62 @@ def test_a_fork_after_a_fit_does_not_hang(alone):
     assert child.exitcode == 0
     for (coef, _), i in zip(found, (0, 1, 3)):
         assert_array_equal(coef, alone[i][0])
+
+
+def _threads_in_a_child():
+    """What a forked child may use, said by its exit code."""
+    child = os.fork()
+    if child == 0:
+        os._exit(_core.get_num_threads())
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("holder", ["this thread", "another thread"])
+def test_a_limit_of_ours_ends_in_a_child(holder):
+    before = _core.get_num_threads()
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with one_core_thread():
+            held.set()
+            done.wait(30)
+
+    other = threading.Thread(target=hold)
+    try:
+        _core.set_num_threads(7)
+        if holder == "this thread":
+            with one_core_thread():
+                assert _core.get_num_threads() == 1
+                assert _threads_in_a_child() == 7
+                assert _core.get_num_threads() == 1
+        else:
+            other.start()
+            held.wait(30)
+            assert _threads_in_a_child() == 7
+            done.set()
+            other.join()
+        assert _core.get_num_threads() == 7
+    finally:
+        done.set()
+        _core.set_num_threads(before)
+
+
+def test_a_child_may_leave_what_its_parent_entered():
+    """The child that goes on in the middle of a fit must not lift a limit twice."""
+    code = (
+        "import os\n"
+        "from minimand import _core, threads\n"
+        "_core.set_num_threads(6)\n"
+        "with threads.one_core_thread():\n"
+        "    child = os.fork()\n"
+        "with threads.one_core_thread():\n"
+        "    inside = _core.get_num_threads()\n"
+        "assert (inside, _core.get_num_threads()) == (1, 6)\n"
+        "if child: assert os.waitpid(child, 0)[1] == 0\n"
+    )
+    python(code)
 
 
 def test_a_stopped_thread_leaves_the_others_alone():
@@ -177,6 +274,57 @@ def test_a_limit_set_before_the_first_use_holds():
 def test_the_environment_limits_threads():
     code = "from minimand import _core; print(_core.get_num_threads())"
     assert python(code, OMP_NUM_THREADS="1") == "1"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, math.inf),
+        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, math.inf),
+        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "150000 100000\n"}, 1.5),
+        (  # a group inside a narrower one
+            {
+                "proc/self/cgroup": "0::/user.slice/a job\n",
+                "sys/fs/cgroup/user.slice/cpu.max": "200000 100000\n",
+                "sys/fs/cgroup/user.slice/a job/cpu.max": "800000 100000\n",
+            },
+            2.0,
+        ),
+        (  # version one, in a container that does not see its own path
+            {
+                "proc/self/cgroup": "4:memory:/docker/1\n3:cpu,cpuacct:/docker/1\n0::/\n",
+                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "50000\n",
+                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+            },
+            0.5,
+        ),
+        (
+            {
+                "proc/self/cgroup": "3:cpu:/\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+            },
+            math.inf,
+        ),
+    ],
+)
+def test_control_groups_limit_threads(tmp_path, files, expected):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert processor_quota(tmp_path) == expected
+
+
+def test_a_quota_is_the_number_of_threads_to_begin_with():
+    code = (
+        "import pathlib\n"
+        "read = pathlib.Path.read_text\n"
+        "files = {'/proc/self/cgroup': '0::/', '/sys/fs/cgroup/cpu.max': '30000 100000'}\n"
+        "pathlib.Path.read_text = lambda self: files.get(str(self)) or read(self)\n"
+        "import minimand\n"
+        "print(minimand._core.get_num_threads())"
+    )
+    assert python(code) == "1"
 
 
 HEAVY = ("matplotlib", "pandas", "polars", "rich", "pyarrow", "IPython")

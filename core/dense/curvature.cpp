@@ -41,7 +41,7 @@ void dense_curvature_product(const DenseMatrix<Scalar>& matrix, std::span<const 
                              std::span<double> scores) {
   const std::size_t rows = matrix.rows();
   const std::size_t height = block_height(matrix.columns(), matrix.by_rows);
-  const auto splits = even_splits(rows, part_count(rows, 2 * matrix.size()));
+  const auto splits = even_splits(rows, part_count(rows, 2 * matrix.size(), g.size()));
   PrivateSums sums(g, splits.size() - 1);
   std::vector<double> weighted(rows);
   std::fill(scores.begin(), scores.end(), 0.0);

@@ -10,8 +10,9 @@
 namespace minimand {
 namespace {
 
-constexpr std::size_t kPanel = 12;       // columns of a panel: three vectors
-constexpr std::size_t kSubPanel = 4;     // 4 x 12 sums fill twelve of sixteen registers
+constexpr std::size_t kPanel = 12;    // columns of a panel: three vectors, or six short ones
+constexpr std::size_t kSubPanel = 4;  // four rows of three sums fill twelve of sixteen registers
+constexpr std::size_t kAcross = 3 * kLanes;
 constexpr std::size_t kBlockRows = 128;  // two packed panels of this height fit the first cache
 constexpr std::size_t kPanelGroup = 8;   // packed panels revisited from the second-level cache
 constexpr std::size_t kPackedPanel = kPanel * kBlockRows;
@@ -60,7 +61,7 @@ MINIMAND_INLINE void pack_full_panel_by_rows(const DenseMatrix<Scalar>& matrix, 
   }
 }
 
-/// Four by four elements at a time are turned in registers.
+/// A square of elements at a time is turned in registers.
 template <class Scalar>
 MINIMAND_INLINE void pack_full_panel_by_columns(const DenseMatrix<Scalar>& matrix, Range rows,
                                                 std::size_t first_column, const double* shift,
@@ -74,9 +75,9 @@ MINIMAND_INLINE void pack_full_panel_by_columns(const DenseMatrix<Scalar>& matri
     double* to_weighted = weighted + c;
     std::size_t i = rows.begin;
     for (; i + kLanes <= rows.end; i += kLanes) {
-      Lanes lanes[kLanes] = {load_lanes(column + i), load_lanes(column + stride + i),
-                             load_lanes(column + 2 * stride + i),
-                             load_lanes(column + 3 * stride + i)};
+      Lanes lanes[kLanes];
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < kLanes; ++k) lanes[k] = load_lanes(column + k * stride + i);
       transpose(lanes);
 #pragma GCC unroll 4
       for (std::size_t k = 0; k < kLanes; ++k) {
@@ -162,13 +163,13 @@ MINIMAND_INLINE void pack_panel(const DenseMatrix<Scalar>& matrix, const Columns
   }
 }
 
-/// gram (4 x 12, rows `side` apart) += left' right, over `height` packed rows.
+/// gram (kSubPanel x kAcross, rows `side` apart) += left' right, over `height` packed rows.
 MINIMAND_INLINE void multiply_sub_panel(const double* left, const double* right, std::size_t height,
                                         double* gram, std::size_t side) {
   // The sums go to memory that is far away when the matrix is large: ask for it now.
   for (std::size_t r = 0; r < kSubPanel; ++r) {
     __builtin_prefetch(gram + r * side, 1);
-    __builtin_prefetch(gram + r * side + kPanel - 1, 1);
+    __builtin_prefetch(gram + r * side + kAcross - 1, 1);
   }
   Lanes sums[kSubPanel][3] = {};
   for (std::size_t p = 0; p < height; ++p) {
@@ -205,8 +206,10 @@ MINIMAND_INLINE void multiply_block(Packed packed, std::size_t height, Range own
       for (std::size_t i = group; i < group_end && i <= j; ++i) {
         const double* left = packed.plain.data() + i * kPackedPanel;
         for (std::size_t r = 0; r < kPanel; r += kSubPanel) {
-          multiply_sub_panel(left + r, right, height, gram + (i * kPanel + r) * side + j * kPanel,
-                             side);
+          double* const to = gram + (i * kPanel + r) * side + j * kPanel;
+          for (std::size_t c = 0; c < kPanel; c += kAcross) {
+            multiply_sub_panel(left + r, right + c, height, to + c, side);
+          }
         }
       }
     }
@@ -265,7 +268,8 @@ std::vector<double> padded_gram(const DenseMatrix<Scalar>& matrix, std::span<con
   // Small matrices: every thread takes rows and has its own sums. Large ones: every thread takes a
   // band of the result and packs all rows for itself, which is little next to multiplying them.
   const bool over_rows = side * side <= kLargestPrivateGram;
-  const std::size_t parts = part_count(over_rows ? matrix.rows() : panels, work);
+  const std::size_t parts =
+      over_rows ? part_count(matrix.rows(), work, side * side) : part_count(panels, work);
   const auto splits =
       over_rows ? even_splits(matrix.rows(), parts) : triangle_splits(panels, parts);
 

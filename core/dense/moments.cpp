@@ -76,12 +76,13 @@ MINIMAND_KERNEL(double)
 template <class Scalar>
 void dense_moments(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
                    std::span<double> first, std::span<double> second) {
-  const auto splits = even_splits(matrix.rows(), part_count(matrix.rows(), 2 * matrix.size()));
+  const std::size_t rows = matrix.rows();
+  const auto splits = even_splits(rows, part_count(rows, 2 * matrix.size(), 2 * first.size()));
   PrivateSums firsts(first, splits.size() - 1);
   PrivateSums seconds(second, splits.size() - 1);
-  run_parts(splits, [&](Range rows, std::size_t part) {
+  run_parts(splits, [&](Range own, std::size_t part) {
     const Tile whole =
-        matrix.by_rows ? Tile{rows, {0, matrix.length}} : Tile{{0, matrix.lines}, rows};
+        matrix.by_rows ? Tile{own, {0, matrix.length}} : Tile{{0, matrix.lines}, own};
     for_each_tile(
         whole, [&](Tile tile) { add_moments(matrix, tile, h, firsts.of(part), seconds.of(part)); });
   });

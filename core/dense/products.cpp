@@ -30,17 +30,24 @@ struct Shares {
   std::size_t private_parts() const { return over_result ? 1 : splits.size() - 1; }
 };
 
-Shares share(std::size_t result_size, std::size_t summed_size, std::size_t work) {
+Shares share_sums(std::size_t result_size, std::size_t summed_size, std::size_t width) {
+  const std::size_t copy = result_size * width;
+  return {false, even_splits(summed_size, part_count(summed_size, copy * summed_size, copy))};
+}
+
+Shares share(std::size_t result_size, std::size_t summed_size, std::size_t width) {
+  const std::size_t work = result_size * summed_size * width;
   const std::size_t parts = part_count(std::max(result_size, summed_size), work);
   const bool over_result = result_size >= std::min(summed_size, 16 * parts);
-  return {over_result, even_splits(over_result ? result_size : summed_size, parts)};
+  if (!over_result) return share_sums(result_size, summed_size, width);
+  return {true, even_splits(result_size, parts)};
 }
 
 /// out (width, lines) = dots of the lines with x (width, length).
 template <class Scalar>
 void all_line_dots(const DenseMatrix<Scalar>& matrix, std::span<const double> x, std::size_t width,
                    std::span<double> out) {
-  const Shares shares = share(matrix.lines, matrix.length, matrix.size() * width);
+  const Shares shares = share(matrix.lines, matrix.length, width);
   PrivateSums sums(out, shares.private_parts());
   run_parts(shares.splits, [&](Range range, std::size_t part) {
     const std::span<double> own = sums.of(shares.over_result ? 0 : part);
@@ -60,10 +67,10 @@ void all_line_dots(const DenseMatrix<Scalar>& matrix, std::span<const double> x,
 template <class Scalar>
 void all_line_sums(const DenseMatrix<Scalar>& matrix, std::span<const double> x, std::size_t width,
                    std::span<double> out) {
-  Shares shares = share(matrix.length, matrix.lines, matrix.size() * width);
+  Shares shares = share(matrix.length, matrix.lines, width);
   // Short pieces of many lines defeat the prefetcher: prefer whole lines unless they are long.
   if (shares.over_result && matrix.lines > matrix.length) {
-    shares = {false, even_splits(matrix.lines, shares.splits.size() - 1)};
+    shares = share_sums(matrix.length, matrix.lines, width);
   }
   PrivateSums sums(out, shares.private_parts());
   run_parts(shares.splits, [&](Range range, std::size_t part) {

@@ -116,7 +116,10 @@ void describe(Column<Scalar, Index>& column, const Rows& rows, const Centring& c
     // The centred moment directly: the difference of the raw one and sum^2/H would cancel.
     column.weighted_sum = sums[0] + sums[1];
     const double mean = column.weighted_sum / centring.weight_total();
-    const double rest = std::max(0.0, centring.weight_total() - (weights[0] + weights[1]));
+    // Both sums are rounded, each in its own order: less than this is the weight of no row.
+    constexpr double kRoundingError = 1e-13;
+    double rest = centring.weight_total() - (weights[0] + weights[1]);
+    if (rest <= kRoundingError * centring.weight_total()) rest = 0.0;
     double centred_squares[2] = {rest * mean * mean, 0.0};
     for (std::size_t k = 0; k < n; ++k) {
       const double weight = rows.weight_of(static_cast<std::size_t>(column.indices[k]));

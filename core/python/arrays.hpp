@@ -10,9 +10,11 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "dense/matrix.hpp"
+#include "parallel.hpp"
 #include "python/blocks.hpp"
 #include "sparse/compressed.hpp"
 
@@ -62,11 +64,19 @@ bool is_c_contiguous(const AnyArray& array) {
 }
 
 template <class Element, class AnyArray>
+void check_aligned(const AnyArray& array, const char* name) {
+  if (reinterpret_cast<std::uintptr_t>(array.data()) % alignof(Element) != 0 && array.size() > 0) {
+    value_problem(std::string(name) + " must be aligned in memory");
+  }
+}
+
+template <class Element, class AnyArray>
 void check_elements(const AnyArray& array, const char* name) {
   if (!holds<Element>(array)) {
     type_problem(std::string(name) + " must be " + type_name<Element>());
   }
   if (!is_c_contiguous(array)) value_problem(std::string(name) + " must be C-contiguous");
+  check_aligned<Element>(array, name);
 }
 
 inline void check_size(std::size_t size, std::size_t expected, const char* name) {
@@ -130,6 +140,35 @@ inline Vectors vectors(const Array& array, const char* name, std::size_t rows) {
   return result;
 }
 
+/// Numbers of rows or columns below `limit`.
+inline std::span<const std::int64_t> places(const Array& array, const char* name,
+                                            std::size_t limit) {
+  const auto result = vector<std::int64_t>(array, name);
+  for (const std::int64_t place : result) {
+    if (place < 0 || static_cast<std::size_t>(place) >= limit) {
+      value_problem(std::string(name) + " must hold numbers of at least 0 and below " +
+                    std::to_string(limit) + ", got " + std::to_string(place));
+    }
+  }
+  return result;
+}
+
+/// Numbers of rows in 32 bits each, below `limit`.
+template <class AnyArray>
+auto row_numbers(const AnyArray& array, const char* name, std::size_t limit) {
+  using Element =
+      std::conditional_t<std::is_same_v<AnyArray, Array>, const std::uint32_t, std::uint32_t>;
+  if (array.dtype() != nb::dtype<std::uint32_t>() || array.ndim() != 1 || !is_c_contiguous(array)) {
+    value_problem(std::string(name) + " must be a contiguous vector of uint32");
+  }
+  check_aligned<std::uint32_t>(array, name);
+  const std::span<Element> rows(static_cast<Element*>(array.data()), array.size());
+  for (const std::uint32_t row : rows) {
+    if (row >= limit) value_problem(std::string(name) + " must hold numbers of rows");
+  }
+  return rows;
+}
+
 /// A non-negative count given from Python.
 inline std::size_t count(std::int64_t number, const char* name) {
   if (number < 0) value_problem(std::string(name) + " must not be negative");
@@ -163,40 +202,38 @@ class Fresh {
   Block block_;
 };
 
+/// Asks Python, once for every thread, how many threads of a pool share the processors with it.
+void settle_share();
+
 /// Runs a kernel with the interpreter free for other threads.
 template <class Kernel>
 decltype(auto) without_gil(const Kernel& kernel) {
+  if (!knows_its_share()) settle_share();
   const nb::gil_scoped_release released;
   return kernel();
 }
 
-template <class Scalar, class Index>
-Compressed<Scalar, Index> compressed(const Array& indptr, const Array& indices, const Array& data) {
-  Compressed<Scalar, Index> result{vector<Index>(indptr, "indptr"),
-                                   vector<Index>(indices, "indices"), vector<Scalar>(data, "data")};
-  if (result.indptr.empty()) value_problem("indptr must not be empty");
-  check_size(result.indices.size(), result.values.size(), "indices");
-  const auto first = static_cast<std::int64_t>(result.indptr.front());
-  const auto last = static_cast<std::int64_t>(result.indptr.back());
-  if (first < 0 || last < first || last > static_cast<std::int64_t>(result.values.size())) {
-    value_problem("indptr points outside of data");
-  }
-  return result;
-}
+/// A compressed matrix whose arrays were checked when it was made: kernels follow its indices
+/// without another look, however often they are called.
+class CheckedMatrix {
+ public:
+  CheckedMatrix(Array indptr, Array indices, Array data, std::int64_t n_minor);
 
-/// Calls f with the compressed matrix of whichever types the three arrays hold.
-template <class Function>
-decltype(auto) with_compressed(const Array& indptr, const Array& indices, const Array& data,
-                               const Function& f) {
-  const bool single = holds<float>(data);
-  if (!single && !holds<double>(data)) type_problem("data must be float32 or float64");
-  const bool narrow = holds<std::int32_t>(indptr);
-  if (!narrow && !holds<std::int64_t>(indptr)) type_problem("indptr must be int32 or int64");
-  if (single && narrow) return f(compressed<float, std::int32_t>(indptr, indices, data));
-  if (single) return f(compressed<float, std::int64_t>(indptr, indices, data));
-  if (narrow) return f(compressed<double, std::int32_t>(indptr, indices, data));
-  return f(compressed<double, std::int64_t>(indptr, indices, data));
-}
+  /// Calls f with the matrix of whichever types the three arrays hold.
+  template <class Function>
+  decltype(auto) visit(const Function& f) const {
+    return std::visit(f, matrix_);
+  }
+
+  nb::tuple arguments() const;
+
+ private:
+  Array indptr_, indices_, data_;  // whose memory the spans look at
+  std::size_t minors_;
+  std::variant<Compressed<float, std::int32_t>, Compressed<float, std::int64_t>,
+               Compressed<double, std::int32_t>, Compressed<double, std::int64_t>>
+      matrix_;
+};
 
 template <class Scalar>
 DenseMatrix<Scalar> dense(const Array& array) {
@@ -242,6 +279,7 @@ decltype(auto) with_dense(const Array& array, const Function& f) {
   const bool single = holds<float>(array);
   if (!single && !holds<double>(array)) type_problem("X must be float32 or float64");
   if (array.ndim() != 2) value_problem("X must be two-dimensional");
+  single ? check_aligned<float>(array, "X") : check_aligned<double>(array, "X");
   if (single) return f(dense<float>(array));
   return f(dense<double>(array));
 }

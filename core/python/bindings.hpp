@@ -4,6 +4,7 @@
 
 namespace minimand::python {
 
+void bind_compressed(nanobind::module_& m);
 void bind_sparse(nanobind::module_& m);
 void bind_dense(nanobind::module_& m);
 void bind_descent(nanobind::module_& m);

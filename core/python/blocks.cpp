@@ -5,6 +5,10 @@
 #include <mutex>
 #include <utility>
 
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
 namespace minimand::python {
 namespace {
 
@@ -19,7 +23,14 @@ struct Idle {
 
 /// Never destroyed: arrays may outlive every static object.
 Idle& idle() {
-  static Idle* const instance = new Idle;
+  static Idle* const instance = [] {
+#if defined(__unix__) || defined(__APPLE__)
+    // A fork while another thread holds the mutex would leave the child waiting for it forever.
+    pthread_atfork([] { idle().mutex.lock(); }, [] { idle().mutex.unlock(); },
+                   [] { idle().mutex.unlock(); });
+#endif
+    return new Idle;
+  }();
   return *instance;
 }
 

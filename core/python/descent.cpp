@@ -56,34 +56,23 @@ std::pair<std::int64_t, double> cd_gram(const Array& G, const Array& q, const Mu
   return {report.epochs, report.decrease};
 }
 
-/// Places within a matrix of that side.
-std::span<const std::int64_t> places_in(const Array& array, const char* name, std::size_t side) {
-  const auto places = vector<std::int64_t>(array, name);
-  for (const std::int64_t j : places) {
-    if (j < 0 || static_cast<std::size_t>(j) >= side) {
-      value_problem(std::string(name) + " must lie in G");
-    }
-  }
-  return places;
-}
-
 Result block_product(const Array& G, const Array& rows, const Array& columns, const Array& v) {
   const auto gram = square(G);
   const std::size_t size = G.shape(0);
-  const auto left = places_in(rows, "rows", size), right = places_in(columns, "columns", size);
+  const auto left = places(rows, "rows", size), right = places(columns, "columns", size);
   const auto values = vector<double>(v, "v", right.size());
   Fresh result({left.size()});
   without_gil([&] { minimand::block_product(gram, size, left, right, values, result.values()); });
   return result.hand_over();
 }
 
-Result scaled_block(const Array& G, const Array& places, const Array& factors) {
+Result scaled_block(const Array& G, const Array& chosen, const Array& factors) {
   const auto gram = square(G);
   const std::size_t size = G.shape(0);
-  const auto chosen = places_in(places, "places", size);
-  const auto scales = vector<double>(factors, "factors", chosen.size());
-  Fresh block({chosen.size(), chosen.size()});
-  without_gil([&] { minimand::scaled_block(gram, size, chosen, scales, block.values()); });
+  const auto own = places(chosen, "places", size);
+  const auto scales = vector<double>(factors, "factors", own.size());
+  Fresh block({own.size(), own.size()});
+  without_gil([&] { minimand::scaled_block(gram, size, own, scales, block.values()); });
   return block.hand_over();
 }
 
@@ -115,14 +104,14 @@ std::tuple<double, double, double> gap_of_squares(double square, const Array& sl
 
 using ColumnsResult = std::tuple<double, std::int64_t, double>;
 
-ColumnsResult cd_columns(const Array& indptr, const Array& indices, const Array& data,
-                         const Array& cols, const Array& h, const MutableArray& q,
-                         const MutableArray& w, const Array& l1, const Array& l2, bool centre,
-                         std::int64_t max_epochs, double tol, const Bounds& bounds) {
-  return with_compressed(indptr, indices, data, [&](const auto& matrix) {
-    const auto chosen = vector<std::int64_t>(cols, "cols");
-    const auto weights = vector<double>(h, "h");
-    const auto linear = mutable_vector(q, "q", weights.size());
+ColumnsResult cd_columns(const CheckedMatrix& checked, const Array& cols, const Array& h,
+                         const MutableArray& q, const MutableArray& w, const Array& l1,
+                         const Array& l2, bool centre, std::int64_t max_epochs, double tol,
+                         const Bounds& bounds) {
+  return checked.visit([&](const auto& matrix) {
+    const auto chosen = places(cols, "cols", matrix.majors());
+    const auto weights = vector<double>(h, "h", matrix.minors);
+    const auto linear = mutable_vector(q, "q", matrix.minors);
     const auto values = mutable_vector(w, "w", chosen.size());
     const Penalties penalty = penalties(l1, l2, bounds, chosen.size());
     const ColumnsReport report = without_gil([&] {
@@ -139,7 +128,7 @@ ColumnsResult cd_columns_dense(const Array& X, const Array& cols, const Array& h
                                const Bounds& bounds) {
   return with_dense(X, [&](const auto& given) {
     const auto matrix = by_columns(given);
-    const auto chosen = vector<std::int64_t>(cols, "cols");
+    const auto chosen = places(cols, "cols", matrix.columns());
     const auto weights = vector<double>(h, "h", matrix.rows());
     const auto linear = mutable_vector(q, "q", matrix.rows());
     const auto values = mutable_vector(w, "w", chosen.size());
@@ -170,9 +159,9 @@ void bind_descent(nb::module_& m) {
   m.def("gap_of_squares", &gap_of_squares, arg("square"), arg("slope"), arg("w"), arg("l1"),
         arg("l2"),
         "(gap, scale of the residuals as dual point, penalty) of a model of the squared loss.");
-  m.def("cd_columns", &cd_columns, arg("indptr"), arg("indices"), arg("data"), arg("cols"),
-        arg("h"), arg("q").noconvert(), arg("w").noconvert(), arg("l1"), arg("l2"), arg("centre"),
-        arg("max_epochs"), arg("tol"), arg("bounds") = nb::none(),
+  m.def("cd_columns", &cd_columns, arg("matrix"), arg("cols"), arg("h"), arg("q").noconvert(),
+        arg("w").noconvert(), arg("l1"), arg("l2"), arg("centre"), arg("max_epochs"), arg("tol"),
+        arg("bounds") = nb::none(),
         "Coordinate descent on columns of a CSC, q and w in place: (shift, epochs, decrease).");
   m.def("cd_columns_dense", &cd_columns_dense, arg("X"), arg("cols"), arg("h"),
         arg("q").noconvert(), arg("w").noconvert(), arg("l1"), arg("l2"), arg("centre"),

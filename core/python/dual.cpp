@@ -44,15 +44,9 @@ using DualResult = std::tuple<Memory, double, double>;
 
 DualState dual_state(const MutableArray& v, const MutableArray& w, const MutableArray& order,
                      const Memory& memory, std::size_t n, std::size_t d) {
-  if (order.dtype() != nb::dtype<std::uint32_t>() || order.ndim() != 1 || order.size() > n ||
-      !is_c_contiguous(order)) {
-    value_problem("order must hold at most one uint32 per row");
-  }
   const auto [b, bias, active, threshold] = memory;
-  const std::span<std::uint32_t> rows(static_cast<std::uint32_t*>(order.data()), order.size());
-  for (const std::uint32_t row : rows) {
-    if (row >= n) value_problem("order must hold indices of rows");
-  }
+  const auto rows = row_numbers(order, "order", n);
+  if (rows.size() > n) value_problem("order must hold at most one number per row");
   if (active < 0 || active > static_cast<std::int64_t>(rows.size())) {
     value_problem("active must not exceed the length of order");
   }
@@ -69,13 +63,12 @@ DualResult ascend(const Matrix& matrix, const DualPsi& psi, const DualProblem& p
           report.gap};
 }
 
-DualResult dual_rows(const Array& indptr, const Array& indices, const Array& data,
-                     const PsiArgument& psi, const RowArrays& rows, const Array& inverse,
-                     std::pair<bool, double> intercept, const MutableArray& v,
+DualResult dual_rows(const CheckedMatrix& checked, const PsiArgument& psi, const RowArrays& rows,
+                     const Array& inverse, std::pair<bool, double> intercept, const MutableArray& v,
                      const MutableArray& w, const MutableArray& order, const Memory& memory,
                      std::int64_t epochs, double tolerance, std::uint64_t seed) {
-  return with_compressed(indptr, indices, data, [&](const auto& matrix) {
-    const std::size_t n = matrix.majors(), d = w.size();
+  return checked.visit([&](const auto& matrix) {
+    const std::size_t n = matrix.majors(), d = matrix.minors;
     const DualProblem problem = dual_problem(rows, inverse, intercept, n, d);
     const DualState state = dual_state(v, w, order, memory, n, d);
     return ascend(matrix, dual_psi(psi), problem, state, epochs, tolerance, seed);
@@ -105,10 +98,9 @@ Result squares_of(const Matrix& matrix, const Array& inverse, std::size_t n, std
   return result.hand_over();
 }
 
-Result row_squares(const Array& indptr, const Array& indices, const Array& data,
-                   const Array& inverse, std::int64_t columns) {
-  return with_compressed(indptr, indices, data, [&](const auto& matrix) {
-    return squares_of(matrix, inverse, matrix.majors(), count(columns, "columns"));
+Result row_squares(const CheckedMatrix& checked, const Array& inverse) {
+  return checked.visit([&](const auto& matrix) {
+    return squares_of(matrix, inverse, matrix.majors(), matrix.minors);
   });
 }
 
@@ -123,9 +115,9 @@ Result row_squares_dense(const Array& X, const Array& inverse) {
 
 void bind_dual(nb::module_& m) {
   using nb::arg;
-  m.def("dual_rows", &dual_rows, arg("indptr"), arg("indices"), arg("data"), arg("psi"),
-        arg("rows"), arg("inverse"), arg("intercept"), arg("v").noconvert(), arg("w").noconvert(),
-        arg("order").noconvert(), arg("memory"), arg("epochs"), arg("tolerance"), arg("seed"),
+  m.def("dual_rows", &dual_rows, arg("matrix"), arg("psi"), arg("rows"), arg("inverse"),
+        arg("intercept"), arg("v").noconvert(), arg("w").noconvert(), arg("order").noconvert(),
+        arg("memory"), arg("epochs"), arg("tolerance"), arg("seed"),
         "Dual coordinate ascent over the rows of a CSR, v and w in place: (b, active, threshold, "
         "sweeps, gap).");
   m.def("dual_rows_dense", &dual_rows_dense, arg("X"), arg("psi"), arg("rows"), arg("inverse"),
@@ -133,8 +125,8 @@ void bind_dual(nb::module_& m) {
         arg("memory"), arg("epochs"), arg("tolerance"), arg("seed"),
         "Dual coordinate ascent over dense rows, v and w in place: (b, active, threshold, sweeps, "
         "gap).");
-  m.def("row_squares", &row_squares, arg("indptr"), arg("indices"), arg("data"), arg("inverse"),
-        arg("columns"), "sum_j inverse_j x_ij^2 of every row of a CSR.");
+  m.def("row_squares", &row_squares, arg("matrix"), arg("inverse"),
+        "sum_j inverse_j x_ij^2 of every row of a CSR.");
   m.def("row_squares_dense", &row_squares_dense, arg("X"), arg("inverse"),
         "sum_j inverse_j x_ij^2 of every row of a dense matrix.");
 }

@@ -33,15 +33,8 @@ OnlineRule online_rule(const Rule& rule) {
 
 OnlineRows online_rows(const RowArrays& arrays, std::size_t n) {
   const auto& [y, weight, order] = arrays;
-  if (order.dtype() != nb::dtype<std::uint32_t>() || order.ndim() != 1 || !is_c_contiguous(order)) {
-    value_problem("order must be a vector of uint32");
-  }
-  const std::span<const std::uint32_t> rows(static_cast<const std::uint32_t*>(order.data()),
-                                            order.size());
-  for (const std::uint32_t row : rows) {
-    if (row >= n) value_problem("order must hold indices of rows");
-  }
-  return {vector<double>(y, "y", n), vector<double>(weight, "weight", n), rows};
+  return {vector<double>(y, "y", n), vector<double>(weight, "weight", n),
+          row_numbers(order, "order", n)};
 }
 
 OnlineState online_state(const StateArrays& arrays, const Clock& clock, const OnlineRule& rule,
@@ -70,10 +63,10 @@ Report run(const Matrix& matrix, const Rule& rule, const RowArrays& rows, const 
           report.moves};
 }
 
-Report online_pass(const Array& indptr, const Array& indices, const Array& data, const Rule& rule,
-                   const RowArrays& rows, const StateArrays& state, const Clock& clock) {
-  return with_compressed(indptr, indices, data, [&](const auto& matrix) {
-    return run(matrix, rule, rows, state, clock, matrix.majors(), std::get<0>(state).size());
+Report online_pass(const CheckedMatrix& checked, const Rule& rule, const RowArrays& rows,
+                   const StateArrays& state, const Clock& clock) {
+  return checked.visit([&](const auto& matrix) {
+    return run(matrix, rule, rows, state, clock, matrix.majors(), matrix.minors);
   });
 }
 
@@ -86,10 +79,7 @@ Report online_pass_dense(const Array& X, const Rule& rule, const RowArrays& rows
 }
 
 void shuffle_rows(const MutableArray& order, std::uint32_t seed) {
-  if (order.dtype() != nb::dtype<std::uint32_t>() || order.ndim() != 1 || !is_c_contiguous(order)) {
-    value_problem("order must be a vector of uint32");
-  }
-  const std::span<std::uint32_t> rows(static_cast<std::uint32_t*>(order.data()), order.size());
+  const auto rows = row_numbers(order, "order", std::size_t{1} << 32);
   without_gil([&] { minimand::shuffle_rows(rows, seed); });
 }
 
@@ -97,8 +87,8 @@ void shuffle_rows(const MutableArray& order, std::uint32_t seed) {
 
 void bind_online(nb::module_& m) {
   using nb::arg;
-  m.def("online_pass", &online_pass, arg("indptr"), arg("indices"), arg("data"), arg("rule"),
-        arg("rows"), arg("state"), arg("clock"),
+  m.def("online_pass", &online_pass, arg("matrix"), arg("rule"), arg("rows"), arg("state"),
+        arg("clock"),
         "One pass of a perceptron or passive-aggressive learner over compressed rows, in place.");
   m.def("online_pass_dense", &online_pass_dense, arg("X"), arg("rule"), arg("rows"), arg("state"),
         arg("clock"),

@@ -27,16 +27,8 @@ RowSlopes row_slopes(const SlopeArrays& arrays, std::size_t size) {
 
 StochasticRows stochastic_rows(const RowArrays& arrays, std::size_t n, std::size_t models) {
   const auto& [sign, shift, weight, order] = arrays;
-  if (order.dtype() != nb::dtype<std::uint32_t>() || order.ndim() != 1 || !is_c_contiguous(order)) {
-    value_problem("order must hold uint32 indices of rows");
-  }
-  const std::span<const std::uint32_t> rows(static_cast<const std::uint32_t*>(order.data()),
-                                            order.size());
-  for (const std::uint32_t row : rows) {
-    if (row >= n) value_problem("order must hold indices of rows");
-  }
   return {vector<double>(sign, "sign", n * models), vector<double>(shift, "shift", n * models),
-          vector<double>(weight, "weight", n), rows};
+          vector<double>(weight, "weight", n), row_numbers(order, "order", n)};
 }
 
 std::span<const double> factors(const Array& array, const char* name, std::size_t d) {
@@ -97,18 +89,16 @@ void run_steps_of(const Matrix& matrix, std::size_t n, std::size_t d, const Step
                  : run_steps<PlainStep, V>(matrix, n, d, steps);
 }
 
-void stochastic_sparse(const Array& indptr, const Array& indices, const Array& data,
-                       std::int64_t columns, bool adaptive, const Models& models,
+void stochastic_sparse(const CheckedMatrix& checked, bool adaptive, const Models& models,
                        const SlopeArrays& slopes, const RowArrays& rows,
                        const std::pair<Array, Array>& penalty, const Options& options,
                        const MutableArray& fields, const MutableArray& memory) {
   const Steps steps{adaptive, models, slopes, rows, penalty, options, fields, memory};
-  const std::size_t d = count(columns, "columns");
-  with_compressed(indptr, indices, data, [&](const auto& matrix) {
+  checked.visit([&](const auto& matrix) {
     if (std::get<1>(models) == 1) {
-      run_steps_of<double>(matrix, matrix.majors(), d, steps);
+      run_steps_of<double>(matrix, matrix.majors(), matrix.minors, steps);
     } else if (std::get<1>(models) == static_cast<std::int64_t>(kTogether)) {
-      run_steps_of<Many>(matrix, matrix.majors(), d, steps);
+      run_steps_of<Many>(matrix, matrix.majors(), matrix.minors, steps);
     } else {
       value_problem("models must come one by one or in groups of 8");
     }
@@ -131,9 +121,9 @@ void stochastic_dense(const Array& X, bool adaptive, const Models& models,
 
 void bind_stochastic(nb::module_& m) {
   using nb::arg;
-  m.def("stochastic_sparse", &stochastic_sparse, arg("indptr"), arg("indices"), arg("data"),
-        arg("columns"), arg("adaptive"), arg("models"), arg("slopes"), arg("rows"), arg("penalty"),
-        arg("options"), arg("fields").noconvert(), arg("memory").noconvert(),
+  m.def("stochastic_sparse", &stochastic_sparse, arg("matrix"), arg("adaptive"), arg("models"),
+        arg("slopes"), arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
+        arg("memory").noconvert(),
         "Stochastic steps over the rows of a CSR, one at a time, fields and memory in place.");
   m.def("stochastic_dense", &stochastic_dense, arg("X"), arg("adaptive"), arg("models"),
         arg("slopes"), arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),

@@ -120,7 +120,7 @@ struct Softplus {
 
   /// Newton's step from where psi' is v, which needs a logarithm but no exponential.
   MINIMAND_INLINE static double from_slope(double t, double v, double step) {
-    const Lanes odds = {(1.0 + v) / -v, 1.0, 1.0, 1.0};
+    const Lanes odds = same_lanes((1.0 + v) / -v);
     const double at = odds[0] < kInfinity ? logarithm(odds)[0] : t;
     return at + (t - at) / (1.0 - step * v * (1.0 + v));
   }

@@ -14,13 +14,15 @@ struct Compressed {
   std::span<const Index> indptr;
   std::span<const Index> indices;
   std::span<const Scalar> values;
+  std::size_t minors;  // the length of the other axis
 
   std::size_t majors() const { return indptr.size() - 1; }
   std::size_t stored() const { return static_cast<std::size_t>(indptr.back() - indptr.front()); }
 
-  /// Splits the major axis into parts of equal numbers of entries, for `work` operations.
-  std::vector<std::size_t> splits(std::size_t work) const {
-    return balanced_splits(indptr, part_count(majors(), work));
+  /// Splits the major axis into parts of equal numbers of entries, for `work` operations and
+  /// perhaps `copy` sums of each part's own.
+  std::vector<std::size_t> splits(std::size_t work, std::size_t copy = 0) const {
+    return balanced_splits(indptr, part_count(majors(), work, copy));
   }
 
   /// The entries of one major index.

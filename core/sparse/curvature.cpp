@@ -9,7 +9,7 @@ void curvature_product(const Compressed<Scalar, Index>& rows, std::span<const do
                        double shift, std::span<const double> h, std::span<double> g,
                        std::span<double> scores) {
   const std::size_t work = 2 * rows.stored();
-  const auto splits = rows.splits(work > g.size() ? work : 0);
+  const auto splits = rows.splits(work, g.size());
   PrivateSums sums(g, splits.size() - 1);
   run_parts(splits, [&](Range range, std::size_t part) {
     const std::span<double> own = sums.of(part);

@@ -74,8 +74,7 @@ void gram_minor(const Compressed<Scalar, Index>& rows, std::span<const double> h
   const std::size_t work = expected_work(rows, slot.size(), side);
   GiveUp give_up;
   if (gram.size() <= kLargestPrivateGram) {
-    // Clearing and adding a private matrix must cost less than the work it shares.
-    const auto splits = rows.splits(work > 4 * gram.size() ? work : 0);
+    const auto splits = rows.splits(work, gram.size());
     PrivateSums sums(gram, splits.size() - 1);
     std::vector<Placed> placed(room * (splits.size() - 1));
     run_parts(splits, [&](Range range, std::size_t part) {
@@ -106,7 +105,7 @@ void gram_major(const Compressed<Scalar, Index>& columns, std::span<const double
   std::size_t stored = 0;
   for (const std::int64_t column : chosen)
     stored += columns.size_of(static_cast<std::size_t>(column));
-  const std::size_t parts = part_count(side, stored * side / 2);
+  const std::size_t parts = part_count(side, stored * side / 2, h.size());
   std::vector<double> workspaces(h.size() * parts);
   GiveUp give_up;
   run_parts(even_splits(parts, parts), [&](Range, std::size_t part) {

@@ -26,7 +26,7 @@ template <class Scalar, class Index>
 void moments_minor(const Compressed<Scalar, Index>& matrix, std::span<const double> h,
                    std::span<double> first, std::span<double> second) {
   const std::size_t work = 2 * matrix.stored();
-  const auto splits = matrix.splits(work > 2 * first.size() ? work : 0);
+  const auto splits = matrix.splits(work, 2 * first.size());
   // Both sums of a column lie in one line of memory, which is what a visit to it costs.
   std::vector<double> pairs(2 * first.size());
   PrivateSums sums(pairs, splits.size() - 1);

@@ -131,8 +131,7 @@ template <class Scalar, class Index>
 void scatter(const Compressed<Scalar, Index>& matrix, std::span<const double> x, std::size_t width,
              std::span<double> y) {
   const std::size_t work = width == 1 ? stored_at(matrix, x) : matrix.stored() * width;
-  // A private copy of y per thread pays only while y is smaller than the entries it receives.
-  const auto splits = matrix.splits(work > y.size() ? work : 0);
+  const auto splits = matrix.splits(work, y.size());
   PrivateSums sums(y, splits.size() - 1);
   run_parts(splits, [&](Range majors, std::size_t part) {
     switch (width) {

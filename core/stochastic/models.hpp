@@ -67,15 +67,20 @@ MINIMAND_INLINE V positive_part(V v) {
 
 MINIMAND_INLINE double greatest(double v) { return v; }
 MINIMAND_INLINE double greatest(Lanes c) {
-  const double d = c[0] > c[1] ? c[0] : c[1], e = c[2] > c[3] ? c[2] : c[3];
-  return d > e ? d : e;
+  double most = c[0];
+  for (std::size_t k = 1; k < kLanes; ++k) most = c[k] > most ? c[k] : most;
+  return most;
 }
 
 MINIMAND_INLINE double greatest(Many v) {
   double numbers[kTogether];
   store_models(numbers, v);
-  const Lanes a = load_lanes(numbers), b = load_lanes(numbers + kLanes);
-  return greatest(a > b ? a : b);
+  Lanes most = load_lanes(numbers);
+  for (std::size_t m = kLanes; m < kTogether; m += kLanes) {
+    const Lanes more = load_lanes(numbers + m);
+    most = more > most ? more : most;
+  }
+  return greatest(most);
 }
 
 MINIMAND_INLINE bool any_nonzero(double v) { return v != 0.0; }

@@ -202,7 +202,7 @@ struct Fields {
 };
 
 /// What an entry of a row meets: numbers of its models, and those that they have in common. Those
-/// of a sparse row are V and a double; a dense one takes four neighbours at a time.
+/// of a sparse row are V and a double; a dense one takes a vector of neighbours at a time.
 template <class OwnNumbers, class CommonNumbers>
 struct Entry {
   using Own = OwnNumbers;

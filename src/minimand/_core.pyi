@@ -1,8 +1,8 @@
 """Compiled kernels of minimand: products, moments, Gram matrices, coordinate descent.
 
 Matrices are float32 or float64 and never copied; index arrays are int32 or int64; every vector is
-a C-contiguous float64 array. Indices are trusted, sizes are checked. A wrong type raises
-TypeError, a wrong shape or layout ValueError.
+a C-contiguous float64 array. A wrong type raises TypeError, a wrong size, layout or index
+ValueError.
 """
 
 from collections.abc import Callable
@@ -20,40 +20,33 @@ def watch(
 ) -> None: ...
 def get_num_threads() -> int: ...
 def set_num_threads(count: int) -> None: ...
+def ask_for_sharers(hook: Callable[[], int]) -> None: ...
 
-# Compressed sparse: the major axis is the rows of a CSR and the columns of a CSC.
-def gather(indptr: _Index, indices: _Index, data: _Matrix, x: _Vector) -> _Vector: ...
-def gather_picked(
-    indptr: _Index, indices: _Index, data: _Matrix, x: _Vector, majors: NDArray[np.int64]
-) -> _Vector: ...
-def scatter(
-    indptr: _Index, indices: _Index, data: _Matrix, x: _Vector, n_minor: int
-) -> _Vector: ...
+class Compressed:
+    """A CSR or CSC matrix whose sizes and indices are checked once.
+
+    The major axis is the rows of a CSR and the columns of a CSC.
+    """
+
+    def __init__(self, indptr: _Index, indices: _Index, data: _Matrix, n_minor: int) -> None: ...
+
+# Sparse.
+def gather(matrix: Compressed, x: _Vector) -> _Vector: ...
+def gather_picked(matrix: Compressed, x: _Vector, majors: NDArray[np.int64]) -> _Vector: ...
+def scatter(matrix: Compressed, x: _Vector) -> _Vector: ...
 def curvature_product(
-    indptr: _Index,
-    indices: _Index,
-    data: _Matrix,
+    matrix: Compressed,
     v: _Vector,
     shift: float,
     h: _Vector,
-    n_minor: int,
 ) -> tuple[_Vector, _Vector]: ...
-def moments_major(
-    indptr: _Index, indices: _Index, data: _Matrix, h: _Vector
-) -> tuple[_Vector, _Vector]: ...
-def moments_minor(
-    indptr: _Index, indices: _Index, data: _Matrix, h: _Vector, n_minor: int
-) -> tuple[_Vector, _Vector]: ...
-def gram_minor(
-    indptr: _Index, indices: _Index, data: _Matrix, h: _Vector, slot: _Index, n_slots: int
-) -> _Vector: ...
+def moments_major(matrix: Compressed, h: _Vector) -> tuple[_Vector, _Vector]: ...
+def moments_minor(matrix: Compressed, h: _Vector) -> tuple[_Vector, _Vector]: ...
+def gram_minor(matrix: Compressed, h: _Vector, slot: _Index, n_slots: int) -> _Vector: ...
 def gram_major(
-    indptr: _Index,
-    indices: _Index,
-    data: _Matrix,
+    matrix: Compressed,
     h: _Vector,
     cols: NDArray[np.int64],
-    n_minor: int,
 ) -> _Vector: ...
 
 # Dense: rows or columns must be contiguous.
@@ -98,9 +91,7 @@ def gap_of_squares(
     square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
 ) -> tuple[float, float, float]: ...
 def cd_columns(
-    indptr: _Index,
-    indices: _Index,
-    data: _Matrix,
+    matrix: Compressed,
     cols: NDArray[np.int64],
     h: _Vector,
     q: _Vector,
@@ -157,9 +148,7 @@ _Rows = tuple[_Vector, _Vector, _Vector, _Vector]
 _Psi = _Pieces | str  # "softplus"
 
 def dual_rows(
-    indptr: _Index,
-    indices: _Index,
-    data: _Matrix,
+    matrix: Compressed,
     psi: _Psi,
     rows: _Rows,
     inverse: _Vector,
@@ -186,9 +175,7 @@ def dual_rows_dense(
     tolerance: float,
     seed: int,
 ) -> tuple[_Memory, float, float]: ...
-def row_squares(
-    indptr: _Index, indices: _Index, data: _Matrix, inverse: _Vector, columns: int
-) -> _Vector: ...
+def row_squares(matrix: Compressed, inverse: _Vector) -> _Vector: ...
 def row_squares_dense(X: _Matrix, inverse: _Vector) -> _Vector: ...
 
 # Online passes: step (0 constant, 1 and 2 passive-aggressive), numbers, threshold, rate, ridge,
@@ -200,9 +187,7 @@ _OnlineState = tuple[_Vector, _Vector, _Vector, _Vector]
 _Clock = tuple[float, float, float, float]
 
 def online_pass(
-    indptr: _Index,
-    indices: _Index,
-    data: _Matrix,
+    matrix: Compressed,
     rule: _OnlineRule,
     rows: _OnlineRows,
     state: _OnlineState,
@@ -221,10 +206,7 @@ _StochasticRows = tuple[_Vector, _Vector, _Vector, NDArray[np.uint32]]
 _StochasticOptions = tuple[float, float, float, float, float, float, float, float, bool, bool]
 
 def stochastic_sparse(
-    indptr: _Index,
-    indices: _Index,
-    data: _Matrix,
-    columns: int,
+    matrix: Compressed,
     adaptive: bool,
     models: tuple[int, int, int],
     slopes: _Slopes,

@@ -61,9 +61,11 @@ def _mean(risk: Risk, z: Array) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         residual = risk.y - z
         b = risk.mean(residual)
-        if abs(b) <= _EPS * (risk.mean(np.abs(residual)) + risk.mean(np.abs(z))):
-            return 0.0
-        return b + risk.mean(residual - b)
+        residual -= b
+        more = risk.mean(residual)
+        # The same memory for both sizes: with many samples it counts.
+        size = risk.mean(np.abs(residual, out=residual)) + risk.mean(np.abs(z, out=residual))
+        return 0.0 if abs(b) <= _EPS * size else b + more
 
 
 def _middle(lowest: float, highest: float) -> float:

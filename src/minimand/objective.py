@@ -5,6 +5,7 @@ P(w, b) = Σ massᵢ·ℓ(zᵢ, yᵢ) + Ω(w),   z = offset + X w + b,   massᵢ
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .memory import Memory
 
 EPS = float(np.finfo(float).eps)
+_ROWS = 1 << 17  # rows whose terms stay in a cache while they are added up
 
 
 def dot(a: Array, b: Array) -> float:
@@ -197,7 +199,10 @@ class Objective:
             return [self.memory.slopes.of(self, w, theta) for theta in thetas]
         if len(thetas) == 1:
             return [(self.backward(self.mass * thetas[0]), None)]
-        slopes = self.backward(np.stack([self.mass * theta for theta in thetas], axis=1))
+        side_by_side = np.empty((self.n_samples, len(thetas)))
+        for column, theta in zip(side_by_side.T, thetas):
+            np.multiply(self.mass, theta, out=column)
+        slopes = self.backward(side_by_side)
         return [(slope, None) for slope in np.ascontiguousarray(slopes.T)]
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
@@ -255,6 +260,20 @@ class Objective:
     def mean(self, values: Array) -> float:
         """Σ massᵢ·valuesᵢ."""
         return dot(self.mass, values)
+
+    def mean_of(self, values: Callable[..., Array], *rowwise: Array) -> float:
+        """Σ massᵢ·values(rows)ᵢ, some rows at a time: nothing as long as y is made on the way."""
+        parts = _in_parts(self.mass, *rowwise)
+        return sum(dot(mass, values(*part)) for mass, *part in parts)
+
+    def young(self, z: Array, theta: Array) -> Array:
+        """massᵢ times the Fenchel-Young term of every sample, some rows at a time likewise."""
+        if self.loss.pooled or self.n_samples <= _ROWS:
+            return self.mass * self.loss.fenchel_young(z, theta, self.y)
+        terms = np.empty(self.n_samples)
+        for out, mass, *part in _in_parts(terms, self.mass, z, theta, self.y):
+            np.multiply(mass, self.loss.fenchel_young(*part), out=out)
+        return terms
 
     def point(self, w: Array, b: float) -> Point:
         """The model (w, b) with its scores."""
@@ -339,7 +358,8 @@ class Objective:
         w = self.penalty.project(np.zeros(self.n_features))
         z = self.scores(w, 0.0)
         b = best_shift(self, z) if self.intercept else 0.0
-        return Point(w, b, z + b)
+        z += b
+        return Point(w, b, z)
 
     @cached_property
     def scale(self) -> float:
@@ -360,6 +380,12 @@ class Objective:
     def null_primal(self) -> float:
         """P(null)."""
         return self.null_loss + self.penalty.value(self.null.w)
+
+
+def _in_parts(*rowwise: Array) -> Iterator[tuple[Array, ...]]:
+    """Views of some rows after others."""
+    for start in range(0, len(rowwise[0]), _ROWS):
+        yield tuple(array[start : start + _ROWS] for array in rowwise)
 
 
 def _is_unbounded(penalty: BoundPenalty) -> bool:

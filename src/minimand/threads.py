@@ -3,21 +3,34 @@
 Importing this module registers a controller; ``threadpool_limits(1)`` and the limits that joblib
 and scikit-learn set then hold for our kernels too. The core is loaded here because threadpoolctl
 looks only at libraries that are loaded when a limit is set; neither needs NumPy.
+
+A process has as many threads as processors, or fewer where its control group (a container, a
+batch system) or OMP_NUM_THREADS allows less. The workers of a pool of threads share them.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 from threadpoolctl import LibController, ThreadpoolController, register
 
 from . import _core
 
-__all__ = ["CoreController", "get_num_threads", "one_blas_thread", "one_core_thread"]
+__all__ = [
+    "CoreController",
+    "get_num_threads",
+    "one_blas_thread",
+    "one_core_thread",
+    "processor_quota",
+]
 
 get_num_threads = _core.get_num_threads
 
@@ -46,6 +59,64 @@ class CoreController(LibController):
 register(CoreController)
 
 
+def processor_quota(root: Path = Path("/")) -> float:
+    """Processors' worth of time that the control groups of this process allow; inf for no limit.
+
+    Every group above its own counts, too. ``root`` is where /proc and /sys are.
+    """
+    quota = math.inf
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        mount = root / "sys/fs/cgroup" / controllers  # the second version has one, unnamed
+        group = mount / path.strip("/")
+        for folder in (group, *group.parents):
+            quota = min(quota, _quota_of(folder))
+            if folder == mount:
+                break
+    return quota
+
+
+def _quota_of(folder: Path) -> float:
+    """The limit of one group, in microseconds of a period; "max" or -1 stands for none."""
+    text = _text(folder / "cpu.max")
+    if not text:  # before version two
+        text = _text(folder / "cpu.cfs_quota_us") + _text(folder / "cpu.cfs_period_us")
+    words = text.split()
+    return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else math.inf
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def _pool_size() -> int:
+    """Threads of the pool that the calling one is of: joblib's "threading" workers are of one.
+
+    Each of them may use a share of the processors, which depends on their number alone, never on
+    what the others do: so that results do not depend on it either.
+    """
+    pools = sys.modules.get("multiprocessing.dummy")
+    worker = getattr(pools, "DummyProcess", ())
+    queue = _queue_of(threading.current_thread())
+    if not isinstance(threading.current_thread(), worker) or queue is None:
+        return 1
+    return sum(_queue_of(thread) is queue for thread in threading.enumerate())
+
+
+def _queue_of(thread: threading.Thread) -> Any:
+    """Where a worker of a pool gets its tasks from: all of one pool have the same."""
+    return next(iter(getattr(thread, "_args", None) or ()), None)
+
+
+_core.set_num_threads(math.ceil(min(processor_quota(), _core.get_num_threads())))
+_core.ask_for_sharers(_pool_size)
+
+
 class _Limit:
     """A limit of one thread in some libraries, shared by all who ask for it at the same time."""
 
@@ -53,21 +124,35 @@ class _Limit:
         self._user_api = user_api
         self._lock = threading.Lock()
         self._users = 0
+        self._process = 0  # counts forks: who entered in a parent does not leave in a child
         self._libraries: Any = None
         self._limit: Any = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin_again)
 
-    def enter(self) -> None:
-        """The first one in sets the limit."""
+    def _begin_again(self) -> None:
+        """A child has none of the parent's threads, hence none of its users and no limit."""
+        self._lock = threading.Lock()
+        self._process += 1
+        if self._users > 0 and self._limit is not None:
+            self._limit.restore_original_limits()
+        self._users, self._limit = 0, None
+
+    def enter(self) -> int:
+        """The first one in sets the limit; tells what to give back to `leave`."""
         with self._lock:
             self._users += 1
             if self._users == 1:
                 if self._libraries is None:
                     self._libraries = ThreadpoolController().select(user_api=self._user_api)
                 self._limit = self._libraries.limit(limits=1)
+            return self._process
 
-    def leave(self) -> None:
+    def leave(self, entered: int) -> None:
         """The last one out lifts it."""
         with self._lock:
+            if entered != self._process:
+                return
             self._users -= 1
             if self._users == 0:
                 self._limit.restore_original_limits()
@@ -75,11 +160,11 @@ class _Limit:
     @contextmanager
     def held(self) -> Iterator[None]:
         """As long as somebody needs it."""
-        self.enter()
+        entered = self.enter()
         try:
             yield
         finally:
-            self.leave()
+            self.leave(entered)
 
 
 _BLAS_LIMIT = _Limit("blas")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -210,10 +210,23 @@ class Judgement(Finding):
             return 0.0
         return hidden_gain(objective, self.point, self.terms, self.dual, self.gap)
 
+    @property
+    def summary(self) -> Judgement:
+        """The same without scores and terms, which are as long as the data; θ stays."""
+        nothing = np.empty(0)
+        point = self.point._replace(z=nothing)
+        terms = Terms(nothing, nothing, nothing)
+        return replace(self, point=point, terms=terms, by_sample=nothing)
+
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """From the terms of the loss."""
         value, gradient, _ = self.terms
         with np.errstate(over="ignore", invalid="ignore"):
-            slope = math.sqrt(dot(objective.mass * gradient, gradient))
-            terms = objective.mean(np.abs(value) + np.abs(gradient * self.point.z))
+            slope = math.sqrt(objective.mean_of(np.square, gradient))
+            terms = objective.mean_of(
+                lambda loss, theta, z: np.abs(loss) + np.abs(theta * z),
+                value,
+                gradient,
+                self.point.z,
+            )
             return slope, terms + objective.penalty.value(self.point.w)

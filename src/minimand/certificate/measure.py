@@ -76,7 +76,7 @@ def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool)
     if raw:
         by_sample = np.zeros_like(dual.theta)
     else:
-        by_sample = objective.mass * objective.loss.fenchel_young(point.z, dual.theta, objective.y)
+        by_sample = objective.young(point.z, dual.theta)
         gap += float(by_sample.sum())
     # inf − inf in an overflowing term proves nothing.
     return Measured(np.inf if math.isnan(gap) else gap, by_sample, by_feature, dual, "")

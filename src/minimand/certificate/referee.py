@@ -162,7 +162,7 @@ def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array
 
 def _unbalanced(objective: Objective, gradient: Array) -> bool:
     """Whether Σ mass·gradient is more than rounding: then the intercept is not the best one."""
-    return not is_balanced(objective.mean(gradient), objective.mean(np.abs(gradient)))
+    return not is_balanced(objective.mean(gradient), objective.mean_of(np.abs, gradient))
 
 
 def is_balanced(mean: float, size: float) -> bool:

@@ -318,6 +318,11 @@ class Design:
         return False
 
 
+def plain(x: AnyArray, dtype: Any = None) -> AnyArray:
+    """The vector or matrix in C order, aligned, of that type: itself where it is so already."""
+    return np.require(x, dtype, ("C", "A"))
+
+
 def without_constants(matrix: Array, removed: Array, noise: float) -> Array:
     """Zero the rows and columns of a covariance that are nothing but rounding.
 

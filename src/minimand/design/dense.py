@@ -1,4 +1,4 @@
-"""A dense matrix in memory, float32 or float64, C or Fortran order, never copied."""
+"""A dense matrix in memory, float32 or float64, C or Fortran order, which is never copied."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from .base import (
     OnlineReport,
     OnlineRule,
     RowSteps,
+    plain,
     scaled_row_gram,
     without_constants,
 )
@@ -32,15 +33,26 @@ _WIDE = 8
 _SAMPLE = 1000  # rows that are enough for a rough mean
 
 
+def in_lines(x: AnyArray) -> AnyArray:
+    """The matrix itself where compiled code can read it, else a copy in C order.
+
+    Its rows or its columns must be contiguous and not overlap, as the windows of
+    `numpy.lib.stride_tricks.sliding_window_view` do, and its numbers aligned, as a field of a
+    packed record is not. The stride of an axis of length one means nothing.
+    """
+    (n, d), (down, along), size = x.shape, x.strides, x.itemsize
+    rows = (d <= 1 or along == size) and (n <= 1 or (down >= d * size and down % size == 0))
+    columns = (n <= 1 or down == size) and (d <= 1 or (along >= n * size and along % size == 0))
+    return x if x.flags.aligned and (rows or columns) else plain(x)
+
+
 class DenseDesign(Design):
-    """X as a NumPy array. One whose rows and columns are both strided is copied once."""
+    """X as a NumPy array, copied once if neither its rows nor its columns lie together."""
 
     def __init__(self, x: AnyArray) -> None:
         if x.dtype not in (np.float32, np.float64):
             x = x.astype(np.float64)
-        if x.itemsize not in x.strides or min(x.strides, default=0) <= 0:
-            x = np.ascontiguousarray(x)
-        self.x = x
+        self.x = x = in_lines(x)
         self.shape = (x.shape[0], x.shape[1])
 
     def blocks(self) -> Iterator[Block]:

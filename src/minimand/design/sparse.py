@@ -23,6 +23,7 @@ from .base import (
     OnlineReport,
     OnlineRule,
     RowSteps,
+    plain,
 )
 
 _BLOCK_ROWS = 1 << 14
@@ -33,7 +34,8 @@ class SparseDesign(Design):
     """X as a CSR or CSC matrix or array of SciPy.
 
     float32 or float64 data and int32 or int64 indices are used as they are; indices may come in
-    any order. Duplicate entries are summed in a copy.
+    any order. Duplicate entries are summed in a copy. Compiled kernels get a `_core.Compressed`,
+    whose indices were checked when it was made.
     """
 
     def __init__(self, x: Any) -> None:
@@ -41,12 +43,11 @@ class SparseDesign(Design):
             x = x.tocsr()
         if x.dtype not in (np.float32, np.float64):
             x = x.astype(np.float64)
-        if x.indptr.dtype != x.indices.dtype:
-            x = type(x)((x.data, x.indices, x.indptr.astype(x.indices.dtype)), shape=x.shape)
-        _check_structure(x)
+        x, self._own = _checked(x)
         if not x.has_canonical_format:
             x = x.copy()
             x.sum_duplicates()
+            x, self._own = _checked(x)
         self.x = x
         self.shape = (int(x.shape[0]), int(x.shape[1]))
 
@@ -82,6 +83,14 @@ class SparseDesign(Design):
         """CSC."""
         return self.x if self.x.format == "csc" else self.x.tocsc()
 
+    @cached_property
+    def _rows(self) -> _core.Compressed:
+        return self._own if self.x.format == "csr" else _checked(self.by_row)[1]
+
+    @cached_property
+    def _columns(self) -> _core.Compressed:
+        return self._own if self.x.format == "csc" else _checked(self.by_column)[1]
+
     def blocks(self) -> Iterator[Block]:
         """Row slices of the CSR form."""
         for start in range(0, self.shape[0], _BLOCK_ROWS):
@@ -95,21 +104,21 @@ class SparseDesign(Design):
         if not by_columns and self.picks_columns and w.ndim == 1:
             by_columns = _FEW * np.count_nonzero(w) < w.size
         if by_columns:
-            return _core.scatter(*_parts(self.by_column), w, self.shape[0])
-        return _core.gather(*_parts(self.x), w)
+            return _core.scatter(self._columns, w)
+        return _core.gather(self._own, w)
 
     def rmatvec(self, u: Array) -> Array:
         """Xᵀ u: a gather over columns if there are any, else a scatter over rows."""
         u = np.ascontiguousarray(u)
         if self.picks_columns:
-            return _core.gather(*_parts(self.by_column), u)
-        return _core.scatter(*_parts(self.x), u, self.shape[1])
+            return _core.gather(self._columns, u)
+        return _core.scatter(self._own, u)
 
     def rmatvec_on(self, columns: IntArray, u: Array) -> Array:
         """X_cᵀ u: a gather over these columns, or over all that there is."""
         if not self.picks_columns:
             return self.rmatvec(u)[columns]
-        return _core.gather_picked(*_parts(self.by_column), u, columns)
+        return _core.gather_picked(self._columns, u, columns)
 
     @property
     def picks_columns(self) -> bool:
@@ -123,25 +132,25 @@ class SparseDesign(Design):
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """Two gathers, which threads share best, if both forms are there; else fused over rows."""
         if self.x.format == "csr" and not (self.picks_columns and _core.get_num_threads() > 1):
-            return _core.curvature_product(*_parts(self.x), v, shift, h, self.shape[1])
+            return _core.curvature_product(self._own, v, shift, h)
         scores = self.matvec(v) + shift
         return self.rmatvec(h * scores), scores
 
     def moments(self, h: Array) -> Moments:
         """First and second moments of the columns."""
         if self.x.format == "csc":
-            return Moments(*_core.moments_major(*_parts(self.x), h))
-        return Moments(*_core.moments_minor(*_parts(self.x), h, self.shape[1]))
+            return Moments(*_core.moments_major(self._own, h))
+        return Moments(*_core.moments_minor(self._own, h))
 
     def gram(self, h: Array, columns: IntArray | None = None) -> Array:
         """Outer products of rows for CSR, dot products of columns for CSC."""
         if columns is None:
             columns = np.arange(self.shape[1])
         if self.x.format == "csc":
-            return _core.gram_major(*_parts(self.x), h, columns, self.shape[0])
+            return _core.gram_major(self._own, h, columns)
         slot = np.full(self.shape[1], -1, dtype=np.int64)
         slot[columns] = np.arange(columns.size)
-        return _core.gram_minor(*_parts(self.x), h, slot, columns.size)
+        return _core.gram_minor(self._own, h, slot, columns.size)
 
     def columns(self, columns: IntArray) -> Design:
         """Those columns as CSC."""
@@ -166,7 +175,7 @@ class SparseDesign(Design):
         """Descent on the CSC columns."""
         columns, h, l1, l2, centre, bounds = problem
         result = _core.cd_columns(
-            *_parts(self.by_column), columns, h, q, w, l1, l2, centre, sweeps, tol, bounds
+            self._columns, columns, h, q, w, l1, l2, centre, sweeps, tol, bounds
         )
         return Descent(*result)
 
@@ -177,15 +186,13 @@ class SparseDesign(Design):
 
     def row_squares(self, inverse: Array) -> Array:
         """Σⱼ inverseⱼ·xᵢⱼ² of every row."""
-        return _core.row_squares(*_parts(self.by_row), inverse, self.shape[1])
+        return _core.row_squares(self._rows, inverse)
 
     def ascend(
         self, problem: AscentProblem, state: AscentState, epochs: int, tol: float, seed: int
     ) -> Ascent:
         """Ascent on the CSR rows."""
-        x = self.by_row
-        found = _core.dual_rows(x.indptr, x.indices, x.data, *problem, *state, epochs, tol, seed)
-        return Ascent(*found)
+        return Ascent(*_core.dual_rows(self._rows, *problem, *state, epochs, tol, seed))
 
     def online_pass(
         self,
@@ -195,28 +202,40 @@ class SparseDesign(Design):
         clock: OnlineClock,
     ) -> OnlineReport:
         """A pass over the CSR rows."""
-        return OnlineReport(*_core.online_pass(*_parts(self.by_row), rule, rows, state, clock))
+        return OnlineReport(*_core.online_pass(self._rows, rule, rows, state, clock))
 
     def step_rows(self, steps: RowSteps, fields: Array, memory: Array) -> None:
         """Steps on the CSR rows."""
-        x = self.by_row
-        _core.stochastic_sparse(x.indptr, x.indices, x.data, self.shape[1], *steps, fields, memory)
+        _core.stochastic_sparse(self._rows, *steps, fields, memory)
 
 
-def _check_structure(x: Any) -> None:
-    """Refuse a matrix whose index arrays point outside it: compiled code would follow them."""
-    minor = x.shape[1] if x.format == "csr" else x.shape[0]
-    indptr, indices = x.indptr, x.indices
-    sound = indptr[0] == 0 and indptr[-1] <= min(indices.size, x.data.size)
-    sound = sound and bool((indptr[1:] >= indptr[:-1]).all())
-    if sound and indices.size:
-        sound = bool(indices.min() >= 0 and indices.max() < minor)
-    if not sound:
-        raise ValueError(
-            f"X is a malformed {x.format.upper()} matrix: its indices point outside its shape "
-            f"{tuple(x.shape)}; build it again from valid indices."
-        )
+def _checked(x: Any) -> tuple[Any, _core.Compressed]:
+    """A CSR or CSC matrix in the layout that compiled code needs, and its checked form for it.
+
+    ``x`` itself where it has that layout. One whose indices point outside it is refused.
+    """
+    try:
+        parts = _plain_parts(x)
+        if parts is not None:
+            x = type(x)(parts, shape=x.shape)
+            x.data, x.indices, x.indptr = parts  # SciPy may have chosen other types
+        stored = int(x.indptr[-1])
+        minor = x.shape[1] if x.format == "csr" else x.shape[0]
+        return x, _core.Compressed(x.indptr, x.indices[:stored], x.data[:stored], minor)
+    except (ValueError, IndexError) as error:
+        raise _malformed(x) from error
 
 
-def _parts(x: Any) -> tuple[Any, Any, Any]:
-    return x.indptr, x.indices, x.data
+def _plain_parts(x: Any) -> tuple[AnyArray, AnyArray, AnyArray] | None:
+    """Data, indices and indptr, contiguous and with indices of one type; None if they are so."""
+    index = np.int64 if 8 in (x.indices.itemsize, x.indptr.itemsize) else np.int32
+    parts = plain(x.data), plain(x.indices, index), plain(x.indptr, index)
+    same = parts[0] is x.data and parts[1] is x.indices and parts[2] is x.indptr
+    return None if same else parts
+
+
+def _malformed(x: Any) -> ValueError:
+    return ValueError(
+        f"X is a malformed {x.format.upper()} matrix: its indices point outside its shape "
+        f"{tuple(x.shape)}; build it again from valid indices."
+    )

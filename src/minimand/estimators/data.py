@@ -13,6 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
 from .._typing import AnyArray, Array, ArrayLike
+from ..design.base import plain
+from ..design.dense import in_lines
 from ..wording import counted
 from .columns import holds_words, words_in
 from .kinds import as_labels, refuse_dates, refuse_mixed, unmasked
@@ -87,7 +89,7 @@ def check_numbers(y: AnyArray) -> Array:
     """Y as finite float64 numbers."""
     refuse_dates(y, "y")
     try:
-        numbers = np.ascontiguousarray(y, dtype=np.float64)
+        numbers = plain(y, np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"y must hold numbers, but it has dtype {y.dtype}: use minimand.Classifier for labels."
@@ -174,12 +176,15 @@ def _rows(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as a finite float matrix; scikit-learn converts it and minds the feature names."""
+    """X as a finite float matrix; scikit-learn converts it and minds the feature names.
+
+    An odd layout is copied here, once for all that will be done with X.
+    """
     X = _check_form(X)
     if reset and _is_plain(X):
         learn_width(estimator, X)
         check_finite(X, "X")
-        return X
+        return in_lines(X)
     try:
         X = validate_data(estimator, X, reset=reset, skip_check_array=_is_plain(X), **_MATRIX)
     except (TypeError, ValueError) as error:
@@ -202,7 +207,7 @@ def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"X must hold numbers, but column {found.key} holds text, {found.example}: {advice}."
         ) from error
     check_finite(X, "X")
-    return X
+    return X if sparse.issparse(X) else in_lines(X)
 
 
 def learn_width(estimator: Any, X: AnyArray) -> None:
@@ -337,4 +342,4 @@ def _vector(values: ArrayLike, n_samples: int, name: str) -> Array:
             f"{name} must have one number per sample: expected {n_samples}, got {vector.shape[0]}."
         )
     check_finite(vector, name)
-    return np.ascontiguousarray(vector)
+    return plain(vector)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import Array
 from ..parameters import check_number
+from .base import Terms
 from .pieces import Pieces
 from .probe import CONVEX_AND_SMOOTH
 from .unary import Distance
@@ -42,13 +43,21 @@ class Squared(Distance):
         """1."""
         return np.ones_like(t)
 
+    def terms(self, z: Array, y: Array) -> Terms:
+        """From one residual, which is the gradient."""
+        r = z - y
+        return Terms(self.psi(r), r, self.ddpsi(r))
+
     def dual(self, v: Array) -> Array:
         """½v²."""
         return 0.5 * v * v
 
     def young(self, t: Array, v: Array) -> Array:
         """½(r − v)²."""
-        return 0.5 * (t - v) ** 2
+        off = t - v
+        off *= off
+        off *= 0.5
+        return off
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
         """(z + step·y)/(1 + step)."""

@@ -213,20 +213,22 @@ def _improved(
         try:
             control.target = history.target = control.tol * _finite_scale(objective)
             begin = objective.null if start is None else start
-            for iteration, judgement in enumerate(_points(solver, objective, begin, control)):
+            for judgement in _points(solver, objective, begin, control):
                 if best is None or judgement.beats(best):
-                    best = judgement
-                asked = observe(control, objective, judgement, iteration, history)
+                    best = judgement.summary
+                asked = observe(control, objective, judgement, len(history), history)
                 unmoved = judgement.point is objective.null and not solver.null_may_do
                 # The null model will not do, unless it is the optimum itself up to rounding.
                 if judgement.reaches(objective, control.target) and (
                     not unmoved or judgement.gap <= judgement.rounding(objective)
                 ):
                     # Of several minima this is one; the search for a lower one was cut off.
-                    return judgement, control.why if judgement.kind == "stationary" else ""
+                    why = control.why if judgement.kind == "stationary" else ""
+                    return judgement.summary, why
                 stopped_by = asked or _limit(solver, control, judgement, history)
                 if stopped_by:
                     return best, stopped_by
+                del judgement  # which is as long as the data, before the solver makes the next
         except KeyboardInterrupt:
             watch.interrupt()
             return best, INTERRUPT
@@ -376,13 +378,11 @@ def _final(
         began = time.perf_counter()
         first = objective.null if start is None else start
         duals = [best.dual] if best is not None else []
-        if stopped and best is not None and best.point is first:
-            final = best  # no step has been made from there
-        else:
-            point = first if best is None else best.point
-            fresh = first if stopped and best is None else objective.point(point.w, point.b)
-            # The slopes of a dual point do not depend on the model: they are known.
-            final = judge(objective, fresh, known=duals, raw=False)
+        point = first if best is None else best.point
+        unmoved = stopped and point.w is first.w and point.b == first.b
+        fresh = first if unmoved else objective.point(point.w, point.b)
+        # The slopes of a dual point do not depend on the model: they are known.
+        final = judge(objective, fresh, known=duals, raw=False)
         if not final.primal <= objective.null_primal:
             # Nothing worse than the null model, or NaN, is ever handed over.
             final = judge(objective, objective.null, known=duals, raw=False)

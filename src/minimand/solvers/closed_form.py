@@ -93,11 +93,12 @@ def _refined(objective: Objective, judgement: Judgement, step: Step) -> Judgemen
     dw = step(judgement)
     dz = objective.forward(dw)
     db = -objective.mean(dz) if objective.intercept else 0.0
-    point = recentred(objective, Point(w + dw, b + db, z + dz + db))
+    dz += db
+    point = recentred(objective, Point(w + dw, b + db, z + dz))
     # Xᵀ of this dual point cancels the penalty's slope at w + dw whatever the rounding of z was:
     # the step was computed from the same gradient.
-    dual = judgement.terms.gradient + dz + db
-    return judge(objective, point, [dual], known=[judgement.dual], thorough=True)
+    dz += judgement.terms.gradient
+    return judge(objective, point, [dz], known=[judgement.dual], thorough=True)
 
 
 def _steps(

@@ -104,7 +104,9 @@ class Newton(Solver):
                 return
             if not caution.learn(t):
                 continue
-            judgement = judge(objective, recentred(objective, new), duals, known=[judgement.dual])
+            known, new = [judgement.dual], recentred(objective, new)
+            del judgement, point, terms, curvature, dz  # as long as the data, like the next one
+            judgement = judge(objective, new, duals, known=known)
             yield judgement
 
     def _begin(

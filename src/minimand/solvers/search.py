@@ -20,7 +20,7 @@ def recentred(objective: Objective, point: Point) -> Point:
     Scores that were carried along are computed afresh where large coefficients cancel in them.
     """
     reach = dot(objective.root_spread, np.abs(point.w)) + abs(point.b)
-    if reach > _CANCELLING * (1.0 + objective.mean(np.abs(point.z))):
+    if reach > _CANCELLING * (1.0 + objective.mean_of(np.abs, point.z)):
         point = objective.point(point.w, point.b)
     if not objective.intercept:
         return point

@@ -12,6 +12,7 @@ from .._typing import Array, IntArray
 from ..canonical import Quadratic, Weighted
 from ..certificate import Judgement, judge
 from ..design import Design
+from ..losses import Terms
 from ..objective import Objective, Point, dot
 from ..penalties import Separable
 from . import remembered
@@ -81,9 +82,10 @@ class WorkingSet(Solver):
             # Not kept in a name: gathered columns should be gone before others are gathered.
             point, dual = _Restricted.to(
                 objective, form, columns, caution, judgement.promise
-            ).solve(start, control)
-            duals = [] if dual is None else [dual]
-            judgement = judge(objective, point, duals, known=[judgement.dual])
+            ).solve(start, control, judgement)
+            duals, known = [] if dual is None else [dual], [judgement.dual]
+            del dual, judgement  # as long as the data, and so is the next one
+            judgement = judge(objective, point, duals, known=known)
             yield judgement
             early = judgement.promise > _LATE * objective.scale
             size = (4 if early else 2) * support_size(form, point.w)
@@ -168,13 +170,19 @@ class _Restricted:
         some = self.columns.size < self.objective.n_features
         return some and self.gap > _LATE * self.objective.scale
 
-    def solve(self, point: Point, control: Control) -> tuple[Point, Array | None]:
-        """Proximal Newton steps until the model promises little; the last step's dual point."""
+    def solve(
+        self, point: Point, control: Control, judged: Judgement
+    ) -> tuple[Point, Array | None]:
+        """Proximal Newton steps until the model promises little; the last step's dual point.
+
+        ``judged`` is the last judgement, which knows the slopes of the loss if it is of the point.
+        """
         objective, dual = self.objective, None
         share = 0.2 if self.early else 5e-4  # later, accuracy saves whole rounds
         goal = max(0.5 * control.target, share * min(self.gap, objective.scale))
         for _ in range(_NEWTON_STEPS):
-            point, dual, decrease = self._newton(point, goal, control)
+            known = judged.terms if point is judged.point else None
+            point, dual, decrease = self._newton(point, known, goal, control)
             wrong = self._wrong(decrease)
             self.caution.observe(decrease, objective.scale)
             if wrong <= goal or control.expired:
@@ -208,33 +216,38 @@ class _Restricted:
         return max(tol, 1e-30 * goal)
 
     def _newton(
-        self, point: Point, goal: float, control: Control
+        self, point: Point, known: Terms | None, goal: float, control: Control
     ) -> tuple[Point, Array | None, float]:
-        objective, mass = self.objective, self.objective.mass
-        terms = objective.loss.terms(point.z, objective.y)
+        objective = self.objective
+        terms = objective.loss.terms(point.z, objective.y) if known is None else known
         curvature = self.caution.curvature(objective, point, terms)
-        h, q = mass * curvature, mass * terms.gradient
-        w = point.w[self.columns]
         steep = float(curvature.max(initial=0.0))
+        step = _Step(objective.mass * curvature, objective.mass * terms.gradient, steep, goal)
+        w, full = point.w[self.columns], point.w.copy()
         solve = self._solve_gram if self._on_gram() else self._solve_columns
-        new, shift = solve(w, _Step(h, q, steep, goal), control)
+        new, shift = solve(w, step, control)
+        if objective.loss.quadratic:  # then the model is the problem, and its minimiser ours
+            full[self.columns] = new
+            del step, terms  # as long as the data, and so are the scores that come now
+            z = self.forward(new - w)
+            z += point.z
+            z += shift
+            return recentred(objective, Point(full, point.b + shift, z)), None, 0.0
         dw = new - w
         dz = self.forward(dw) + shift
-        decrease = self.form.value(w) - self.form.value(new) - dot(q, dz) - 0.5 * dot(h, dz * dz)
+        fall = self.form.value(w) - self.form.value(new)
+        decrease = fall - dot(step.q, dz) - 0.5 * dot(step.h, dz * dz)
+        del step
         here = Point(w, point.b, point.z)
-        if objective.loss.quadratic:  # then the model is the problem, and its minimiser ours
-            t, moved = 1.0, Point(new, point.b + shift, point.z + dz)
-        else:
-            t, moved = line_search(objective, self.form, here, dw, dz, shift)
-            if not dw.any():
-                t = 0.0  # flat stretches of the loss can hide every slope from the model
-            if not self.caution.learn(t):
-                return point, None, np.inf
-        full = point.w.copy()
+        t, moved = line_search(objective, self.form, here, dw, dz, shift)
+        if not dw.any():
+            t = 0.0  # flat stretches of the loss can hide every slope from the model
+        if not self.caution.learn(t):
+            return point, None, np.inf
         # The model's own zeros are kept exactly: w + 1·(new − w) need not be new in floating point.
         full[self.columns] = new if t == 1.0 else moved.w
-        # The model's dual point; for a quadratic loss it is the gradient at the new scores anyway.
-        dual = None if objective.loss.quadratic else terms.gradient + curvature * dz
+        dual = terms.gradient + curvature * dz  # the model's own
+        del dz, terms, curvature
         return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
 
     def _on_gram(self) -> bool:
