@@ -47,7 +47,7 @@ _ESTIMATORS = [
     GammaRegressor(tol=1e-12),
     TweedieRegressor(power=1.5, tol=1e-12),
     TweedieRegressor(),
-    LinearSVC(tol=1e-12),
+    LinearSVC(tol=1e-15),
     LinearSVC(loss="hinge", tol=1e-9),
     LinearSVR(epsilon=0.1, tol=1e-12),
     QuantileRegressor(alpha=0.01),
@@ -62,6 +62,9 @@ def _expected_failures(estimator):
     ):
         reason = "rows that are repeated or left out are divided into other folds"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in _KINDS}
+    if isinstance(estimator, Ridge | RidgeClassifier):
+        reason = "n_iter_ is None, as in scikit-learn, whose own Ridge fails this check too"
+        return {"check_non_transformer_estimators_n_iter": reason}
     return {}
 
 

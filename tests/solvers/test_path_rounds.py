@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
-from minimand.estimators.prepare import prepare
+from minimand.estimators.prepare import prepared
 from minimand.selection.path import penalties_of
 from minimand.solvers import column_path, gram_path, remembered_path
 
@@ -24,8 +24,8 @@ def sparse_data(n=120, d=300, density=0.05, seed=0):
 
 
 def way_of(model, X, y):
-    base = prepare(model, X, y)[0]
-    at = penalties_of(model._checked_settings(), base)
+    _, settings, (base,) = prepared(model, X, y, None, None)
+    at = penalties_of(settings, base)
     ways = (gram_path, column_path, remembered_path)
     return next((way for way in ways if way.applies(base, at, [1.0, 0.5])), None)
 

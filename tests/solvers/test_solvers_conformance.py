@@ -87,7 +87,7 @@ def test_unknown_and_unsuitable_solvers_are_refused_in_words():
 
 def test_memory_is_respected():
     problem = objective(n=300, d=200)
-    assert choose(problem, Control(memory=1e3)).name == "newton"
+    assert choose(problem, Control(memory=1e3)).name in ("newton", "dual")  # which need no Gram
     assert solve(problem, control=Control(memory=1e3)).converged
 
 

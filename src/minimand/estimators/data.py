@@ -193,7 +193,7 @@ def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
             # Others than those of a conversion name what is wrong, e.g. with the feature names.
             if not str(error).startswith("float()"):
                 raise
-            raise ValueError(
+            raise TypeError(
                 f"X must hold numbers, but some entry is no number ({error}): encode such columns "
                 "first."
             ) from error

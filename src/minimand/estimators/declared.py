@@ -43,12 +43,12 @@ def _labels(classes: Any) -> AnyArray:
     """What is declared, sorted: at least two labels of one kind."""
     try:
         given = as_labels(unmasked(classes, "classes"))
-        refuse_mixed(given, "classes")
-        labels = np.unique(given)
-    except TypeError as error:
-        raise ValueError(
-            f"classes must be a list of labels of one kind, not {classes!r}."
-        ) from error
+    except ValueError as error:
+        if isinstance(classes, np.ndarray):
+            raise
+        raise ValueError(f"classes must be a list of labels, not {classes!r}.") from error
+    refuse_mixed(given, "classes")
+    labels = np.unique(given)
     if np.ndim(classes) != 1 or labels.size < 2:
         raise ValueError(f"classes must hold at least 2 labels, in one list, not {classes!r}.")
     return labels

@@ -87,7 +87,7 @@ def _settled(estimator: Any, settings: Settings, objectives: list[Objective]) ->
 
     So all models that are made from it, on a path or in folds, have the same one.
     """
-    settings, objectives = settled(estimator, settings, objectives)
+    settings, objectives = settled(estimator, settings.at(estimator.alpha_), objectives)
     if hasattr(estimator, "loss_"):
         estimator.loss = settings.loss
     return objectives
