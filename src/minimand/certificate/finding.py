@@ -13,6 +13,7 @@ from ..losses import Terms
 from ..objective import EPS, Objective, Point, dot
 
 Kind = Literal["global", "relaxation", "stationary"]
+_LONG = 100_000  # numbers that are worth freeing: a safeguard, copying the rest takes 10 μs
 _MEANING = {
     "global": "no model has an objective below dual",
     "relaxation": "no model has an objective below dual, which need not be attained",
@@ -212,7 +213,9 @@ class Judgement(Finding):
 
     @property
     def summary(self) -> Judgement:
-        """The same without scores and terms, which are as long as the data; θ stays."""
+        """The same without scores and terms where these are long, as long as the data; θ stays."""
+        if self.point.z.size < _LONG:
+            return self
         nothing = np.empty(0)
         point = self.point._replace(z=nothing)
         terms = Terms(nothing, nothing, nothing)

@@ -217,6 +217,8 @@ class Distance(Unary):
 
     def sample_weights(self, z: Array, y: Array) -> Array | None:
         """ψ'(r)/r in units of ψ''(0): the weights of the least squares with the same solution."""
+        if self.quadratic:
+            return None  # all count fully
         if self.composed is not None:
             return super().sample_weights(z, y)
         if not (self.convex and self.smooth and self.robust):

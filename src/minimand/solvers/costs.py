@@ -27,6 +27,7 @@ _ROW = 30.0  # the visit of a row, beside the numbers in it
 _READ = 2.0, 4.0  # a stored number in a sweep of dual ascent: dense, and sparse
 _KINKED_READ = 5.0, 16.0  # the same with kinks, with what settles the corners between sweeps
 _IMAGE = 1.0, 3.0  # a stored number in a product Xᵀdiag(h)Xv: dense, and sparse
+_LOOK = 4e5  # what it takes to look at some rows; measured
 _HESSIANS = 2.0  # that steps take at most where those between reuse an earlier one
 
 
@@ -50,9 +51,11 @@ def factor(size: int) -> float:
 
 def rough_spread(objective: Objective) -> Array:
     """Σ mass·x² of every column; of the squared loss, which others solve faster, from some rows."""
-    if not objective.loss.quadratic or objective.design.sparse or "spread" in objective.__dict__:
+    every = objective.n_samples // _SAMPLE
+    exact = not objective.loss.quadratic or objective.design.sparse or every <= 1
+    if exact or "spread" in objective.__dict__:
         return objective.spread
-    return objective.thinned(max(1, objective.n_samples // _SAMPLE)).spread
+    return objective.thinned(every).spread
 
 
 class Shape:
@@ -85,6 +88,8 @@ class Shape:
         """How unequal the curvatures of the dual are, by which sweeps grow."""
         if self.dependent >= 1.0 or self.weight <= 1.0:
             return 1.0 + self.weight * self.dependent
+        if _SWEEPS * _READ[self.sparse] * self.nnz < _LOOK:
+            return 1.0 + self.weight  # as if rows were alike: to know better would take longer
         held = (1.0 + self.weight) / (1.0 + self.weight * self._apart())
         return max(held, 1.0 + self.weight * self.dependent)
 
