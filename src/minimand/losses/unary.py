@@ -14,6 +14,9 @@ from .noise import Noise
 from .pieces import PLQ, Pieces
 
 
+_PROBED = ("_found", "_noise")  # what is kept of probes
+
+
 class Unary(Loss):
     """A loss that is a function ψ of one number t: subclasses say what t is.
 
@@ -114,9 +117,13 @@ class Unary(Loss):
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set a parameter; what was probed holds for the old one only."""
-        for known in ("_found", "_noise"):
+        for known in _PROBED:
             self.__dict__.pop(known, None)
         super().__setattr__(name, value)
+
+    def __getstate__(self) -> dict[str, object]:
+        """The parameters; what was probed is found again."""
+        return {name: value for name, value in vars(self).items() if name not in _PROBED}
 
     @property
     def convex(self) -> bool:
