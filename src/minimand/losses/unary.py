@@ -13,7 +13,6 @@ from .base import Loss, Target, Terms
 from .noise import Noise
 from .pieces import PLQ, Pieces
 
-
 _PROBED = ("_found", "_noise")  # what is kept of probes
 
 
