@@ -104,8 +104,8 @@ class Unary(Loss):
         return self._inspected(1.0)
 
     def _inspected(self, scale: float) -> probe.Facts:
-        """The facts of ψ around ±scale, found once for every power of two."""
-        scale = 2.0 ** round(np.log2(scale))
+        """The facts of ψ around ±scale, found once for every power of 64, whose grid serves it."""
+        scale = 64.0 ** round(np.log2(scale) / 6)
         if scale not in self._found:
             self._found[scale] = probe.inspect(self.psi, self.dpsi, self.ddpsi, scale)
         return self._found[scale]
