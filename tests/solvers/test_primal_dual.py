@@ -266,3 +266,30 @@ def test_raw_units_of_real_data(data, penalty, alpha):
     X, y = data(return_X_y=True)
     fitted = mm.Classifier("hinge", penalty, alpha=alpha, solver="primal_dual").fit(X, y == 1)
     assert fitted.certificate_.relative <= 1e-6
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1", "no_penalty"])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_most_samples_far_beyond_the_margin(penalty, class_weight):
+    """From w = 0 samples have a way to go that is much longer than their first slacks."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-100, 5, (2000, 1))
+    y = x[:, 0] + rng.normal(0, 1, 2000) > 0
+    model = mm.Classifier("hinge", penalty, class_weight=class_weight).fit(x, y)
+    assert model.certificate_.relative <= 1e-6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_windows_of_a_random_walk(seed):
+    steps = np.random.default_rng(seed).normal(size=1500).cumsum()
+    X = np.lib.stride_tricks.sliding_window_view(steps, 12)[:-1]
+    model = mm.Classifier("hinge").fit(X, steps[12:] > 0)
+    assert model.certificate_.relative <= 1e-6
+
+
+def test_rare_words_and_a_rare_class():
+    rng = np.random.default_rng(0)
+    X = (rng.random((4000, 60)) < 0.02) * 1.0
+    z = ((X - X.mean(axis=0)) / X.std(axis=0)) @ rng.normal(size=60) / 2
+    y = z + rng.logistic(size=4000) > np.quantile(z, 0.97)
+    assert mm.Classifier("hinge", "no_penalty").fit(X, y).certificate_.relative <= 1e-6

@@ -82,14 +82,16 @@ def _gave_up(solver: Solver, solution: Solution) -> bool:
 
 
 def _taken_over(objective: Objective, control: Control, solution: Solution) -> Solution:
-    """What the cheapest other solver makes of a point where one gave up; the better of the two."""
+    """What others, the cheapest first, make of a point where a solver gave up; the best of all."""
     others = [SOLVERS[name] for name in ASKED if name != solution.solver]
     answers = [(other.verdict(objective, control), other.name) for other in others]
     accepting = [(v.cost, name) for v, name in answers if v.ok and v.cost <= _MOST_TO_TAKE_OVER]
-    if not accepting or control.expired:
-        return solution
-    second = run(SOLVERS[min(accepting)[1]], objective, control, solution.point)
-    return second if second.certificate.gap < solution.certificate.gap else solution
+    for _, name in sorted(accepting):
+        if control.expired or solution.converged:
+            break
+        second = run(SOLVERS[name], objective, control, solution.point)
+        solution = second if second.certificate.gap < solution.certificate.gap else solution
+    return solution
 
 
 def solve(

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _LARGEST = 1500  # unknowns of a system that is formed and factorised in every iteration
 _PATIENCE = 50  # iterations in which the products must fall by a half: data in raw units take many
 _CENTRED = 0.5  # least share of the products that a step aims at when they do not fall
-_ITERATIONS = 100
+_ITERATIONS = 200
+_AGAIN, _WIDER = 2, 30.0  # restarts of a method that is stuck, each with slacks so much wider
+_FAR = 1e-4  # products, in units of the scale, above which that is no matter of rounding
 _DONE = 1e-3  # of the products that are near enough: below it only the slopes can be wrong, and
 _IDLE = 4  # judgements that find no better point then are enough
 _USUAL = 20.0  # iterations that a problem takes
@@ -76,13 +78,18 @@ class PrimalDual(Solver):
                 yield judgement
             begin = judgement.point
         inner = InteriorPoint(objective, plq, form, begin)
-        least, waited, idle = float("inf"), 0, 0
+        least, waited, idle, again = float("inf"), 0, 0, _AGAIN
         for _ in range(_ITERATIONS):
             length = inner.step(_CENTRED if waited > 3 else 0.0)
             near = inner.products <= near_enough
             waited = 0 if inner.products < 0.5 * least else waited + 1
             least = min(least, inner.products)
             stuck = not length > 1e-12 or waited >= _PATIENCE  # rounding allows no more
+            if stuck and again and not near and inner.products > _FAR * objective.scale:
+                again -= 1
+                inner = InteriorPoint(objective, plq, form, begin, room=_WIDER ** (_AGAIN - again))
+                least, waited = float("inf"), 0
+                continue
             if watched or near or control.expired or stuck:
                 inner.refresh()
                 found = _judged(objective, offered(inner, near or stuck), control)
