@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import scale
 
 import minimand as mm
 import minimand.sklearn as drop_in
-from minimand import _core, watch
+from minimand import _core, audit, watch
 from minimand.design import as_design
 from minimand.solvers import base
 
@@ -321,3 +322,35 @@ def test_interrupts_come_through_kernels(ctrl_c):
     with pytest.raises(KeyboardInterrupt):  # else it would not end for minutes
         _core.cd_gram(gram, ones, np.zeros(40), 0 * ones, 0 * ones, 10**9, -1.0)
     clock.join()
+
+
+def test_certify_is_interrupted_too(monkeypatch):
+    """A solver inside that Ctrl-C stops hands over what it has; certify then tells the loop."""
+    X, y = load_breast_cancer(return_X_y=True)
+    rough = LogisticRegression(C=1.0, max_iter=1).fit(scale(X), y)
+    solve = audit.solve
+
+    def interrupted(*args):
+        watch.interrupt()
+        return solve(*args)
+
+    monkeypatch.setattr(audit, "solve", interrupted)
+    with pytest.raises(mm.Interrupted) as stopped:
+        mm.certify(rough, scale(X), y)
+    assert stopped.value.result.dual <= stopped.value.result.primal
+
+
+def test_the_words_say_how_far_a_choice_came():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 20))
+    y = X[:, 0] + rng.standard_normal(300)
+    seen = []
+
+    def impatient(state):
+        seen.append(state)
+        if len(seen) == 40:
+            raise KeyboardInterrupt
+
+    tuned = mm.Tuned(mm.Regressor("huber", "l1", callbacks=[impatient]), alphas=30)
+    with pytest.raises(mm.Interrupted, match=r"among \d+ of 30 alphas on \d of 5 folds"):
+        tuned.fit(X, y)

@@ -16,11 +16,13 @@ from .certificate import Certificate, Judgement, judge
 from .estimators import data
 from .estimators.base import Estimator, combined
 from .estimators.prepare import prepare
+from .estimators.stopping import interruption
 from .hard_margin import HardMargin
 from .objective import Objective
 from .solvers import Control, solve
 from .solvers.joint_scale import Scaled
 from .solvers.scale_search import minimise_jointly, null_of
+from .watch import watching
 
 _ENOUGH = 1e-6  # a relative gap from which on nobody asks for a tighter one
 _TIGHT = 1e-9  # that of the dual point which is solved for
@@ -127,12 +129,16 @@ def examine(
     if own and against is None:
         duals = _own_evidence(model, len(objectives), objectives[0].n_samples)
     parts = []
-    for i, objective in enumerate(objectives):
-        check_intercept(model, objective, float(intercepts[i]))
-        point = objective.point(np.ascontiguousarray(coefs[i], dtype=float), float(intercepts[i]))
-        first = judge(objective, point, duals[i], thorough=True)
-        parts.append(_with_solved_dual(objective, first))
-    return Examination(objectives, parts, model)
+    with watching() as watch:
+        for i, objective in enumerate(objectives):
+            check_intercept(model, objective, float(intercepts[i]))
+            w, b = np.ascontiguousarray(coefs[i], dtype=float), float(intercepts[i])
+            first = judge(objective, objective.point(w, b), duals[i], thorough=True)
+            parts.append(_with_solved_dual(objective, first))
+    found = Examination(objectives, parts, model)
+    if watch.interrupted:
+        raise interruption("certify", found.certificate, found.certificate)
+    return found
 
 
 def _with_scale(

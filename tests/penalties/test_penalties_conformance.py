@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
 from minimand.penalties import Separable
@@ -214,3 +215,22 @@ def test_a_penalty_that_ignores_alpha_is_found_out():
 
     with pytest.raises(AssertionError, match="ignores alpha"):
         mm.testing.check_penalty(Stubborn())
+
+
+def test_a_penalty_without_a_dual_norm_ends():
+    class Half(mm.penalties.Penalty):
+        """max(w, 0): no step takes a negative coefficient to zero."""
+
+        def value(self, w):
+            return np.maximum(w, 0).sum()
+
+        def prox(self, w, step):
+            return np.where(w > 0, np.maximum(w - step, 0), w)
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 5))
+    y = X @ [1, -1, 2, 0, 1.0]
+    model = mm.Regressor("squared", Half(), alpha=0.05, solver="fista", max_iter=50)
+    with pytest.warns(ConvergenceWarning):
+        found = model.fit(X, y).certificate_
+    assert found.dual <= found.primal

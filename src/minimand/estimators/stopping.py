@@ -21,15 +21,27 @@ def stoppable(estimator: Any) -> Iterator[Watch]:
     By then the estimator has its attributes. Interrupts that come before there is any model leave
     the body as they are.
     """
+    before = getattr(estimator, "certificate_", None)
     with watching() as watch:
-        yield watch
+        try:
+            yield watch
+        except KeyboardInterrupt:
+            if getattr(estimator, "certificate_", None) is before:
+                raise
+            watch.interrupt()  # the model is there, only what is told of its samples is not
     if watch.interrupted:
         certificate = getattr(estimator, "certificate_", None)
-        raise interruption(type(estimator).__name__, certificate, estimator)
+        course = getattr(estimator, "_course", "")
+        raise interruption(type(estimator).__name__, certificate, estimator, course)
 
 
-def interruption(name: str, certificate: Certificate | None, result: Any) -> Interrupted:
-    """What to raise for a fit that Ctrl-C has stopped, in a sentence that says the gap."""
+def interruption(
+    name: str, certificate: Certificate | None, result: Any, course: str = ""
+) -> Interrupted:
+    """What to raise for a fit that Ctrl-C has stopped, in a sentence that says the gap.
+
+    ``course`` says how far it came, where there were several fits to be made.
+    """
     reached = "; the model so far is valid"
     if certificate is not None:
         within = f", within {certificate.gap:.3g} of the optimum"
@@ -38,7 +50,9 @@ def interruption(name: str, certificate: Certificate | None, result: Any) -> Int
         if not np.isfinite(certificate.gap):
             within = ", without a bound"
         reached = f" with a relative gap of {certificate.relative:.1e}; the model is valid{within}"
-    text = f"{name}: stopped by {INTERRUPT}{reached}, and is the `result` of this exception."
+    text = (
+        f"{name}: stopped by {INTERRUPT}{course}{reached}, and is the `result` of this exception."
+    )
     return Interrupted(text, result)
 
 

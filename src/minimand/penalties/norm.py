@@ -28,6 +28,7 @@ _BISECTIONS = 60  # halvings of an interval of one octave: to the last digit
 _PROBES = 9  # points at which a penalty is tried
 _STEPS = (0.1, 1.0, 0.5)  # of its prox there
 _ROUNDING = 1e-9  # of values and proximal points that a user computes, relative
+_ENDLESS = 1e300  # a step beyond which there is none that takes v to zero; safeguard
 _FAR = 1e30  # a step that takes whatever a norm penalises from near 1 to zero
 
 
@@ -55,6 +56,8 @@ class Norm:
         high = float(np.abs(v).max()) / self.alpha
         while not self._vanishes(v, high):
             high *= 2.0
+            if high > _ENDLESS:
+                return np.inf  # no step takes v to zero: only θ = 0 is in the domain
         while self._vanishes(v, 0.5 * high):
             high *= 0.5
         low = 0.5 * high

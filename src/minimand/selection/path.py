@@ -211,6 +211,7 @@ def path(
     """
     probe, settings, objectives = prepared(estimator, X, y, sample_weight, offset)
     grid = grid_of(settings, objectives, alphas, eps, float(estimator.tol))
+    planned = len(grid)
     control = probe._control([])
     with watching() as watch:
         columns = [solved_along(settings, o, grid, control, estimator.solver) for o in objectives]
@@ -221,7 +222,8 @@ def path(
         found = gathered(probe, objectives, grid, columns, training)
     if watch.interrupted:
         worst = max(found.certificates, key=lambda certificate: certificate.relative)
-        raise interruption("path", worst, found)
+        course = f" after {len(found.alphas)} of {counted(planned, 'alpha')},"
+        raise interruption("path", worst, found, course)
     _warn_if_short(estimator, columns)
     return found
 

@@ -227,6 +227,11 @@ class Tuned(ChosenModel):
         place = scores.best(self.rule)
         self._rows = (first, end)  # of the combination in the table
         self.best_index_ = first + place
+        self._course = (
+            f" with alpha chosen among {scores.known.sum()} of "
+            f"{counted(scores.known.size, 'alpha')} on {scores.folds.sum()} of "
+            f"{counted(scores.folds.size, 'fold')},"
+        )
         self.alphas_ = scores.alphas
         self.alpha_ = float(self.alphas_[place])
         self.best_score_ = float(scores.mean[place])

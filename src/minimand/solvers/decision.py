@@ -109,5 +109,5 @@ def solve(
             if isinstance(solver, str) and solver == "auto" and _gave_up(chosen, solution):
                 return _taken_over(objective, control, solution)
             return solution
-        except OverflowError as error:
+        except (OverflowError, np.linalg.LinAlgError) as error:
             raise ValueError("numbers overflow on these data: rescale X and y.") from error
