@@ -9,7 +9,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "minimand"
 
 LAYERS = [  # from the ground up; the parts of one layer do not import each other
     {"_core", "_typing", "on_demand"},
-    {"threads", "registry", "parameters", "wording", "watch"},
+    {"threads", "registry", "parameters", "wording", "watch", "parts"},
     {"linear_system", "exact"},
     {"losses", "penalties", "design", "features"},
     {"robust_shift", "basis"},

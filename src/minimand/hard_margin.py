@@ -129,7 +129,8 @@ class HardMargin(ClassifierMixin, Summarised):
     def _encode(self, X: Any, y: AnyArray) -> tuple[AnyArray, Classes]:
         """The two classes, and the samples with labels ±1."""
         data.check_labels(y)
-        output, index = ClassOutput.of(y, Hinge())
+        output = ClassOutput.of(y, Hinge())
+        index = output.index(y)
         if output.classes.size != 2:
             raise ValueError(
                 "Only binary classification is supported. HardMargin takes two classes, but y has "

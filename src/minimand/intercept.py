@@ -7,8 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
+from ._core import dot
 from ._typing import Array
 from .losses import PLQ, Loss
+from .parts import in_parts
 
 _EPS = float(np.finfo(float).eps)
 
@@ -89,18 +91,25 @@ def balanced_gradient(risk: Risk, z: Array) -> Array | None:
     if not low <= 0 <= high:
         return None
     share = -low / (high - low) if high > low else 0.0
-    return least + share * (greatest - least)
+    for lower, upper in in_parts(least, greatest):
+        lower += share * (upper - lower)
+    return least
 
 
 def slopes_beside(risk: Risk, z: Array) -> tuple[Array, Array] | None:
     """The least and the greatest slope of every sample: two at a kink. None without kinks."""
     if risk.kinks is None:
         return None
-    pieces, sign, shift = risk.kinks
-    reach = 8 * _EPS * (np.abs(z) + np.abs(shift) + float(np.max(np.abs(pieces.knots))))
-    least, greatest = pieces.subgradients(risk.kinks.at(z), reach)
-    # Where the sign is negative, the least slope in t is the greatest in z.
-    return np.where(sign > 0, least, -greatest), np.where(sign > 0, greatest, -least)
+    pieces, *signs = risk.kinks
+    farthest = float(np.max(np.abs(pieces.knots)))
+    lowest, highest = np.empty(z.size), np.empty(z.size)
+    for low, high, scores, sign, shift in in_parts(lowest, highest, z, *signs):
+        reach = 8 * _EPS * (np.abs(scores) + np.abs(shift) + farthest)
+        least, greatest = pieces.subgradients(sign * scores - shift, reach)
+        # Where the sign is negative, the least slope in t is the greatest in z.
+        low[:] = np.where(sign > 0, least, -greatest)
+        high[:] = np.where(sign > 0, greatest, -least)
+    return lowest, highest
 
 
 def _root(risk: Risk, z: Array, steps: int) -> float:
@@ -110,18 +119,15 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
     bracket a step is at least twice as long as the last one, and inside it a step that is not
     half as long as the one before the last is replaced by a halving.
     """
-    loss, y = risk.loss, risk.y
+    loss = risk.loss
     b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
     before, last = np.inf, 0.0  # the lengths of the two steps before
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(steps):
-            moved = z + b if b else z
-            gradient, curvature = loss.slopes(moved, y)
-            slope, bend = risk.mean(gradient), risk.mean(curvature)
+            slope, bend, size, curved = _slopes_at(risk, z, b)
             if math.isnan(slope):
-                slope = _direction(risk.mass, gradient, b)
-            size = risk.mean(np.abs(gradient))
-            noise = _EPS * (size + risk.mean(curvature * np.abs(z)) + bend * abs(b))
+                slope = _direction(risk.mass, loss.gradient(z + b, risk.y), b)
+            noise = _EPS * (size + curved + bend * abs(b))
             if abs(slope) <= noise and math.isfinite(noise):
                 break
             step = -slope / bend if bend > 0 and math.isfinite(slope) else np.nan
@@ -141,6 +147,18 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
             if trusted and abs(slope) <= 1e-9 * size:
                 break  # Newton doubles the digits: nothing is left to be seen
     return float(b)
+
+
+def _slopes_at(risk: Risk, z: Array, b: float) -> tuple[float, float, float, float]:
+    """The means of ℓ', ℓ'', |ℓ'| and ℓ''·|z| at z + b."""
+    slope = bend = size = curved = 0.0
+    for scores, y, mass in in_parts(z, risk.y, risk.mass):
+        gradient, curvature = risk.loss.slopes(scores + b if b else scores, y)
+        slope += dot(mass, gradient)
+        bend += dot(mass, curvature)
+        size += dot(mass, np.abs(gradient))
+        curved += dot(mass, curvature * np.abs(scores))
+    return slope, bend, size, curved
 
 
 def _stride(step: float, last: float, reach: float, exact: bool) -> float:

@@ -5,7 +5,7 @@ P(w, b) = Σ massᵢ·ℓ(zᵢ, yᵢ) + Ω(w),   z = offset + X w + b,   massᵢ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,14 +18,14 @@ from .basis import Basis
 from .dependence import find_basis
 from .design import Covariance, Design, Moments
 from .intercept import best_shift
-from .losses import PLQ, Loss
+from .losses import PLQ, Loss, Terms
+from .parts import ROWS, in_parts
 from .penalties import BoundPenalty
 
 if TYPE_CHECKING:
     from .memory import Memory
 
 EPS = float(np.finfo(float).eps)
-_ROWS = 1 << 17  # rows whose terms stay in a cache while they are added up
 
 
 def dot(a: Array, b: Array) -> float:
@@ -263,17 +263,27 @@ class Objective:
 
     def mean_of(self, values: Callable[..., Array], *rowwise: Array) -> float:
         """Σ massᵢ·values(rows)ᵢ, some rows at a time: nothing as long as y is made on the way."""
-        if self.n_samples <= _ROWS:
+        if self.n_samples <= ROWS:
             return dot(self.mass, values(*rowwise))
-        parts = _in_parts(self.mass, *rowwise)
+        parts = in_parts(self.mass, *rowwise)
         return sum(dot(mass, values(*part)) for mass, *part in parts)
+
+    def terms(self, z: Array) -> Terms:
+        """Value, gradient and curvature of the loss of every sample, some rows at a time too."""
+        if self.loss.pooled or self.n_samples <= ROWS:
+            return self.loss.terms(z, self.y)
+        whole = Terms(*(np.empty(self.n_samples) for _ in Terms._fields))
+        for *out, scores, y in in_parts(*whole, z, self.y):
+            for place, term in zip(out, self.loss.terms(scores, y)):
+                place[:] = term
+        return whole
 
     def young(self, z: Array, theta: Array) -> Array:
         """massᵢ times the Fenchel-Young term of every sample, some rows at a time likewise."""
-        if self.loss.pooled or self.n_samples <= _ROWS:
+        if self.loss.pooled or self.n_samples <= ROWS:
             return self.mass * self.loss.fenchel_young(z, theta, self.y)
         terms = np.empty(self.n_samples)
-        for out, mass, *part in _in_parts(terms, self.mass, z, theta, self.y):
+        for out, mass, *part in in_parts(terms, self.mass, z, theta, self.y):
             np.multiply(mass, self.loss.fenchel_young(*part), out=out)
         return terms
 
@@ -371,23 +381,19 @@ class Objective:
     @cached_property
     def infimum(self) -> float:
         """The mean infimum of the loss."""
-        return self.mean(self.loss.infimum(self.y))
+        return self.mean_of(self.loss.infimum, self.y)
 
     @cached_property
     def null_loss(self) -> float:
         """The mean loss of the null model."""
-        return self.mean(self.loss.value(self.null.z, self.y))
+        if self.loss.pooled:
+            return self.mean(self.loss.value(self.null.z, self.y))
+        return self.mean_of(self.loss.value, self.null.z, self.y)
 
     @cached_property
     def null_primal(self) -> float:
         """P(null)."""
         return self.null_loss + self.penalty.value(self.null.w)
-
-
-def _in_parts(*rowwise: Array) -> Iterator[tuple[Array, ...]]:
-    """Views of some rows after others."""
-    for start in range(0, len(rowwise[0]), _ROWS):
-        yield tuple(array[start : start + _ROWS] for array in rowwise)
 
 
 def _is_unbounded(penalty: BoundPenalty) -> bool:

@@ -158,7 +158,8 @@ class Perceptron(ClassifierMixin, Summarised):
         self._check_parameters()
         X, y = data.check_xy(self, X, y)
         data.check_labels(y)
-        output, index = ClassOutput.of(y, PerceptronLoss())
+        output = ClassOutput.of(y, PerceptronLoss())
+        index = output.index(y)
         design = as_design(X)
         w, b = np.zeros((output.n_scores, X.shape[1])), np.zeros(output.n_scores)
         with stoppable(self) as watch:

@@ -12,6 +12,7 @@ import numpy as np
 from .._typing import Array
 from ..losses import Terms
 from ..objective import EPS, Objective, Point
+from ..parts import in_parts
 from ..penalties import Separable
 from ..repair import Cleared, clear_rays, leftover
 from .finding import Dual
@@ -58,8 +59,10 @@ def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False
 
 def measure_zero(objective: Objective, point: Point, terms: Terms) -> Measured:
     """The gap of θ = 0."""
-    by_sample = objective.mass * (terms.value - objective.loss.infimum(objective.y))
-    nothing = Dual(np.zeros_like(point.z), np.zeros_like(point.w))
+    by_sample = np.empty_like(point.z)
+    for out, mass, value, y in in_parts(by_sample, objective.mass, terms.value, objective.y):
+        np.multiply(mass, value - objective.loss.infimum(y), out=out)
+    nothing = Dual(np.zeros(point.z.shape), np.zeros_like(point.w))
     by_feature = objective.penalty.by_feature(point.w, nothing.slope)
     return Measured(float(by_sample.sum() + by_feature.sum()), by_sample, by_feature, nothing, "")
 
@@ -74,7 +77,7 @@ def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool)
     by_feature = objective.penalty.by_feature(point.w, -slope)
     gap = float(by_feature.sum())
     if raw:
-        by_sample = np.zeros_like(dual.theta)
+        by_sample = np.zeros(dual.theta.shape)  # unlike zeros_like, no memory until it is read
     else:
         by_sample = objective.young(point.z, dual.theta)
         gap += float(by_sample.sum())

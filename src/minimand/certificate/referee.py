@@ -104,7 +104,7 @@ def _judge(
     raw: bool,
     thorough: bool,
 ) -> Judgement:
-    terms = objective.loss.terms(point.z, objective.y)
+    terms = objective.terms(point.z)
     off = objective.intercept and _unbalanced(objective, terms.gradient)
     gradient = _centred_gradient(objective, point, terms) if off else terms.gradient
     proposed = [_admissible(objective, theta) for theta in duals]
@@ -152,11 +152,14 @@ def _judge(
 
 def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array:
     """The gradient of the loss where the intercept is the best one for these scores."""
-    shift = best_shift(objective, point.z)
-    balanced = balanced_gradient(objective, point.z + shift)
+    # At the null model the intercept is the best one already, exactly where there are kinks.
+    centred = point is objective.null and objective.kinks is not None
+    shift = 0.0 if centred else best_shift(objective, point.z)
+    z = point.z + shift if shift else point.z
+    balanced = balanced_gradient(objective, z)
     if balanced is not None:
         return balanced
-    moved = objective.loss.gradient(point.z + shift, objective.y) if shift else terms.gradient
+    moved = objective.loss.gradient(z, objective.y) if shift else terms.gradient
     return balance(objective, moved)
 
 

@@ -313,8 +313,8 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         shift = data.check_offset(offset, y.shape[0])
         weights = weighted_by_class(self.class_weight, y, weights)
         kept = slice(None) if weights is None else np.flatnonzero(weights)
-        output, _ = ClassOutput.of(y[kept], settings.loss)
-        index = np.searchsorted(output.classes, y)
+        output = ClassOutput.of(y[kept], settings.loss)
+        index = output.index(y)
         targets = [output.encode(index, score) for score in range(output.n_scores)]
         return _Coded(output, targets, weights, shift, kept)
 

@@ -71,7 +71,7 @@ def check_labels(y: AnyArray) -> None:
     if (
         _is_plain(y, "iub")
         and y.ndim == 1
-        and (y == np.rint(y)).all()
+        and (y.dtype.kind != "f" or (y == np.rint(y)).all())
         and np.unique(y).size <= _FEW
     ):
         return

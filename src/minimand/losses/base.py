@@ -70,7 +70,8 @@ class Loss(Parameterized):
     def masses(self, weight: Array) -> Array:
         """What every sample counts in the objective, by its weight: a share of the mean."""
         mass = weight / weight.max()  # first, so that the sum cannot overflow
-        return mass / mass.sum()
+        mass /= mass.sum()
+        return mass
 
     def best_shift(self, z: Array, y: Array) -> float:
         """The b that minimises the loss at z + b: only a loss of the whole set is asked."""

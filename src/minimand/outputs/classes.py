@@ -18,15 +18,19 @@ class ClassOutput:
     loss: Loss
 
     @classmethod
-    def of(cls, y: ArrayLike, loss: Loss) -> tuple[ClassOutput, AnyArray]:
-        """The output space of y, and the index of every sample's class."""
-        classes, index = np.unique(y, return_inverse=True)
+    def of(cls, y: ArrayLike, loss: Loss) -> ClassOutput:
+        """The output space of y."""
+        classes = np.unique(y)  # without the index of every sample: that would have to sort y
         if classes.size < 2:
             raise ValueError(
                 f"y holds one class only ({classes.tolist()}, samples of weight 0 left out): "
                 "a classifier needs at least 2 classes."
             )
-        return cls(classes, loss), index
+        return cls(classes, loss)
+
+    def index(self, y: ArrayLike) -> AnyArray:
+        """The place of every label among the classes; all labels must be among them."""
+        return np.asarray(np.searchsorted(self.classes, y))
 
     @property
     def n_scores(self) -> int:

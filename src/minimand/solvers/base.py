@@ -213,7 +213,9 @@ def _improved(
         try:
             control.target = history.target = control.tol * _finite_scale(objective)
             begin = objective.null if start is None else start
-            for judgement in _points(solver, objective, begin, control):
+            if control.late():
+                return None, control.late()  # what is handed over will be judged anyway
+            for judgement in points_of(solver, objective, begin, control):
                 if best is None or judgement.beats(best):
                     best = judgement.summary
                 asked = observe(control, objective, judgement, len(history), history)
@@ -235,15 +237,6 @@ def _improved(
         except StoppedError as stopped:
             return best, stopped.reason
     return best, ""
-
-
-def _points(
-    solver: Solver, objective: Objective, begin: Point, control: Control
-) -> Iterator[Judgement]:
-    """The judged points of a solver; if its time is up before it begins, that where it would."""
-    if control.late():
-        return iter([judge(objective, begin)])
-    return points_of(solver, objective, begin, control)
 
 
 def _label(solver: Solver) -> str:
@@ -345,7 +338,9 @@ def _conclude(
     fresh, target = final.point, control.tol * objective.scale
     iterations = max(len(history) - 1, 0)
     certificate = final.certificate(objective, iterations, control.seconds)
-    if fresh is objective.null or not _ends_at(history, best):
+    if not len(history) and stopped_by == control.late():
+        observe(control, objective, final, 0, history)  # no point was, as there was no time
+    elif fresh is objective.null or not _ends_at(history, best):
         history.append(_state(control, objective, final, len(history)))
     # A search among several minima that was cut off is not over, wherever it stands.
     cut_off = bool(stopped_by) and final.kind == "stationary"
@@ -379,11 +374,11 @@ def _final(
         first = objective.null if start is None else start
         duals = [best.dual] if best is not None else []
         point = first if best is None else best.point
-        unmoved = stopped and point.w is first.w and point.b == first.b
-        fresh = first if unmoved else objective.point(point.w, point.b)
+        stays = stopped and _unmoved(objective, point, first)
+        fresh = first if stays else objective.point(point.w, point.b)
         # The slopes of a dual point do not depend on the model: they are known.
         final = judge(objective, fresh, known=duals, raw=False)
-        if not final.primal <= objective.null_primal:
+        if fresh is not objective.null and not final.primal <= objective.null_primal:
             # Nothing worse than the null model, or NaN, is ever handed over.
             final = judge(objective, objective.null, known=duals, raw=False)
         end = began + _MOMENT if stopped else np.inf
@@ -394,3 +389,10 @@ def _final(
                 return judge(objective, final.point, known=duals, thorough=True)
             except StoppedError:
                 return final
+
+
+def _unmoved(objective: Objective, point: Point, first: Point) -> bool:
+    """Whether a point is the first one, or has its w alone and an intercept that is no better."""
+    if not np.array_equal(point.w, first.w):
+        return False
+    return point.b == first.b or (first is objective.null and objective.convex)

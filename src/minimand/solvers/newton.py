@@ -76,6 +76,7 @@ class Newton(Solver):
         for judgement in self._descent(objective, start, control):
             point = judgement.point
             yield judgement
+            del judgement  # as long as the data, like the next one
         heir = PrimalDual()
         if heir.accepts(objective, control).ok:
             yield from heir.iterate(objective, point, control)

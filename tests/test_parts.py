@@ -1,0 +1,54 @@
+"""Terms of many samples come some rows at a time, and are the same."""
+
+import numpy as np
+import pytest
+
+import minimand as mm
+from minimand import objective as objectives
+from minimand import parts
+from minimand.design import as_design
+from minimand.intercept import balanced_gradient, best_shift
+from minimand.objective import Objective
+
+
+def problem(loss, y):
+    X = np.random.default_rng(3).standard_normal((y.size, 2))
+    return Objective(
+        loss=loss,
+        penalty=mm.L2().bind(2, 0.1),
+        design=as_design(X),
+        y=y,
+        mass=loss.masses(1.0 + np.arange(y.size) % 3),
+    )
+
+
+@pytest.mark.parametrize("loss", [mm.Squared(), mm.Logistic(), mm.Hinge(), mm.Huber()])
+def test_parts_add_up_to_the_whole(monkeypatch, loss):
+    rng = np.random.default_rng(0)
+    y, z = np.where(rng.random(50) < 0.4, 1.0, -1.0), rng.standard_normal(50)
+    whole = problem(loss, y)
+    before = whole.terms(z), whole.null_loss, whole.infimum, best_shift(whole, z)
+    steep = balanced_gradient(whole, whole.null.z)
+    for module in (parts, objectives):
+        monkeypatch.setattr(module, "ROWS", 7)
+    again = problem(loss, y)
+    assert all(map(np.array_equal, again.terms(z), before[0]))
+    assert (again.null_loss, again.infimum) == pytest.approx(before[1:3], rel=1e-14, abs=0)
+    assert best_shift(again, z) == pytest.approx(before[3], rel=1e-12)
+    if steep is not None:
+        found = balanced_gradient(again, again.null.z)
+        assert np.allclose(found, steep, rtol=0, atol=1e-14)
+
+
+def test_a_fit_without_any_time_judges_its_model_once(monkeypatch):
+    from minimand.solvers import base
+
+    calls, judge = [], base.judge
+    monkeypatch.setattr(base, "judge", lambda *a, **k: calls.append(k) or judge(*a, **k))
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    with pytest.warns(match="max_seconds"):
+        model = mm.Classifier("hinge", max_seconds=1e-9).fit(X, X[:, 0] > 0.3)
+    assert len([k for k in calls if not k.get("thorough")]) == 1
+    assert model.certificate_.gap > 0
+    assert len(model.history_) == 1
