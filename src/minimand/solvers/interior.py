@@ -24,9 +24,7 @@ from ..penalties import Separable
 from .closed_form import rows_suffice
 from .risers import of_penalty, of_pieces
 
-_ROOM = (
-    100.0  # slacks at a cold start, in units of |t|: measured, 30 to 300 serve on all data tried
-)
+_ROOM = 10.0  # slacks at a cold start, in units of |t|; measured: more is safer, and slower
 _NARROWEST = 1e-2  # slacks at a warm start, in units of those at w = 0
 _NEAREST = 0.9995  # share of the way to the boundary that a step may go
 _STEADY = 1e-12  # added to the diagonal, relative to the curvature of a column
