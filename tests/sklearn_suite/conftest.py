@@ -47,11 +47,16 @@ def _about_us(item):
 
 
 def _mark(item):
-    """``fails`` must fail, so that one that passes fails the run; ``slow`` is not run."""
+    """``fails`` must fail, so that one that passes fails the run; ``slow`` is not run.
+
+    What is listed under ``last_bit`` asks for more than rounding allows, and may do either.
+    """
     name = f"{item.path.stem.removeprefix('test_suite_')}::{item.name}"
     for cause in CAUSES:
         if any(_matches(name, pattern) for pattern in cause.get("fails", ())):
             item.add_marker(pytest.mark.xfail(reason=cause["reason"], strict=True))
+        if any(_matches(name, pattern) for pattern in cause.get("last_bit", ())):
+            item.add_marker(pytest.mark.xfail(reason=cause["reason"], strict=False))
         if any(_matches(name, pattern) for pattern in cause.get("slow", ())):
             item.add_marker(pytest.mark.skip(reason=cause["reason"]))
 
