@@ -222,14 +222,16 @@ class Judgement(Finding):
         return replace(self, point=point, terms=terms, by_sample=nothing)
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
-        """From the terms of the loss."""
+        """From the terms of the loss; its rounding goes with z and y, unless it is a square."""
         value, gradient, _ = self.terms
         with np.errstate(over="ignore", invalid="ignore"):
             slope = math.sqrt(objective.mean_of(np.square, gradient))
+            share = 0.0 if objective.loss.quadratic else 1.0
             terms = objective.mean_of(
-                lambda loss, theta, z: np.abs(loss) + np.abs(theta * z),
+                lambda loss, theta, z, y: abs(loss) + abs(theta) * (abs(z) + share * abs(y)),
                 value,
                 gradient,
                 self.point.z,
+                objective.y,
             )
             return slope, terms + objective.penalty.value(self.point.w)
