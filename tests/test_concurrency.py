@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import minimand as mm
 from minimand import _core
-from minimand.threads import one_core_thread, processor_quota
+from minimand._base.threads import one_core_thread, processor_quota
 
 # Large enough that a pass over the data is split between threads.
 X, Y = make_classification(14_000, 30, n_informative=10, random_state=0)

@@ -133,7 +133,7 @@ def test_links_lead_somewhere():
 
 
 def test_the_limits_name_what_certify_reads():
-    from minimand.readings import READERS
+    from minimand.audit.foreign.scikit_learn import READERS
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [name for name in READERS if f"`{name}`" not in text] == []
@@ -187,7 +187,7 @@ print(*(name for name in sys.modules if name.startswith("minimand.")))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert {"minimand.solvers.working_set", "minimand.losses.distance"} <= loaded
+    assert {"minimand.solvers.sparse.working_set", "minimand.losses.distance"} <= loaded
     rare = ("solvers.stochastic", "solvers.proximal", "solvers.interior", "solvers.highs")
     rare += ("losses.powers", "losses.matching_loss", "penalties.nonconvex", "progress")
     assert not loaded & {f"minimand.{name}" for name in rare}

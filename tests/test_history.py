@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
 from minimand.certificate import judge
-from minimand.history import combined
 from minimand.solvers import SOLVERS, State
+from minimand.solvers.history import combined
 
 X = np.random.default_rng(0).standard_normal((40, 5))
 Y = X @ np.arange(5.0) + np.random.default_rng(1).standard_normal(40)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from minimand import L1, Squared
 from minimand.design import as_design
-from minimand.memory import Memory
-from minimand.objective import Objective
-from minimand.remembered_gram import RememberedGram
+from minimand.problem.objective import Objective
+from minimand.problem.path_facts import Memory
+from minimand.problem.path_gram import RememberedGram
 
 
 def problem(seed, order, intercept, l1):

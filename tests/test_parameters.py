@@ -10,9 +10,9 @@ import pytest
 from sklearn.base import clone
 
 import minimand as mm
-from minimand import _typing
-from minimand.parameters import Parameterized, merge_nested
-from minimand.registry import Registry, snake_case
+from minimand._base import typing as _typing
+from minimand._base.parameters import Parameterized, merge_nested
+from minimand._base.registry import Registry, snake_case
 
 OBJECTS = [
     mm.Squared(),

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import minimand as mm
-from minimand import objective as objectives
-from minimand import parts
+from minimand._base import row_blocks as parts
 from minimand.design import as_design
-from minimand.intercept import balanced_gradient, best_shift
-from minimand.objective import Objective
+from minimand.problem import objective as objectives
+from minimand.problem.intercept import balanced_gradient, best_shift
+from minimand.problem.objective import Objective
 
 
 def problem(loss, y):

@@ -17,7 +17,9 @@ from sklearn.preprocessing import scale
 
 import minimand as mm
 import minimand.sklearn as drop_in
-from minimand import _core, audit, watch
+from minimand import _core
+from minimand._base import watch
+from minimand.audit import certify as audit
 from minimand.design import as_design
 from minimand.solvers import base
 
@@ -210,7 +212,7 @@ def test_passes_that_would_go_on_for_ever(model, ctrl_c):
 
 
 def test_a_perceptron_that_was_cut_off_does_not_claim_to_have_converged(ctrl_c):
-    from minimand.solvers.perceptron import Machine
+    from minimand.solvers.textbook.perceptron import Machine
 
     ctrl_c.at(Machine, "one_pass", 2)
     data, target = X[wide], apart[wide]

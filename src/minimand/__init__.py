@@ -6,8 +6,8 @@ model there is and a proof of how far it can be from the optimum.
 
 from __future__ import annotations
 
-from . import threads as threads  # at once: a limit set before the first fit must hold in it
-from .on_demand import on_demand
+from ._base import threads as threads  # at once: a limit set before the first fit must hold in it
+from ._base.on_demand import on_demand
 
 __version__ = "0.1.0"
 
@@ -24,14 +24,14 @@ _MODULES = (
     "transforms",
 )
 _NAMES = {
-    "audit": ("certify",),
+    "audit.certify": ("certify",),
     "certificate": ("Certificate",),
-    "complementarity": ("duality",),
+    "audit.duality": ("duality",),
     "estimators": ("Classifier", "Regressor", "fit_stream"),
-    "explanation": ("explain",),
+    "audit.explain": ("explain",),
     "features": ("Centers", "HiddenLayer", "Monomials", "Neighbors"),
-    "hard_margin": ("HardMargin",),
-    "history": ("History",),
+    "estimators.hard_margin": ("HardMargin",),
+    "solvers.history": ("History",),
     "losses": (
         "Absolute",
         "Chebyshev",
@@ -76,12 +76,12 @@ _NAMES = {
         "NonNegative",
         "Penalty",
     ),
-    "perceptron": ("Perceptron",),
+    "estimators.perceptron": ("Perceptron",),
     "report": ("plot_history",),
     "selection": ("Path", "Tuned", "alpha_max", "path"),
-    "separability": ("separable",),
+    "audit.separable": ("separable",),
     "solvers": ("STOP",),
-    "watch": ("Interrupted",),
+    "_base.watch": ("Interrupted",),
 }
 
 __getattr__, __dir__ = on_demand(__name__, _NAMES, _MODULES)

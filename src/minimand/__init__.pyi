@@ -8,19 +8,21 @@ from . import sklearn as sklearn
 from . import solvers as solvers
 from . import testing as testing
 from . import transforms as transforms
-from .audit import certify as certify
+from ._base.watch import Interrupted as Interrupted
+from .audit.certify import certify as certify
+from .audit.duality import duality as duality
+from .audit.explain import explain as explain
+from .audit.separable import separable as separable
 from .certificate import Certificate as Certificate
-from .complementarity import duality as duality
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .estimators import fit_stream as fit_stream
-from .explanation import explain as explain
+from .estimators.hard_margin import HardMargin as HardMargin
+from .estimators.perceptron import Perceptron as Perceptron
 from .features import Centers as Centers
 from .features import HiddenLayer as HiddenLayer
 from .features import Monomials as Monomials
 from .features import Neighbors as Neighbors
-from .hard_margin import HardMargin as HardMargin
-from .history import History as History
 from .losses import Absolute as Absolute
 from .losses import Chebyshev as Chebyshev
 from .losses import CrossEntropy as CrossEntropy
@@ -61,14 +63,12 @@ from .penalties import Lq as Lq
 from .penalties import NonNegative as NonNegative
 from .penalties import NoPenalty as NoPenalty
 from .penalties import Penalty as Penalty
-from .perceptron import Perceptron as Perceptron
 from .report import plot_history as plot_history
 from .selection import Path as Path
 from .selection import Tuned as Tuned
 from .selection import alpha_max as alpha_max
 from .selection import path as path
-from .separability import separable as separable
 from .solvers import STOP as STOP
-from .watch import Interrupted as Interrupted
+from .solvers.history import History as History
 
 __version__: str

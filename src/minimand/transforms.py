@@ -24,11 +24,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
-from ._typing import Array
+from ._base.parameters import Parameterized
+from ._base.registry import snake_case
+from ._base.typing import Array
 from .losses import Composed, CrossEntropy, Loss, MatchingLoss, Poisson, Squared
 from .losses.increasing import Function, Increasing
-from .parameters import Parameterized
-from .registry import snake_case
 
 __all__ = [
     "Exp",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from minimand import _core
 from minimand.design import as_design
 from minimand.design.base import OnlineRule
-from minimand.solvers.online import CONSTANT, PA1, PA2, Learner
+from minimand.solvers.stochastic.online import CONSTANT, PA1, PA2, Learner
 
 
 def by_the_formulas(X, y, weight, order, rule, *, dense):

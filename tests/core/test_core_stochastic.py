@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 
 import minimand as mm
 from minimand.design import as_design
-from minimand.objective import Objective
-from minimand.solvers.learner import Learner, Steps
+from minimand.problem.objective import Objective
+from minimand.solvers.stochastic.learner import Learner, Steps
 
 LOSSES = [mm.Hinge(), mm.Logistic(), mm.Squared(), mm.Absolute()]
 PLAIN = [Steps(0.2), Steps(2.0, 3.0, 1.0), Steps(0.3, 1.0, 0.5), Steps(0.2, average_power=0.0)]

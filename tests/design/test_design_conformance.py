@@ -175,7 +175,7 @@ def test_a_design_of_blocks_only(size, density):
 @pytest.mark.parametrize("kind", ["dense", "sparse", "standardized"])
 @pytest.mark.parametrize("penalty", [mm.L1(), mm.L2(), mm.NoPenalty()], ids=repr)
 def test_blocks_are_enough_for_every_solver(solver, kind, penalty):
-    from minimand.objective import Objective
+    from minimand.problem.objective import Objective
     from minimand.solvers import Control, solve
 
     x = matrix(40, 6, density=0.6, seed=3)

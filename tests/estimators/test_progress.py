@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
 from minimand.estimators.base import shortfall
-from minimand.progress import Bar
+from minimand.report.progress import Bar
 from minimand.solvers import Solution, State
 
 

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import minimand as mm
-from minimand.solvers import side_by_side as module
-from minimand.threads import get_num_threads
+from minimand._base.threads import get_num_threads
+from minimand.solvers import in_parallel as module
 
 
 def texts(n=900, d=2000, classes=5, seed=0):

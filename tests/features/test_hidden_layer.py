@@ -16,7 +16,7 @@ import minimand as mm
 from minimand.estimators.prepare import prepare
 from minimand.features.activations import ACTIVATIONS
 from minimand.solvers import Control
-from minimand.solvers.variable_projection import _Search
+from minimand.solvers.nested.variable_projection import _Search
 
 XOR, SIDES = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0])
 

@@ -153,7 +153,7 @@ def test_a_kink_without_pieces_is_refused_with_what_to_do(loss):
 
 @pytest.mark.parametrize("loss", [mm.Huber(1e-3), mm.Huber(1e3), mm.SquaredHinge(), mm.Logistic()])
 def test_built_in_facts_survive_the_probe(loss):
-    from minimand.losses.probe import inspect
+    from minimand.losses.analysis.probe import inspect
 
     facts = inspect(loss.psi, loss.dpsi, loss.ddpsi)
     assert facts.violation is None

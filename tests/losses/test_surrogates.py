@@ -138,7 +138,7 @@ def test_who_is_calibrated():
 
 def test_the_slope_criterion_agrees_with_the_risk():
     """Two ways to find out, the theorem and the definition."""
-    from minimand.losses.calibration import _by_risk, _by_slope
+    from minimand.losses.analysis.calibration import _by_risk, _by_slope
 
     for loss in (
         mm.Logistic(),

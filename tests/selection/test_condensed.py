@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 
 import minimand as mm
-from minimand.condensed import condense, is_worthwhile, middle, sums
 from minimand.estimators.prepare import prepare
+from minimand.problem.condensed import condense, is_worthwhile, middle, sums
 from minimand.selection.fold_sums import Divided, FoldSums
 from minimand.selection.samples import Fold, Samples
 

@@ -258,7 +258,7 @@ def test_the_time_is_for_everything():
 def test_an_interrupt_ends_the_folds(jobs, monkeypatch):
     """Ctrl-C as the main thread sees it, while folds are being fitted."""
     from minimand.selection import folds
-    from minimand.solvers import side_by_side
+    from minimand.solvers import in_parallel as side_by_side
 
     if jobs == 1:
         slow = [lambda state: (_ for _ in ()).throw(KeyboardInterrupt)]

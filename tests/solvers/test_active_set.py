@@ -9,9 +9,9 @@ from scipy import sparse
 import minimand as mm
 from minimand.canonical import Quadratic
 from minimand.penalties import Separable
-from minimand.solvers import working_set
-from minimand.solvers.active_set import settle
 from minimand.solvers.base import Control
+from minimand.solvers.sparse import working_set
+from minimand.solvers.steps.active_set import settle
 
 
 @given(

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import minimand as mm
 from minimand.design import as_design
-from minimand.objective import Objective
+from minimand.problem.objective import Objective
 from minimand.solvers import costs
 
 ALPHAS = [1e-6, 1e-4, 1e-2]

@@ -7,9 +7,9 @@ import pytest
 
 import minimand as mm
 from minimand.certificate import judge
-from minimand.solvers import decision
-from minimand.solvers.newton import Newton
-from minimand.solvers.primal_dual import PrimalDual
+from minimand.solvers import choose as decision
+from minimand.solvers.kinked.primal_dual import PrimalDual
+from minimand.solvers.smooth.newton import Newton
 
 SMOOTH = ("squared_hinge", mm.L2(), Newton)
 KINKED = ("hinge", mm.Box(-1, 1), PrimalDual)

@@ -10,8 +10,8 @@ from scipy import sparse
 
 import minimand as mm
 from minimand.design import as_design
-from minimand.objective import Objective
-from minimand.solvers import STOP, Control, choose, solve
+from minimand.problem.objective import Objective
+from minimand.solvers import STOP, Control, choose_solver, solve
 
 
 def data(n=80, d=5, seed=0):
@@ -131,15 +131,15 @@ def test_is_chosen_for_texts_and_wide_data():
     rng = np.random.default_rng(0)
     texts = sparse.random_array((3000, 2500), density=0.01, format="csr", rng=rng)
     y = rng.choice([-1.0, 1.0], 3000)
-    assert choose(objective(texts, y, 1e-3), Control()).name == "dual"
+    assert choose_solver(objective(texts, y, 1e-3), Control()).name == "dual"
     wide = rng.standard_normal((60, 2000))
-    assert choose(objective(wide, y[:60], 1e-2), Control()).name == "dual"
+    assert choose_solver(objective(wide, y[:60], 1e-2), Control()).name == "dual"
     tall = rng.standard_normal((3000, 20))
-    assert choose(objective(tall, y, 1e-4), Control()).name == "newton"
-    assert choose(objective(tall * 1e3, y, 1e-4), Control()).name == "newton"
+    assert choose_solver(objective(tall, y, 1e-4), Control()).name == "newton"
+    assert choose_solver(objective(tall * 1e3, y, 1e-4), Control()).name == "newton"
     columns = objective(texts.tocsc(), y, 1e-3)
-    assert choose(columns, Control()).name == "dual"
-    assert choose(columns, Control(memory=1e4)).name == "newton"  # rows would be a copy
+    assert choose_solver(columns, Control()).name == "dual"
+    assert choose_solver(columns, Control(memory=1e4)).name == "newton"  # rows would be a copy
 
 
 def test_a_callback_stops_it():

@@ -13,8 +13,8 @@ from minimand.certificate import judge
 from minimand.estimators.problem import build
 from minimand.estimators.settings import Settings
 from minimand.sklearn import HuberRegressor, QuantileRegressor
-from minimand.solvers.joint_scale import Scaled, best_scale
-from minimand.solvers.scale_search import null_of
+from minimand.solvers.nested.joint_scale import Scaled, best_scale
+from minimand.solvers.nested.scale_search import null_of
 
 
 def data(n=40, d=3, seed=0):

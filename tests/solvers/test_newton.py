@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import minimand as mm
-from minimand.solvers import newton
-from minimand.solvers.krylov import conjugate_gradients
+from minimand.solvers.smooth import newton
+from minimand.solvers.steps.krylov import conjugate_gradients
 
 
 def tall(rare=0, seed=0):

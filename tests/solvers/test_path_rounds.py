@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 import minimand as mm
 from minimand.estimators.prepare import prepared
 from minimand.selection.path import penalties_of
-from minimand.solvers import column_path, gram_path, remembered_path
+from minimand.solvers.paths import column_path, gram_path
+from minimand.solvers.paths import gram_rounds_path as remembered_path
 
 NET = 0.7 * mm.L1() + 0.3 * mm.L2()
 

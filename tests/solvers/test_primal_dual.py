@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
-from minimand.solvers import reduction
+from minimand.solvers.kinked import row_reduction as reduction
 
 LINES = [mm.Absolute(), mm.Quantile(0.8), mm.EpsilonInsensitive(0.4), mm.Hinge()]
 PENALTIES = {

@@ -6,9 +6,9 @@ from scipy import sparse
 
 import minimand as mm
 from minimand.design import as_design
-from minimand.objective import Objective
-from minimand.solvers import SOLVERS, STOP, Control, Solver, Verdict, choose, solve
-from minimand.solvers.closed_form import ridge_path
+from minimand.problem.objective import Objective
+from minimand.solvers import SOLVERS, STOP, Control, Solver, Verdict, choose_solver, solve
+from minimand.solvers.smooth.closed_form import ridge_path
 from minimand.testing import check_solver
 
 SLOW = ("proximal_gradient", "fista", "subgradient")  # at the columns' own scales: test_teaching.py
@@ -78,16 +78,19 @@ def test_the_referee_recomputes(name):
 
 def test_unknown_and_unsuitable_solvers_are_refused_in_words():
     with pytest.raises(ValueError, match=r"'gradient' is not known.*closed_form"):
-        choose(objective(), Control(), "gradient")
+        choose_solver(objective(), Control(), "gradient")
     with pytest.raises(ValueError, match="not the squared loss"):
-        choose(objective(loss=mm.Logistic()), Control(), "closed_form")
+        choose_solver(objective(loss=mm.Logistic()), Control(), "closed_form")
     with pytest.raises(ValueError, match="kinks"):
-        choose(objective(penalty=mm.L1()), Control(), "newton")
+        choose_solver(objective(penalty=mm.L1()), Control(), "newton")
 
 
 def test_memory_is_respected():
     problem = objective(n=300, d=200)
-    assert choose(problem, Control(memory=1e3)).name in ("newton", "dual")  # which need no Gram
+    assert choose_solver(problem, Control(memory=1e3)).name in (
+        "newton",
+        "dual",
+    )  # no Gram
     assert solve(problem, control=Control(memory=1e3)).converged
 
 

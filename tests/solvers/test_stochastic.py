@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
 from minimand.design import as_design
-from minimand.objective import Objective
+from minimand.problem.objective import Objective
 from minimand.solvers import Sgd
-from minimand.solvers.learner import Learner, Steps
+from minimand.solvers.stochastic.learner import Learner, Steps
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
 from minimand.design import as_design
-from minimand.objective import Objective
-from minimand.solvers import ASKED, SOLVERS, Control, choose, solve
-from minimand.solvers.step_size import lipschitz
+from minimand.problem.objective import Objective
+from minimand.solvers import ASKED, SOLVERS, Control, choose_solver, solve
+from minimand.solvers.steps.step_size import lipschitz
 
 S = mm.solvers
 LOSSES = [
@@ -168,9 +168,9 @@ def test_any_penalty_with_a_prox(solver, c):
     assert found.certificate.primal <= best + 1e-9
     for name in ("subgradient", "cyclic", "random"):
         with pytest.raises(ValueError, match="not a sum over features"):
-            choose(objective, Control(), name)
+            choose_solver(objective, Control(), name)
     with pytest.raises(ValueError, match=r"name one of .*proximal_gradient"):
-        choose(objective, Control())
+        choose_solver(objective, Control())
 
 
 # The step ------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def test_random_depends_on_random_state_only():
 
 
 def test_the_subgradient_vanishes_at_the_optimum_only():
-    from minimand.solvers.subgradient import shortest_subgradient
+    from minimand.solvers.textbook.subgradient import shortest_subgradient
 
     objective = problem(penalty=mm.L1() + 0.1 * mm.L2(), alpha=0.2, seed=0)
     best = solve(objective, control=Control(tol=1e-14))
@@ -391,6 +391,6 @@ def test_a_solver_has_its_own_limit(monkeypatch):
 def test_auto_never_takes_them():
     for loss in LOSSES:
         for penalty, alpha in PENALTIES:
-            assert not choose(problem(loss, penalty, alpha), Control()).by_name_only
+            assert not choose_solver(problem(loss, penalty, alpha), Control()).by_name_only
     assert sum(solver.by_name_only for solver in SOLVERS.values()) == 6
     assert [name for name, solver in SOLVERS.items() if not solver.by_name_only] == list(ASKED)

@@ -6,7 +6,7 @@ from random_losses import Scaled, ScaledMargin, linex, random_margin_shape, rand
 from scipy.optimize import minimize_scalar
 
 import minimand as mm
-from minimand.intercept import best_shift
+from minimand.problem.intercept import best_shift
 
 
 class Risk:

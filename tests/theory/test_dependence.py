@@ -11,9 +11,9 @@ from sklearn import linear_model as theirs
 
 import minimand as mm
 import minimand.sklearn as ours
-from minimand.dependence import find_basis
+from minimand._base.compensated import remainder
 from minimand.design import as_design
-from minimand.exact import remainder
+from minimand.problem.dependence import find_basis
 
 KINDS = [np.asarray, sp.csr_matrix, sp.csc_matrix]
 

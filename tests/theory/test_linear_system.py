@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minimand.linear_system import factorise_block, shifted_solutions
+from minimand._base.linear_system import factorise_block, shifted_solutions
 
 
 def gram(n, rank, seed):

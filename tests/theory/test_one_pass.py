@@ -11,7 +11,7 @@ from sklearn import linear_model
 from sklearn.base import clone
 
 import minimand as mm
-from minimand import one_pass
+from minimand.certificate import streamed as one_pass
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -36,7 +36,7 @@ def batches(X, y, size=37, weights=None):
 
 def by_its_gradient(*arguments):
     """What the model's own gradient proves: no other fit is asked for its dual point."""
-    with mock.patch("minimand.audit._with_solved_dual", lambda _, first: first):
+    with mock.patch("minimand.audit.certify._with_solved_dual", lambda _, first: first):
         return mm.certify(*arguments)
 
 

@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 import minimand as mm
 from minimand.certificate import judge
 from minimand.estimators.prepare import prepare
+from minimand.problem.tangent import Tangent
 from minimand.solvers import Graduated
-from minimand.solvers.graduated import _convex_fit
-from minimand.tangent import Tangent
+from minimand.solvers.nested.graduated import _convex_fit
 
 LOSSES = [mm.GemanMcClure(0.4), mm.TruncatedSquared(0.5)]
 PENALTIES = [mm.NoPenalty(), mm.L2(), mm.L1(), mm.L1() + mm.L2(), mm.Box(-0.9, 0.9), mm.MCP()]

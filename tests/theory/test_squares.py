@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import minimand as mm
 from minimand.certificate import judge
+from minimand.certificate.least_squares import Models, SquaresFinding
 from minimand.design import DenseDesign
-from minimand.objective import Objective
 from minimand.penalties import L1, L2
+from minimand.problem.objective import Objective
 from minimand.solvers import Control
-from minimand.solvers.gram_path import applies, solutions
-from minimand.squares import Models, SquaresFinding
+from minimand.solvers.paths.gram_path import applies, solutions
 
 PENALTIES = {"lasso": L1(), "ridge": L2(), "net": L1() + 0.1 * L2()}
 

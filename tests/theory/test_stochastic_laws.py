@@ -10,10 +10,10 @@ import minimand as mm
 from minimand.design import as_design
 from minimand.estimators.problem import build
 from minimand.estimators.settings import Settings
-from minimand.objective import Objective
+from minimand.problem.objective import Objective
 from minimand.solvers import Sgd
-from minimand.solvers.learner import Learner, Steps
-from minimand.solvers.training import thinned
+from minimand.solvers.stochastic.learner import Learner, Steps
+from minimand.solvers.stochastic.training import thinned
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .._typing import Array, BoolArray
+from .._base.typing import Array, BoolArray
 from ..losses import Terms
-from ..objective import EPS, Objective, Point, dot
+from ..problem.objective import EPS, Objective, Point, dot
 
 Kind = Literal["global", "relaxation", "stationary"]
 _LONG = 100_000  # numbers that are worth freeing: a safeguard, copying the rest takes 10 μs

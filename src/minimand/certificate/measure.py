@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array
+from .._base.row_blocks import in_parts
+from .._base.typing import Array
 from ..losses import Terms
-from ..objective import EPS, Objective, Point
-from ..parts import in_parts
 from ..penalties import Separable
-from ..repair import Cleared, clear_rays, leftover
+from ..problem.objective import EPS, Objective, Point
 from .finding import Dual
+from .repair import Cleared, clear_rays, leftover
 
 UNATTAINED = (
     "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "

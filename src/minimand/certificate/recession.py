@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Array, BoolArray
-from ..dependence import find_basis
+from .._base.typing import Array, BoolArray
 from ..losses import Terms
-from ..objective import Objective, Point
+from ..problem.dependence import find_basis
+from ..problem.objective import Objective, Point
 
 _KINDS = 20  # different y for which a loss is asked whether it has a minimum (safeguard)
 _STILL = 1e-9  # share of the largest move of a score below which another one does not move

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._typing import Array
-from ..intercept import balanced_gradient, best_shift
+from .._base.typing import Array
 from ..losses import Terms
-from ..objective import EPS, Objective, Point
-from ..repair import balance
+from ..problem.intercept import balanced_gradient, best_shift
+from ..problem.objective import EPS, Objective, Point
 from .finding import Dual, Judgement
 from .measure import (
     measure,
@@ -32,9 +31,10 @@ from .measure import (
     without_constraints,
     without_penalty,
 )
+from .repair import balance
 
 if TYPE_CHECKING:
-    from ..tangent import Tangent
+    from ..problem.tangent import Tangent
 
 
 _OF_TANGENT = "in the convex problem that is tangent to the objective at the model, "
@@ -64,7 +64,7 @@ def judge(
         try leaving out constraints that do not matter at the point.
     """
     if not objective.convex:
-        from ..tangent import Tangent
+        from ..problem.tangent import Tangent
 
         tangent = Tangent.at(objective, point)
         duals = [tangent.dual_inside(dual) for dual in (*duals, *(dual.theta for dual in known))]

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from ..audit import certify
+from ..audit.certify import certify
 from ..certificate import Certificate
 from .problems import PROBLEMS, Data, Problem
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from ..estimators import Regressor
 from ..losses import Absolute, Chebyshev, GemanMcClure, Loss, Squared
 

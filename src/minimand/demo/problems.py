@@ -21,7 +21,7 @@ from sklearn.metrics import accuracy_score, d2_pinball_score, d2_tweedie_score, 
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
-from .._typing import AnyArray, Array
+from .._base.typing import AnyArray, Array
 from ..estimators import Classifier, Regressor
 from ..losses import Distance, Huber, Quantile
 from ..penalties import L1, L2

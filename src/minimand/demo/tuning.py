@@ -19,7 +19,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
-from .._typing import AnyArray, Array
+from .._base.typing import AnyArray, Array
 from ..estimators import Classifier, Regressor
 from ..selection import Tuned
 from .problems import Data, breast_cancer

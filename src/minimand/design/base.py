@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from .._typing import AnyArray, Array, IntArray
+from .._base.typing import AnyArray, Array, IntArray
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import _core
-from .._typing import AnyArray, Array, IntArray
+from .._base.typing import AnyArray, Array, IntArray
 from .base import (
     Ascent,
     AscentProblem,

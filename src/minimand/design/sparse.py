@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._typing import AnyArray, Array, IntArray
+from .._base.typing import AnyArray, Array, IntArray
 from .base import (
     Ascent,
     AscentProblem,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._typing import Array
+from .._base.typing import Array
 from .base import Block, Design, Moments, _dense
 from .dense import DenseDesign
 from .sparse import SparseDesign

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..on_demand import on_demand
+from .._base.on_demand import on_demand
 
 # Loaded when they are first used; type checkers read the same list in __init__.pyi.
 _NAMES = {

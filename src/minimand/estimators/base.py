@@ -13,22 +13,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._typing import Array, ArrayLike
+from .._base.parameters import NamesParameters, merge_nested
+from .._base.registry import Registry
+from .._base.typing import Array, ArrayLike
+from .._base.wording import counted
 from ..certificate import Certificate
 from ..design import as_design
 from ..losses import REGISTRY as LOSSES
-from ..objective import Objective, Point
-from ..parameters import NamesParameters, merge_nested
 from ..penalties import REGISTRY as PENALTIES
-from ..registry import Registry
+from ..problem.objective import Objective, Point
 from ..solvers import REGISTRY as SOLVERS
 from ..solvers import Control, Solution, solve, verdicts
 from ..solvers.base import CALLBACK
-from ..solvers.complementary import settled
-from ..wording import counted
-from . import data
+from ..solvers.kinked.clear_multipliers import settled
 from .callbacks import CallbackSupportMixin, is_sklearn_callback
-from .columns import columns_from
+from .inputs import data
+from .inputs.columns import columns_from
 from .problem import one_sample
 from .settings import Settings
 from .summary import Summarised
@@ -128,7 +128,7 @@ class Estimator(NamesParameters, SupportVectors, CallbackSupportMixin, Summarise
         """
         if not self._features_are_learnt:
             return objectives
-        from ..solvers.variable_projection import learn  # maps load half of scikit-learn
+        from ..solvers.nested.variable_projection import learn  # maps load half of scikit-learn
 
         X = self.features_.checked(X)
         kept = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
@@ -198,7 +198,7 @@ class Estimator(NamesParameters, SupportVectors, CallbackSupportMixin, Summarise
         self.__dict__.pop("_stream", None)  # what a stream has learnt is over
         bar = None
         if self.verbose:
-            from ..progress import Bar
+            from ..report.progress import Bar
 
             bar = Bar(type(self).__name__)
             control.callbacks = [*control.callbacks, bar]
@@ -309,7 +309,7 @@ def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
 def _advice(solution: Solution, others: list[str]) -> str:
     """What may help, by what stopped the fit."""
     from ..solvers import Sgd
-    from ..solvers.training import HELD_OUT
+    from ..solvers.stochastic.training import HELD_OUT
 
     if not np.isfinite(solution.certificate.gap):
         advice = "add a penalty"  # neither patience nor another tol can help

@@ -11,19 +11,18 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .. import history
-from .._typing import AnyArray, Array, ArrayLike, ClassifierLossName, PenaltyName
+from .._base.typing import AnyArray, Array, ArrayLike, ClassifierLossName, PenaltyName
 from ..losses import Loss
-from ..objective import Objective
 from ..outputs import ClassOutput
 from ..penalties import Penalty
-from ..solvers import Solution, State, choose, shared
-from ..solvers.side_by_side import solve_each
-from . import data
+from ..problem.objective import Objective
+from ..solvers import Solution, State, choose_solver, history, shared
+from ..solvers.in_parallel import solve_each
 from .base import Estimator, combined
 from .callbacks import Relay, with_callbacks
-from .class_weights import weighted_by_class
-from .declared import declared, places
+from .inputs import data
+from .inputs.class_weights import weighted_by_class
+from .inputs.declared_classes import declared, places
 from .noise import settled
 from .problem import build
 from .regressor import _loss_of
@@ -265,7 +264,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         solver = shared(self.solver, objectives, starts)
         chosen = None
         if len(objectives) > 1:
-            chosen = choose(objectives[0], self._control([], begun), solver)
+            chosen = choose_solver(objectives[0], self._control([], begun), solver)
 
         def solve_one(i: int, solved: list[Solution]) -> Solution:
             attributes = partial(_attributes_at, output, solved)

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from ..losses import REGISTRY as LOSSES
 from ..losses import Absolute, Squared
-from ..objective import Meter, Objective
 from ..penalties import Separable
+from ..problem.objective import Meter, Objective
 from ..solvers import Control, Solution, solve
 from .settings import Settings
 

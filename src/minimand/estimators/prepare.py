@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._typing import AnyArray, Array, ArrayLike
+from .._base.typing import AnyArray, Array, ArrayLike
 from ..losses import Loss
-from ..objective import Objective
 from ..outputs import ClassOutput, ScalarOutput
-from . import data
-from .class_weights import weighted_by_class
+from ..problem.objective import Objective
 from .classifier import Classifier
+from .inputs import data
+from .inputs.class_weights import weighted_by_class
 from .noise import settled
 from .regressor import Regressor
 from .settings import Settings

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from ..design import as_design
-from ..objective import Objective
+from ..problem.objective import Objective
 from .settings import Settings
 
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, ArrayLike, PenaltyName, RegressorLossName
+from .._base.typing import Array, ArrayLike, PenaltyName, RegressorLossName
 from ..losses import Loss
-from ..objective import Objective
 from ..outputs import ScalarOutput
 from ..penalties import Penalty
+from ..problem.objective import Objective
 from ..solvers import State
-from . import data
 from .base import Estimator
 from .callbacks import Relay, with_callbacks
-from .explained import explained
+from .explained_loss import explained
+from .inputs import data
 from .noise import settled
 from .problem import build
 from .settings import Settings, check_decided, check_settings

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._base.watch import INTERRUPT, Interrupted, Watch, watching
 from ..certificate import Certificate
-from ..watch import INTERRUPT, Interrupted, Watch, watching
 
 T = TypeVar("T")
 

@@ -15,17 +15,17 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from .._typing import AnyArray, Array, ArrayLike
-from ..history import State
-from ..objective import Objective
+from .._base.typing import AnyArray, Array, ArrayLike
+from .._base.watch import INTERRUPT, Interrupted
+from .._base.wording import counted
+from ..problem.objective import Objective
 from ..solvers import STOP, Control, Sgd
 from ..solvers.base import CALLBACK
-from ..solvers.learner import Learner
-from ..solvers.learning_rate import SAMPLE
-from ..watch import INTERRUPT, Interrupted
-from ..wording import counted
+from ..solvers.history import State
+from ..solvers.stochastic.learner import Learner
+from ..solvers.stochastic.learning_rate import SAMPLE
 from .callbacks import is_sklearn_callback
-from .order import Order
+from .inputs.stream_order import Order
 from .problem import build, one_sample
 from .settings import Settings
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, BoolArray, IntArray
+from .._base.typing import Array, BoolArray, IntArray
 from ..losses import Loss, Margin
-from ..objective import Objective
+from ..problem.objective import Objective
 from ..solvers import Solution
 
 

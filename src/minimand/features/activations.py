@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from .._typing import Array
+from .._base.typing import Array
 
 
 class Activation(NamedTuple):

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import FeatureUnion
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._typing import AnyArray, ArrayLike
-from ..registry import snake_case
+from .._base.registry import snake_case
+from .._base.typing import AnyArray, ArrayLike
 
 
 class Features(TransformerMixin, BaseEstimator):

@@ -12,9 +12,9 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
-from .._typing import Array
-from ..parameters import check_number
-from ..wording import counted
+from .._base.parameters import check_number
+from .._base.typing import Array
+from .._base.wording import counted
 from .base import Features, check_count
 
 _MOST = 100  # centres where nobody says how many

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from .._typing import Array
-from ..parameters import check_number
+from .._base.parameters import check_number
+from .._base.typing import Array
 from .activations import ACTIVATIONS
 from .base import Features, check_count
 

@@ -15,8 +15,8 @@ from scipy import sparse
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import IntArray
-from ..wording import counted
+from .._base.typing import IntArray
+from .._base.wording import counted
 from .base import Features, check_count
 
 _BYTES_PER_COLUMN = 80  # a model on the columns holds about ten vectors of their number

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import KDTree
 
-from .._typing import Array
+from .._base.typing import Array
 from .base import Features, check_count
 
 _ROUNDING = 1 + 1e-12  # of a distance that is computed from either end

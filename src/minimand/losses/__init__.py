@@ -5,8 +5,8 @@ A loss is a value object without data. Short names are the snake-case class name
 
 from __future__ import annotations
 
-from ..on_demand import on_demand
-from ..registry import Registry
+from .._base.on_demand import on_demand
+from .._base.registry import Registry
 from .base import Loss
 
 # What other libraries call a loss of ours.
@@ -33,9 +33,9 @@ _ELSEWHERE = {
 # Loaded when they are first used; type checkers read the same list in __init__.pyi.
 _NAMES = {
     "base": ("Loss", "Terms"),
-    "calibration": ("Calibration", "is_calibrated"),
+    "analysis.calibration": ("Calibration", "is_calibrated"),
     "chebyshev": ("Chebyshev",),
-    "comparison": ("Table", "table"),
+    "analysis.comparison": ("Table", "table"),
     "composed": ("Composed",),
     "concave": ("RobustLoss",),
     "deviance": ("Gamma", "Tweedie"),

@@ -1,13 +1,13 @@
 """The public names, for type checkers and editors; __init__.py loads the same ones on demand."""
 
-from ..registry import Registry
+from .._base.registry import Registry
+from .analysis.calibration import Calibration as Calibration
+from .analysis.calibration import is_calibrated as is_calibrated
+from .analysis.comparison import Table as Table
+from .analysis.comparison import table as table
 from .base import Loss as Loss
 from .base import Terms as Terms
-from .calibration import Calibration as Calibration
-from .calibration import is_calibrated as is_calibrated
 from .chebyshev import Chebyshev as Chebyshev
-from .comparison import Table as Table
-from .comparison import table as table
 from .composed import Composed as Composed
 from .concave import RobustLoss as RobustLoss
 from .deviance import Gamma as Gamma

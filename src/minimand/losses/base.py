@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from .._typing import Array
-from ..parameters import Parameterized
-from ..registry import snake_case
+from .._base.parameters import Parameterized
+from .._base.registry import snake_case
+from .._base.typing import Array
 from .pieces import PLQ
 from .rowwise import Rowwise
 
@@ -135,7 +135,7 @@ class Loss(Parameterized):
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
         """argmin_t ℓ(t, y) + (t − z)²/(2·step), elementwise, by safeguarded Newton."""
-        from .prox import proximal_point
+        from .numeric.prox import proximal_point
 
         return proximal_point(self, z, y, step)
 
@@ -173,28 +173,28 @@ class Loss(Parameterized):
     @property
     def bounded(self) -> bool:
         """Whether ℓ(z, y) stays below some number however far z is off; no convex loss does."""
-        from .facts import is_bounded
+        from .analysis.facts import is_bounded
 
         return is_bounded(self)
 
     @property
     def robust(self) -> bool:
         """Whether the pull ∂ℓ/∂z of one sample stays bounded however far it is off."""
-        from .facts import is_robust
+        from .analysis.facts import is_robust
 
         return is_robust(self)
 
     @property
     def upper_bounds_zero_one(self) -> bool:
         """Whether ℓ ≥ 0, and ℓ ≥ 1 at every mistake (m ≤ 0); no, if it takes no labels."""
-        from .facts import is_above_zero_one
+        from .analysis.facts import is_above_zero_one
 
         return is_above_zero_one(self)
 
     @property
     def calibrated(self) -> bool:
         """Whether minimising it leads to the fewest mistakes: see `minimand.is_calibrated`."""
-        from .calibration import is_calibrated
+        from .analysis.calibration import is_calibrated
 
         return bool(is_calibrated(self))
 

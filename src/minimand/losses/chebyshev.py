@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from .base import Loss
 
 _TIE = 8 * float(np.finfo(float).eps)

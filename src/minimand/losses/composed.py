@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from . import probe
+from .._base.typing import Array
+from .analysis import probe
 from .base import Loss, Target
-from .bracket import young_gap
 from .increasing import Plain, Transformed, violation
+from .numeric.bracket import young_gap
 
 _WIDE = np.linspace(-1.0, 1.0, 801)
 _TARGETS = (0.3, 0.5, 0.9, 0.0, 1.0, -0.5, -1.0, -3.0, 7.0, 40.0)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from .base import Loss
 from .distance import Huber, Squared
 

@@ -14,7 +14,7 @@ import numbers
 
 import numpy as np
 
-from .._typing import Array, BoolArray
+from .._base.typing import Array, BoolArray
 from .base import Target
 from .deviance_dual import excess, phi, young
 from .log_link import LogLink

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 
 _NEAR = 0.5  # below this E is summed as a series
 _SERIES = [1.0 / n for n in range(18, 2, -1)]

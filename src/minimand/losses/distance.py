@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .._typing import Array
-from ..parameters import check_number
+from .._base.parameters import check_number
+from .._base.typing import Array
+from .analysis.probe import CONVEX_AND_SMOOTH
 from .base import Terms
 from .pieces import Pieces
-from .probe import CONVEX_AND_SMOOTH
 from .unary import Distance
 
 

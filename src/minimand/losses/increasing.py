@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 
 Function = Callable[[Array], Array]
 _FAR = 1e100  # how far out a plain callable is asked

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from .._typing import Array
+from .._base.typing import Array
+from .analysis.probe import CONVEX_AND_SMOOTH, WITHOUT_MINIMUM
 from .base import Terms
 from .pieces import Pieces
-from .probe import CONVEX_AND_SMOOTH, WITHOUT_MINIMUM
 from .rowwise import Rowwise, Softplus
 from .unary import Margin
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import xlog1py, xlogy
 
 from .. import _core
-from .._typing import Array
+from .._base.typing import Array
 from .base import Loss, Terms
 from .log_link import LogLink
 from .margin import _sigmoid, binary_relative_entropy

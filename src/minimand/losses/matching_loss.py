@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array, IntArray
+from .._base.typing import Array, IntArray
 from .base import Loss, Target
 from .increasing import Function, Plain, Transformed, violation
-from .quadrature import integrate
+from .numeric.quadrature import integrate
 
 _EPS = float(np.finfo(float).eps)
 _CLOSE = 1.0  # scores nearer than this to f⁻¹(y): F(z) − F(f⁻¹(y)) − … would cancel

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _core
-from .._typing import Array, ArrayLike
-from .probe import Facts
+from .._base.typing import Array, ArrayLike
+from .analysis.probe import Facts
 
 
 class Pieces:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..parameters import check_number
+from .._base.parameters import check_number
 from .pieces import Pieces
 from .unary import Distance, Margin
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Array
-from ..parameters import check_number
+from .._base.parameters import check_number
+from .._base.typing import Array
 from .base import Loss
 from .concave import RobustLoss
 from .pieces import Pieces

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .._typing import Array
-from ..parameters import check_number
+from .._base.parameters import check_number
+from .._base.typing import Array
+from .analysis.probe import WITHOUT_MINIMUM
 from .concave import RobustLoss
 from .margin import Logistic
 from .piecewise import Absolute
-from .probe import WITHOUT_MINIMUM
 from .unary import Margin
 
 _ROUNDING = 8 * float(np.finfo(float).eps)  # of a score, relative to its parts

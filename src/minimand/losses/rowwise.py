@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from .pieces import Pieces
 
 

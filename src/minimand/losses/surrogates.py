@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
+from .analysis.probe import CONVEX_AND_SMOOTH, WITHOUT_MINIMUM
 from .deviance_dual import excess
 from .pieces import Pieces
-from .probe import CONVEX_AND_SMOOTH, WITHOUT_MINIMUM
 from .unary import Margin
 
 

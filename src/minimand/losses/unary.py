@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._typing import Array
-from . import probe
+from .._base.typing import Array
+from .analysis import probe
 from .base import Loss, Target, Terms
-from .noise import Noise
+from .numeric.noise import Noise
 from .pieces import PLQ, Pieces
 
 _PROBED = ("_found", "_noise")  # what is kept of probes
@@ -63,7 +63,7 @@ class Unary(Loss):
         """ψ(t) + ψ*(v) − v·t, or an upper bound of it; inf where v is no slope of ψ."""
         if self.pieces is not None:
             return self.pieces.young(t, v)
-        from .bracket import young_gap
+        from .numeric.bracket import young_gap
 
         return young_gap(self.psi, self.dpsi, t, v, noise=self._noise)
 

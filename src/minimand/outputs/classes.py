@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import AnyArray, Array, ArrayLike
+from .._base.typing import AnyArray, Array, ArrayLike
 from ..losses import Loss
 
 

@@ -6,8 +6,8 @@ Short names are the snake-case class names: ``"l1"``, ``"l2"``, ``"no_penalty"``
 
 from __future__ import annotations
 
-from ..on_demand import on_demand
-from ..registry import Registry
+from .._base.on_demand import on_demand
+from .._base.registry import Registry
 from .base import Penalty
 
 _MIXED = "penalty=minimand.L1() + 0.5 * minimand.L2(), or ratio * L1() + (1 - ratio) * L2()"

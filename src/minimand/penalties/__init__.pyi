@@ -1,6 +1,6 @@
 """The public names, for type checkers and editors; __init__.py loads the same ones on demand."""
 
-from ..registry import Registry
+from .._base.registry import Registry
 from .algebra import Scaled as Scaled
 from .algebra import Sum as Sum
 from .base import BoundPenalty as BoundPenalty

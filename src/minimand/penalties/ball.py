@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from scipy import optimize
 
-from .._typing import Array, BoolArray
+from .._base.typing import Array, BoolArray
 from .bounds import pulled
 from .separable import Separable
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from .._typing import Array, BoolArray, IntArray
-from ..parameters import Parameterized
+from .._base.parameters import Parameterized
+from .._base.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from .algebra import Scaled, Sum

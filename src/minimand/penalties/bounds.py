@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 
 
 def pulled(l1: Array, l2: Array, lo: Array, hi: Array, v: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._typing import Array, BoolArray, IntArray
+from .._base.typing import Array, BoolArray, IntArray
 from .base import Majoriser
 from .separable import Separable, _shrink
 

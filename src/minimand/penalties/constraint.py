@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array, ArrayLike
+from .._base.typing import Array, ArrayLike
 from .ball import Ball, Size, absolute, square
 from .base import Penalty
 from .separable import Separable

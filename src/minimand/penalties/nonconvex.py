@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array, ArrayLike
+from .._base.typing import Array, ArrayLike
 from .base import BoundPenalty, Penalty, number
 from .concave import Concave, Curve
 from .separable import L1, Separable, _weights

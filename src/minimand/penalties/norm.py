@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._typing import Array, BoolArray
+from .._base.typing import Array, BoolArray
 
 if TYPE_CHECKING:
     from .base import Penalty

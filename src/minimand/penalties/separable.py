@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import _core
-from .._typing import Array, ArrayLike, BoolArray, IntArray
+from .._base.typing import Array, ArrayLike, BoolArray, IntArray
 from .base import Penalty, number
 from .bounds import young_within
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
-from ..history import History
+from .._base.typing import Array
+from ..solvers.history import History
 from .figure import COLOURS, new_axes, tidy
 
 _X = {"passes": "passes over the data", "seconds": "seconds"}

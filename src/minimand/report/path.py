@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from .._typing import AnyArray, Array
+from .._base.typing import AnyArray, Array
 from .figure import COLOURS, count_along_top, mark, new_axes, tidy
 
 _NAMED = 8  # lines with a colour and a name

@@ -7,10 +7,10 @@ from itertools import islice
 
 import numpy as np
 
-from ..condensed import Sums, condense, sums
-from ..objective import Objective
+from ..problem.condensed import Sums, condense, sums
+from ..problem.objective import Objective
 from ..solvers import Control, Solution
-from ..solvers.together import certify_together
+from ..solvers.paths.certified_together import certify_together
 from .stopping import collected
 
 _BATCH = 1 << 23  # scores held at a time

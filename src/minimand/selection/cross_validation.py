@@ -10,7 +10,7 @@ import numpy as np
 
 from ..estimators import Regressor
 from ..estimators.prepare import weights_of
-from ..objective import Objective
+from ..problem.objective import Objective
 from . import leave_one_out
 from .fold_sums import FoldSums
 from .folds import CrossValidation, Outcome

@@ -8,14 +8,14 @@ from operator import add
 
 import numpy as np
 
-from .._typing import Array, IntArray
+from .._base.typing import Array, IntArray
 from ..certificate import judge
-from ..condensed import Condensed, Sums, condense, is_worthwhile, middle, sums
 from ..estimators.settings import Settings
-from ..objective import Meter, Objective
+from ..problem.condensed import Condensed, Sums, condense, is_worthwhile, middle, sums
+from ..problem.objective import Meter, Objective
 from ..solvers import Control, Solution, solve
-from ..solvers.path import solve_path
-from ..solvers.together import was_cut_short
+from ..solvers.paths.certified_together import was_cut_short
+from ..solvers.paths.path import solve_path
 from .path import penalties_of
 from .samples import Fold, Samples
 from .stopping import attempted, collected

@@ -13,16 +13,16 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from .._typing import Array
+from .._base.threads import get_num_threads, one_blas_thread, one_core_thread
+from .._base.typing import Array
+from .._base.watch import interrupt
+from .._base.wording import counted
 from ..estimators.prepare import prepare
 from ..estimators.settings import Settings
 from ..losses import Loss
-from ..objective import Objective
+from ..problem.objective import Objective
 from ..solvers import Control, Solution
-from ..solvers.side_by_side import in_threads
-from ..threads import get_num_threads, one_blas_thread, one_core_thread
-from ..watch import interrupt
-from ..wording import counted
+from ..solvers.in_parallel import in_threads
 from .fold_sums import FoldSums
 from .path import Path, first_along, gathered
 from .samples import Fold, Samples

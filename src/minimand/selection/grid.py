@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array, ArrayLike, BoolArray
+from .._base.typing import Array, ArrayLike, BoolArray
 from ..estimators.prepare import prepared
 from ..estimators.settings import Settings
-from ..intercept import balanced_gradient
-from ..objective import EPS, Objective, Point
 from ..penalties import Ball, Concave, Majorised, NoPenalty, Norm, Separable
+from ..problem.intercept import balanced_gradient
+from ..problem.objective import EPS, Objective, Point
 from ..solvers import Control, solve
-from ..solvers.search import recentred
+from ..solvers.steps.line_search import recentred
 from .kinked_top import least_slope
 
 _RIDGE_TOP = 1e3  # of the curvature: where an L2 penalty has all but emptied the model

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._typing import Array
-from ..intercept import slopes_beside
-from ..objective import Objective
+from .._base.typing import Array
 from ..penalties import Separable
-from ..solvers.highs import Failure, minimise
-from ..solvers.units import beside, matrix_of, scaled_rows
+from ..problem.intercept import slopes_beside
+from ..problem.objective import Objective
+from ..solvers.programs.column_scaling import beside, matrix_of, scaled_rows
+from ..solvers.programs.highs import Failure, minimise
 
 _LARGEST = 500_000  # numbers in the rows of those samples; larger programs keep the bound
 

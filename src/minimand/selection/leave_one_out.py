@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .._typing import Array, IntArray
+from .._base.threads import one_blas_thread
+from .._base.typing import Array, IntArray
 from ..estimators import Regressor
-from ..objective import Meter, Objective
-from ..solvers.closed_form import ridge_path
-from ..threads import one_blas_thread
+from ..problem.objective import Meter, Objective
+from ..solvers.smooth.closed_form import ridge_path
 
 _LARGEST = 6000
 _NEAR_ONE = 1e-7  # 1 − h below which a difference has lost its digits

@@ -11,21 +11,21 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._typing import Array, ArrayLike
+from .._base.typing import Array, ArrayLike
+from .._base.watch import INTERRUPT, watching
+from .._base.wording import counted
 from ..certificate import Certificate
-from ..condensed import Sums, is_worthwhile
 from ..estimators import Classifier
 from ..estimators.base import combined
-from ..estimators.explained import constant_loss, loss_above_infimum
+from ..estimators.explained_loss import constant_loss, loss_above_infimum
 from ..estimators.prepare import prepared, weights_of
 from ..estimators.settings import Settings
 from ..estimators.stopping import interruption
 from ..estimators.support_vectors import Training
-from ..objective import Meter, Objective
+from ..problem.condensed import Sums, is_worthwhile
+from ..problem.objective import Meter, Objective
 from ..solvers import Control, Solution
-from ..solvers.path import solve_path
-from ..watch import INTERRUPT, watching
-from ..wording import counted
+from ..solvers.paths.path import solve_path
 from .condensed_path import At, condensed_path
 from .grid import grid_of
 from .stopping import collected, completed

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from .._typing import Array, BoolArray, IntArray
+from .._base.typing import Array, BoolArray, IntArray
 from .folds import Outcome
 
 RULES = ("min", "1se")

@@ -12,8 +12,8 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import LeaveOneOut, check_cv
 from sklearn.utils import _safe_indexing
 
-from .._typing import AnyArray, Array, IntArray
-from ..estimators.class_weights import weighted_by_class
+from .._base.typing import AnyArray, Array, IntArray
+from ..estimators.inputs.class_weights import weighted_by_class
 
 
 @dataclass(frozen=True, eq=False)

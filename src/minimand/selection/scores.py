@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics import get_scorer
 from sklearn.metrics._scorer import _BaseScorer
 
-from .._typing import Array
+from .._base.typing import Array
 from ..design import Design, as_design
 from ..estimators.prepare import targets_of
 from ..losses import Loss

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from .._base.watch import StoppedError, current, undisturbed, watching
 from ..certificate import judge
 from ..certificate.finding import Dual
-from ..objective import Objective
+from ..problem.objective import Objective
 from ..solvers import Control, Solution
 from ..solvers.base import CALLBACK
-from ..watch import StoppedError, current, undisturbed, watching
 
 T = TypeVar("T")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .._typing import Array
+from .._base.typing import Array
 from ..estimators.settings import Settings
 from ..estimators.support_vectors import Training, edge_of
-from ..objective import Meter, Objective
+from ..problem.objective import Meter, Objective
 from ..solvers import Solution
-from ..solvers.complementary import settled
+from ..solvers.kinked.clear_multipliers import settled
 
 
 def trained(

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import AnyArray, Array
+from .._base.typing import AnyArray, Array
+from .._base.watch import reason as reason_to_stop
 from ..estimators.prepare import prepared
 from ..losses import Loss
 from ..solvers import Control
-from ..watch import reason as reason_to_stop
 from .combinations import Combination, words_of
 from .cross_validation import cross_validate, path_on_all, with_sums
 from .fold_sums import FoldSums

@@ -12,13 +12,13 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import ArrayLike
-from ..estimators import data
+from .._base.threads import get_num_threads
+from .._base.typing import ArrayLike
+from .._base.wording import counted
+from ..estimators.inputs import data
 from ..estimators.prepare import copy_of
 from ..estimators.stopping import stoppable
-from ..threads import get_num_threads
-from ..wording import counted
-from .chosen import ChosenModel
+from .chosen_model import ChosenModel
 from .combinations import check_same_samples, combinations_of, measure_of, words_of
 from .results import RULES
 from .samples import Samples, folds_of, leaves_one_out, present_for

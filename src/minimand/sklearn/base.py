@@ -14,17 +14,17 @@ from sklearn import get_config
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from .._typing import AnyArray, Array, ArrayLike
-from ..adapters import Problem, problem_of
+from .._base.typing import AnyArray, Array, ArrayLike
+from ..audit.foreign.objectives import Problem, problem_of
 from ..certificate import Certificate, judge
 from ..estimators.base import combined, shortfall
 from ..estimators.callbacks import CallbackSupportMixin, Relay, with_callbacks
-from ..estimators.data import check_weights, in_order, learn_width
+from ..estimators.inputs.data import check_weights, in_order, learn_width
 from ..estimators.stopping import stoppable
-from ..objective import Objective, Point
-from ..progress import Bar
-from ..solvers import Control, Solution, Solver, State, choose, solve
-from ..solvers.side_by_side import solve_each
+from ..problem.objective import Objective, Point
+from ..report.progress import Bar
+from ..solvers import Control, Solution, Solver, State, choose_solver, solve
+from ..solvers.in_parallel import solve_each
 
 TOL = 1e-6
 
@@ -170,7 +170,7 @@ class DropIn(CallbackSupportMixin):
         """One factorisation for all outputs, where there is one."""
         if len(objectives) == 1:
             return "auto"
-        return choose(objectives[0], self._control([])).prepared(objectives[0])
+        return choose_solver(objectives[0], self._control([])).prepared(objectives[0])
 
     def _solve(
         self, objective: Objective, solver: str | Solver, control: Control, start: Point | None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._typing import AnyArray, Array
+from .._base.typing import AnyArray, Array
 
 
 def classes_of(model: Any, y: AnyArray, weights: Array | None) -> AnyArray:

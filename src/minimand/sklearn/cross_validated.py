@@ -10,14 +10,14 @@ import numpy as np
 from sklearn import linear_model
 from sklearn.model_selection import check_cv
 
-from .._typing import AnyArray, Array, ArrayLike
+from .._base.typing import AnyArray, Array, ArrayLike
+from ..audit.foreign.scikit_learn import net_penalty
 from ..estimators import Regressor
 from ..estimators.stopping import as_far_as_it_came
-from ..readings import net_penalty
 from ..selection import Tuned, alpha_max
 from .base import own_tolerance
-from .choosing import Chooser, check_alphas
 from .elastic_net import ElasticNet, Lasso
+from .tuned_base import Chooser, check_alphas
 
 _FOUND = ("coef_", "intercept_", "dual_gap_", "n_iter_", "certificate_")
 

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn import linear_model
 
-from .._typing import AnyArray, ArrayLike
+from .._base.typing import AnyArray, ArrayLike
 from ..estimators.callbacks import with_callbacks
-from ..objective import Objective
+from ..problem.objective import Objective
 from .base import Fit, Minimiser, own_tolerance
 
 

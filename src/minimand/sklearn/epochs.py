@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from .. import _core
-from .._typing import AnyArray, Array
+from .._base.typing import AnyArray, Array
+from .._base.watch import interrupt, reason
 from ..design import Design, as_design
-from ..solvers.online import Learner
-from ..watch import interrupt, reason
+from ..solvers.stochastic.online import Learner
 
 _SPARSE_SHARE = 0.01  # of a step that the intercept takes where X is sparse, as in scikit-learn
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn import linear_model
 
-from .._typing import AnyArray, Array
+from .._base.typing import AnyArray, Array
 from .base import Minimiser, own_tolerance
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn import linear_model
 
-from .._typing import AnyArray, Array
-from ..objective import Objective, Point
+from .._base.typing import AnyArray, Array
+from ..problem.objective import Objective, Point
 from ..solvers import Control, Solution, Solver
-from ..solvers.joint_scale import Scaled
-from ..solvers.scale_search import minimise_jointly
+from ..solvers.nested.joint_scale import Scaled
+from ..solvers.nested.scale_search import minimise_jointly
 from .base import Fit, Minimiser, own_tolerance
 
 

@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn import linear_model
 
-from .._typing import AnyArray, Array, ArrayLike
+from .._base.typing import AnyArray, Array, ArrayLike
+from ..audit.foreign.scikit_learn import net_penalty
 from ..estimators import Regressor
 from ..estimators.callbacks import with_callbacks
 from ..estimators.stopping import as_far_as_it_came, stoppable
-from ..readings import net_penalty
 from ..selection import alpha_max, path
 from .base import TOL, DropIn
 from .elastic_net import Lasso

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, lsqr
 
-from .._typing import Array
-from ..objective import EPS, Objective
+from .._base.typing import Array
+from ..problem.objective import EPS, Objective
 from ..solvers import Solution
 from .base import Fit, moved
 

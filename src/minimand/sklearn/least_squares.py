@@ -9,7 +9,7 @@ from sklearn import linear_model
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.validation import column_or_1d
 
-from .._typing import AnyArray, Array
+from .._base.typing import AnyArray, Array
 from .base import Fit, Minimiser, own_tolerance
 from .least_norm import Spectrum, of_least_norm, spectrum_of
 

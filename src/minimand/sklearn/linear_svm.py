@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn import svm
 
-from .._typing import AnyArray, Array
+from .._base.typing import AnyArray, Array
 from .base import Fit, Minimiser, own_tolerance
 from .classes import classes_of
 

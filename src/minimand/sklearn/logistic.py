@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn import linear_model
 
-from .._typing import AnyArray, Array
+from .._base.typing import AnyArray, Array
 from .base import Fit, Minimiser, own_tolerance
 from .classes import classes_of
 

@@ -14,18 +14,18 @@ from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_method_params
 
-from .._typing import AnyArray, Array, IntArray
-from ..adapters import problem_of
+from .._base.typing import AnyArray, Array, IntArray
+from .._base.watch import reason
+from ..audit.foreign.objectives import problem_of
 from ..certificate import judge
 from ..estimators.stopping import as_far_as_it_came
 from ..selection.path import solved_along
-from ..solvers.side_by_side import in_threads
-from ..watch import reason
+from ..solvers.in_parallel import in_threads
 from .base import own_tolerance
-from .choosing import Chooser
 from .classes import check_classes, classes_of
 from .logistic import LogisticRegression
 from .logistic_cv_parameters import Choices, choices_of
+from .tuned_base import Chooser
 
 
 class Table(NamedTuple):

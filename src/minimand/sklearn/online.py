@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._typing import AnyArray, Array
+from .._base.typing import AnyArray, Array
 from ..design.base import OnlineRule
 from ..estimators.stopping import stoppable
-from ..solvers.online import Learner
+from ..solvers.stochastic.online import Learner
 from .epochs import Epochs
 
 MOST = np.iinfo(np.int32).max

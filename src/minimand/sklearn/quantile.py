@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from sklearn import linear_model
 
-from ..objective import Objective
+from ..problem.objective import Objective
 from ..solvers import Solver
 from .base import Minimiser
 

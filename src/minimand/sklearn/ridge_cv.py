@@ -9,14 +9,14 @@ from sklearn import get_config, linear_model
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import GridSearchCV
 
-from .._typing import AnyArray, Array
-from ..adapters import problem_of
+from .._base.typing import AnyArray, Array
+from .._base.watch import Interrupted
+from ..audit.foreign.objectives import problem_of
 from ..estimators.stopping import as_far_as_it_came
 from ..selection.leave_one_out import residuals_of_sum
-from ..solvers.closed_form import ridge_path
-from ..watch import Interrupted
-from .choosing import Chooser, check_alphas
+from ..solvers.smooth.closed_form import ridge_path
 from .least_squares import Ridge
+from .tuned_base import Chooser, check_alphas
 
 
 class RidgeCV(Chooser, linear_model.RidgeCV):

@@ -10,20 +10,20 @@ from joblib import effective_n_jobs
 from sklearn import linear_model
 
 from .. import _core
-from .._typing import AnyArray, Array, ArrayLike
-from ..adapters import problem_of
+from .._base.threads import get_num_threads
+from .._base.typing import AnyArray, Array, ArrayLike
+from .._base.watch import interrupt, reason
+from ..audit.foreign.objectives import problem_of
 from ..certificate import Certificate, judge
 from ..design.base import OnlineRule
 from ..estimators.base import combined
-from ..estimators.data import refuse_negative
+from ..estimators.inputs.data import refuse_negative
 from ..estimators.stopping import stoppable
-from ..objective import Objective
-from ..solvers.learner import Learner, Steps
-from ..solvers.online import PA1, PA2
-from ..solvers.side_by_side import in_threads
-from ..solvers.training import weights_of
-from ..threads import get_num_threads
-from ..watch import interrupt, reason
+from ..problem.objective import Objective
+from ..solvers.in_parallel import in_threads
+from ..solvers.stochastic.learner import Learner, Steps
+from ..solvers.stochastic.online import PA1, PA2
+from ..solvers.stochastic.training import weights_of
 from .epochs import intercept_share, penalties
 from .online import OnlineClassifier, OnlineRegressor, seeds_of
 from .progress import Progress

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..on_demand import on_demand
-from ..registry import Defaults, Registry, snake_case
+from .._base.on_demand import on_demand
+from .._base.registry import Defaults, Registry, snake_case
 from .base import Solver
 
 # Loaded when they are first used; type checkers read the same list in __init__.pyi.
 _NAMES = {
     "base": ("STOP", "Control", "Solution", "Solver", "State", "Verdict", "run"),
-    "closed_form": ("ClosedForm",),
-    "column_generation": ("ColumnGeneration",),
-    "constraint_generation": ("ConstraintGeneration",),
-    "coordinates": ("Cyclic", "Random"),
-    "decision": ("choose", "shared", "solve", "verdicts"),
-    "dual": ("Dual",),
-    "graduated": ("Graduated",),
-    "linear_program": ("Simplex",),
-    "multiplier": ("Multiplier",),
-    "newton": ("Newton",),
-    "primal_dual": ("PrimalDual",),
-    "proximal": ("Fista", "ProximalGradient"),
-    "reweighted": ("Reweighted",),
-    "stochastic": ("Sgd",),
-    "subgradient": ("Subgradient",),
-    "working_set": ("WorkingSet",),
+    "smooth.closed_form": ("ClosedForm",),
+    "kinked.column_generation": ("ColumnGeneration",),
+    "programs.constraint_generation": ("ConstraintGeneration",),
+    "textbook.coordinates": ("Cyclic", "Random"),
+    "choose": ("choose_solver", "shared", "solve", "verdicts"),
+    "kinked.dual": ("Dual",),
+    "nested.graduated": ("Graduated",),
+    "programs.linear_program": ("Simplex",),
+    "nested.multiplier": ("Multiplier",),
+    "smooth.newton": ("Newton",),
+    "kinked.primal_dual": ("PrimalDual",),
+    "textbook.proximal": ("Fista", "ProximalGradient"),
+    "nested.reweighted": ("Reweighted",),
+    "stochastic.sgd": ("Sgd",),
+    "textbook.subgradient": ("Subgradient",),
+    "sparse.working_set": ("WorkingSet",),
 }
 
 __getattr__, __dir__ = on_demand(__name__, _NAMES)

@@ -10,14 +10,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .._typing import Array
+from .._base.parameters import Parameterized
+from .._base.typing import Array
+from .._base.watch import INTERRUPT, StoppedError, current, interrupt, undisturbed, watching
+from .._base.watch import reason as reason_to_stop
 from ..certificate import UNATTAINED, Certificate, Finding, Judgement, judge
-from ..history import History, State
-from ..objective import Objective, Point
-from ..parameters import Parameterized
-from ..watch import INTERRUPT, StoppedError, current, interrupt, undisturbed, watching
-from ..watch import reason as reason_to_stop
-from .independent import points_of
+from ..problem.objective import Objective, Point
+from .history import History, State
+from .independent_columns import points_of
 
 
 class Stop:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Array
-from ..objective import Objective
+from .._base.threads import one_blas_thread
+from .._base.typing import Array
 from ..penalties import Separable
-from ..threads import one_blas_thread
+from ..problem.objective import Objective
 
 _SAMPLE = 1000  # rows that are enough for a rough mean square of every column
 _SAMPLED = 32  # rows that tell how alike rows are

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..losses import Huber, Loss, Margin, SquaredHinge
-from ..objective import Objective
 from ..penalties import L1
+from ..problem.objective import Objective
 from .base import Control, Solver
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from ..losses import Loss
-from ..objective import EPS
+from ..problem.objective import EPS
 
 TARGETS: dict[str, list[float]] = {
     "real": [-3.0, -0.5, 0.0, 0.7, 40.0],

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from ..design import as_design
 from ..losses import (
     Absolute,
@@ -27,20 +27,9 @@ from ..losses import (
     TruncatedSquared,
     Tweedie,
 )
-from ..objective import Objective
-from ..penalties import (
-    L1,
-    L2,
-    MCP,
-    SCAD,
-    Ball,
-    L2Ball,
-    Lq,
-    NonNegative,
-    NoPenalty,
-    Penalty,
-)
-from ..tangent import Tangent
+from ..penalties import L1, L2, MCP, SCAD, Ball, L2Ball, Lq, NonNegative, NoPenalty, Penalty
+from ..problem.objective import Objective
+from ..problem.tangent import Tangent
 
 
 @lru_cache(maxsize=1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Array
+from .._base.typing import Array
 from ..losses import Distance, Loss, Margin
-from ..objective import EPS
+from ..problem.objective import EPS
 from .axis import rounding_of
 from .require import require, require_all
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array, ArrayLike
+from .._base.typing import Array, ArrayLike
 from ..design import DescentProblem, Design
 from .require import require
 

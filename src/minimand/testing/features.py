@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from .._typing import Array, ArrayLike
+from .._base.typing import Array, ArrayLike
 from ..features import Features
 from .require import require
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Array, ArrayLike
+from .._base.typing import Array, ArrayLike
 from ..losses import Loss
-from ..objective import EPS
+from ..problem.objective import EPS
 from .axis import TARGETS, axis, rounding_of
 from .conjugates import check_conjugate, check_domain, check_infimum, check_prox, dual_points
 from .require import require, require_all

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array, BoolArray
+from .._base.typing import Array, BoolArray
 
 
 def require(ok: Any, sentence: str) -> None:

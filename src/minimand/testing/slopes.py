@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Array, BoolArray
+from .._base.typing import Array, BoolArray
 from ..losses import Loss
-from ..objective import EPS
+from ..problem.objective import EPS
 from .axis import rounding_of
 from .require import require, require_all
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..objective import Objective
+from ..problem.objective import Objective
 from ..solvers import Control, Solver
 from ..solvers.base import run
 from .battery import battery_with_optima

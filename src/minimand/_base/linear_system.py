@@ -1,0 +1,127 @@
+"""Symmetric positive definite systems, scaled to unit diagonal so that units do not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import lapack
+
+from .. import _core
+from .threads import one_blas_thread
+from .typing import Array, IntArray
+
+EPS = float(np.finfo(float).eps)
+_SMALL, _LARGE = 64, 2000  # sides between which LAPACK's threads would wait more than work
+
+Solve = Callable[[Array], Array]
+
+
+def _scaled(matrix: Array) -> tuple[Array, Array]:
+    """Unit diagonal; a zero one (a constant column) becomes an equation of its own, x = right."""
+    diagonal = np.diag(matrix)
+    size = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = matrix / size
+    scaled /= size[:, None]
+    empty = np.flatnonzero(diagonal <= 0)
+    scaled[empty, empty] = 1.0
+    return scaled, size
+
+
+def _cholesky(scaled: Array) -> tuple[Array, bool]:
+    """The factor, and whether there is none.
+
+    LAPACK itself: scipy.linalg's wrappers cost more than a small factorisation. The upper triangle
+    of a C-ordered matrix is the lower one of its transpose, which is in LAPACK's order.
+    """
+    with one_blas_thread() if _SMALL < len(scaled) < _LARGE else nullcontext():
+        factor, failed = lapack.dpotrf(scaled.T, lower=1, overwrite_a=1, clean=0)
+    return factor, bool(failed)
+
+
+def least_pivot(matrix: Array) -> float:
+    """The least pivot of the matrix scaled to unit diagonal; 0 where it is singular."""
+    scaled, size = _scaled(matrix)
+    if not size.size:
+        return 1.0
+    factor, failed = _cholesky(scaled)
+    return 0.0 if failed else float(np.diag(factor).min() ** 2)
+
+
+def factorise(matrix: Array) -> Solve | None:
+    """A Cholesky solver, or None where the matrix is singular to working precision."""
+    return _factorised(*_scaled(matrix))
+
+
+def factorise_block(matrix: Array, places: IntArray, diagonal: Array) -> Solve | None:
+    """The same for some rows and columns of a symmetric matrix, with a positive diagonal given."""
+    size = np.sqrt(diagonal)
+    return _factorised(_core.scaled_block(matrix, places, 1.0 / size), size)
+
+
+def _factorised(scaled: Array, size: Array) -> Solve | None:
+    if not size.size:
+        return lambda right: right
+    factor, failed = _cholesky(scaled)
+    if failed or np.diag(factor).min() ** 2 <= 1e4 * EPS * size.size:
+        return None
+    return lambda right: np.asarray(lapack.dpotrs(factor, right / size, lower=1)[0]) / size
+
+
+def pseudo_inverse(matrix: Array) -> Solve:
+    """A solver by eigenvalues that leaves out directions below rounding."""
+    scaled, size = _scaled(matrix)
+    with one_blas_thread() if _SMALL < size.size < _LARGE else nullcontext():
+        values, vectors = linalg.eigh(scaled, check_finite=False)
+    keep = values > values.max(initial=0.0) * size.size * EPS
+    inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
+    return lambda right: (vectors @ (inverse * (vectors.T @ (right / size)))) / size
+
+
+def shifted_solutions(matrix: Array, right: Array, shifts: Array) -> Array:
+    """(matrix + s·1)⁻¹ right for every s, a row each; matrix ⪰ 0 symmetric, s > 0.
+
+    In its tridiagonal form Q T Qᵀ a shift costs n operations, and the form itself a sixth of what
+    eigenvalues and their vectors cost. Where rounding leaves T + s·1 indefinite, they do it.
+    """
+    n = right.size
+    with one_blas_thread() if _SMALL < n < _LARGE else nullcontext():
+        if n > 2:
+            found = _by_tridiagonal(matrix, right, shifts)
+            if found is not None:
+                return found
+        values, vectors = linalg.eigh(matrix, check_finite=False)
+        image = (vectors.T @ right) / (np.maximum(values, 0.0) + shifts[:, None])
+        return image @ vectors.T
+
+
+def _by_tridiagonal(matrix: Array, right: Array, shifts: Array) -> Array | None:
+    n = right.size
+    reduced, diagonal, beside, tau, failed = lapack.dsytrd(matrix.T, lower=1, lwork=64 * n)
+    if failed:
+        return None
+    # Q = diag(1, Q'), the reflectors of Q' being those of a QR factorisation of side n − 1.
+    reflectors = np.asfortranarray(reduced[1:, :-1])
+    image = np.array(right, dtype=float)
+    image[1:] = _reflected(reflectors, tau, image[1:, None], "T")[:, 0]
+    found = np.empty((n, shifts.size), order="F")
+    for k, shift in enumerate(shifts):
+        _, _, found[:, k], failed = lapack.dptsv(diagonal + shift, beside, image)
+        if failed:
+            return None
+    found[1:] = _reflected(reflectors, tau, found[1:], "N")
+    return np.ascontiguousarray(found.T)
+
+
+def _reflected(reflectors: Array, tau: Array, columns: Array, trans: str) -> Array:
+    """Q' times the columns, or its transpose times them."""
+    work = 64 * max(columns.shape[1], 1)
+    product, _, _ = lapack.dormqr("L", trans, reflectors, tau, columns, lwork=work)
+    return np.asarray(product)
+
+
+def solver_for(matrix: Array) -> Solve:
+    """Cholesky, or the pseudo-inverse where that fails."""
+    return factorise(matrix) or pseudo_inverse(matrix)

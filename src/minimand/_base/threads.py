@@ -1,0 +1,185 @@
+"""The compiled core's threads under threadpoolctl, as those of BLAS and OpenMP are.
+
+Importing this module registers a controller; ``threadpool_limits(1)`` and the limits that joblib
+and scikit-learn set then hold for our kernels too. The core is loaded here because threadpoolctl
+looks only at libraries that are loaded when a limit is set; neither needs NumPy.
+
+A process has as many threads as processors, or fewer where its control group (a container, a
+batch system) or OMP_NUM_THREADS allows less. The workers of a pool of threads share them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import LibController, ThreadpoolController, register
+
+from .. import _core
+
+__all__ = [
+    "CoreController",
+    "get_num_threads",
+    "one_blas_thread",
+    "one_core_thread",
+    "processor_quota",
+]
+
+get_num_threads = _core.get_num_threads
+
+
+class CoreController(LibController):
+    """Reads and sets the number of threads through two C symbols of the compiled core."""
+
+    user_api = "minimand"
+    internal_api = "minimand"
+    filename_prefixes = ("_core.",)  # other packages have a _core too: the symbols tell ours
+    check_symbols = ("minimand_get_num_threads", "minimand_set_num_threads")
+
+    def get_num_threads(self) -> int:
+        """Threads a kernel may use."""
+        return int(self.dynlib.minimand_get_num_threads())
+
+    def set_num_threads(self, num_threads: int) -> None:
+        """Set it, for the whole process."""
+        self.dynlib.minimand_set_num_threads(ctypes.c_int(num_threads))
+
+    def get_version(self) -> str | None:
+        """The core has the version of the package, and threadpoolctl need not know it."""
+        return None
+
+
+register(CoreController)
+
+
+def processor_quota(root: Path = Path("/")) -> float:
+    """Processors' worth of time that the control groups of this process allow; inf for no limit.
+
+    Every group above its own counts, too. ``root`` is where /proc and /sys are.
+    """
+    quota = math.inf
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        mount = root / "sys/fs/cgroup" / controllers  # the second version has one, unnamed
+        group = mount / path.strip("/")
+        for folder in (group, *group.parents):
+            quota = min(quota, _quota_of(folder))
+            if folder == mount:
+                break
+    return quota
+
+
+def _quota_of(folder: Path) -> float:
+    """The limit of one group, in microseconds of a period; "max" or -1 stands for none."""
+    text = _text(folder / "cpu.max")
+    if not text:  # before version two
+        text = _text(folder / "cpu.cfs_quota_us") + _text(folder / "cpu.cfs_period_us")
+    words = text.split()
+    return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else math.inf
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def _pool_size() -> int:
+    """Threads of the pool that the calling one is of: joblib's "threading" workers are of one.
+
+    Each of them may use a share of the processors, which depends on their number alone, never on
+    what the others do: so that results do not depend on it either.
+    """
+    pools = sys.modules.get("multiprocessing.dummy")
+    worker = getattr(pools, "DummyProcess", ())
+    queue = _queue_of(threading.current_thread())
+    if not isinstance(threading.current_thread(), worker) or queue is None:
+        return 1
+    return sum(_queue_of(thread) is queue for thread in threading.enumerate())
+
+
+def _queue_of(thread: threading.Thread) -> Any:
+    """Where a worker of a pool gets its tasks from: all of one pool have the same."""
+    return next(iter(getattr(thread, "_args", None) or ()), None)
+
+
+_core.set_num_threads(math.ceil(min(processor_quota(), _core.get_num_threads())))
+_core.ask_for_sharers(_pool_size)
+
+
+class _Limit:
+    """A limit of one thread in some libraries, shared by all who ask for it at the same time."""
+
+    def __init__(self, user_api: str) -> None:
+        self._user_api = user_api
+        self._lock = threading.Lock()
+        self._users = 0
+        self._process = 0  # counts forks: who entered in a parent does not leave in a child
+        self._libraries: Any = None
+        self._limit: Any = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin_again)
+
+    def _begin_again(self) -> None:
+        """A child has none of the parent's threads, hence none of its users and no limit."""
+        self._lock = threading.Lock()
+        self._process += 1
+        if self._users > 0 and self._limit is not None:
+            self._limit.restore_original_limits()
+        self._users, self._limit = 0, None
+
+    def enter(self) -> int:
+        """The first one in sets the limit; tells what to give back to `leave`."""
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                if self._libraries is None:
+                    self._libraries = ThreadpoolController().select(user_api=self._user_api)
+                self._limit = self._libraries.limit(limits=1)
+            return self._process
+
+    def leave(self, entered: int) -> None:
+        """The last one out lifts it."""
+        with self._lock:
+            if entered != self._process:
+                return
+            self._users -= 1
+            if self._users == 0:
+                self._limit.restore_original_limits()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """As long as somebody needs it."""
+        entered = self.enter()
+        try:
+            yield
+        finally:
+            self.leave(entered)
+
+
+_BLAS_LIMIT = _Limit("blas")
+_CORE_LIMIT = _Limit(CoreController.user_api)
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Run LAPACK on one thread: its threads wait for each other at every panel.
+
+    For matrices of a few thousand columns two threads gain little when the machine is idle, and
+    lose a factor of ten when it is not.
+    """
+    return _BLAS_LIMIT.held()
+
+
+def one_core_thread() -> AbstractContextManager[None]:
+    """Run our own kernels on one thread: when several problems are solved side by side."""
+    return _CORE_LIMIT.held()

@@ -1,0 +1,268 @@
+"""Certify any model on any data: ours, or one that another library fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._base.typing import Array, ArrayLike
+from .._base.watch import watching
+from ..certificate import Certificate, Judgement, judge
+from ..estimators.base import Estimator, combined
+from ..estimators.hard_margin import HardMargin
+from ..estimators.inputs import data
+from ..estimators.prepare import prepare
+from ..estimators.stopping import interruption
+from ..problem.objective import Objective
+from ..solvers import Control, solve
+from ..solvers.nested.joint_scale import Scaled
+from ..solvers.nested.scale_search import minimise_jointly, null_of
+from .batches import certify_batches, check_intercept
+from .foreign import scikit_learn
+from .foreign.objectives import problem_of
+
+_ENOUGH = 1e-6  # a relative gap from which on nobody asks for a tighter one
+_TIGHT = 1e-9  # that of the dual point which is solved for
+
+
+def certify(
+    model: Any,
+    X: ArrayLike = None,
+    y: ArrayLike = None,
+    sample_weight: ArrayLike = None,
+    offset: ArrayLike = None,
+    against: Any = None,
+    *,
+    batches: Iterable[Any] | None = None,
+) -> Certificate:
+    """Bound how far a fitted model is from the optimum of the objective it was meant to minimise.
+
+    Parameters
+    ----------
+    model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
+        Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
+        LogisticRegression, LogisticRegressionCV (both of two classes), PoissonRegressor,
+        GammaRegressor, TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale),
+        LinearSVC, LinearSVR, SVC or SVR with a linear kernel, SGDClassifier, SGDRegressor, or one
+        of their drop-ins in `minimand.sklearn`, or a `HardMargin`.
+    X, y, sample_weight, offset
+        The data it was fitted on.
+    against : a fitted minimand estimator or a Certificate, optional
+        Its dual point competes with the ones found here. With that of a converged fit of the same
+        problem the gap is the model's true suboptimality. Where the gap is not small such a fit is
+        made here, from the model on; one that you have saves its time.
+    batches : iterable of (X, y) or (X, y, sample_weight), optional
+        Instead of X and y: data that come by once, of unknown length, such as those of
+        `fit_stream`. One pass over them, in memory that does not grow, gives a sound bound: what
+        the model's own gradient proves where the loss is smooth, the penalty quadratic and the
+        intercept absent or the best one; otherwise a little less, and little where the loss has
+        kinks. No second fit makes it tight. Batches that can be had again (a list, not a generator)
+        are read a second time where that leaves a gap and the loss is smooth, at dual points that
+        a Newton step has found, which prove about what data in memory do; ``passes`` says 2 then.
+        ``relative`` is an upper bound then, and there is no ``by_sample``.
+
+    Returns
+    -------
+    Certificate
+        With `by_sample` and `by_feature`, and the objective in words.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Lasso
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> certificate = mm.certify(Lasso(alpha=0.1).fit(X, y), X, y)
+    >>> certificate.objective
+    'mean squared(z, y) + 0.1·‖w‖₁, z = X w + b'
+    >>> certificate.relative < 1e-3
+    True
+    """
+    if batches is not None:
+        if not all(given is None for given in (X, y, sample_weight, offset, against)):
+            raise TypeError(
+                "certify takes either X, y and what goes with them or batches, whose tuples hold "
+                "the weights; pass one of both."
+            )
+        return certify_batches(model, batches)
+    if X is None or y is None:
+        raise TypeError("certify needs X and y, or batches=… that yields them.")
+    if isinstance(model, HardMargin):
+        refuse_weights(model, sample_weight, offset)
+        return model.judged(X, y)[1]
+    if scikit_learn.has_joint_scale(model):
+        return _with_scale(model, X, y, sample_weight, offset, against)
+    return examine(model, X, y, sample_weight, offset, against).certificate
+
+
+class Examination(NamedTuple):
+    """A model as the referee saw it: its objectives, one per score or output, and judgements."""
+
+    objectives: list[Objective]
+    judgements: list[Judgement]
+    model: Any
+
+    @property
+    def certificate(self) -> Certificate:
+        """All judgements as one."""
+        if isinstance(self.model, Estimator):
+            whole = _summary(self.objectives, self.judgements, "classes")
+            return self.model._qualified(whole)
+        return _summary(self.objectives, self.judgements, "outputs")
+
+
+def examine(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    offset: ArrayLike = None,
+    against: Any = None,
+) -> Examination:
+    """Judge a fitted model thoroughly, as `certify` explains."""
+    own = isinstance(model, Estimator)
+    objectives, coefs, intercepts = (_own if own else _foreign)(model, X, y, sample_weight, offset)
+    duals = _dual_points(against, len(objectives), objectives[0].n_samples)
+    if own and against is None:
+        duals = _own_evidence(model, len(objectives), objectives[0].n_samples)
+    parts = []
+    with watching() as watch:
+        for i, objective in enumerate(objectives):
+            check_intercept(model, objective, float(intercepts[i]))
+            w, b = np.ascontiguousarray(coefs[i], dtype=float), float(intercepts[i])
+            first = judge(objective, objective.point(w, b), duals[i], thorough=True)
+            parts.append(_with_solved_dual(objective, first))
+    found = Examination(objectives, parts, model)
+    if watch.interrupted:
+        raise interruption("certify", found.certificate, found.certificate)
+    return found
+
+
+def _with_scale(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike,
+    offset: ArrayLike,
+    against: Any,
+) -> Certificate:
+    """The certificate of a model and its scale, of which `examine` holds the scale fixed."""
+    (objective,), (w,), (b,) = _foreign(model, X, y, sample_weight, offset)
+    scaled = Scaled(objective, float(model.scale_))
+    (duals,) = _dual_points(against, 1, objective.n_samples)
+    point, scale = objective.point(w, float(b)), null_of(scaled).value
+    joint = scaled.judged(point, duals)
+    if joint.gap > _ENOUGH * scale:
+        _, solution = minimise_jointly(scaled, Control(tol=_TIGHT), point)
+        assert solution.certificate.dual_point is not None
+        again = scaled.judged(point, [solution.certificate.dual_point])
+        joint = min(joint, again, key=lambda each: each.gap)
+    return scaled.certificate(joint, scale)
+
+
+def refuse_weights(model: HardMargin, sample_weight: ArrayLike, offset: ArrayLike) -> None:
+    """A constraint holds or not: it has no weight, and the plane no offset."""
+    if sample_weight is not None or offset is not None:
+        raise ValueError("HardMargin takes no sample_weight and no offset: leave them out.")
+
+
+def _with_solved_dual(objective: Objective, first: Judgement) -> Judgement:
+    """Where the gap is not small, a judgement by the best dual point there is.
+
+    The slopes at a rough model tell little, and less at a kink, where every slope in between would
+    do. So the problem is solved from the model on, and its dual point judges the model.
+    """
+    if not objective.convex or first.reaches(objective, 0.0):
+        return first
+    enough = _ENOUGH * objective.scale
+    if first.gap <= enough:
+        return first
+    try:
+        solution = solve(objective, "auto", Control(tol=_TIGHT), first.point)
+    except ValueError:  # no solver accepts it; what has been proved holds
+        return first
+    theta = solution.certificate.dual_point
+    if theta is None:
+        return first
+    again = judge(objective, first.point, [theta], raw=False, thorough=True)
+    return again if again.gap < first.gap else first
+
+
+def _own(
+    model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
+) -> tuple[list[Objective], Array, Array]:
+    """The objectives of one of our models, one per score, and its point of each."""
+    check_is_fitted(model)
+    objectives = prepare(model, X, y, sample_weight, offset, fitted=True)
+    coefs = np.atleast_2d(model.coef_)
+    intercepts = np.atleast_1d(model.intercept_)
+    expected = (len(objectives), objectives[0].n_features)
+    if coefs.shape != expected or intercepts.shape != expected[:1]:
+        raise ValueError(
+            f"coef_ has shape {np.shape(model.coef_)}, but these data need {expected} and one "
+            "intercept_ per row: the model was changed after its fit."
+        )
+    return objectives, coefs, intercepts
+
+
+def _own_evidence(model: Any, n_scores: int, n_samples: int) -> list[list[Array]]:
+    """The dual point of a model's own fit, if these are data of that size; the referee decides."""
+    try:
+        return _dual_points(model, n_scores, n_samples)
+    except (TypeError, ValueError):
+        return [[] for _ in range(n_scores)]
+
+
+def _summary(objectives: list[Objective], parts: list[Judgement], what: str) -> Certificate:
+    whole = combined(
+        [part.certificate(objective) for part, objective in zip(parts, objectives)],
+        [objective.scale for objective in objectives],
+        what,
+    )
+    return replace(
+        whole,
+        by_sample=np.sum([part.by_sample for part in parts], axis=0),
+        by_feature=np.sum([part.by_feature for part in parts], axis=0),
+    )
+
+
+def _dual_points(against: Any, n_scores: int, n_samples: int) -> list[list[Array]]:
+    """The multipliers of another certificate, one list per score."""
+    if against is None:
+        return [[] for _ in range(n_scores)]
+    certificate = (
+        against if isinstance(against, Certificate) else getattr(against, "certificate_", None)
+    )
+    if certificate is None or certificate.dual_point is None:
+        raise TypeError("against must be a fitted minimand estimator or a Certificate.")
+    points = certificate.dual_point.reshape(certificate.dual_point.shape[0], -1)
+    if points.shape != (n_samples, n_scores):
+        raise ValueError(
+            "against was fitted on other data: its dual point has shape "
+            f"{points.shape}, but this problem has {(n_samples, n_scores)}."
+        )
+    return [[np.ascontiguousarray(points[:, i])] for i in range(n_scores)]
+
+
+def _foreign(
+    model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
+) -> tuple[list[Objective], Array, Array]:
+    """The objectives of a scikit-learn model, one per output, and its point of each."""
+    scikit_learn.check_known(model)
+    check_is_fitted(model)
+    X, y = data.check_xy(model, X, y, fitted=True, many=True)
+    weights = data.check_weights(sample_weight, X.shape[0])
+    shift = data.check_offset(offset, X.shape[0])
+    problem = problem_of(model, X, y, weights, shift)
+    shape = (1, *np.shape(model.coef_))[-2:]
+    if shape != (len(problem.objectives), X.shape[1]):
+        raise ValueError(
+            f"the model has coefficients of shape {np.shape(model.coef_)}, but X has {X.shape[1]} "
+            f"features and y {len(problem.objectives)} output(s): pass the data it was fitted on."
+        )
+    coefs, intercepts = problem.points(model.coef_, model.intercept_)
+    return problem.objectives, coefs, intercepts

@@ -1,0 +1,62 @@
+"""Which solvers accept a problem, which not, and why, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._base.typing import ArrayLike
+from ..solvers import Verdict, choose_solver, verdicts
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The objective in words, every solver's verdict, and the one that would run.
+
+    ``chosen`` is empty if no solver accepts the problem, or not the one that the estimator names.
+    """
+
+    objective: str
+    verdicts: dict[str, Verdict]
+    chosen: str
+
+    def __str__(self) -> str:
+        lines = [f"minimise {self.objective}"]
+        width = max(len(name) for name in self.verdicts)
+        for name, verdict in self.verdicts.items():
+            mark = "→" if name == self.chosen else "✓" if verdict.ok else "✗"
+            cost = f" (about {verdict.cost:.1e} operations)" if verdict.ok else ""
+            lines.append(f"  {mark} {name:<{width}}  {verdict.reason}{cost}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def explain(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike = None,
+    offset: ArrayLike = None,
+) -> Explanation:
+    """Explain which solvers would take this problem.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> mm.explain(mm.Regressor("squared", "l1", alpha=0.5), X, y).chosen
+    'working_set'
+    """
+    from ..estimators.prepare import copy_of, prepare
+
+    objective = prepare(copy_of(estimator), X, y, sample_weight, offset, learn=False)[0]
+    control = estimator._control([])
+    asked = estimator.solver
+    found = verdicts(objective, control, asked)
+    try:
+        chosen = choose_solver(objective, control, asked).name
+    except ValueError:  # a refusal still gets the table: that is where it is wanted most
+        chosen = ""
+    return Explanation(objective.words, found, chosen)

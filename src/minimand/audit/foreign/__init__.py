@@ -1,0 +1,1 @@
+"""Models of other libraries, read as the objective that they minimise."""

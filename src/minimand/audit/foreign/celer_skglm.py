@@ -1,0 +1,111 @@
+"""Linear models of celer and skglm, known by the names of their classes: neither is imported.
+
+Both divide the loss by the number of samples, so that their alpha is ours; C multiplies a sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...losses import Gamma, Hinge, Huber, Logistic, Loss, Poisson, Squared
+from ...penalties import L1, L2, MCP, SCAD, Lq, NonNegative, Penalty
+from .reading import Reading, Total, mix, signed
+
+LIBRARIES = ("celer", "skglm")
+
+
+def _net(model: Any, total: Total) -> Reading:
+    """Least squares with l1, or with l1 and l2; both may have weights per feature."""
+    penalty = mix(getattr(model, "l1_ratio", 1.0), getattr(model, "weights", None))
+    return Reading(Squared(), signed(model, penalty), float(model.alpha), model.fit_intercept)
+
+
+def _chosen_net(model: Any, total: Total) -> Reading:
+    """The same at the alpha and the ratio that cross-validation chose."""
+    penalty = mix(getattr(model, "l1_ratio_", 1.0))
+    return Reading(Squared(), signed(model, penalty), float(model.alpha_), model.fit_intercept)
+
+
+def _mcp_regression(model: Any, total: Total) -> Reading:
+    if model.weights is not None:
+        raise ValueError(
+            "cannot certify MCPRegression with weights, as these multiply its value, not its λ: "
+            "leave weights out, or fit minimand's MCP(weights=…)."
+        )
+    penalty = signed(model, MCP(float(model.gamma)))
+    return Reading(Squared(), penalty, float(model.alpha), model.fit_intercept)
+
+
+def _sparse_logistic(model: Any, total: Total) -> Reading:
+    penalty = mix(getattr(model, "l1_ratio", 1.0))
+    alpha, intercept = float(model.alpha), bool(model.fit_intercept)
+    return Reading(Logistic(), penalty, alpha, intercept, labels=True)
+
+
+def _l1_logistic(model: Any, total: Total) -> Reading:
+    """C·Σ loss + ‖w‖₁."""
+    alpha = 1.0 / (float(model.C) * total())
+    return Reading(Logistic(), L1(), alpha, bool(model.fit_intercept), labels=True)
+
+
+def _linear_svc(model: Any, total: Total) -> Reading:
+    """C·Σ hinge + ½‖w‖², without an intercept whatever fit_intercept says."""
+    return _svm(float(model.C), total)
+
+
+def _svm(C: float, total: Total) -> Reading:
+    return Reading(Hinge(), L2(), 1.0 / (C * total()), False, labels=True)
+
+
+def _generalized(model: Any, total: Total) -> Reading:
+    """Any pair of a datafit and a penalty that are known."""
+    datafit, form = type(model.datafit).__name__, type(model.penalty).__name__
+    if (datafit, form) == ("QuadraticSVC", "IndicatorBox"):
+        return _svm(float(model.penalty.alpha), total)
+    if datafit not in _DATAFITS or form not in _PENALTIES:
+        raise ValueError(
+            f"cannot certify GeneralizedLinearEstimator with {datafit} and {form}: its datafit "
+            f"must be one of {sorted(_DATAFITS)} and its penalty one of {sorted(_PENALTIES)}, or "
+            "QuadraticSVC with IndicatorBox."
+        )
+    penalty = signed(model.penalty, _PENALTIES[form](model.penalty))
+    alpha = float(getattr(model.penalty, "alpha", 0.0))
+    intercept = bool(model.solver.fit_intercept)
+    loss = _DATAFITS[datafit](model.datafit)
+    return Reading(loss, penalty, alpha, intercept, labels=datafit == "Logistic")
+
+
+_DATAFITS: dict[str, Callable[[Any], Loss]] = {
+    "Quadratic": lambda _: Squared(),
+    "Logistic": lambda _: Logistic(),
+    "Huber": lambda datafit: Huber(float(datafit.delta)),
+    "Poisson": lambda _: Poisson(),
+    "Gamma": lambda _: Gamma(),
+}
+_PENALTIES: dict[str, Callable[[Any], Penalty]] = {
+    "L1": lambda _: L1(),
+    "L2": lambda _: L2(),
+    "L1_plus_L2": lambda penalty: mix(penalty.l1_ratio),
+    "WeightedL1": lambda penalty: L1(penalty.weights),
+    "MCPenalty": lambda penalty: MCP(float(penalty.gamma)),
+    "SCAD": lambda penalty: SCAD(float(penalty.gamma)),
+    "L0_5": lambda _: Lq(0.5),
+    "L2_3": lambda _: Lq(2 / 3),
+    "PositiveConstraint": lambda _: NonNegative(),
+}
+
+PEERS: dict[str, Callable[[Any, Total], Reading]] = {
+    "celer.Lasso": _net,
+    "celer.ElasticNet": _net,
+    "celer.LassoCV": _chosen_net,
+    "celer.ElasticNetCV": _chosen_net,
+    "celer.LogisticRegression": _l1_logistic,
+    "skglm.Lasso": _net,
+    "skglm.WeightedLasso": _net,
+    "skglm.ElasticNet": _net,
+    "skglm.MCPRegression": _mcp_regression,
+    "skglm.SparseLogisticRegression": _sparse_logistic,
+    "skglm.LinearSVC": _linear_svc,
+    "skglm.GeneralizedLinearEstimator": _generalized,
+}

@@ -1,0 +1,182 @@
+"""What a scikit-learn model minimises on given data: an Objective per output, and its points.
+
+`minimand.readings` says which loss and penalty; here they meet X, y and the weights. `certify`
+and the drop-ins of `minimand.sklearn` share both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..._base.typing import AnyArray, Array
+from ...estimators.inputs.class_weights import weighted_by_class
+from ...estimators.inputs.data import check_numbers
+from ...estimators.problem import build
+from ...estimators.settings import Settings
+from ...problem.objective import Objective
+from .reading import Reading
+from .scikit_learn import check_known, read
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a model minimises on given data: one objective per output, sharing the design."""
+
+    objectives: list[Objective]
+    settings: Settings  # of the first
+    constant: float = 0.0
+    mean_weights: tuple[float, ...] = ()  # of all rows, per objective
+
+    def points(self, coef: Any, intercept: Any) -> tuple[Array, Array]:
+        """Coefficients (k, d) and intercepts (k,) as the objectives have them."""
+        coef = coef.toarray() if sparse.issparse(coef) else coef
+        w = np.atleast_2d(np.asarray(coef, dtype=float))
+        b = np.broadcast_to(np.ravel(np.asarray(intercept, dtype=float)), w.shape[:1])
+        if self.constant:
+            w, b = np.column_stack([w, b / self.constant]), np.zeros(w.shape[0])
+        return w, b
+
+    def attributes(self, w: Array, b: Array) -> tuple[Array, Array]:
+        """The way back: what the model calls coefficients and intercepts."""
+        return (w[:, :-1], w[:, -1] * self.constant) if self.constant else (w, b)
+
+
+def problem_of(
+    model: Any, X: Any, y: AnyArray, weights: Array | None, offset: Array | None = None
+) -> Problem:
+    """The problem of a scikit-learn model on data that have been checked."""
+    name = check_known(model)
+    weigh = _WEIGHTS.get(name, _weighted)
+    if name in _WEIGH_THE_ONE and len(model.classes_) > 2 and model.class_weight is not None:
+        plain = np.ones(y.shape[0]) if weights is None else weights
+        weighted = weigh(model, y, plain)
+        assert weighted is not None
+        return _one_versus_rest(model, X, y, plain, weighted, offset)
+    return _problem(model, X, y, weigh(model, y, weights), offset)
+
+
+def _problem(
+    model: Any,
+    X: Any,
+    y: AnyArray,
+    weights: Array | None,
+    offset: Array | None,
+    outputs: slice = slice(None),
+) -> Problem:
+    """The problem of a model with these weights, all of it or some outputs."""
+    total = float(X.shape[0] if weights is None else weights.sum())
+    reading = read(model, lambda: total)
+    if reading.constant:
+        X = with_constant_column(X, reading.constant)
+    targets = _targets(model, y, reading)[outputs]
+    for target in targets:
+        reading.loss.check_target(target)
+    alphas = alpha_of(reading, X.shape[0], total, len(targets))
+    intercept = bool(reading.intercept) and not reading.constant
+    settings = [Settings(reading.loss, reading.penalty, alpha) for alpha in alphas]
+    first = build(settings[0], X, targets[0], weights, offset, intercept)
+    if reading.constant:
+        note = " (the intercept is a penalised column of X, as liblinear has it)"
+        first = replace(first, words=first.words + note)
+    kept = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
+    others = [
+        _for_output(first, settings[0], own, target[kept])
+        for own, target in zip(settings[1:], targets[1:])
+    ]
+    means = (total / X.shape[0],) * len(targets)
+    return Problem([first, *others], settings[0], reading.constant, means)
+
+
+def alpha_of(reading: Reading, n_rows: int, total: float, n_outputs: int) -> list[float]:
+    """Alpha beside Σ s·loss/Σs, per output; beside Σ s·loss/n the same penalty has another."""
+    alphas = _per_output(reading.alpha, n_outputs)
+    return [alpha * (n_rows / total) for alpha in alphas] if reading.per_row else alphas
+
+
+def _one_versus_rest(
+    model: Any, X: Any, y: AnyArray, plain: Array, weighted: Array, offset: Array | None
+) -> Problem:
+    """Of several classes, only the one that stands against the rest is weighted."""
+    if (weighted[plain > 0] == 0).any():
+        raise ValueError(
+            "class_weight is 0 for one of several classes: leave its samples out instead."
+        )
+    parts = [
+        _problem(model, X, y, np.where(y == label, weighted, plain), offset, slice(k, k + 1))
+        for k, label in enumerate(model.classes_)
+    ]
+    objectives = [part.objectives[0] for part in parts]
+    means = tuple(part.mean_weights[0] for part in parts)
+    return Problem(objectives, parts[0].settings, parts[0].constant, means)
+
+
+def _for_output(first: Objective, shared: Settings, own: Settings, target: Array) -> Objective:
+    """The first objective with another target, and another alpha if it has its own."""
+    objective = first.with_target(target)
+    if own.alpha == shared.alpha:
+        return objective
+    words = objective.words.replace(shared.words, own.words)
+    return replace(objective, penalty=own.penalty.bind(first.n_features, own.factor), words=words)
+
+
+def _per_output(alpha: Any, n_outputs: int) -> list[float]:
+    alphas: list[float] = np.ravel(np.asarray(alpha, dtype=float)).tolist()
+    if len(alphas) not in (1, n_outputs):
+        raise ValueError(
+            f"Number of targets and number of penalties do not correspond: {len(alphas)} != "
+            f"{n_outputs}; pass one alpha, or one per column of y."
+        )
+    return alphas * (n_outputs if len(alphas) == 1 else 1)
+
+
+def _weighted(model: Any, y: AnyArray, weights: Array | None) -> Array | None:
+    classes = getattr(model, "classes_", None)
+    return weighted_by_class(getattr(model, "class_weight", None), y, weights, classes)
+
+
+def _weighted_by_count(model: Any, y: AnyArray, weights: Array | None) -> Array | None:
+    """These classes balance the numbers of samples, whatever they weigh."""
+    if y.ndim == 2 and model.class_weight is not None:
+        raise ValueError(
+            "class_weight needs one label per sample, but y has several columns: pass "
+            "sample_weight instead."
+        )
+    factors = weighted_by_class(model.class_weight, y, None, getattr(model, "classes_", None))
+    if factors is None or weights is None:
+        return factors if weights is None else weights
+    return factors * weights
+
+
+_WEIGHTS = {"RidgeClassifier": _weighted_by_count, "SGDClassifier": _weighted_by_count}
+_WEIGH_THE_ONE = ("LinearSVC", "SGDClassifier")
+
+
+def with_constant_column(X: Any, constant: float) -> Any:
+    """[X constant·1], for solvers that penalise the intercept as one more coefficient."""
+    column = np.full((X.shape[0], 1), constant)
+    if sparse.issparse(X):
+        return sparse.hstack([X, sparse.csr_matrix(column)], format="csr")
+    return np.hstack([np.asarray(X, dtype=float), column])
+
+
+def _targets(model: Any, y: AnyArray, reading: Reading) -> list[Array]:
+    """y as the loss wants it, one vector per output: ±1 by the model's own classes, or numbers."""
+    if not reading.labels:
+        columns = check_numbers(y)
+        columns = columns[:, None] if columns.ndim == 1 else columns
+        return [np.ascontiguousarray(column) for column in columns.T]
+    if y.ndim == 2:  # several labels per sample, each of them yes or no
+        return [np.where(column > 0, 1.0, -1.0) for column in y.T]
+    unknown = ~np.isin(y, model.classes_)
+    if unknown.any():
+        raise ValueError(
+            f"y holds labels that the model has never seen: {np.unique(y[unknown])!r}."
+        )
+    if len(model.classes_) == 1:
+        return [np.full(y.shape[0], -1.0)]
+    classes = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
+    return [np.where(y == label, 1.0, -1.0) for label in classes]

@@ -1,0 +1,129 @@
+"""The referee for many models of one least-squares problem: two products, then four sums each.
+
+With the residuals r as dual point, scaled by s into the domain of Ω*, the samples' part of the gap
+is Σ massᵢ·½(rᵢ − s·rᵢ)² = ½(1 − s)²·mean r². So of all that `judge` computes from n numbers, the
+sums of r, |r|, r² and |r·z| are enough; what they cannot tell is left to `judge` itself.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._base.threads import get_num_threads, one_blas_thread, one_core_thread
+from .._base.typing import Array
+from ..problem.objective import Objective, Point
+from .finding import Dual, Finding
+from .referee import is_balanced, judge, slack
+
+_LARGE = 1 << 24  # products from which several threads gain more than they cost
+_FEWEST = 8  # models for each of them
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SquaresFinding(Finding):
+    """What the referee found at a model of the squared loss."""
+
+    square: float  # mean r²
+    score_times: float  # mean |r·z|
+
+    def sizes(self, objective: Objective) -> tuple[float, float]:
+        """The value is ½r², the gradient r."""
+        return sqrt(self.square), self.primal + self.score_times
+
+
+class Models:
+    """Models of one data set under the squared loss, each with its scores and its slopes.
+
+    Where the intercept is free, each model gets the best one.
+    """
+
+    def __init__(self, objective: Objective, coefs: Array, intercepts: Array) -> None:
+        coefs = np.ascontiguousarray(coefs)
+        parts = _in_parts(objective, coefs, np.array(intercepts, dtype=float))
+        self._asked: set[int] = set()
+        self._sums = np.concatenate([part.sums for part in parts])
+        rows = [row for p in parts for row in zip(p.shifts.tolist(), p.scores)]
+        self.points = [Point(w, *row) for w, row in zip(coefs, rows)]
+        self.duals = [Dual(*row) for p in parts for row in zip(p.residuals, p.slopes)]
+
+    def finding(self, i: int, problem: Objective) -> Finding:
+        """What the referee says of one of them as a model of this problem, on the same data.
+
+        To be asked once for each: its residuals become the dual point, in place.
+        """
+        if i in self._asked:
+            raise ValueError(f"model {i} was judged before: its residuals are gone.")
+        self._asked.add(i)
+        problem.meter.passes += 2.0 / len(self.points)
+        mean, size, square, score_times = self._sums[i].tolist()
+        if problem.intercept and not is_balanced(mean, size):
+            return judge(problem, self.points[i])  # the residuals are no dual point
+        form = problem.penalty.separable
+        if form is not None and form.bounds is None:
+            point, dual = self.points[i], self.duals[i]
+            gap, s, charge = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
+            if gap <= problem.scale:  # else no residuals at all may be the better dual point
+                primal = 0.5 * square + charge
+                theta, slope = dual[:2]
+                if s != 1.0:
+                    theta *= s  # another array costs more than this product
+                    slope = s * slope
+                return SquaresFinding(
+                    point=point,
+                    primal=primal,
+                    gap=gap,
+                    dual=Dual(theta, slope, primal - gap + slack(primal)),
+                    slope=dual.slope,
+                    square=square,
+                    score_times=score_times,
+                )
+        return judge(problem, self.points[i], known=[self.duals[i]], raw=False)
+
+
+class _Part(NamedTuple):
+    """Some models: a row of each array for each."""
+
+    shifts: Array
+    scores: Array
+    residuals: Array
+    sums: Array
+    slopes: Array
+
+
+def _in_parts(objective: Objective, coefs: Array, intercepts: Array) -> list[_Part]:
+    """All models, some on every thread where they are many.
+
+    The threads of BLAS would wait for each other inside of every product.
+    """
+    if len(coefs) == 1:
+        return [_part(objective, coefs, intercepts)]
+    large = len(coefs) * objective.design.nnz >= _LARGE
+    jobs = max(1, min(get_num_threads(), len(coefs) // _FEWEST)) if large else 1
+    with one_blas_thread():
+        if jobs == 1:
+            return [_part(objective, coefs, intercepts)]
+        with one_core_thread(), ThreadPoolExecutor(jobs) as pool:
+            shares = np.array_split(coefs, jobs), np.array_split(intercepts, jobs)
+            return list(pool.map(partial(_part, objective), *shares))
+
+
+def _part(objective: Objective, coefs: Array, shifts: Array) -> _Part:
+    """Scores, the best intercepts, residuals and slopes: two products."""
+    scores = objective.design.scores_of(coefs)
+    if objective.offset is not None:
+        scores += objective.offset
+    mass = objective.mass
+    residuals, sums = _core.residual_rows(scores, objective.y, mass, objective.intercept, shifts)
+    # Another array of that size costs as much as the product itself.
+    equal = bool((mass == mass[0]).all())
+    slopes = objective.design.slopes_of(residuals if equal else residuals * mass)
+    if equal:
+        slopes *= mass[0]
+    return _Part(shifts, scores, residuals, sums, slopes)

@@ -1,0 +1,244 @@
+"""Moving a dual point onto the constraints of the dual problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from .._base.linear_system import solver_for
+from .._base.typing import Array, BoolArray
+from ..problem.basis import Basis
+from ..problem.objective import EPS, Objective, dot
+
+_ROUNDS = 8
+_NO_BOUND = (
+    "no bound: the slope along the unpenalised columns does not vanish; they may separate the "
+    "data, so that no minimiser exists"
+)
+_NOT_NEAR = (
+    "no bound: no dual point was found along which the slope of the unpenalised columns vanishes; "
+    "the model is not near enough to the optimum"
+)
+_NO_SIGNS = (
+    "no bound: no dual point was found that keeps the signs which unpenalised columns with a "
+    "bound on one side ask for; they may separate the data, so that no minimiser exists"
+)
+
+Projection = Callable[[Array, Array], Array]
+
+
+def balance(objective: Objective, theta: Array) -> Array:
+    """Make Σ mass·θ = 0 by shrinking the heavier sign towards zero.
+
+    Zero lies in the domain of ℓ* and the domain is convex, so shrinking cannot leave it.
+    """
+    weighted = objective.mass * theta
+    total = float(weighted.sum())
+    half = 0.5 * float(np.abs(weighted).sum())
+    plus, minus = half + 0.5 * total, half - 0.5 * total
+    if plus == minus:
+        return theta
+    up = minus / plus if plus > minus else 1.0
+    down = plus / minus if minus > plus else 1.0
+    return theta * np.where(theta > 0, up, down)
+
+
+class Cleared(NamedTuple):
+    """A dual point that no unpenalised column can exploit: its slope vanishes, up to rounding,
+    on the free ones and has the right sign on those that are bounded on one side.
+
+    ``reason`` says in words why there is no such point, where there is none.
+    """
+
+    theta: Array
+    slope: Array
+    reason: str = ""
+
+
+def clear_rays(
+    objective: Objective,
+    w: Array,
+    theta: Array,
+    slope: Array,
+    curvature: Array,
+    *,
+    faint: bool = False,
+) -> Cleared:
+    """Make Xᵀ(mass∘θ) vanish on unpenalised columns, or point to their bound if they have one.
+
+    θ moves along h∘(T a + a₀), h the curvature of the loss: samples at the edge of their dual
+    domain have little curvature, so they move little and stay inside; where there are kinks, h is
+    the room they have, or what else helps. T is a basis of the columns: the free ones and, of
+    those with one bound, the ones that have left it in w and the ones whose slope is wrong; a few
+    rounds find them, and bring the slope down to rounding. With ``faint``, T also holds what the
+    columns differ by in their last places only.
+    """
+    limit = _rounding_of_slopes(objective, theta)
+    chosen = objective.penalty.free | _departed(objective, w)
+    if not np.isfinite(limit[chosen]).all():
+        return Cleared(theta, slope, "numbers overflow: rescale the data or the offset")
+    ones = np.ones_like(curvature)
+    if objective.loss.smooth:
+        metrics = [curvature if curvature.any() else ones]
+    else:
+        metrics = [_room(objective, theta), curvature, ones]
+    span = _Span.of(objective, chosen, faint)
+    if span is None or not span.wrong(theta, slope, limit):
+        return Cleared(theta, slope, "" if span else _too_many(chosen))
+    cleared = Cleared(theta, slope, _no_bound(objective))
+    for metric in metrics:
+        if metric.any() and cleared.reason:
+            cleared = _clear(theta, slope, span, metric)
+    return cleared
+
+
+def leftover(objective: Objective, w: Array, theta: Array, slope: Array) -> float:
+    """Σ|aⱼ·slopeⱼ| over unpenalised columns: what their slopes, which should vanish, are worth.
+
+    Coefficients of nearly collinear columns are large and cancel; those of their basis do not.
+    """
+    open_columns = objective.penalty.unscalable(-slope)
+    basis = objective.free_basis if objective.has_free_columns else None
+    if basis is None or basis.regular:
+        return float(np.abs(w * slope)[open_columns].sum())
+    open_columns[basis.dropped] = False
+    a = basis.inside(w)
+    basic = basis.residues.T @ (objective.mass * theta)
+    kept = np.abs(a[: basis.stays.size] * slope[basis.stays])[open_columns[basis.stays]]
+    return float(kept.sum() + np.abs(a[basis.stays.size :] * basic).sum())
+
+
+class _Span(NamedTuple):
+    """Columns that the slope shall vanish on, by their basis."""
+
+    objective: Objective
+    chosen: BoolArray
+    basis: Basis
+    extra: Array  # columns of the basis beside those of the design
+    faint: bool
+
+    @classmethod
+    def of(cls, objective: Objective, chosen: BoolArray, faint: bool) -> _Span | None:
+        """None where the columns are too many."""
+        if np.array_equal(chosen, objective.penalty.free):
+            basis = objective.free_basis  # found once
+        else:
+            basis = objective.basis_of(np.flatnonzero(chosen))
+        if basis is None:
+            return None
+        extra = np.column_stack([basis.residues, basis.faint]) if faint else basis.residues
+        return cls(objective, chosen, basis, extra, faint)
+
+    def wrong(self, theta: Array, slope: Array, limit: Array) -> bool:
+        """Whether the dual is unbounded along some column, by more than rounding."""
+        return bool(self.wrong_columns(slope, limit).any() or self._wrong_extra(theta))
+
+    def wrong_columns(self, slope: Array, limit: Array) -> BoolArray:
+        """Those of the design; one that depends on others of the basis need not be looked at."""
+        wrong = self.objective.penalty.unscalable(-slope) & (np.abs(slope) > limit)
+        wrong[self.basis.dropped] = False
+        return wrong
+
+    def _wrong_extra(self, theta: Array) -> bool:
+        if not self.extra.size:
+            return False
+        weighted = self.objective.mass * theta
+        size = np.sqrt(self.objective.mass @ (self.extra * self.extra))
+        limit = _noise(self.objective) * size * np.sqrt(dot(weighted, theta))
+        return bool((np.abs(self.extra.T @ weighted) > limit).any())
+
+    def projection(self, metric: Array) -> Projection:
+        """Solve with [T 1]ᵀ diag(mass·metric) [T 1]."""
+        objective, kept = self.objective, self.basis.kept
+        h = objective.mass * metric
+        total = float(h.sum())
+        matrix, mean = objective.hessian(h, kept)
+        if self.extra.size:
+            middle = h @ self.extra / total if objective.intercept else np.zeros(len(self.extra.T))
+            weighted = h[:, None] * (self.extra - middle)
+            objective.meter.passes += kept.size / objective.n_features
+            cross = objective.design.columns(kept).rmatvec(weighted)
+            cross = cross - np.outer(mean, weighted.sum(axis=0))
+            matrix = np.block([[matrix, cross], [cross.T, (self.extra - middle).T @ weighted]])
+            mean = np.append(mean, middle)
+        solve = solver_for(matrix)
+
+        def project(theta: Array, slope: Array) -> Array:
+            constant = objective.mean(theta) if objective.intercept else 0.0
+            basic = np.append(slope[kept], self.extra.T @ (objective.mass * theta))
+            a = solve(basic - mean * constant)
+            w = np.zeros(objective.n_features)
+            w[kept] = a[: kept.size]
+            shift = constant / total - dot(mean, a) if objective.intercept else 0.0
+            moved = objective.forward(w) + self.extra @ a[kept.size :] + shift
+            return theta - metric * moved
+
+        return project
+
+
+def _clear(theta: Array, slope: Array, span: _Span, metric: Array) -> Cleared:
+    """Rounds of projections in one metric."""
+    objective = span.objective
+    limit = _rounding_of_slopes(objective, theta)
+    wrong = span.wrong_columns(slope, limit)
+    project: Projection | None = None
+    for _ in range(_ROUNDS):
+        if (wrong & ~span.chosen).any():
+            chosen = span.chosen | wrong
+            grown = _Span.of(objective, chosen, span.faint)
+            if grown is None:
+                return Cleared(theta, slope, _too_many(chosen))
+            span, project = grown, None
+        project = project or span.projection(metric)
+        theta = objective.loss.into_domain(project(theta, slope), objective.y)
+        if objective.intercept:
+            theta = balance(objective, theta)
+        slope = objective.backward(objective.mass * theta)
+        if not span.wrong(theta, slope, limit):
+            return Cleared(theta, slope)
+        wrong = span.wrong_columns(slope, limit)
+    return Cleared(theta, slope, _no_bound(objective))
+
+
+def _no_bound(objective: Objective) -> str:
+    """Why no dual point was found, in words; a loss that attains its minimum separates nothing."""
+    if objective.loss.attained(objective.y):
+        return _NOT_NEAR
+    return _NO_BOUND if objective.has_free_columns else _NO_SIGNS
+
+
+def _too_many(chosen: BoolArray) -> str:
+    """Why these columns cannot be projected off, in words."""
+    return f"{int(chosen.sum())} unpenalised columns are too many to project off"
+
+
+def _room(objective: Objective, theta: Array) -> Array:
+    """How far every multiplier may move within its domain, at most 1; squared.
+
+    That is the metric of affine scaling: a multiplier next to a corner is not moved beyond it.
+    """
+    room = objective.loss.room(theta, objective.y)
+    share = room / room.max() if room.any() else room
+    return share * share
+
+
+def _departed(objective: Objective, w: Array) -> BoolArray:
+    """Columns with one bound that are not at it: their slope vanishes at the optimum."""
+    form = objective.penalty.separable
+    if form is None or form.bounds is None:
+        return np.zeros(w.shape, dtype=bool)
+    ones = np.ones_like(w)
+    return (form.unscalable(ones) | form.unscalable(-ones)) & ~form.at_bound(w)
+
+
+def _noise(objective: Objective) -> float:
+    """What rounding leaves of a sum over samples that should vanish, as a share of its terms."""
+    return float(4 * EPS * np.sqrt(objective.n_samples + 16.0))
+
+
+def _rounding_of_slopes(objective: Objective, theta: Array) -> Array:
+    """What rounding alone can leave of Σ mass·θ·x, per column, by Cauchy-Schwarz."""
+    size = np.sqrt(objective.mean(theta * theta))
+    return _noise(objective) * objective.root_spread * size

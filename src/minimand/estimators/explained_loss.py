@@ -1,0 +1,66 @@
+"""How much of the loss a model explains: D², which is R² for the squared loss."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+
+from .._base.typing import Array
+from ..problem.intercept import best_shift
+from ..problem.objective import EPS, Objective
+
+_CLOSE = np.sqrt(EPS)  # relative; safeguard: nearer, predictions differ by rounding of the loss
+
+
+def loss_above_infimum(objective: Objective, z: Array) -> float:
+    """The mean loss of these scores above the least conceivable."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return objective.mean(objective.loss.value(z, objective.y)) - objective.infimum
+
+
+def best_constant(objective: Objective) -> Array:
+    """The scores offset + b with the best b, whether or not the model has an intercept."""
+    z = np.zeros(objective.n_samples) if objective.offset is None else objective.offset
+    return z + best_shift(objective, z)
+
+
+def constant_loss(objective: Objective) -> float:
+    """The loss of the best constant above the least conceivable; 0 where y is a constant."""
+    if _is_constant(objective):
+        return 0.0
+    return max(loss_above_infimum(objective, best_constant(objective)), 0.0)
+
+
+def explained(objective: Objective, z: Array) -> float:
+    """D² = 1 − (loss − infimum)/(loss of the best constant − infimum) of these scores.
+
+    As scikit-learn's R² where the best constant leaves nothing to explain: 1 for a model that does
+    not, either, and 0 for others; NaN, with a warning, for a single sample.
+    """
+    if objective.n_samples < 2:
+        warnings.warn(
+            "score is not well-defined with less than two samples.",
+            UndefinedMetricWarning,
+            stacklevel=3,
+        )
+        return float("nan")
+    total, left = constant_loss(objective), loss_above_infimum(objective, z)
+    if total > 0.0:
+        return 1.0 - left / total
+    return float(left <= 0.0 or _same_predictions(objective, z, best_constant(objective)))
+
+
+def _same_predictions(objective: Objective, z: Array, best: Array) -> bool:
+    """Whether scores predict what others do, up to rounding relative to y, absolute where y = 0."""
+    with np.errstate(over="ignore"):
+        found, wanted = objective.loss.transform(z), objective.loss.transform(best)
+    size = np.where(objective.y == 0.0, 1.0, np.abs(objective.y))
+    return bool((np.abs(found - wanted) <= _CLOSE * size).all())
+
+
+def _is_constant(objective: Objective) -> bool:
+    """Whether all samples are the same as far as a constant is concerned."""
+    offset = objective.offset
+    return bool(np.ptp(objective.y) == 0 and (offset is None or np.ptp(offset) == 0))

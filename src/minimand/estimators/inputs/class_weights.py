@@ -1,0 +1,59 @@
+"""class_weight as factors of the sample weights."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from ..._base.typing import AnyArray, Array
+
+
+def weighted_by_class(
+    class_weight: Any, y: AnyArray, weights: Array | None, classes: AnyArray | None = None
+) -> Array | None:
+    """The sample weights times the factor of each sample's class; None if all are equal.
+
+    ``classes`` are those of the model, of which a batch need not hold all.
+    """
+    if class_weight is None:
+        return weights
+    weights = np.ones(y.shape[0]) if weights is None else weights
+    classes = np.unique(y) if classes is None else np.union1d(classes, y)
+    index = np.searchsorted(classes, y)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        factors = _balanced(np.bincount(index, weights, classes.size).astype(np.float64))
+    elif isinstance(class_weight, dict):
+        factors = _from_dict(class_weight, classes)
+    else:
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict by class, not {class_weight!r}."
+        )
+    weights = weights * factors[index]
+    if not weights.any():
+        raise ValueError("class_weight is zero for every sample: give at least two classes one.")
+    return weights
+
+
+def _balanced(totals: Array) -> Array:
+    """Σs / (k·Σ_c s): every class weighs the same, whether rows are weighted or repeated."""
+    present = totals > 0
+    even = totals.sum() / present.sum()
+    return np.where(present, even / np.where(present, totals, 1.0), 0.0)
+
+
+def _from_dict(class_weight: dict[Any, Any], classes: AnyArray) -> Array:
+    """The factor of every class, 1 for one that is not mentioned."""
+    labels = classes.tolist()
+    complete = all(label in class_weight for label in labels)
+    for label, factor in class_weight.items():
+        # A fold may lack a class; but beside a class without a factor, it is a misspelling.
+        if label not in labels and not complete:
+            raise ValueError(f"class_weight names the class {label!r}, but y has only {labels}.")
+        is_number = isinstance(factor, numbers.Real) and not isinstance(factor, bool)
+        if not is_number or not 0 <= factor < np.inf:
+            raise ValueError(
+                f"class_weight of {label!r} must be a finite number ≥ 0, not {factor!r}."
+            )
+    return np.array([float(class_weight.get(label, 1.0)) for label in labels])

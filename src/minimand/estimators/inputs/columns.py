@@ -1,0 +1,100 @@
+"""Columns that are no numbers, and what a feature map makes of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+
+from ..._base.typing import AnyArray
+from ..._base.wording import counted
+
+
+class Words(NamedTuple):
+    """Where a matrix or a data frame holds text: a column, by its name or number, and an entry."""
+
+    key: str
+    example: str
+
+
+def words_in(X: Any) -> Words | None:
+    """The first column that holds text; None if there is none."""
+    if sparse.issparse(X):
+        return None
+    names = getattr(X, "columns", None)
+    for j in range(X.shape[1]):
+        column = np.asarray(_safe_indexing(X, j, axis=1))
+        text = next((entry for entry in column if _is_text(entry)), None)
+        if text is not None:
+            key = repr(j if names is None else _plain(names[j]))
+            return Words(key, repr(str(text)[:30]))
+    return None
+
+
+def holds_words(X: Any) -> bool:
+    """Whether a list, array or series begins with a text."""
+    found = np.asarray(X)
+    return bool(found.size) and isinstance(found.flat[0], str | bytes)
+
+
+def _is_text(entry: Any) -> bool:
+    """Whether an entry is text that is no number."""
+    if not isinstance(entry, str | bytes):
+        return False
+    try:
+        float(entry)
+    except ValueError:
+        return True
+    return False
+
+
+def _plain(name: Any) -> Any:
+    return name.item() if isinstance(name, np.generic) else name
+
+
+def columns_from(X: Any, n_samples: int, n_columns: int | None = None) -> Any:
+    """What ``features`` gives, as a float matrix with so many rows, and columns if that is known.
+
+    Frames, arrays and sparse matrices of any kind are welcome.
+    """
+    X = _as_matrix(X)
+    if X.shape[0] != n_samples:
+        raise ValueError(
+            f"features= must give a row per sample, but it gives {counted(X.shape[0], 'row')} for "
+            f"{counted(n_samples, 'sample')}."
+        )
+    if X.shape[1] == 0:
+        raise ValueError("features= gives no columns: there is nothing to learn from.")
+    if n_columns is not None and X.shape[1] != n_columns:
+        raise ValueError(
+            f"features= gives {counted(X.shape[1], 'column')}, but the model was fitted on "
+            f"{n_columns}: its transform must give the same columns for all data."
+        )
+    return X
+
+
+def _as_matrix(X: Any) -> Any:
+    if not sparse.issparse(X):
+        X = np.asarray(X)
+    elif X.format not in ("csr", "csc"):
+        X = X.tocsr()
+    if X.ndim != 2 or X.dtype.kind == "c":
+        what = "complex numbers" if X.dtype.kind == "c" else f"an array of {X.ndim} dimension(s)"
+        raise ValueError(f"features= must give a matrix of real numbers, but it gives {what}.")
+    if X.dtype in (np.float32, np.float64):
+        return X
+    return _as_numbers(X)
+
+
+def _as_numbers(X: AnyArray) -> AnyArray:
+    try:
+        return X.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        found = words_in(X)
+        what = f"{found.example} in column {found.key}" if found else "other objects"
+        raise ValueError(
+            f"features= must give numbers, but it gives {what}: encode what it passes through, for "
+            "example with make_column_transformer((OneHotEncoder(), [names of columns]))."
+        ) from error

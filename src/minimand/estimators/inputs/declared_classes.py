@@ -1,0 +1,65 @@
+"""Classes that ``partial_fit`` is told of before it has seen them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._base.typing import AnyArray, ArrayLike
+from .kinds import as_labels, refuse_mixed, unmasked
+
+_HOW = "declare them all in the first call, as partial_fit(X, y, classes=…)"
+
+
+def declared(model: Any, classes: ArrayLike, first: AnyArray | None = None) -> AnyArray:
+    """The classes of ``partial_fit``, sorted; those of the first call, or of ``fit``, hold for all.
+
+    Where none are declared, those of the ``first`` batch stand for all, if it is given.
+    """
+    known = getattr(model, "classes_", None)
+    if classes is not None:
+        labels = _labels(classes)
+        if known is not None and not np.array_equal(known, labels):
+            raise ValueError(
+                f"classes={labels.tolist()} is not the same as on last call to partial_fit, was: "
+                f"{known.tolist()}; leave it out, or call fit to begin anew."
+            )
+        return labels
+    if known is not None:
+        return known
+    if first is None:
+        raise ValueError(f"classes must be passed on the first call to partial_fit: {_HOW}.")
+    found = np.unique(first)
+    if found.size < 2:
+        raise ValueError(
+            f"the first batch holds one class only ({found.tolist()}): a classifier needs at least "
+            f"2 classes, so {_HOW}."
+        )
+    return found
+
+
+def _labels(classes: Any) -> AnyArray:
+    """What is declared, sorted: at least two labels of one kind."""
+    try:
+        given = as_labels(unmasked(classes, "classes"))
+    except ValueError as error:
+        if isinstance(classes, np.ndarray):
+            raise
+        raise ValueError(f"classes must be a list of labels, not {classes!r}.") from error
+    refuse_mixed(given, "classes")
+    labels = np.unique(given)
+    if np.ndim(classes) != 1 or labels.size < 2:
+        raise ValueError(f"classes must hold at least 2 labels, in one list, not {classes!r}.")
+    return labels
+
+
+def places(classes: AnyArray, y: AnyArray) -> AnyArray:
+    """The place of every label among the classes."""
+    unknown = np.setdiff1d(y, classes)
+    if unknown.size:
+        raise ValueError(
+            f"y holds the class {unknown.tolist()[0]!r}, which is not among {classes.tolist()}, "
+            f"the classes that are known: {_HOW}."
+        )
+    return np.asarray(np.searchsorted(classes, y))

@@ -1,0 +1,81 @@
+"""What entries are: dates, masked entries, missing labels, labels of several types."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from ..._base.typing import AnyArray
+
+_MISSING = ("NAType", "NaTType")  # pandas' own, known by name so that pandas is not loaded
+
+
+def unmasked(x: Any, name: str) -> Any:
+    """A masked array without masked entries as a plain one; others are refused."""
+    if not isinstance(x, np.ma.MaskedArray):
+        return x
+    masked = int(np.ma.getmaskarray(x).sum())
+    if masked:
+        raise ValueError(
+            f"{name} is a masked array in which {masked} of {x.size} entries are masked: fill or "
+            "drop them first."
+        )
+    return np.asarray(x.data)
+
+
+def refuse_dates(x: Any, name: str) -> None:
+    """Dates and times have no natural zero and no natural unit: which, is for the user to say."""
+    kind = getattr(getattr(x, "dtype", None), "kind", "")
+    where = "" if kind not in tuple("mM") else f"{name} holds dates or times ({x.dtype})"
+    if not where and hasattr(x, "columns"):
+        import narwhals as nw
+
+        frame = nw.from_native(x, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            dated = [column for column, kind in frame.schema.items() if kind.is_temporal()]
+            where = f"column {dated[0]!r} of {name} holds dates or times" if dated else ""
+    if where:
+        raise ValueError(
+            f"{where}: turn them into numbers first, such as the days since the first of them."
+        )
+
+
+def refuse_mixed(labels: Any, name: str) -> None:
+    """Labels that cannot be sorted: some are missing, or they are of several types."""
+    values = np.asarray(labels, dtype=object).ravel()
+    for place, value in enumerate(values):
+        if _is_missing(value):
+            raise ValueError(
+                f"{name} holds a missing label ({value!r}, first at index {place}): drop it, or "
+                "give it a label of its own."
+            )
+    kinds = {_kind(value) for value in values}
+    if len(kinds) > 1:
+        types = sorted({type(value).__name__ for value in values})
+        raise ValueError(
+            f"{name} holds labels of several types ({', '.join(types)}), so that it holds no class "
+            "labels that can be sorted: make them all strings, or all numbers."
+        )
+
+
+def as_labels(values: Any) -> AnyArray:
+    """A list as an array; numbers beside strings stay what they are, and None and NaN too."""
+    array = np.asarray(values)
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        as_given = np.asarray(values, dtype=object)
+        if any(not isinstance(value, str | bytes) for value in as_given.ravel()):
+            return as_given
+    return array
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in _MISSING:
+        return True
+    return isinstance(value, numbers.Real) and bool(value != value)
+
+
+def _kind(value: Any) -> Any:
+    """Labels of one kind can be sorted: numbers and truth values are."""
+    return numbers.Number if isinstance(value, numbers.Number | np.bool_) else type(value)

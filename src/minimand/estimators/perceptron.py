@@ -1,0 +1,342 @@
+"""`Perceptron`: lazy updates, one sample at a time, with its trace and its mistake bound."""
+
+from __future__ import annotations
+
+import numbers
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._base.typing import AnyArray, Array, ArrayLike
+from .._base.wording import counted
+from ..design import Design, as_design
+from ..losses import PerceptronLoss
+from ..outputs import ClassOutput
+from ..solvers.textbook.perceptron import Machine, train
+from .base import combined
+from .inputs import data
+from .inputs.declared_classes import declared, places
+from .perceptron_proof import Proved, padded, proved, widest
+from .settings import check_seed
+from .stopping import stoppable
+from .summary import Summarised
+
+_ORDERS = ("fixed", "random")
+_TRACED = 100  # steps of a trace, and numbers that it may hold, unless more are asked for
+_TRACED_NUMBERS = 1_000_000
+
+
+class Perceptron(ClassifierMixin, Summarised):
+    r"""The perceptron: look at one sample after the other, and learn from mistakes only.
+
+    With the labels y = −1 for the first class and 1 for the second, and the score
+    :math:`z = x^T w + b`, which predicts the second class where it is positive:
+
+    .. math:: \text{if } y_i z_i \le 0 \text{ (a mistake):} \quad w \leftarrow w + y_i x_i,
+        \quad b \leftarrow b + y_i
+
+    It starts from w = 0, b = 0 and goes over all samples, pass by pass, until a pass has no
+    mistake: then the plane z = 0 has the two classes on its two sides. There is nothing to tune,
+    no alpha and no step size. An update raises y·z of its sample by ‖x‖² + 1. A score of exactly
+    0 predicts the first class, and counts as a mistake for either.
+
+    *If some plane separates the classes*, the fit ends: after at most C²/γ² mistakes in all, where
+    C is the largest norm of a sample padded with a 1 (which stands for the intercept) and γ the
+    widest margin of the padded samples. The plane it finds depends on the order of the samples;
+    `HardMargin` finds the one with the widest margin.
+
+    *If none does*, mistakes never end. The fit then stops at ``max_epochs``, or as soon as the
+    weights after a pass are those after an earlier one, from where all would repeat itself: it
+    warns that it cycles, and the mistakes in between are a proof that no plane separates the
+    classes. (In a fixed order, samples of whole numbers always come to that; others need not.)
+    ``Classifier(Hinge())``, whose margin is soft, is the model for such data.
+
+    With k > 2 classes there is one perceptron per class, against all others; the largest score
+    decides.
+
+    Parameters
+    ----------
+    intercept : bool, default=True
+        Whether there is a b.
+    order : {"fixed", "random"}, default="fixed"
+        Samples as they come, or in a new random order in every pass.
+    max_epochs : int, default=1000
+        Most passes over the data.
+    trace : int, optional
+        How many steps ``trace_`` records, each with its w. By default the first 100, or fewer where
+        those would be more than a million numbers.
+    bound : bool, default=False
+        Whether to compute ``bound_``, which costs a hard-margin problem per class.
+    random_state : int, RandomState or None
+        For ``order="random"``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    n_iter_ : int
+        Passes; the last one has no mistake if ``converged_``.
+    converged_ : bool
+        Whether the last pass had no mistake, for every class.
+    cycling_ : bool
+        Whether the fit stopped because a state came back.
+    mistakes_ : int, or ndarray of shape (n_classes,)
+        Mistakes in all passes.
+    mistakes_per_pass_ : ndarray of shape (n_iter_,), or a list of one per class
+    counts_ : ndarray of shape (n_samples,) or (n_classes, n_samples)
+        Mistakes on every sample: w = Σ counts·y·x, b = Σ counts·y.
+    trace_ : Trace, or a list of one per class
+        ``index``, ``score``, ``mistake``, ``w`` and ``b`` of the first steps; it can be printed.
+    margin_ : float, or ndarray of shape (n_classes,)
+        Distance of the nearest sample to the plane; 0 if the plane does not separate the classes.
+    witness_ : ndarray of shape (n_samples,) or None, or a list of one per class
+        Weights that prove that no plane separates the classes, as in `separable`, where
+        ``cycling_`` brought them to light.
+    radius_, gamma_, bound_ : float, or ndarray of shape (n_classes,)
+        C, γ and C²/γ², if asked for; γ = 0 and the bound is infinite if no plane separates the
+        classes; nan, with a warning, where rounding hides whether one does.
+    certificate_ : Certificate
+        Of the share of samples with y·z ≤ 0. Its bound is 0, or 1/n where no plane separates the
+        classes: a gap of 0 proves that no plane makes fewer mistakes.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> words = ["and", "viagra", "the", "of", "nigeria"]
+    >>> X = [[1, 1, 0, 1, 1], [0, 0, 1, 1, 0], [0, 1, 1, 0, 0],
+    ...      [1, 0, 0, 1, 0], [1, 0, 1, 0, 1], [1, 0, 1, 1, 0]]
+    >>> y = ["spam", "mail", "spam", "mail", "spam", "mail"]
+    >>> model = mm.Perceptron(trace=6, bound=True).fit(X, [label == "spam" for label in y])
+    >>> print(model.trace_)
+    w = [0, 0, 0, 0, 0], b = 0: score of sample 0 is 0, predicts −, mistake
+    w = [1, 1, 0, 1, 1], b = 1: score of sample 1 is 2, predicts +, mistake
+    w = [1, 1, -1, 0, 1], b = 0: score of sample 2 is 0, predicts −, mistake
+    w = [1, 2, 0, 0, 1], b = 1: score of sample 3 is 2, predicts +, mistake
+    w = [0, 2, 0, -1, 1], b = 0: score of sample 4 is 1, predicts +, no mistake
+    w = [0, 2, 0, -1, 1], b = 0: score of sample 5 is -1, predicts −, no mistake
+    >>> model.mistakes_per_pass_, model.mistakes_ <= model.bound_
+    (array([4, 0]), True)
+    """
+
+    def __init__(
+        self,
+        *,
+        intercept: bool = True,
+        order: str = "fixed",
+        max_epochs: int = 1000,
+        trace: int | None = None,
+        bound: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.intercept = intercept
+        self.order = order
+        self.max_epochs = max_epochs
+        self.trace = trace
+        self.bound = bound
+        self.random_state = random_state
+
+    # Fitting ---------------------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn until a pass has no mistake.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of any kind; at least two classes.
+        """
+        self._check_parameters()
+        X, y = data.check_xy(self, X, y)
+        data.check_labels(y)
+        output = ClassOutput.of(y, PerceptronLoss())
+        index = output.index(y)
+        design = as_design(X)
+        w, b = np.zeros((output.n_scores, X.shape[1])), np.zeros(output.n_scores)
+        with stoppable(self) as watch:
+            scores = self._train(design, output, index, w, b, int(self.max_epochs))
+            self.classes_ = output.classes
+            self._store(scores)
+            self.mistakes_ = _each([int(s.run.mistakes.sum()) for s in scores])
+            self.n_iter_ = max(s.run.mistakes.size for s in scores)
+            if self.bound and not watch.interrupted:
+                try:
+                    self._store_bounds(X, design, output, index, scores)
+                except KeyboardInterrupt:  # the model is there, its bound is not
+                    watch.interrupt()
+        self._warn_if_short(scores)
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike = None) -> Self:
+        """Learn from one pass over a batch, going on from what was learnt before.
+
+        The first call has to name all classes, as a batch may lack some; after it, or after `fit`,
+        ``classes`` may be left out. ``mistakes_`` and ``n_iter_`` add up; all other attributes but
+        the weights are about this batch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels, all of them among the classes.
+        classes : array-like of shape (n_classes,), optional
+            All labels that there will be, in any order; needed in the first call.
+
+        Examples
+        --------
+        >>> import minimand as mm
+        >>> model = mm.Perceptron().partial_fit([[2.0], [3.0]], ["high", "high"], ["low", "high"])
+        >>> model.partial_fit([[-1.0]], ["low"]).predict([[2.5], [-2.0]]).tolist()
+        ['high', 'low']
+        """
+        self._check_parameters()
+        first = not hasattr(self, "classes_")
+        X, y = data.check_xy(self, X, y, fitted=not first)
+        data.check_labels(y)
+        output = ClassOutput(declared(self, classes), PerceptronLoss())
+        index = places(output.classes, y)
+        if first:
+            shape = (output.n_scores, X.shape[1])
+            start, mistakes, passes = (np.zeros(shape), np.zeros(shape[0])), np.zeros(shape[0]), 0
+        else:
+            start = (self.coef_, self.intercept_)
+            mistakes, passes = np.atleast_1d(self.mistakes_), self.n_iter_
+        scores = self._train(as_design(X), output, index, *start, 1)
+        self.classes_ = output.classes
+        self._store(scores)
+        self.mistakes_ = _each([int(m + s.run.mistakes.sum()) for m, s in zip(mistakes, scores)])
+        self.n_iter_ = passes + 1
+        return self
+
+    def _train(
+        self, design: Design, output: ClassOutput, index: AnyArray, w: Array, b: Array, most: int
+    ) -> list[Proved]:
+        """One perceptron per score, from given weights."""
+        traced = self.trace
+        if traced is None:
+            traced = min(_TRACED, _TRACED_NUMBERS // (design.shape[1] + 1))
+        orders = self._orders(design.shape[0])
+        found = []
+        for score in range(output.n_scores):
+            begun, signs = time.perf_counter(), output.encode(index, score)
+            machine = Machine(design, signs, w[score], float(b[score]), bool(self.intercept))
+            run = train(machine, orders, most, int(traced))
+            found.append(proved(design, signs, run, bool(self.intercept), begun))
+        return found
+
+    def _orders(self, n: int) -> Iterator[AnyArray]:
+        random = check_random_state(self.random_state)
+        samples = np.arange(n, dtype=np.uint32)
+        while True:
+            yield samples if self.order == "fixed" else random.permutation(samples)
+
+    # Attributes ------------------------------------------------------------------------------
+
+    def _store(self, scores: list[Proved]) -> None:
+        runs = [s.run for s in scores]
+        self.coef_ = np.stack([r.w for r in runs])
+        self.intercept_ = np.array([r.b for r in runs])
+        self.converged_ = all(r.converged for r in runs)
+        self.cycling_ = any(r.cycle is not None for r in runs)
+        self.mistakes_per_pass_ = _one_or_all([r.mistakes for r in runs])
+        self.counts_ = _each([r.counts for r in runs])
+        self.trace_ = _one_or_all([r.trace for r in runs])
+        self.witness_ = _one_or_all([s.witness for s in scores])
+        self.margin_ = _each([s.margin for s in scores])
+        found = combined([s.certificate for s in scores], [1.0] * len(scores))
+        self.certificate_ = replace(found, kind="relaxation" if found.gap > 0 else "global")
+        for name in ("radius_", "gamma_", "bound_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+
+    def _store_bounds(
+        self, X: Any, design: Design, output: ClassOutput, index: AnyArray, scores: list[Proved]
+    ) -> None:
+        """C²/γ² of every score."""
+        intercept = bool(self.intercept)
+        samples = padded(X) if intercept else X
+        unit = float(abs(samples).max()) or 1.0  # C/γ has no units, and squares might overflow
+        samples = samples / unit
+        radius = float(as_design(samples).row_squares(np.ones(1)).max()) ** 0.5
+        margins = [
+            widest(X, samples, output.encode(index, i), score, intercept)
+            for i, score in enumerate(scores)
+        ]
+        self.radius_ = _each([unit * radius] * len(scores))
+        self.gamma_ = _each([unit * m for m in margins])
+        self.bound_ = _each([np.inf if m == 0 else (radius / m) ** 2 for m in margins])
+
+    def _warn_if_short(self, scores: list[Proved]) -> None:
+        short = [s for s in scores if not s.run.converged]
+        if not short:
+            return
+        run, proof = short[0].run, short[0].witness is not None
+        mistakes = f"its last pass had {counted(int(run.mistakes[-1]), 'mistake')}"
+        if run.cycle is not None:
+            text = (
+                f"it cycles: after pass {run.mistakes.size} it is where it was {run.period} before"
+            )
+            proved = "so that no plane separates the classes" if proof else mistakes
+            text += f", {proved}; take Classifier(Hinge()), whose margin is soft"
+        else:
+            text = (
+                f"stopped by max_epochs={self.max_epochs}, and {mistakes}; raise it, or ask "
+                "separable(X, y) whether any plane separates the classes"
+            )
+        warnings.warn(f"Perceptron: {text}.", ConvergenceWarning, stacklevel=3)
+
+    def _check_parameters(self) -> None:
+        """One sentence for a parameter that cannot be."""
+        for name in ("intercept", "bound"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}.")
+        if not isinstance(self.order, str) or self.order not in _ORDERS:
+            raise ValueError(f"order must be 'fixed' or 'random', not {self.order!r}.")
+        if not _whole(self.max_epochs, 1):
+            raise ValueError(f"max_epochs must be an integer ≥ 1, not {self.max_epochs!r}.")
+        if self.trace is not None and not _whole(self.trace, 0):
+            raise ValueError(f"trace must be None or an integer ≥ 0, not {self.trace!r}.")
+        check_seed(self.random_state)
+
+    # Prediction ------------------------------------------------------------------------------
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """The scores z = X w + b: one per sample for two classes, else one per class."""
+        check_is_fitted(self)
+        X = data.check_x(self, X)
+        z = as_design(X).scores_of(self.coef_).T + self.intercept_
+        return z[:, 0] if self.classes_.size == 2 else z
+
+    def predict(self, X: ArrayLike) -> AnyArray:
+        """The class of the largest score; of two, the second if its score is positive."""
+        z = self.decision_function(X)
+        return ClassOutput(self.classes_, PerceptronLoss()).decode(z)
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse input is welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _each(values: list[Any]) -> Any:
+    """The value of the only score, or an array of all."""
+    return values[0] if len(values) == 1 else np.array(values)
+
+
+def _one_or_all(values: list[Any]) -> Any:
+    """The value of the only score, or the list of all."""
+    return values[0] if len(values) == 1 else values
+
+
+def _whole(value: Any, least: int) -> bool:
+    number = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return number and int(value) >= least

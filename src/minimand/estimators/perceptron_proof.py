@@ -1,0 +1,90 @@
+"""What the run of a perceptron proves: mistakes that no plane avoids, and how many it may make."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .._base.typing import Array
+from ..certificate import Certificate
+from ..design import Design, as_design
+from ..problem.objective import EPS
+from ..solvers.programs.separation import confirmed, separate
+from ..solvers.textbook.perceptron import Run
+from .hard_margin import HardMargin
+
+
+class Proved(NamedTuple):
+    """A run, and what its last state proves."""
+
+    run: Run
+    witness: Array | None
+    margin: float
+    certificate: Certificate
+
+
+def proved(design: Design, signs: Array, run: Run, intercept: bool, begun: float) -> Proved:
+    """Judge a run on samples with labels ±1.
+
+    Unless a plane separates the classes, some sample has y·z ≤ 0: the share of such samples
+    is at least 1/n where a cycle proves that none does, and else at least 0.
+    """
+    witness = None
+    if run.cycle is not None:
+        witness = confirmed(design, signs, run.cycle, intercept=intercept)
+    margins = signs * (design.matvec(run.w) + run.b)
+    primal = float(np.mean(margins <= 0))
+    dual = 0.0 if witness is None else 1.0 / signs.size
+    certificate = Certificate(
+        primal=primal,
+        dual=dual,
+        gap=primal - dual,
+        relative=primal - dual,  # of a model that is 0 every sample is a mistake
+        kind="global" if primal == dual else "relaxation",
+        objective=f"mean I(y·z ≤ 0), z = {'X w + b' if intercept else 'X w'}",
+        rounding=_uncertain(design, margins, run.w, run.b),
+        iterations=run.mistakes.size,
+        passes=float(run.mistakes.size),
+        seconds=time.perf_counter() - begun,
+        dual_point=witness,
+    )
+    separates = primal == 0 and run.w.any()
+    margin = float(margins.min() / np.linalg.norm(run.w)) if separates else 0.0
+    return Proved(run, witness, margin, certificate)
+
+
+def padded(X: Any) -> Any:
+    """The samples with a 1 at their end."""
+    ones = np.ones((X.shape[0], 1), dtype=X.dtype)
+    return sparse.hstack([X, ones], format="csr") if sparse.issparse(X) else np.hstack([X, ones])
+
+
+def widest(X: Any, padded: Any, signs: Array, found: Proved, intercept: bool) -> float:
+    """γ of the padded samples; 0 if no plane separates them, nan if rounding hides it."""
+    if found.witness is not None:
+        return 0.0
+    try:
+        if not found.run.converged:
+            apart = separate(as_design(X), signs, intercept=intercept, form="margin")
+            if apart.witness is not None:
+                return 0.0
+        # Any plane that separates gives a valid bound, also one that is not quite the widest.
+        return float(HardMargin(intercept=False).fit(padded, signs).margin_)
+    except ValueError as error:  # training has ended, and well or not does not depend on this
+        warnings.warn(f"gamma_ and bound_ are unknown (nan): {error}", RuntimeWarning, stacklevel=5)
+        return float("nan")
+
+
+def _uncertain(design: Design, margins: Array, w: Array, b: float) -> float:
+    """The share of samples whose side of the plane is within the rounding of their found."""
+    noise, count = EPS * (w.size**0.5 + 4.0), 0
+    for rows, x in design.blocks():
+        parts = np.asarray(abs(x) @ np.abs(w)) + abs(b)
+        # A score that is exactly 0 is a mistake whatever its rounding.
+        near = (np.abs(margins[rows]) <= noise * parts) & (margins[rows] != 0)
+        count += int(near.sum())
+    return count / margins.size

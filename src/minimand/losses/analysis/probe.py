@@ -1,0 +1,111 @@
+"""Probing a function of one number: is it convex, are its slopes its own, does it have kinks?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._base.typing import Array
+from ..numeric.noise import Noise, hidden
+
+Function = Callable[[Array], Array]
+_NOTHING = 1e-250  # a slope below this is zero: formulas are clipped against overflow
+
+
+class Facts(NamedTuple):
+    """What a probe found: a violation of convexity in words, the place of a kink, a minimum."""
+
+    violation: str | None
+    kink: float | None
+    attained: bool = True  # whether the infimum is a minimum
+
+
+CONVEX_AND_SMOOTH = Facts(violation=None, kink=None)
+WITHOUT_MINIMUM = Facts(violation=None, kink=None, attained=False)
+
+
+def _grid() -> Array:
+    """Points dense near 0 and ±1, where losses bend, and over all scales data may have."""
+    near = np.linspace(-8.0, 8.0, 161)
+    far = np.geomspace(1e-8, 1e12, 241)
+    return np.unique(np.concatenate([near, far, -far]))
+
+
+def noise(psi: Function, dpsi: Function, ddpsi: Function) -> Noise | None:
+    """The rounding that the formulas of ψ and ψ' hide; None if they hide none."""
+    t = _grid()
+    found = Noise.measured(t, *_hidden(psi, dpsi, t, *_tabulate(t, psi, dpsi, ddpsi)))
+    return found if found.worthwhile else None
+
+
+def _tabulate(t: Array, *functions: Function) -> list[Array]:
+    with np.errstate(all="ignore"):
+        return [np.broadcast_to(np.asarray(f(t), float), t.shape) for f in functions]
+
+
+def _hidden(
+    psi: Function, dpsi: Function, t: Array, value: Array, slope: Array, curvature: Array
+) -> tuple[Array, Array]:
+    with np.errstate(all="ignore"):
+        of_value = hidden(psi, t, np.abs(value) + np.abs(t * slope))
+        of_slope = hidden(dpsi, t, np.abs(slope) + np.abs(t * curvature))
+    return of_value, of_slope
+
+
+def inspect(psi: Function, dpsi: Function, ddpsi: Function, scale: float = 1.0) -> Facts:
+    """Test the subgradient inequality on all pairs of a grid, then look for jumps of the slope.
+
+    ``scale`` moves the dense part of the grid to where the data are. What is no larger than the
+    rounding of the formulas, which is measured, is no violation.
+    """
+    t = scale * _grid()
+    value, slope, curvature = _tabulate(t, psi, dpsi, ddpsi)
+    rounding = _hidden(psi, dpsi, t, value, slope, curvature)
+    with np.errstate(all="ignore"):
+        of_curvature = hidden(ddpsi, t, np.zeros_like(t))
+        usable = np.isfinite(value) & np.isfinite(slope)
+        violation = _violation(*(each[usable] for each in (t, value, slope, *rounding)))
+        downwards = usable & (curvature < -of_curvature)
+        if violation is None and downwards.any():
+            at = t[np.flatnonzero(downwards)[0]]
+            violation = f"ddpsi is negative at {at:g}, so psi bends downwards there."
+        kink = None if violation else _kink(dpsi, t[usable], slope[usable])
+        attained = bool((slope[np.abs(t) <= 100 * scale] >= 0).any())
+        attained = attained and bool((slope[np.abs(t) <= 100 * scale] <= 0).any())
+    return Facts(violation, kink, attained)
+
+
+def _violation(
+    t: Array, value: Array, slope: Array, of_value: Array, of_slope: Array
+) -> str | None:
+    """ψ(b) − ψ(a) − ψ'(a)(b − a) must be ≥ 0; says where it is not."""
+    step = t[None, :] - t[:, None]
+    rise = slope[:, None] * step
+    above = value[None, :] - value[:, None] - rise
+    size = np.abs(value)[None, :] + np.abs(value)[:, None] + np.abs(rise)
+    rounding = of_value[None, :] + of_value[:, None] + of_slope[:, None] * np.abs(step)
+    bad = above < -1e-10 * size - 2 * rounding - _NOTHING * (1.0 + np.abs(step))
+    if not bad.any():
+        return None
+    a, b = np.unravel_index(np.argmin(np.where(bad, above / size, 0.0)), bad.shape)
+    return (
+        f"the tangent at {t[a]:g} (slope {slope[a]:g}) lies above psi at {t[b]:g}; "
+        "either psi is not convex or dpsi is not its derivative."
+    )
+
+
+def _kink(dpsi: Function, t: Array, slope: Array) -> float | None:
+    """Bisect every interval of the grid towards its larger rise; a jump that stays is a kink."""
+    lo, hi, left, right = t[:-1].copy(), t[1:].copy(), slope[:-1].copy(), slope[1:].copy()
+    rise = right - left
+    for _ in range(45):
+        middle = 0.5 * (lo + hi)
+        at = np.broadcast_to(np.asarray(dpsi(middle), float), middle.shape)
+        go_right = right - at > at - left
+        lo, left = np.where(go_right, middle, lo), np.where(go_right, at, left)
+        hi, right = np.where(go_right, hi, middle), np.where(go_right, right, at)
+    jump = right - left
+    kinks = (jump > 1e-3 * np.abs(rise)) & (jump > 1e-7 * (np.abs(left) + np.abs(right)))
+    return float(lo[np.flatnonzero(kinks)[0]]) if kinks.any() else None

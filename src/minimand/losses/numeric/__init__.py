@@ -1,0 +1,1 @@
+"""Numerical methods for losses that are known by their formula alone."""

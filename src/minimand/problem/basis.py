@@ -1,0 +1,169 @@
+"""Columns in terms of others that are far from collinear: `Basis`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from .._base.typing import Array, IntArray
+from ..design import Design, as_design
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Columns in terms of others that are far from collinear.
+
+    ``kept`` and ``dropped`` number columns of the ``design``. ``residues`` is E, of unit length
+    under the masses; a dropped column is [X_kept, E]·onto + shift, and E is
+    (X_dropped − X_kept·onto_kept − shift)·back. ``faint`` are the directions, of unit length as
+    well, that are nothing but rounding of the data.
+    """
+
+    design: Design
+    kept: IntArray
+    dropped: IntArray
+    residues: Array
+    onto: Array
+    shift: Array
+    back: Array
+    faint: Array
+    sizes: Array  # root mean squares of all columns of the design
+
+    @classmethod
+    def of_all(cls, design: Design, columns: IntArray, sizes: Array) -> Basis:
+        """Columns that are far from collinear: they are their own basis."""
+        nothing = np.zeros((design.shape[0], 0))
+        nowhere, none = np.zeros((columns.size, 0)), np.zeros(0)
+        dropped = np.zeros(0, dtype=columns.dtype)
+        return cls(design, columns, dropped, nothing, nowhere, none, nowhere[:0], nothing, sizes)
+
+    @property
+    def regular(self) -> bool:
+        """Whether all columns are far from collinear."""
+        return not self.dropped.size
+
+    @property
+    def onto_kept(self) -> Array:
+        """The part of ``onto`` that belongs to kept columns."""
+        return self.onto[: self.kept.size]
+
+    @property
+    def rank(self) -> int:
+        """Columns of T, without the intercept."""
+        return self.kept.size + self.residues.shape[1]
+
+    @property
+    def whole(self) -> Array:
+        """T, in memory."""
+        kept = self.design.columns(self.kept).matvec(np.eye(self.kept.size))
+        return np.column_stack([kept, self.residues])
+
+    @property
+    def all_onto(self) -> Array:
+        """A, for all columns of a design of which each was kept or dropped."""
+        found = np.zeros((self.rank, self.design.shape[1]))
+        found[np.arange(self.kept.size), self.kept] = 1.0
+        found[:, self.dropped] = self.onto
+        return found
+
+    @property
+    def all_back(self) -> Array:
+        """V with T = X V + constants, likewise."""
+        found = np.zeros((self.design.shape[1], self.rank))
+        found[self.kept, np.arange(self.kept.size)] = 1.0
+        found[self.dropped, self.kept.size :] = self.back
+        found[self.kept, self.kept.size :] -= self.onto_kept @ self.back
+        return found
+
+    @cached_property
+    def stays(self) -> IntArray:
+        """All columns of the design but the dropped ones."""
+        return np.setdiff1d(np.arange(self.design.shape[1]), self.dropped)
+
+    @cached_property
+    def independent(self) -> Design:
+        """The columns that stay, and the residues."""
+        rest = self.design.columns(self.stays)
+        if not self.residues.size:
+            return rest
+        blocks: list[Any] = [block.matrix for block in rest.blocks()]
+        if rest.sparse:
+            return as_design(sparse.hstack([sparse.vstack(blocks), self.residues], format="csr"))
+        whole = [np.concatenate(blocks, dtype=float), self.residues]
+        return as_design(np.asfortranarray(np.column_stack(whole)))
+
+    @cached_property
+    def _places(self) -> IntArray:
+        """Where the kept columns are among those that stay."""
+        return np.searchsorted(self.stays, self.kept)
+
+    def constant(self, w: Array) -> float:
+        """What the dropped columns add to the intercept of T."""
+        return float(self.shift @ w[self.dropped])
+
+    def inside(self, w: Array) -> Array:
+        """Coefficients of the columns that stay and of the residues, for those of all columns."""
+        moved = self.onto @ w[self.dropped]
+        stay = w[self.stays]
+        stay[self._places] += moved[: self.kept.size]
+        return np.concatenate([stay, moved[self.kept.size :]])
+
+    def outside(self, a: Array) -> Array:
+        """Coefficients of all columns; of several choices the shortest, in units of columns."""
+        w = np.zeros(self.design.shape[1])
+        w[self.stays] = a[: self.stays.size]
+        w[self.dropped] = self.back @ a[self.stays.size :]
+        w[self.kept] -= self.onto_kept @ w[self.dropped]
+        return self._projected(w, self._units, *self._span)
+
+    def shortest(self, w: Array) -> Array:
+        """The same model with the least ‖w‖."""
+        units = np.ones(self.kept.size + self.dropped.size)
+        return self._projected(w, units, *self._span_in(units))
+
+    def slopes(self, slope: Array) -> Array:
+        """Slopes of all columns of the design, from those of the columns of T."""
+        full = np.empty(self.design.shape[1])
+        full[self.stays] = slope[: self.stays.size]
+        full[self.dropped] = self.onto.T @ np.append(full[self.kept], slope[self.stays.size :])
+        return full
+
+    @cached_property
+    def _units(self) -> Array:
+        sizes = self.sizes[np.append(self.kept, self.dropped)]
+        return np.where(sizes > 0, sizes, 1.0)
+
+    @cached_property
+    def _span(self) -> tuple[Array, bool]:
+        return self._span_in(self._units)
+
+    def _span_in(self, units: Array) -> tuple[Array, bool]:
+        """An orthonormal basis of the coefficients that X can see, or of those that it cannot.
+
+        Whichever has fewer dimensions; the answer says whether X can see them.
+        """
+        places, seen = self.kept.size, self.onto[self.kept.size :]
+        if 2 * self.rank < self.kept.size + self.dropped.size:
+            rows = np.zeros((self.rank, self.kept.size + self.dropped.size))
+            rows[:places, :places] = np.eye(places)
+            rows[:, places:] = self.onto
+            rows /= units
+            rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+            return linalg.qr(rows.T, mode="economic", check_finite=False)[0], True
+        without = np.flatnonzero(~self.back.any(axis=1))
+        still = (np.eye(self.dropped.size) - self.back @ seen)[:, without]
+        blind = np.concatenate([-self.onto_kept @ still, still]) * units[:, None]
+        size = np.linalg.norm(blind, axis=0)
+        return linalg.qr(blind / size, mode="economic", check_finite=False)[0], False
+
+    def _projected(self, w: Array, units: Array, span: Array, seen: bool) -> Array:
+        chosen = np.append(self.kept, self.dropped)
+        scaled = w[chosen] * units
+        image = span @ (span.T @ scaled)
+        new = w.copy()
+        new[chosen] = (image if seen else scaled - image) / units
+        return new

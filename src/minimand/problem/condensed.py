@@ -1,0 +1,164 @@
+"""A least-squares problem with d + 1 rows instead of n: the same objective, for any penalty.
+
+Of the data, the squared loss sees nothing but weighted sums,
+
+    Σ mᵢ½(xᵢ·w + b − tᵢ)² = ½wᵀC w − cᵀw + ½v,   C = cov(x), c = cov(x, t), v = var(t), b minimised,
+
+so any d + 1 rows with the same C, c and v will do: C = RᵀR, targets R⁻ᵀc, and one more row of zeros
+whose target holds what no w explains. Sums of disjoint rows add up, so those of a training part
+are the sums of everything less the sums of what was left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from .._base.threads import one_blas_thread
+from .._base.typing import Array, IntArray
+from ..design import DenseDesign, Design
+from .objective import EPS, Meter, Objective
+
+_MOST_COLUMNS = 1000  # of which a factorisation is quick
+_FEWEST_ROWS = 3  # per column, from which a Gram costs less than the passes that it saves
+_DIGITS = 1e-4  # share of a column's square that must be left after a subtraction
+_PIVOT = 1e-5  # of a unit-diagonal Gram, below which Cholesky has lost too much
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Σ s, Σ s·v and Σ s·v vᵀ over some rows, v = (x, t) − centre.
+
+    Without an intercept the centre is zero, and so is Σ s·v, of which nobody asks.
+    """
+
+    centre: Array
+    weight: float
+    first: Array
+    second: Array
+
+    def __add__(self, other: Sums) -> Sums:
+        """Of both sets of rows, about the same centre."""
+        first, second = self.first + other.first, self.second + other.second
+        return Sums(self.centre, self.weight + other.weight, first, second)
+
+    def __sub__(self, other: Sums) -> Sums:
+        """Of the rows that are not among the others."""
+        first, second = self.first - other.first, self.second - other.second
+        return Sums(self.centre, self.weight - other.weight, first, second)
+
+    def keeps_digits_of(self, whole: Sums) -> bool:
+        """Whether what a subtraction from ``whole`` has left is more than its rounding."""
+        if self.weight < _DIGITS * whole.weight:
+            return False
+        left = np.diag(self.second) - self.first**2 / self.weight
+        return bool((left >= _DIGITS * np.diag(whole.second)).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Condensed:
+    """A problem of d + 1 rows without an intercept, and the way back to the one it stands for."""
+
+    objective: Objective
+    mean: Array  # of the columns, zero where there is no intercept
+    target: float  # mean of y − offset, likewise
+
+    def intercepts(self, coefs: Array) -> Array:
+        """The best b for each row of coefficients."""
+        return self.target - coefs @ self.mean
+
+
+def is_worthwhile(objective: Objective, rows: int | None = None) -> bool:
+    """Whether there are so many rows that their Gram costs less than to pass over them."""
+    n, d = objective.design.shape
+    if not objective.loss.quadratic or d > _MOST_COLUMNS:
+        return False
+    # A sparse Gram costs the square of the stored numbers of every row.
+    short = not objective.design.sparse or objective.design.nnz <= 0.25 * n * d
+    return short and (n if rows is None else rows) >= _FEWEST_ROWS * d + 20
+
+
+def middle(objective: Objective) -> Array:
+    """Means of (x, t) where there is an intercept, else zero: a centre for sums of parts."""
+    if not objective.intercept:
+        return np.zeros(objective.n_features + 1)
+    return np.append(objective.moments(objective.mass).first, objective.mean(_target(objective)))
+
+
+def sums(objective: Objective, centre: Array | None = None, rows: IntArray | None = None) -> Sums:
+    """The sums over some rows (all by default), by the masses of the objective.
+
+    They are about the rows' own means unless another centre is given, to which other sums refer.
+    """
+    design: Design = objective.design if rows is None else objective.design.rows(rows)
+    mass, target = objective.mass, _target(objective)
+    if rows is not None:
+        mass, target = mass[rows], target[rows]
+    weight = float(mass.sum())
+    if objective.intercept:
+        matrix, mean = design.covariance(mass)
+        level = float(mass @ target) / weight
+    else:
+        matrix, mean, level = design.gram(mass), np.zeros(design.shape[1]), 0.0
+    weighted = mass * (target - level)
+    cross = design.rmatvec(weighted) - mean * float(weighted.sum())
+    square = float(weighted @ (target - level))
+    second = np.block([[matrix, cross[:, None]], [cross[None, :], np.array([[square]])]])
+    own = np.append(mean, level)
+    if centre is None:
+        return Sums(own, weight, np.zeros_like(own), second)
+    away = own - centre  # zero without an intercept
+    return Sums(centre, weight, weight * away, second + weight * np.outer(away, away))
+
+
+def condense(objective: Objective, found: Sums) -> Condensed:
+    """The problem of the rows that were summed, under the penalty of ``objective``."""
+    d = objective.n_features
+    mean = found.first / found.weight
+    moments = found.second / found.weight - np.outer(mean, mean)
+    with one_blas_thread():
+        rows, target = _square_root(moments[:d, :d], moments[:d, d])
+    rest = max(float(moments[d, d]) - float(target @ target), 0.0)
+    size = np.sqrt(d + 1.0)  # every row has mass 1/(d + 1)
+    x = np.zeros((d + 1, d), order="F")
+    x[:d] = size * rows
+    problem = Objective(
+        loss=objective.loss,
+        penalty=objective.penalty,
+        design=DenseDesign(x),
+        y=size * np.append(target, np.sqrt(rest)),
+        mass=np.full(d + 1, 1.0 / (d + 1)),
+        intercept=False,
+        words=objective.words,
+        meter=Meter(),
+    )
+    means = found.centre + mean
+    return Condensed(problem, means[:d], float(means[d]))
+
+
+def _target(objective: Objective) -> Array:
+    return objective.y if objective.offset is None else objective.y - objective.offset
+
+
+def _square_root(gram: Array, slope: Array) -> tuple[Array, Array]:
+    """R and r with RᵀR = gram and Rᵀr = slope, columns in units of their own size.
+
+    By Cholesky where the Gram is far from singular, else by its eigenvalues; those that are
+    nothing but rounding are left out.
+    """
+    size = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    unit = np.where(size > 0, size, 1.0)
+    scaled, right = gram / np.outer(unit, unit), slope / unit
+    try:
+        upper = linalg.cholesky(scaled, check_finite=False)
+    except linalg.LinAlgError:
+        upper = np.zeros_like(scaled)
+    if np.diag(upper).min(initial=1.0) > _PIVOT:
+        return upper * unit, linalg.solve_triangular(upper, right, trans="T", check_finite=False)
+    values, vectors = linalg.eigh(scaled, check_finite=False)
+    keep = values > values.max(initial=0.0) * values.size * EPS
+    root = np.sqrt(np.where(keep, values, 0.0))
+    along = (vectors.T @ right) / np.where(keep, root, 1.0)
+    return (root[:, None] * vectors.T) * unit, np.where(keep, along, 0.0)

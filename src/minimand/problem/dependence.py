@@ -1,0 +1,260 @@
+"""Which unpenalised columns depend on others: decided here, for solvers and the referee alike.
+
+Columns X_c (and the intercept) are written in terms of others that are far from collinear,
+
+    X_c = T A + 1·shiftᵀ,   T = [X_kept, E],
+
+where E holds what is left of a column once its best combination of the kept ones is taken away.
+That difference cancels almost entirely; it is computed to twice the working precision, so a
+column that differs from others in its ninth digit leaves a direction with all its digits. What is
+left tells three cases apart, in units in the last place of the numbers that cancelled:
+
+- nothing: the column depends on the others exactly (dummies of a category beside an intercept);
+- a few units: the column would depend on the others but for its rounding. No model in working
+  precision can use such a direction, so T has no column for it; what the exact optimum could gain
+  from it counts as rounding of the certificate;
+- more: a direction like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack
+
+from .._base.compensated import remainder, two_sum
+from .._base.linear_system import EPS, Solve, least_pivot, solver_for
+from .._base.typing import Array, BoolArray, IntArray
+from ..design import Covariance, Design, as_design
+from .basis import Basis
+
+MOST_COLUMNS = 4000  # columns whose Gram is factorised (safeguard)
+_LARGEST = 20_000_000  # numbers in what is left of dropped columns (safeguard)
+_FAR = 1e-10  # least squared distance of a column of length 1 from the span of those before it
+_TINY = 1e-140  # sizes of columns below which, and 1/sizes above which, no Gram is formed
+_ROUNDS = 12  # of refinement; each gains three digits at least (safeguard)
+_LAST_PLACES = 8.0  # units in the last place that count as rounding of the data
+_NOTHING = 2.0**-20  # units in the last place below which a difference is zero
+
+
+class Digits(NamedTuple):
+    """Units in the last places of columns, and what the columns are beyond working precision."""
+
+    last_place: Array
+    beyond: Array | None = None
+
+
+def find_basis(
+    design: Design, mass: Array, columns: IntArray, intercept: bool, sizes: Array
+) -> Basis | None:
+    """The basis of some columns, None where they are too many.
+
+    ``sizes`` are the root mean squares of all columns of the design under the masses.
+    """
+    if columns.size > MOST_COLUMNS:
+        return None
+    sizes = _true_sizes(design, mass, columns, sizes)
+    own = sizes[columns]
+    return _found(design, mass, columns, intercept, sizes, Digits(EPS * own))
+
+
+def _found(
+    design: Design, mass: Array, columns: IntArray, intercept: bool, sizes: Array, digits: Digits
+) -> Basis | None:
+    own = sizes[columns]
+    gram = _gram(design, mass, columns, intercept, _squarable(own))
+    deviation = np.sqrt(np.maximum(np.diag(gram.matrix), 0.0))
+    # A column that hardly varies about its mean is nearly collinear with the intercept.
+    varies = (deviation > np.sqrt(_FAR) * own) & (deviation > 0)
+    room = np.count_nonzero(mass) - intercept  # dimensions that samples of any weight leave
+    if columns.size <= room and varies.all() and least_pivot(gram.matrix) > _FAR:
+        return Basis.of_all(design, columns, sizes)
+    kept = _far_apart(gram.matrix, deviation, varies)
+    dropped = np.setdiff1d(np.arange(columns.size), kept)
+    if not dropped.size:
+        return Basis.of_all(design, columns, sizes)
+    rest = _Rest(design, mass, columns, intercept, sizes, digits, gram, kept, dropped)
+    if kept.size >= room:  # there is no room for another direction: all others depend on these
+        nothing = np.zeros((mass.size, dropped.size))
+        return rest.basis(nothing, nothing)
+    return rest.basis(*rest.refined()) if mass.size * dropped.size <= _LARGEST else None
+
+
+def _squarable(sizes: Array) -> BoolArray:
+    """Whether squares of such numbers, and products of two of them, keep all their digits."""
+    return (sizes > _TINY) & (sizes < 1.0 / _TINY)
+
+
+def _true_sizes(design: Design, mass: Array, columns: IntArray, sizes: Array) -> Array:
+    """The sizes, with those that were lost because squares overflow or vanish."""
+    lost = columns[~_squarable(sizes[columns])]
+    if not lost.size:
+        return sizes
+    x = design.columns(lost).matvec(np.eye(lost.size))
+    x[mass == 0] = 0.0
+    largest = np.abs(x).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)
+    true = sizes.copy()
+    true[lost] = largest * np.sqrt(mass @ (x / unit) ** 2)
+    return true
+
+
+def _gram(
+    design: Design, mass: Array, columns: IntArray, intercept: bool, trusted: BoolArray
+) -> Covariance:
+    """The Gram of the (centred) columns; zero for those that cannot be squared."""
+    if intercept:
+        matrix, mean = design.covariance(mass, columns)
+    else:
+        matrix, mean = design.gram(mass, columns), np.zeros(columns.size)
+    if not trusted.all():
+        matrix = np.where(np.outer(trusted, trusted), matrix, 0.0)
+        mean = np.where(np.isfinite(mean), mean, 0.0)
+    return Covariance(matrix, mean)
+
+
+def _far_apart(matrix: Array, deviation: Array, varies: BoolArray) -> IntArray:
+    """Columns chosen one by one, each the farthest from the span of those before it."""
+    places = np.flatnonzero(varies)
+    if not places.size:
+        return places
+    scaled = matrix[np.ix_(places, places)] / np.outer(deviation[places], deviation[places])
+    _, order, rank, _ = lapack.dpstrf(scaled, tol=_FAR, lower=1)
+    return np.sort(places[order[:rank] - 1])
+
+
+@dataclass
+class _Rest:
+    """Dropped columns minus their best combination of kept ones, in units of powers of two.
+
+    ``high`` + ``low`` are the coefficients of that combination, the last row that of a constant.
+    ``kept`` and ``dropped`` are places in ``columns``.
+    """
+
+    design: Design
+    mass: Array
+    columns: IntArray
+    intercept: bool
+    sizes: Array
+    digits: Digits
+    gram: Covariance
+    kept: IntArray
+    dropped: IntArray
+
+    def __post_init__(self) -> None:
+        own = self.sizes[self.columns]
+        self.units = _power(np.where(own > 0, own, 1.0))
+        cross = self.gram.matrix[np.ix_(self.kept, self.dropped)] / self.units[self.kept, None]
+        self.high = self._coefficients(cross / self.units[self.dropped], self._means(self.dropped))
+        self.low = np.zeros_like(self.high)
+
+    def _means(self, places: IntArray) -> Array:
+        return self.gram.mean[places] / self.units[places]
+
+    @cached_property
+    def _solve(self) -> Solve:
+        matrix = self.gram.matrix[np.ix_(self.kept, self.kept)]
+        return solver_for(matrix / np.outer(self.units[self.kept], self.units[self.kept]))
+
+    def _coefficients(self, cross: Array, mean: Array) -> Array:
+        """The best combination of kept columns, and a constant, for columns with these moments."""
+        found = np.stack([self._solve(each) for each in cross.T], axis=1) if cross.size else cross
+        constant = mean - self._means(self.kept) @ found if self.intercept else 0.0 * mean
+        return np.concatenate([found, constant[None]])
+
+    def _gathered(self, places: IntArray) -> Any:
+        """Some columns in their units, in memory; sparse ones stay sparse."""
+        blocks: list[Any] = [b.matrix for b in self.design.columns(self.columns[places]).blocks()]
+        scale = 1.0 / self.units[places]
+        if blocks and sparse.issparse(blocks[0]):
+            return sparse.csr_array(sparse.vstack(blocks)) @ sparse.diags_array(scale)
+        return np.concatenate(blocks, dtype=float) * scale
+
+    def refined(self) -> tuple[Array, Array]:
+        """What is left of the dropped columns, with all its digits: a sum of two arrays."""
+        matrix, target = self._gathered(self.kept), self._gathered(self.dropped)
+        if sparse.issparse(target):
+            target = target.toarray()
+        active = np.arange(self.dropped.size)
+        left, beyond = self._left(matrix, target, active)
+        for _ in range(_ROUNDS):
+            before = self._length(left)
+            active = active[before[active] > _NOTHING * self._last_place()[active]]
+            if not active.size:
+                break
+            self._correct(matrix, left, active)
+            left[:, active], beyond[:, active] = self._left(matrix, target, active)
+            active = active[self._length(left)[active] < 0.1 * before[active]]
+        return left, beyond
+
+    def _left(self, matrix: Any, target: Array, active: IntArray) -> tuple[Array, Array]:
+        high, low = self.high[:, active], self.low[:, active]
+        first, error = two_sum(target[:, active], -high[-1])
+        error -= low[-1]
+        if self.digits.beyond is not None:
+            scaled = self.digits.beyond / self.units
+            error += scaled[:, self.dropped[active]] - scaled[:, self.kept] @ high[:-1]
+        return remainder(matrix, (high[:-1], low[:-1]), (first, error))
+
+    def _correct(self, matrix: Any, left: Array, active: IntArray) -> None:
+        """Take out what kept columns still explain of what is left."""
+        part = left[:, active]
+        mean = self.mass @ part / self.mass.sum() if self.intercept else np.zeros(active.size)
+        weighted = self.mass[:, None] * (part - mean)
+        cross = matrix.T @ weighted - np.outer(self._means(self.kept), weighted.sum(axis=0))
+        high, error = two_sum(self.high[:, active], self._coefficients(cross, mean))
+        self.high[:, active], self.low[:, active] = two_sum(high, self.low[:, active] + error)
+
+    def _last_place(self) -> Array:
+        """The size of a unit in the last place of the numbers that cancel."""
+        unit = self.digits.last_place / self.units
+        carried = np.abs(self.high[:-1].T) @ unit[self.kept] + unit[self.dropped]
+        return np.asarray(carried + EPS * np.abs(self.high[-1]))
+
+    def _length(self, left: Array) -> Array:
+        return np.sqrt(self.mass @ (left * left))
+
+    def basis(self, left: Array, beyond: Array) -> Basis | None:
+        """The basis that follows from what is left; None where that is too much."""
+        length = self._length(left)
+        place = self._last_place()
+        something = length > _NOTHING * place
+        real = np.flatnonzero(something & (length > _LAST_PLACES * place))
+        faint = np.flatnonzero(something & (length <= _LAST_PLACES * place))
+        power = _power(length[real])
+        digits = Digits(place[real] / power, beyond[:, real] / power)
+        inner = self._among(left[:, real] / power, digits)
+        if inner is None:
+            return None
+        kept, dropped = self.columns[self.kept], self.columns[self.dropped]
+        units = self.units[self.dropped]
+        onto = np.zeros((kept.size + inner.rank, dropped.size))
+        onto[: kept.size] = self.high[:-1] * units / self.units[self.kept, None]
+        onto[kept.size :, real] = inner.all_onto * (power * units[real])
+        back = np.zeros((dropped.size, inner.rank))
+        back[real] = inner.all_back / (power * units[real])[:, None]
+        return Basis(
+            self.design,
+            kept,
+            dropped,
+            residues=inner.whole,
+            onto=onto,
+            shift=self.high[-1] * units,
+            back=back,
+            faint=np.column_stack([left[:, faint] / length[faint], inner.faint]),
+            sizes=self.sizes,
+        )
+
+    def _among(self, left: Array, digits: Digits) -> Basis | None:
+        """A basis of what is left, of length 1 or so: that may be collinear once more."""
+        unit, sizes = as_design(np.asfortranarray(left)), self._length(left)
+        return _found(unit, self.mass, np.arange(sizes.size), False, sizes, digits)
+
+
+def _power(length: Array) -> Array:
+    """The nearest powers of two, by which dividing is exact."""
+    return np.asarray(np.exp2(np.rint(np.log2(length))))

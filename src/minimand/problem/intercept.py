@@ -1,0 +1,175 @@
+"""The best intercept for given scores, and the slopes of the loss that go with it."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from .._base.row_blocks import in_parts
+from .._base.typing import Array
+from .._core import dot
+from ..losses import PLQ, Loss
+
+_EPS = float(np.finfo(float).eps)
+
+
+class Risk(Protocol):
+    """A mean loss Σ mass·ℓ(z, y): as much of an objective as an intercept depends on."""
+
+    @property
+    def loss(self) -> Loss:
+        """ℓ."""
+
+    @property
+    def y(self) -> Array:
+        """Targets."""
+
+    @property
+    def mass(self) -> Array:
+        """Weights."""
+
+    @property
+    def kinks(self) -> PLQ | None:
+        """The loss piece by piece, if it has kinks."""
+
+    def mean(self, values: Array) -> float:
+        """Σ mass·values."""
+
+
+def best_shift(risk: Risk, z: Array, steps: int = 200) -> float:
+    """The b that minimises Σ mass·ℓ(z + b, y).
+
+    Exact where the loss is quadratic, or piecewise quadratic with kinks (the middle, if several
+    do); otherwise a safeguarded Newton method on the slope. A loss that is not convex may have
+    many minima: the lowest that was found.
+    """
+    if not risk.loss.convex:
+        from .robust_intercept import robust_shift
+
+        return robust_shift(risk.loss, z, risk.y, risk.mass)
+    if risk.loss.pooled:
+        return risk.loss.best_shift(z, risk.y)
+    if risk.kinks is not None:
+        return _middle(*risk.kinks.best_shifts(z, risk.mass))
+    if risk.loss.quadratic:
+        return _mean(risk, z)
+    return _root(risk, z, steps)
+
+
+def _mean(risk: Risk, z: Array) -> float:
+    """The mean residual, whose own rounding a second one takes out; 0 where it is no more."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        residual = risk.y - z
+        b = risk.mean(residual)
+        residual -= b
+        more = risk.mean(residual)
+        # The same memory for both sizes: with many samples it counts.
+        size = risk.mean(np.abs(residual, out=residual)) + risk.mean(np.abs(z, out=residual))
+        return 0.0 if abs(b) <= _EPS * size else b + more
+
+
+def _middle(lowest: float, highest: float) -> float:
+    """The middle of an interval; its end where it is open on one side, 0 where on both."""
+    if np.isfinite(lowest) and np.isfinite(highest):
+        return float(0.5 * lowest + 0.5 * highest)
+    return float(lowest if np.isfinite(lowest) else highest if np.isfinite(highest) else 0.0)
+
+
+def balanced_gradient(risk: Risk, z: Array) -> Array | None:
+    """A subgradient with Σ mass·θ = 0 at the best intercept; None where there is none.
+
+    Samples at a kink may take any slope between those on its two sides: as much of it as makes
+    the sum vanish.
+    """
+    found = slopes_beside(risk, z)
+    if found is None:
+        return None
+    least, greatest = found
+    low, high = risk.mean(least), risk.mean(greatest)
+    if not low <= 0 <= high:
+        return None
+    share = -low / (high - low) if high > low else 0.0
+    for lower, upper in in_parts(least, greatest):
+        lower += share * (upper - lower)
+    return least
+
+
+def slopes_beside(risk: Risk, z: Array) -> tuple[Array, Array] | None:
+    """The least and the greatest slope of every sample: two at a kink. None without kinks."""
+    if risk.kinks is None:
+        return None
+    pieces, *signs = risk.kinks
+    farthest = float(np.max(np.abs(pieces.knots)))
+    lowest, highest = np.empty(z.size), np.empty(z.size)
+    for low, high, scores, sign, shift in in_parts(lowest, highest, z, *signs):
+        reach = 8 * _EPS * (np.abs(scores) + np.abs(shift) + farthest)
+        least, greatest = pieces.subgradients(sign * scores - shift, reach)
+        # Where the sign is negative, the least slope in t is the greatest in z.
+        low[:] = np.where(sign > 0, least, -greatest)
+        high[:] = np.where(sign > 0, greatest, -least)
+    return lowest, highest
+
+
+def _root(risk: Risk, z: Array, steps: int) -> float:
+    """Where the slope of the mean loss changes its sign, by Newton steps inside a bracket.
+
+    Along an exponential every Newton step is as short as the last one. So before there is a
+    bracket a step is at least twice as long as the last one, and inside it a step that is not
+    half as long as the one before the last is replaced by a halving.
+    """
+    loss = risk.loss
+    b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
+    before, last = np.inf, 0.0  # the lengths of the two steps before
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(steps):
+            slope, bend, size, curved = _slopes_at(risk, z, b)
+            if math.isnan(slope):
+                slope = _direction(risk.mass, loss.gradient(z + b, risk.y), b)
+            noise = _EPS * (size + curved + bend * abs(b))
+            if abs(slope) <= noise and math.isfinite(noise):
+                break
+            step = -slope / bend if bend > 0 and math.isfinite(slope) else np.nan
+            lo, hi = (b, hi) if slope < 0 else (lo, b)
+            if b + step == b:
+                break
+            if math.isfinite(hi - lo):
+                trusted = lo < b + step < hi and (loss.quadratic or abs(step) <= 0.5 * before)
+                new = b + step if trusted else 0.5 * (lo + hi)
+            else:
+                length = _stride(step, last, reach, loss.quadratic)
+                trusted, reach = length == abs(step), 4 * reach
+                new = b + math.copysign(length, -slope)
+            if abs(new) > 1e300 or new == b:
+                break
+            before, last, b = last, abs(new - b), new
+            if trusted and abs(slope) <= 1e-9 * size:
+                break  # Newton doubles the digits: nothing is left to be seen
+    return float(b)
+
+
+def _slopes_at(risk: Risk, z: Array, b: float) -> tuple[float, float, float, float]:
+    """The means of ℓ', ℓ'', |ℓ'| and ℓ''·|z| at z + b."""
+    slope = bend = size = curved = 0.0
+    for scores, y, mass in in_parts(z, risk.y, risk.mass):
+        gradient, curvature = risk.loss.slopes(scores + b if b else scores, y)
+        slope += dot(mass, gradient)
+        bend += dot(mass, curvature)
+        size += dot(mass, np.abs(gradient))
+        curved += dot(mass, curvature * np.abs(scores))
+    return slope, bend, size, curved
+
+
+def _stride(step: float, last: float, reach: float, exact: bool) -> float:
+    """The length of a step downhill where there is no bracket yet."""
+    if exact and math.isfinite(step):
+        return abs(step)
+    longest = max(reach, 2 * last)
+    return min(max(abs(step), 2 * last), longest) if math.isfinite(step) else longest
+
+
+def _direction(mass: Array, gradient: Array, b: float) -> float:
+    """The sign of a slope that overflows on both sides: where more of the mass does."""
+    balance = float(np.sign(mass @ np.where(np.isinf(gradient), np.sign(gradient), 0.0)))
+    return np.inf * (balance or (1.0 if b > 0 else -1.0))

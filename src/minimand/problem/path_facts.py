@@ -1,0 +1,120 @@
+"""What the problems of a path remember for each other: they differ in their penalty only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from .._base.typing import Array, BoolArray, IntArray
+from ..design import Design
+from ..penalties import BoundPenalty
+from .path_gram import RememberedGram
+
+EPS = float(np.finfo(float).eps)
+_SAFE = 1.0 - 1e-9  # room for the rounding of a bound
+_MOST_PICKED = 0.125  # share of the columns above which a pass over all of them is cheaper
+
+
+class Problem(Protocol):
+    """What is asked of an objective here."""
+
+    @property
+    def penalty(self) -> BoundPenalty:
+        """The penalty."""
+
+    @property
+    def design(self) -> Design:
+        """The data."""
+
+    @property
+    def mass(self) -> Array:
+        """Weights of the samples."""
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the design."""
+
+    @property
+    def root_spread(self) -> Array:
+        """Root mean square of every column."""
+
+    @property
+    def column_norms(self) -> Array:
+        """The same, of centred columns where there is an intercept."""
+
+    def mean(self, values: Array) -> float:
+        """Σ massᵢ·valuesᵢ."""
+
+    def backward(self, u: Array) -> Array:
+        """Xᵀ u."""
+
+    def backward_on(self, columns: IntArray, u: Array) -> Array:
+        """X_cᵀ u."""
+
+
+class Forecast(NamedTuple):
+    """Where the next solution of a path should be: coefficients and slopes, drawn on in a line."""
+
+    w: Array
+    slope: Array
+
+
+class Memory:
+    """Slopes, a Gram and a forecast that outlive one problem of a path."""
+
+    def __init__(self) -> None:
+        self.slopes = SlopeMemory()
+        self.gram: RememberedGram | None = None
+        self.forecast: Forecast | None = None
+
+
+class SlopeMemory:
+    """Slopes Xᵀ(mass∘θ) without a look at columns that cannot matter.
+
+    By Cauchy and Schwarz a slope moves by at most ‖xⱼ‖·‖θ − θ'‖ (in the norm of the masses; xⱼ
+    centred when Σ mass·θ = 0). A column whose slope cannot have left the box |slope| ≤ l1 adds
+    nothing to the gap as long as its coefficient is zero, wherever in the box the slope is: its
+    last known slope stands for it.
+    """
+
+    def __init__(self) -> None:
+        self._theta: Array | None = None
+        self._slope = np.zeros(0)  # the last one that was computed, column by column
+        self._reach = np.zeros(0)  # how far from it the slope at _theta can be
+
+    def of(self, objective: Problem, w: Array, theta: Array) -> tuple[Array, BoolArray | None]:
+        """Slopes at θ for the certificate of a model w, and which are exact (None: all of them)."""
+        moved = self._follow(objective, theta)
+        look = moved & self._matters(objective, w)
+        count = int(np.count_nonzero(look))
+        if count > _MOST_PICKED * look.size or (count and not objective.design.picks_columns):
+            self._slope = objective.backward(objective.mass * theta)
+            self._reach = np.zeros_like(self._slope)
+            return self._slope, None
+        if count:
+            places = np.flatnonzero(look)
+            self._slope = self._slope.copy()
+            self._slope[places] = objective.backward_on(places, objective.mass * theta)
+            self._reach[places] = 0.0
+        exact = ~(moved & ~look)
+        return self._slope, None if exact.all() else exact
+
+    def _follow(self, objective: Problem, theta: Array) -> BoolArray:
+        """Let the reach refer to θ; the columns whose slope has moved by more than rounding."""
+        before, self._theta = self._theta, theta
+        if before is None:
+            self._reach = np.full(objective.n_features, np.inf)
+            return np.ones(objective.n_features, dtype=bool)
+        move = np.sqrt(objective.mean((theta - before) ** 2))
+        self._reach = self._reach + objective.column_norms * move
+        rounding = 2 * EPS * np.sqrt(objective.mean(theta * theta))
+        return self._reach > rounding * objective.root_spread
+
+    def _matters(self, objective: Problem, w: Array) -> BoolArray:
+        """Columns whose slope can be outside the box, or counts inside it too."""
+        form = objective.penalty.separable
+        if form is None or not self._slope.size:
+            return np.ones(objective.n_features, dtype=bool)
+        outside = np.abs(self._slope) + self._reach > _SAFE * form.l1
+        return outside | (w != 0) | (form.l1 == 0)

@@ -1,0 +1,92 @@
+"""The Gram of the columns that a path has met so far; for the squared loss it never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._base.typing import Array, IntArray
+from ..design import Design
+from ..design.base import without_constants
+
+_FIRST = 256
+_GROWTH = 1.6
+
+
+class RememberedGram:
+    """½ wᵀG w + qᵀw over the columns met so far, which is the mean loss up to a constant.
+
+    Columns are centred by the masses when there is an intercept. The square that holds G is larger
+    than needed; its unused part is zero, and so are the coefficients there.
+    """
+
+    def __init__(self, design: Design, mass: Array, centred: bool, residual: Array) -> None:
+        self._design, self._mass, self._centred = design, mass, centred
+        self._residual = residual  # the gradient of the loss at w = 0
+        self._columns = np.zeros(0, dtype=np.int64)
+        self._known = np.zeros(design.shape[1], dtype=bool)
+        self._scaled = np.zeros((design.shape[0], 0), order="F")
+        self.gram = np.zeros((0, 0))
+        self.linear = np.zeros(0)
+
+    @property
+    def columns(self) -> IntArray:
+        """The columns met so far, in the order of G."""
+        return self._columns
+
+    @property
+    def capacity(self) -> int:
+        """The side of the square that holds G."""
+        return self.gram.shape[0]
+
+    def missing(self, columns: IntArray) -> IntArray:
+        """Those that have not been met yet."""
+        return columns[~self._known[columns]]
+
+    def add(self, columns: IntArray) -> None:
+        """Meet some columns: their products with one another and with all the others."""
+        new = self.missing(columns)
+        if not new.size:
+            return
+        before, after = self._columns.size, self._columns.size + new.size
+        self._reserve(after)
+        block = self._scaled[:, before:after]
+        gathered = self._design.columns(new)
+        if gathered.sparse:
+            block[:] = gathered.matvec(np.eye(new.size))
+        else:
+            for part in gathered.blocks():
+                block[part.rows] = part.matrix
+        size = self._mass @ (block * block)
+        if self._centred:
+            mean = self._mass @ block
+            block -= mean
+        block *= np.sqrt(self._mass)[:, None]
+        products = self._scaled[:, :after].T @ block
+        own = without_constants(products[before:], size, 1e-26)
+        products[before:] = own
+        self.gram[:after, before:after] = products
+        self.gram[before:after, :before] = products[:before].T
+        self.linear[before:after] = block.T @ (np.sqrt(self._mass) * self._residual)
+        self._columns = np.concatenate([self._columns, new])
+        self._known[new] = True
+
+    def _reserve(self, count: int) -> None:
+        """Room for so many columns."""
+        if count <= self.capacity:
+            return
+        room = min(max(_FIRST, count, int(_GROWTH * self.capacity)), self._design.shape[1])
+        self.gram = _enlarged(self.gram, (room, room), np.zeros)
+        self.linear = _enlarged(self.linear, (room,), np.zeros)
+        self._scaled = _enlarged(
+            self._scaled, (self._mass.size, room), lambda shape: np.empty(shape, order="F")
+        )
+
+
+def _enlarged(
+    array: Array, shape: tuple[int, ...], make: Callable[[tuple[int, ...]], Array]
+) -> Array:
+    larger = make(shape)
+    larger[tuple(slice(size) for size in array.shape)] = array
+    return larger

@@ -1,0 +1,113 @@
+"""The choice between solvers: by verdict, cheapest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._base.typing import Array
+from ..problem.objective import Objective, Point
+from . import ASKED, REGISTRY, SOLVERS
+from .base import Control, Solution, Solver, Verdict, run
+
+_MOST_TO_TAKE_OVER = 1e10  # units of `costs`, about ten seconds: a safeguard
+
+
+def verdicts(
+    objective: Objective, control: Control, named: str | Solver = "auto"
+) -> dict[str, Verdict]:
+    """Every solver's verdict on a problem; an object that was asked for speaks for itself."""
+    solvers = {**SOLVERS, named.name: named} if isinstance(named, Solver) else SOLVERS
+    return {name: solver.verdict(objective, control) for name, solver in solvers.items()}
+
+
+def choose_solver(objective: Objective, control: Control, solver: str | Solver = "auto") -> Solver:
+    """The solver that was asked for, or the cheapest that accepts; refuses in words."""
+    if isinstance(solver, str) and solver == "auto":
+        return _cheapest(objective, control)
+    found = REGISTRY.get(solver)
+    verdict = found.verdict(objective, control)
+    if not verdict.ok:
+        raise ValueError(f"solver={found.name!r} does not accept this problem: {verdict.reason}.")
+    return found
+
+
+def shared(
+    solver: str | Solver,
+    objectives: Sequence[Objective],
+    starts: Sequence[tuple[Array, float] | None],
+) -> str | Solver:
+    """A solver that was asked for, as it takes several problems that differ in y alone."""
+    if isinstance(solver, str) and solver == "auto":
+        return solver
+    return REGISTRY.get(solver).shared(objectives, starts)
+
+
+def _cheapest(objective: Objective, control: Control) -> Solver:
+    """The cheapest that accepts, of those that are not for teaching only."""
+    asked = [SOLVERS[name] for name in ASKED]
+    answers = [(solver.verdict(objective, control), solver) for solver in asked]
+    accepting = [(verdict.cost, solver.name) for verdict, solver in answers if verdict.ok]
+    if accepting:
+        return SOLVERS[min(accepting)[1]]
+    _point_to_pieces(objective)
+    found = verdicts(objective, control)
+    by_name = [name for name, verdict in found.items() if verdict.ok]
+    if by_name:
+        raise ValueError(
+            f"no solver takes this problem by itself: name one of {by_name}, which accept it."
+        )
+    from .refusal import refusal  # few problems need one
+
+    raise ValueError(refusal(objective, asked, control))
+
+
+def _point_to_pieces(objective: Objective) -> None:
+    """A loss with a kink that did not say its pieces is refused with what to do."""
+    loss = objective.loss
+    if loss.convex and not loss.smooth and not loss.pooled and loss.plq(objective.y) is None:
+        raise ValueError(
+            f"loss {loss!r} has a kink: say its `pieces`, a minimand.Pieces of knots, slopes and "
+            "curvatures, so that the solvers for losses with kinks can take it."
+        )
+
+
+def _gave_up(solver: Solver, solution: Solution) -> bool:
+    """Whether a solver had nothing further to try, though a proof of its optimum is possible."""
+    certificate = solution.certificate
+    ended = solution.stopped_by in ("no further progress", solver.exhausted)
+    provable = certificate.kind == "global" and not certificate.infeasibility
+    return ended and provable and not solution.converged
+
+
+def _taken_over(objective: Objective, control: Control, solution: Solution) -> Solution:
+    """What others, the cheapest first, make of a point where a solver gave up; the best of all."""
+    others = [SOLVERS[name] for name in ASKED if name != solution.solver]
+    answers = [(other.verdict(objective, control), other.name) for other in others]
+    accepting = [(v.cost, name) for v, name in answers if v.ok and v.cost <= _MOST_TO_TAKE_OVER]
+    for _, name in sorted(accepting):
+        if control.expired or solution.converged:
+            break
+        second = run(SOLVERS[name], objective, control, solution.point)
+        solution = second if second.certificate.gap < solution.certificate.gap else solution
+    return solution
+
+
+def solve(
+    objective: Objective,
+    solver: str | Solver = "auto",
+    control: Control | None = None,
+    start: Point | None = None,
+) -> Solution:
+    """Minimise an objective to a certified gap, by a solver that is named or given."""
+    control = control or Control()
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the gap tells of it
+        try:
+            chosen = choose_solver(objective, control, solver)
+            solution = run(chosen, objective, control, start)
+            if isinstance(solver, str) and solver == "auto" and _gave_up(chosen, solution):
+                return _taken_over(objective, control, solution)
+            return solution
+        except (OverflowError, np.linalg.LinAlgError) as error:
+            raise ValueError("numbers overflow on these data: rescale X and y.") from error

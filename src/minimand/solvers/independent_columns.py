@@ -1,0 +1,112 @@
+"""Unpenalised columns that depend on others, left out: solvers see a basis of them instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._base.typing import Array
+from ..certificate import Dual, Judgement
+from ..penalties import Separable
+from ..problem.basis import Basis
+from ..problem.objective import Objective, Point
+
+if TYPE_CHECKING:
+    from .base import Control, Solver
+
+
+def points_of(
+    solver: Solver, objective: Objective, start: Point, control: Control
+) -> Iterator[Judgement]:
+    """The points of a solver, which is given independent columns in place of dependent ones.
+
+    A solver that is there to be studied gets the columns as they are.
+    """
+    reduced = None if solver.by_name_only else reduction_of(objective)
+    if reduced is None:
+        yield from solver.iterate(objective, start, control)
+        return
+    for judgement in solver.iterate(reduced.problem, reduced.inside(start), control):
+        yield reduced.outside(judgement)
+
+
+def reduction_of(objective: Objective) -> Reduction | None:
+    """The problem on independent columns; None where the columns are independent."""
+    form = objective.penalty.separable
+    if form is None or not objective.convex or not objective.has_free_columns:
+        return None
+    basis = objective.free_basis
+    if basis is None or basis.regular:
+        return None
+    return Reduction(objective, _problem(objective, form, basis), basis)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """The ``problem`` that is left of the ``whole`` on a basis of its unpenalised columns.
+
+    Both have the same scores, values and multipliers: only the coefficients differ.
+    """
+
+    whole: Objective
+    problem: Objective
+    basis: Basis
+
+    def inside(self, point: Point) -> Point:
+        """A point of the whole problem, as one on the basis; the scores are the same."""
+        if point is self.whole.null:
+            return self.problem.null
+        a, b = self.basis.inside(point.w), point.b + self.basis.constant(point.w)
+        return Point(a, b, point.z)
+
+    def outside(self, judgement: Judgement) -> Judgement:
+        """A judgement on the basis, as one of the whole problem."""
+        a, b, z = judgement.point
+        if judgement.point is self.problem.null:
+            point = self.whole.null
+        else:
+            w = self.basis.outside(a)
+            point = Point(w, b - self.basis.constant(w), z)
+        terms = np.zeros(self.whole.n_features)
+        terms[self.basis.stays] = judgement.by_feature[: self.basis.stays.size]
+        return replace(
+            judgement,
+            point=point,
+            dual=self._dual(judgement.dual),
+            slope=self.basis.slopes(judgement.slope),
+            by_feature=terms,
+        )
+
+    def _dual(self, dual: Dual) -> Dual:
+        return Dual(dual.theta, self.basis.slopes(dual.slope), dual.value)
+
+
+def _problem(objective: Objective, form: Separable, basis: Basis) -> Objective:
+    """The same loss on the basis: what stays keeps its penalty, the rest has none."""
+    kept, extra = form.take(basis.stays), np.zeros(basis.residues.shape[1])
+    bounds = None
+    if kept.bounds is not None:
+        far = np.full(extra.size, np.inf)
+        bounds = np.append(kept.bounds[0], -far), np.append(kept.bounds[1], far)
+    penalty = Separable(np.append(kept.l1, extra), np.append(kept.l2, extra), bounds)
+    problem = replace(objective, design=basis.independent, penalty=penalty, memory=None)
+    null = objective.null
+    problem.__dict__.update(
+        constant_target=objective.constant_target,
+        infimum=objective.infimum,
+        null=Point(basis.inside(null.w), null.b, null.z),
+        scale=objective.scale,
+        free_basis=Basis.of_all(
+            basis.independent, np.flatnonzero(penalty.free), _sizes(objective, basis)
+        ),
+    )
+    return problem
+
+
+def _sizes(objective: Objective, basis: Basis) -> Array:
+    """Root mean squares of the columns that stay and of the residues."""
+    squares = objective.mass @ (basis.residues * basis.residues)
+    return np.append(objective.root_spread[basis.stays], np.sqrt(squares))

@@ -1,0 +1,129 @@
+"""Dual points that say plainly which samples are at a kink of the loss and which are not.
+
+At an optimum a sample that is off every kink has the slope of its piece as its multiplier: a
+margin beyond 1 gives the hinge the multiplier 0, one below 1 gives 1. Interior methods come near
+such slopes and never reach them, so that every sample would count as a support vector.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from ..._base.typing import Array
+from ..._base.watch import INTERRUPT, interrupt
+from ...certificate import judge
+from ...problem.objective import EPS, Objective, Point
+from ..base import Solution
+
+_MOST_FREE = 500  # samples at kinks whose multipliers may be computed together
+_LARGEST_SYSTEM = 2_000_000  # numbers in their rows
+
+
+def settled(objective: Objective, solution: Solution, tol: float) -> Solution:
+    """The solution, `sharpened` unless Ctrl-C or the end of the time is in the way."""
+    if solution.stopped_by == INTERRUPT or solution.stopped_by.startswith("max_seconds"):
+        return solution
+    try:
+        return sharpened(objective, solution, tol)
+    except KeyboardInterrupt:
+        interrupt()
+        return replace(solution, stopped_by=INTERRUPT)
+
+
+def sharpened(objective: Objective, solution: Solution, tol: float) -> Solution:
+    """The solution with multipliers at the slopes of their pieces, if the gap allows it.
+
+    The referee decides: what is returned meets tol, or has a gap that is not larger than before.
+    Samples about which that leaves no certainty keep their multipliers.
+    """
+    old = solution.certificate
+    kinked = objective.kinks is not None and objective.convex
+    if not kinked or old.dual_point is None or not 0 < old.gap < np.inf:
+        return solution
+    allowed = max(tol * objective.scale, old.gap)
+    for caution in (1.0, 30.0, 1000.0):
+        plain = _plain(objective, solution.point, old.dual_point, caution)
+        if np.array_equal(plain.theta, old.dual_point):
+            break
+        choices = [_balanced(objective, choice) for choice in (plain, _matched(objective, plain))]
+        duals = [theta for theta in choices if theta is not None]
+        found = judge(objective, solution.point, duals, raw=not duals)
+        if duals and found.gap <= allowed:
+            certificate = found.certificate(objective, old.iterations, old.seconds)
+            return solution.certified(certificate)
+    return solution
+
+
+class _Plain(NamedTuple):
+    """Multipliers, the range that each may have, and the model they belong to."""
+
+    theta: Array
+    low: Array
+    high: Array
+    w: Array
+
+
+def _plain(objective: Objective, point: Point, theta: Array, caution: float) -> _Plain:
+    """θ with every multiplier moved to the slope at z, unless a kink is nearer than the slope.
+
+    A product of two distances, one to the kink and one to the slope, vanishes at the optimum: the
+    smaller of the two is the one that does, each measured in its own unit. The unit of scores is
+    what the null model loses per unit of the largest jump. With more ``caution``, a kink that
+    is a little further off keeps its samples, too.
+    """
+    plq = objective.kinks
+    assert plq is not None
+    t, v = plq.at(point.z), plq.sign * theta
+    jump = float(plq.pieces.jumps.max())
+    reach = caution * objective.scale / jump * np.abs(v - plq.pieces.slope(t)) / jump
+    least, greatest = plq.pieces.subgradients(t, reach)
+    signed = plq.sign > 0
+    # In terms of θ, where the sign is negative, the least slope is the greatest.
+    low, high = np.where(signed, least, -greatest), np.where(signed, greatest, -least)
+    return _Plain(np.clip(theta, low, high), low, high, point.w)
+
+
+def _matched(objective: Objective, plain: _Plain) -> _Plain:
+    """The same where the samples at kinks make up for what the others have moved.
+
+    Under a quadratic penalty Xᵀ(mass∘θ) = −l2∘w: a least-squares problem in a few multipliers.
+    """
+    theta, low, high, w = plain
+    form = objective.penalty.separable
+    free = np.flatnonzero((theta > low) & (theta < high))
+    small = 0 < free.size <= min(_MOST_FREE, _LARGEST_SYSTEM // w.size)
+    if form is None or not form.l2.all() or form.l1.any() or form.bounds is not None or not small:
+        return plain
+    unit = np.sqrt(form.l2)
+    missing = (objective.backward(objective.mass * theta) + form.l2 * w) / unit
+    mass = objective.mass[free]
+    system = objective.design.rows(free).rmatvec(np.diag(mass)) / unit[:, None]
+    if objective.intercept:  # Σ mass·θ = 0, with a weight that makes it hold
+        weight = 1e3 * float(np.linalg.norm(system)) / float(np.linalg.norm(mass))
+        system = np.vstack([system, weight * mass])
+        missing = np.append(missing, weight * objective.mean(theta))
+    theta = theta.copy()
+    theta[free] -= linalg.lstsq(system, missing, check_finite=False)[0]
+    return plain._replace(theta=np.clip(theta, low, high))
+
+
+def _balanced(objective: Objective, plain: _Plain) -> Array | None:
+    """θ with Σ mass·θ = 0 if there is an intercept; None if its ranges have no room for that.
+
+    Those strictly inside their range move first.
+    """
+    theta, low, high, _ = plain
+    total = objective.mean(theta)
+    if not objective.intercept or abs(total) <= 16 * EPS * objective.mean(np.abs(theta)):
+        return theta
+    room = low - theta if total > 0 else high - theta
+    inside = (theta > low) & (theta < high)
+    for movable in (np.where(inside, room, 0.0), room):
+        most = objective.mean(movable)
+        if abs(most) >= abs(total):
+            return theta - (total / most) * movable
+    return None

@@ -1,0 +1,110 @@
+"""Losses with kinks under an l1 penalty on very many columns: interior points on a few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..._base.typing import Array, IntArray
+from ...certificate import Judgement, judge
+from ...penalties import Separable
+from ...problem.objective import Objective, Point
+from ..base import Control, Solver, Verdict
+from ..sparse.column_choice import best_columns
+from ..steps.line_search import recentred
+from .primal_dual import PrimalDual
+
+_FIRST = 200  # columns to begin with
+_MOST = 1200  # columns of one problem
+_ROUNDS = 60
+_INNER = 0.3  # share of the target to which the problem of some columns is solved
+_ROUGH = 1e-3  # share of the gap that is enough while columns are still missing
+_FINEST = 1e-4  # share of the target beyond which accuracy is not to be had
+_FEWEST_NEW = 50
+
+
+class ColumnGeneration(Solver):
+    """min over the columns that matter: those left out have |Xᵀu|ⱼ ≤ l1ⱼ, so that wⱼ = 0 is best.
+
+    The multipliers u of the problem with some columns say which others to take in: the ones that
+    break the inequality. When none does, they prove the solution optimal for all columns.
+    """
+
+    name = "column_generation"
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Losses with pieces and kinks; an l1 part on almost all coefficients."""
+        form = objective.penalty.separable
+        if objective.loss.smooth or objective.loss.plq(objective.y) is None:
+            words = f"{objective.loss!r} has no kinks, or is not linear or quadratic between them"
+            return Verdict(False, words)
+        if form is None or form.bounds is not None:
+            return Verdict(False, "the penalty is not a sum over coefficients without bounds")
+        if np.count_nonzero(form.l1 == 0) > _FIRST:
+            return Verdict(False, "too many coefficients have no l1 part to keep them at zero")
+        n, d = objective.design.shape
+        size = float(min(d, _FIRST + min(n, _MOST)))
+        products = n * size * size / 16 + size**3 / 48
+        cost = 60.0 * (products + 8 * objective.design.nnz + 40 * n)
+        return Verdict(True, "losses with kinks, l1: interior points on a few columns", cost)
+
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+        """One judged point for every set of columns."""
+        form = objective.penalty.separable
+        assert form is not None
+        judgement = judge(objective, recentred(objective, start))
+        yield judgement
+        columns = best_columns(objective, judgement, form, _FIRST)
+        share = _INNER
+        for _ in range(_ROUNDS):
+            goal = max(share * control.target, _ROUGH * judgement.gap)
+            solved = _solved(objective, form, columns, goal, control)
+            point = Point(_spread(objective, columns, solved.point.w), *solved.point[1:])
+            judgement = judge(
+                objective, point, [solved.dual.theta], known=[judgement.dual], raw=False
+            )
+            yield judgement
+            grown = _next_columns(form, columns, point.w, judgement.slope)
+            if grown.size == columns.size:
+                if share < _FINEST:
+                    return
+                share *= 0.1  # all that matter are there: what is left is accuracy
+            columns = grown
+
+
+def _solved(
+    objective: Objective, form: Separable, columns: IntArray, goal: float, control: Control
+) -> Judgement:
+    """The problem of some columns, by the interior-point method."""
+    problem = objective.with_penalty(form.take(columns), columns=columns)
+    inner = replace(control, target=goal, callbacks=(), max_iter=None)
+    best: Judgement | None = None
+    for judgement in PrimalDual().iterate(problem, problem.null, inner):
+        if best is None or judgement.beats(best):
+            best = judgement
+        if best.reaches(problem, inner.target) or control.expired:
+            break
+    assert best is not None
+    return best
+
+
+def _spread(objective: Objective, columns: IntArray, values: Array) -> Array:
+    w = np.zeros(objective.n_features)
+    w[columns] = values
+    return w
+
+
+def _next_columns(form: Separable, columns: IntArray, w: Array, slope: Array) -> IntArray:
+    """The columns at hand and those that break the inequality most; not too many in all."""
+    excess = np.abs(slope) / np.where(form.l1 > 0, form.l1, np.inf)
+    excess[columns] = 0.0
+    violators = np.flatnonzero(excess > 1.0)
+    if not violators.size:
+        return columns
+    most = max(_FEWEST_NEW, columns.size // 2)
+    worst = violators[np.argsort(-excess[violators])[:most]]
+    if columns.size + worst.size > _MOST:  # let go of those that are at zero
+        columns = columns[(w[columns] != 0) | (form.l1[columns] == 0)]
+    return np.union1d(columns, worst)

@@ -1,0 +1,260 @@
+"""Mehrotra's predictor-corrector method for piecewise linear-quadratic problems.
+
+minimise Σ massᵢ·ψ(tᵢ) + pull·(w, b) + Ω(w),   t = sign∘(offset + X w + b) − shift
+
+With the risers of ψ and Ω (see `risers`) Newton's equations shrink to a system in w and b,
+
+    (Xᵀdiag(mass∘rate)X + diag(l2 + rates of Ω)) Δw = −gradient,
+
+the intercept eliminated exactly; where rows are fewer than columns, to its n×n twin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._base.linear_system import factorise, pseudo_inverse
+from ..._base.typing import Array, BoolArray
+from ...losses import PLQ
+from ...penalties import Separable
+from ...problem.objective import EPS, Objective, Point, dot
+from ..smooth.closed_form import rows_suffice
+from .slope_rises import of_penalty, of_pieces
+
+_ROOM = 10.0  # slacks at a cold start, in units of |t|; measured: more is safer, and slower
+_NARROWEST = 1e-2  # slacks at a warm start, in units of those at w = 0
+_NEAREST = 0.9995  # share of the way to the boundary that a step may go
+_STEADY = 1e-12  # added to the diagonal, relative to the curvature of a column
+_PINNED = 1e200  # curvature of a coefficient whose bounds leave it no room
+
+
+class Pull(NamedTuple):
+    """A linear term of the objective: slopes by coefficient and of the intercept."""
+
+    w: Array
+    b: float
+
+
+class Step(NamedTuple):
+    """A step of the coefficients, of the intercept, and of t."""
+
+    dw: Array
+    db: float
+    dt: Array
+
+
+class Settled(NamedTuple):
+    """Slopes of the samples at the end of their risers or along them; and who stays on a knot."""
+
+    slope: Array
+    curvature: Array  # of samples on a curved piece
+    on: BoolArray
+    miss: Array  # t − knot of those that stay on one
+
+
+Solve = Callable[[Array, float], Step]
+
+
+class InteriorPoint:
+    """A point strictly inside all bounds, and the step that moves it along the central path.
+
+    The masses of ``rows`` need not sum up to 1, and ``pull`` may stand for rows that are not
+    among them: see `reduction`.
+    """
+
+    def __init__(
+        self,
+        rows: Objective,
+        plq: PLQ,
+        form: Separable,
+        start: Point,
+        pull: Pull | None = None,
+        *,
+        room: float = 1.0,
+    ) -> None:
+        self.rows, self.plq, self.form = rows, plq, form
+        self._pull = pull or Pull(np.zeros(rows.n_features), 0.0)
+        self.w, self.b = form.project(start.w).copy(), start.b
+        self.t = plq.at(rows.scores(self.w, self.b))
+        self._samples = of_pieces(plq.pieces, rows.mass)
+        self._features = of_penalty(form, 1.0 / rows.n_samples)
+        self._risers = [*self._samples.risers, *self._features.risers]
+        self.all_lines = not form.l2.any() and plq.pieces.linear
+        self._pinned = form.bounds is not None and (form.bounds[0] == form.bounds[1])
+        self._begin(room)
+
+    def _begin(self, room: float) -> None:
+        """Slacks of the size of t, multipliers of the size of the slopes.
+
+        A model that interpolates has t at kinks: then a share of what t is at w = 0 is its size.
+        From w = 0 the samples have a way to go: slacks much smaller than that vanish before it is
+        done, and no step is possible any more. ``room`` is how many times wider slacks shall be.
+        """
+        rows, pieces = self.rows, self.plq.pieces
+        total = float(rows.mass.sum())
+        middle = float(np.mean(pieces.knots))
+        width = dot(rows.mass, np.abs(self.t - middle)) / total
+        if self.w.any():
+            at_zero = self.plq.at(rows.scores(np.zeros_like(self.w), self.b))
+            width = max(width, _NARROWEST * dot(rows.mass, np.abs(at_zero - middle)) / total)
+        else:
+            width *= _ROOM
+        width = room * max(width, 1e-6 * float(np.abs(pieces.knots).max()), 1e-300)
+        ones = np.ones(self.t.size)
+        for riser in self._samples.risers:
+            riser.begin(self.t, 0.5 * width * ones, ones)
+        steep = sum(dot(rows.mass, riser.v) for riser in self._samples.risers) / total
+        size = np.sqrt(rows.spread / total)
+        size[size == 0] = 1.0
+        for riser in self._features.risers:
+            riser.begin(self.w, width / size, steep * size * total)
+        self._measure = sum(riser.measure for riser in self._risers)
+
+    @property
+    def slope(self) -> Array:
+        """ψ'(t), as the risers have it."""
+        return self._samples.slope(self.t.size)
+
+    @property
+    def theta(self) -> Array:
+        """Multipliers of the samples: slopes in z."""
+        return self.plq.sign * self.slope
+
+    @property
+    def products(self) -> float:
+        """The gap that is left, once the slopes of the dual are right."""
+        return sum(riser.products for riser in self._risers)
+
+    def step(self, least_centring: float = 0.0) -> float:
+        """One predictor and one corrector; the length of the step that was taken.
+
+        Steps that aim too low may go round in circles: then ``least_centring`` of the products is
+        to be left.
+        """
+        rate, slope = self._samples.system(self.t)
+        stiff, bend = self._features.system(self.w)
+        solve = self._system(self.rows.mass * rate, stiff)
+        before = self.products
+        step = self._solve(solve, slope, bend)
+        dual, primal = self._lengths(1.0)
+        after = sum(riser.products_after(dual, primal) for riser in self._risers)
+        centring = (max(after, 0.0) / before) ** 3 if before > 0 else 0.0
+        mu = max(centring, least_centring) * before / self._measure
+        for riser in self._risers:
+            riser.recentre(mu)
+        slope, bend = self._samples.pulled(self.t.size), self._features.pulled(self.w.size)
+        step = self._solve(solve, slope, bend)
+        dual, primal = self._lengths(_NEAREST)
+        self._move(step, dual, primal)
+        return min(dual, primal)
+
+    def _lengths(self, nearest: float) -> tuple[float, float]:
+        """How far to go; one length for all where anything is curved."""
+        rooms = [riser.room() for riser in self._risers]
+        dual = min(1.0, nearest * min(room[0] for room in rooms))
+        primal = min(1.0, nearest * min(room[1] for room in rooms))
+        return (dual, primal) if self.all_lines else (min(dual, primal),) * 2
+
+    def _move(self, step: Step, dual: float, primal: float) -> None:
+        self.w += primal * step.dw
+        self.b += primal * step.db
+        self.t += primal * step.dt
+        for riser in self._risers:
+            riser.move(dual, primal)
+
+    def refresh(self) -> Array:
+        """z, and with it t, computed from the coefficients again."""
+        z = self.rows.scores(self.w, self.b)
+        self.t = self.plq.at(z)
+        return z
+
+    def _solve(self, solve: Solve, slope: Array, bend: Array) -> Step:
+        """Newton's step for the slopes that samples and features would have without moving."""
+        gradient, balance = self.gradient(slope)
+        gradient += self.form.l2 * self.w + bend
+        gradient[self._pinned] = 0.0
+        step = solve(gradient, balance)
+        for riser in self._samples.risers:
+            riser.follow(step.dt)
+        for riser in self._features.risers:
+            riser.follow(step.dw)
+        return step
+
+    def gradient(self, slope: Array) -> tuple[Array, float]:
+        """Slopes in w and b of the loss, and of the linear term, for given slopes in t."""
+        u = self.rows.mass * self.plq.sign * slope
+        balance = float(u.sum()) + self._pull.b if self.rows.intercept else 0.0
+        return self.rows.backward(u) + self._pull.w, balance
+
+    def snapped(self) -> tuple[Array, BoolArray]:
+        """w with coefficients that stop at zero or at a bound put there, and which these are."""
+        w, settled = self.w.copy(), np.zeros(self.w.size, dtype=bool) | self._pinned
+        for riser in self._features.risers:
+            assert riser.where is not None
+            stops = riser.stays()
+            w[riser.where[stops]] = np.broadcast_to(riser.knot, stops.shape)[stops]
+            settled[riser.where[stops]] = True
+        return w, settled
+
+    def settled_samples(self) -> Settled:
+        """What the samples' slopes will be, as far as it can be seen."""
+        size = self.t.size
+        slope, curvature = np.full(size, self._samples.base), np.zeros(size)
+        on, miss = np.zeros(size, dtype=bool), np.zeros(size)
+        for riser in self._samples.risers:
+            if riser.bend:
+                v, inside = riser.followed(self.t)
+                riser.add_to(slope, v)
+                curvature[inside] += 1.0 / riser.bend
+                continue
+            stays = riser.stays()
+            slope += np.where(stays, riser.v, np.where(riser.p > riser.q, riser.height, 0.0))
+            miss[stays] = self.t[stays] - riser.knot
+            on |= stays & (self.rows.mass > 0)
+        return Settled(slope, curvature, on, miss)
+
+    def _system(self, h: Array, stiff: Array) -> Solve:
+        """The system of Newton's equations, in whichever of d and n is smaller."""
+        rows = self.rows
+        d = rows.n_features
+        diagonal = self.form.l2 + stiff
+        diagonal[self._pinned] = _PINNED
+        if rows_suffice(rows, self.form):
+            return self._by_rows(np.maximum(h, 1e-200), diagonal)
+        matrix, mean = rows.hessian(h)
+        steady = _STEADY * np.diag(matrix) + EPS * float(h.sum()) * rows.spread
+        matrix.flat[:: d + 1] += diagonal + steady
+        inverse = factorise(matrix) or pseudo_inverse(matrix)
+        total = float(h.sum())
+
+        def solve(gradient: Array, balance: float) -> Step:
+            dw = -inverse(gradient - mean * balance)
+            db = -balance / total - dot(mean, dw) if rows.intercept and total > 0 else 0.0
+            return Step(dw, db, self.plq.sign * (rows.forward(dw) + db))
+
+        return solve
+
+    def _by_rows(self, h: Array, diagonal: Array) -> Solve:
+        """(1/h + X D⁻¹ Xᵀ) y = Δb − X D⁻¹ gradient, Δw = −D⁻¹(gradient + Xᵀy).
+
+        y = h∘(X Δw + Δb) is the step of the multipliers.
+        """
+        rows = self.rows
+        kernel = rows.design.row_gram(1.0 / diagonal)
+        kernel.flat[:: h.size + 1] += 1.0 / h
+        inverse = factorise(kernel) or pseudo_inverse(kernel)
+        ones = inverse(np.ones(h.size))
+
+        def solve(gradient: Array, balance: float) -> Step:
+            y = -inverse(rows.forward(gradient / diagonal))
+            db = 0.0
+            if rows.intercept:
+                db = -(balance + float(y.sum())) / float(ones.sum())
+                y += db * ones
+            dw = -(gradient + rows.backward(y)) / diagonal
+            return Step(dw, db, self.plq.sign * (y / h))  # exact where h is large
+
+        return solve

@@ -1,0 +1,116 @@
+"""A primal-dual interior-point method for piecewise linear-quadratic losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...certificate import Judgement, judge
+from ...problem.objective import Objective, Point
+from .. import costs
+from ..base import Control, Solver, Verdict
+from ..smooth.closed_form import rows_suffice
+from ..steps.line_search import recentred
+
+if TYPE_CHECKING:
+    from .vertex import Offer
+
+_LARGEST = 1500  # unknowns of a system that is formed and factorised in every iteration
+_PATIENCE = 50  # iterations in which the products must fall by a half: data in raw units take many
+_CENTRED = 0.5  # least share of the products that a step aims at when they do not fall
+_ITERATIONS = 200
+_AGAIN, _WIDER = 2, 30.0  # restarts of a method that is stuck, each with slacks so much wider
+_FAR = 1e-4  # products, in units of the scale, above which that is no matter of rounding
+_DONE = 1e-3  # of the products that are near enough: below it only the slopes can be wrong, and
+_IDLE = 4  # judgements that find no better point then are enough
+_USUAL = 20.0  # iterations that a problem takes
+_NEAR = 4.0  # targets within which the method's own idea of the gap is worth judging
+_CORNER = 0.01  # the same where the solution is a corner, which must be told from its neighbours
+
+
+class PrimalDual(Solver):
+    """Mehrotra's predictor-corrector method on ψ' ∈ [lowest, highest], w and their slacks.
+
+    Every kink of the loss, of |wⱼ| and of a bound is a pair of numbers whose product is driven to
+    zero; see `interior`. About twenty systems of d unknowns, however the columns are scaled.
+    """
+
+    name = "primal_dual"
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Losses with pieces and penalties that are a sum over features; not both n and d large."""
+        form = objective.penalty.separable
+        if objective.loss.plq(objective.y) is None:
+            return Verdict(False, f"{objective.loss!r} is not linear or quadratic piece by piece")
+        if form is None:
+            return Verdict(False, "the penalty is not a sum over features")
+        n, d = objective.design.shape
+        size = n if rows_suffice(objective, form) else d
+        memory = 8.0 * (3 * size * size + 16 * n)
+        if size > _LARGEST or memory > control.memory:
+            return Verdict(
+                False, f"a dense system of {size} unknowns in every iteration is too large"
+            )
+        gram = costs.hessian(objective) if size == d else costs.row_gram(objective)
+        passes = (8 if objective.design.sparse else 2) * objective.design.nnz
+        cost = _USUAL * (gram + costs.factor(size) + passes + 40 * n)
+        return Verdict(True, "pieces of lines and parabolas: an interior-point method", cost)
+
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+        """Judged points, from where the method's own idea of the gap is near the target."""
+        from .interior import InteriorPoint  # every problem asks for a verdict, few for a step
+        from .row_reduction import reduced, worth_reducing
+        from .vertex import offered
+
+        form, plq = objective.penalty.separable, objective.loss.plq(objective.y)
+        assert form is not None
+        assert plq is not None
+        judgement = judge(objective, recentred(objective, start))
+        yield judgement
+        cornered = plq.pieces.linear and not form.l2.all()
+        near_enough = (_CORNER if cornered else _NEAR) * control.target
+        watched = bool(control.callbacks) or control.max_iter is not None
+        begin = judgement.point
+        if worth_reducing(objective, plq) and not watched:
+            target = min(0.5 * control.target, near_enough)
+            for offer in reduced(objective, plq, form, begin, control, target):
+                judgement = _judged(objective, offer, control)
+                yield judgement
+            begin = judgement.point
+        inner = InteriorPoint(objective, plq, form, begin)
+        least, waited, idle, again = float("inf"), 0, 0, _AGAIN
+        for _ in range(_ITERATIONS):
+            length = inner.step(_CENTRED if waited > 3 else 0.0)
+            near = inner.products <= near_enough
+            waited = 0 if inner.products < 0.5 * least else waited + 1
+            least = min(least, inner.products)
+            stuck = not length > 1e-12 or waited >= _PATIENCE  # rounding allows no more
+            if stuck and again and not near and inner.products > _FAR * objective.scale:
+                again -= 1
+                inner = InteriorPoint(objective, plq, form, begin, room=_WIDER ** (_AGAIN - again))
+                least, waited = float("inf"), 0
+                continue
+            if watched or near or control.expired or stuck:
+                inner.refresh()
+                found = _judged(objective, offered(inner, near or stuck), control)
+                yield found
+                done = inner.products <= _DONE * near_enough and not found.gap < 0.9 * judgement.gap
+                idle = idle + 1 if done else 0
+                judgement = found if found.beats(judgement) else judgement
+            if stuck or idle >= _IDLE:
+                return
+
+
+def _judged(objective: Objective, offer: Offer, control: Control) -> Judgement:
+    """The first model on offer that is good enough, or the best."""
+    best: Judgement | None = None
+    for w, b in offer.models:
+        point = recentred(objective, objective.point(w, b))
+        known = [] if best is None else [best.dual]
+        judgement = judge(objective, point, offer.thetas if best is None else (), known, raw=False)
+        if best is None or judgement.beats(best):
+            best = judgement
+        if best.reaches(objective, control.target):
+            break
+    assert best is not None
+    return best

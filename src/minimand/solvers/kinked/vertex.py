@@ -1,0 +1,113 @@
+"""From an interior point to the corner it is heading for.
+
+Near the end every riser shows where it will stop: at an end of its range, or, where both slacks
+vanish, in between with t on its knot. A coefficient whose riser stays in between is zero (or at
+its bound). What is left is linear: the samples B on a knot stay there, those on a curved piece
+follow it, and the other coefficients A have no slope,
+
+    X_B δw = −(t − knot),   X_Bᵀ(mass∘δv) + H δw = −slope_A,   H = X_Aᵀdiag(mass∘ψ'')X_A + diag(l2).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from ..._base.threads import one_blas_thread
+from ..._base.typing import Array, IntArray
+from .interior import InteriorPoint
+
+_LARGEST = 1000  # unknowns of the system of a corner
+
+
+class Offer(NamedTuple):
+    """Models (w, b), the best first, and multipliers to prove them with."""
+
+    models: list[tuple[Array, float]]
+    thetas: list[Array]
+
+
+def offered(inner: InteriorPoint, near: bool) -> Offer:
+    """An interior point, after the corner next to it if it is near."""
+    offer = Offer([(inner.form.project(inner.w), inner.b)], [inner.theta])
+    if not near:
+        return offer
+    w, settled = inner.snapped()
+    moving = np.flatnonzero(~settled)
+    found = _corner(inner, w, moving)
+    if found is not None:
+        w, b, theta = found
+        return Offer([(w, b), *offer.models], [theta, *offer.thetas])
+    if settled.any():
+        offer.models.insert(0, (w, inner.b))
+    return offer
+
+
+def _corner(inner: InteriorPoint, w: Array, moving: IntArray) -> tuple[Array, float, Array] | None:
+    """The corner and its multipliers; None where it is not settled which one."""
+    rows, plq, form = inner.rows, inner.plq, inner.form
+    slope, curvature, on, miss = inner.settled_samples()
+    basis = np.flatnonzero(on)
+    size = moving.size + rows.intercept
+    if not size or basis.size > 3 * size + 20 or basis.size + size > _LARGEST:
+        return None
+    block = rows.design.rows(basis)
+    matrix = block.columns(moving).matvec(np.eye(moving.size))
+    bend = _bend(inner, rows.mass * curvature, moving)
+    gradient, balance = inner.gradient(slope)
+    left = gradient + form.l2 * w + form.l1 * np.sign(w)
+    if rows.intercept:
+        matrix = np.column_stack([matrix, np.ones(basis.size)])
+    left = np.append(left[moving], balance)[:size]
+    # The slopes of samples on a curve were taken at the old coefficients.
+    jump = w - inner.w
+    if curvature.any() and jump.any():
+        away = rows.mass * curvature * rows.forward(jump)
+        left += np.append(rows.backward(away)[moving], away.sum())[:size]
+    miss = plq.sign[basis] * miss[basis] + block.matvec(jump)
+    move, change = _equations(matrix, rows.mass[basis], bend, miss, left)
+    w = w.copy()
+    w[moving] += move[: moving.size]
+    slope[basis] += plq.sign[basis] * change
+    b = inner.b + (float(move[-1]) if rows.intercept else 0.0)
+    return form.project(w), b, plq.sign * plq.pieces.clip(slope)
+
+
+def _bend(inner: InteriorPoint, h: Array, moving: IntArray) -> Array:
+    """The second derivative in the coefficients that move, and the intercept if there is one."""
+    size = moving.size + inner.rows.intercept
+    bend = np.zeros((size, size))
+    if h.any():
+        bend[: moving.size, : moving.size] = inner.rows.gram(h, moving)
+        if inner.rows.intercept:
+            bend[-1, :-1] = bend[:-1, -1] = inner.rows.backward(h)[moving]
+            bend[-1, -1] = h.sum()
+    bend.flat[: moving.size * (size + 1) : size + 1] += inner.form.l2[moving]
+    return bend
+
+
+def _equations(
+    matrix: Array, mass: Array, bend: Array, miss: Array, left: Array
+) -> tuple[Array, Array]:
+    """δw and δv of the equations above, in units in which columns have length 1."""
+    size = np.sqrt((matrix * matrix).sum(axis=0) + np.diag(bend))
+    size[size == 0] = 1.0
+    matrix = matrix / size
+    if not bend.any():
+        move = _least(matrix, -miss)
+        change = _least(matrix.T, -left / size)
+    else:
+        bend = bend / size / size[:, None]
+        system = np.block([[bend, matrix.T], [matrix, np.zeros((miss.size,) * 2)]])
+        both = _least(system, -np.concatenate([left / size, miss]))
+        move, change = both[: size.size], both[size.size :]
+    return move / size, change / mass
+
+
+def _least(matrix: Array, right: Array) -> Array:
+    """The shortest solution, or the nearest to one."""
+    with one_blas_thread():
+        found = linalg.lstsq(matrix, right, lapack_driver="gelsy", check_finite=False)
+    return np.asarray(found[0])

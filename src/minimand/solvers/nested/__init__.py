@@ -1,0 +1,1 @@
+"""Solvers that solve a sequence of simpler problems with the other solvers."""

@@ -1,0 +1,194 @@
+"""The Huber loss and its scale at once: min over w, b and σ ≥ 0 of
+
+    F = σ + Σ massᵢ·σ·H(rᵢ/σ) + Ω(w),   r = z − y,   H(t) = t² for |t| ≤ ε, 2ε|t| − ε² beyond.
+
+H is twice the Huber loss: with σ fixed, F = σ + (2/σ)·P_σ, where P_σ is the mean of Huber(εσ) plus
+½σΩ. F is convex in all three together, since σ·H(r/σ) is the maximum over |θ| ≤ 2ε of the linear
+functions θr − σθ²/4. So for every such θ, with u = mass∘θ,
+
+    F ≥ σ·(1 − ¼ mean θ²) − mean θy − Ω*(−Xᵀu),
+
+a bound for all σ ≥ 0 at once if mean θ² ≤ 4. In terms of φ = ½σθ, a dual point of P_σ, the gap is
+
+    F − bound = (2/σ)·gap_σ(φ) + σ·(1 − mean φ²/σ²),
+
+two terms that are never negative; the first is what the referee says of P_σ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._base.typing import Array
+from ...certificate import Certificate, Dual, Judgement, judge
+from ...losses import Huber
+from ...penalties import Separable
+from ...penalties.base import number
+from ...problem.objective import EPS, Objective, Point
+
+_ROOM = 1e-14  # by which rounding may carry mean φ² beyond σ²
+_TRIES = 4  # to shrink multipliers that a repair may have stretched again
+_SHARED = ("spread", "root_spread", "column_norms", "free_basis", "constant_target")
+LEAST_SCALE = 10 * EPS  # σ in units of the null model's objective, or of 1 where that is 0
+
+
+class Joint(NamedTuple):
+    """What the referee found for all of w, b and σ; ``theta`` is feasible whatever σ."""
+
+    sigma: float
+    judgement: Judgement  # with σ fixed
+    primal: float
+    gap: float
+    theta: Array
+    by_sample: Array  # shares of the gap; that of σ is spread over all samples
+    rounding: float
+
+    def reaches(self, target: float, scale: float) -> bool:
+        """Whether the gap is below the target, or nothing but rounding; σ itself is never 0."""
+        if scale == 0:
+            return self.gap <= self.rounding + LEAST_SCALE
+        return self.gap <= max(target, self.rounding if self.rounding <= 1e-3 * scale else 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """P_σ for one σ, from which those for all others follow."""
+
+    objective: Objective
+    sigma: float
+
+    @property
+    def epsilon(self) -> float:
+        """ε, where H becomes linear."""
+        assert isinstance(self.objective.loss, Huber)
+        return float(self.objective.loss.delta) / self.sigma
+
+    def at(self, sigma: float) -> Scaled:
+        """The same problem with another σ; what depends on X alone is shared."""
+        old, form = self.objective, self.objective.penalty.separable
+        assert form is not None
+        penalty = Separable(form.l1, sigma / self.sigma * form.l2)
+        new = replace(old, loss=Huber(self.epsilon * sigma), penalty=penalty)
+        new.__dict__.update({k: old.__dict__[k] for k in _SHARED if k in old.__dict__})
+        return Scaled(new, sigma)
+
+    def value(self, point: Point) -> float:
+        """F."""
+        return self.sigma + 2.0 / self.sigma * self.objective.primal(point)
+
+    def best(self, point: Point) -> float:
+        """The σ that minimises F at a point."""
+        return best_scale(point.z - self.objective.y, self.objective.mass, self.epsilon)
+
+    def excess(self, point: Point) -> float:
+        """Mean min(r²/σ², ε²): above 1 where a larger σ would be better, by the slope of F."""
+        t = np.minimum(np.abs(point.z - self.objective.y) / self.sigma, self.epsilon)
+        return self.objective.mean(t * t)
+
+    def judged(self, point: Point, thetas: Iterable[Array] = (), enough: float = -np.inf) -> Joint:
+        """The smallest gap of (point, σ), by the slopes at the point and by other multipliers.
+
+        A gap that is ``enough`` ends the comparison: the best of all bounds takes more passes.
+        """
+        thetas = list(thetas)
+        for theta in thetas if enough >= 0 else []:
+            quick = self._joint(self._with(point, 0.5 * self.sigma * theta, thorough=False))
+            if quick.gap <= enough:
+                return quick
+        found = [judge(self.objective, point, thorough=True)]
+        found += [self._with(point, 0.5 * self.sigma * theta) for theta in thetas]
+        return min((self._joint(each) for each in found), key=lambda joint: joint.gap)
+
+    def _with(self, point: Point, phi: Array, thorough: bool = True) -> Judgement:
+        return judge(self.objective, point, [phi], raw=False, thorough=thorough)
+
+    def _without(self, found: Judgement) -> Judgement:
+        """The judgement by φ = 0."""
+        objective, w = self.objective, found.point.w
+        nothing = np.zeros_like(w)
+        return replace(
+            found,
+            gap=found.primal,
+            dual=Dual(np.zeros_like(found.point.z), nothing),
+            by_sample=objective.mass * found.terms.value,
+            by_feature=objective.penalty.by_feature(w, nothing),
+            infeasibility="",
+        )
+
+    def _joint(self, found: Judgement) -> Joint:
+        """Shrink the multipliers to mean φ² ≤ σ²; φ = 0, whose bound is 0, is the last resort."""
+        for _ in range(_TRIES):
+            share = self.objective.mean((found.dual.theta / self.sigma) ** 2)
+            if share <= 1.0 + _ROOM:
+                break
+            found = self._with(found.point, (1.0 - EPS) / np.sqrt(share) * found.dual.theta)
+        if not share <= 1.0 + _ROOM or not found.gap <= found.primal:
+            share, found = 0.0, self._without(found)
+        unused = self.sigma * max(1.0 - share, 0.0)
+        gap = 2.0 / self.sigma * found.gap + unused
+        return Joint(
+            sigma=self.sigma,
+            judgement=found,
+            primal=self.sigma + 2.0 / self.sigma * found.primal,
+            gap=gap,
+            theta=2.0 / self.sigma * found.dual.theta,
+            by_sample=2.0 / self.sigma * found.by_sample + unused * self.objective.mass,
+            rounding=2.0 / self.sigma * found.rounding(self.objective) + 4 * EPS * self.sigma,
+        )
+
+    def certificate(self, joint: Joint, scale: float) -> Certificate:
+        """The gap of all three, in the words of all three."""
+        relative = 0.0 if joint.gap == 0 else (joint.gap / scale if scale > 0 else np.inf)
+        if scale == 0 and joint.reaches(0.0, scale):
+            relative = 0.0  # the null model is perfect: there is nothing to be compared with
+        return Certificate(
+            primal=joint.primal,
+            dual=joint.primal - joint.gap,
+            gap=joint.gap,
+            relative=relative,
+            objective=self._words,
+            rounding=joint.rounding + 2.0 / self.sigma * joint.judgement.hidden(self.objective),
+            passes=self.objective.meter.passes,
+            infeasibility=joint.judgement.infeasibility,
+            dual_point=joint.theta,
+            by_sample=joint.by_sample,
+            by_feature=2.0 / self.sigma * joint.judgement.by_feature,
+        )
+
+    @property
+    def _words(self) -> str:
+        form = self.objective.penalty.separable
+        assert form is not None
+        factor = number(float(2.0 / self.sigma * form.l2.max(initial=0.0)))
+        score = self.objective.words.rpartition("z = ")[2]
+        loss = f"σ + mean 2σ·huber((z − y)/σ; delta={self.epsilon:.6g})"
+        return f"{loss} + {factor}½‖w‖², z = {score}, σ ≥ 0"
+
+
+def best_scale(r: Array, mass: Array, epsilon: float) -> float:
+    """σ with mean min(r², (εσ)²) = σ², the best one for these residuals; 0 if most vanish.
+
+    At σ = |rₖ|/ε, the k smallest residuals are inside: there the mean divided by σ² is ε²·(Σ
+    inside mass·r²/rₖ² + mass outside), which falls with k. Between two such σ it is solved for.
+    """
+    size = np.abs(r)
+    largest = float(size.max(initial=0.0))
+    if largest == 0 or not np.isfinite(largest):
+        return 0.0
+    order = np.argsort(size)
+    size, mass = size[order] / largest, mass[order]
+    inside = np.cumsum(mass * size**2)
+    outside = np.cumsum(mass[::-1])[::-1] - mass
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = epsilon**2 * (inside / size**2 + outside)
+    below = np.flatnonzero(share >= 1.0)  # NaN where a residual is zero: that is no knot
+    if not below.size:
+        return 0.0
+    k = below[-1]
+    left = 1.0 - epsilon**2 * outside[k]
+    # Only rounding can leave nothing here; then every scale up to the next knot is best.
+    return largest * float(np.sqrt(inside[k] / left) if left > EPS else size[k] / epsilon)

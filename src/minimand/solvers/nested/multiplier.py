@@ -1,0 +1,242 @@
+"""A ball by its multiplier: the constrained problem is a penalised one, if λ is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from ..._base.typing import Array
+from ...certificate import Judgement, judge
+from ...penalties import Ball
+from ...problem.objective import Objective, Point
+from ..base import Control, Solver, Verdict
+from ..kinked.primal_dual import PrimalDual
+from ..smooth.closed_form import ClosedForm
+from ..smooth.newton import Newton
+from ..sparse.working_set import WorkingSet
+from ..steps.line_search import recentred
+
+_ROUNDS = 200
+_INNER = 200  # most iterations of one penalised problem
+_NARROW = 1e-13  # relative width of a bracket that holds no new multiplier
+_FAR_OUT = 4.0  # radii from which on an unfinished solution counts as outside
+_ON_SPHERE = 0.9  # share of the radius from which on a start is taken to be held by the ball
+_REACH = 1e-4, 0.5  # least and largest relative step from a guess to the other end of a bracket
+_GROWTH = 8.0  # of that step, from try to try
+
+
+class Multiplier(Solver):
+    """‖w‖ ≤ r: find λ ≥ 0 such that the solution with penalty λ·‖w‖₁ (λ·½‖w‖²) has norm r.
+
+    The norm falls as λ grows. A bracket is narrowed by the secant rule, every λ costs one penalised
+    problem, started from the last; between its two solutions lies a point of norm r, which is
+    judged for the constrained problem together with the dual points of both. If the norm stays
+    below r, λ = 0 is tried. A start on the sphere, the solution of a similar problem, tells about
+    which λ holds it there: then the bracket begins about that one.
+    """
+
+    name = "multiplier"
+    _inner: ClassVar[tuple[Solver, ...]] = (ClosedForm(), Newton(), WorkingSet(), PrimalDual())
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Balls, for every loss that a solver of the penalised problem accepts."""
+        ball = objective.penalty
+        if not isinstance(ball, Ball):
+            return Verdict(False, "the penalty is no ball that a multiplier would replace")
+        solver, verdict = self._solver(objective.with_penalty(ball.with_multiplier(1.0)), control)
+        if solver is None:
+            return Verdict(False, f"no solver takes the penalised problem: {verdict.reason}")
+        words = f"the multiplier of the ball, over problems solved by {solver.name!r}"
+        return Verdict(True, words, 10 * verdict.cost)
+
+    def _solver(self, objective: Objective, control: Control) -> tuple[Solver | None, Verdict]:
+        """The cheapest solver of the penalised problem and its verdict."""
+        found = [(solver.accepts(objective, control), solver) for solver in self._inner]
+        good = [pair for pair in found if pair[0].ok]
+        if not good:
+            return None, found[-1][0]
+        verdict, solver = min(good, key=lambda pair: pair[0].cost)
+        return solver, verdict
+
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+        """Judged points of the constrained problem, one per multiplier."""
+        ball = objective.penalty
+        assert isinstance(ball, Ball)
+        judgement = judge(objective, recentred(objective, start))
+        yield judgement
+        most = _largest_multiplier(ball, judge(objective, objective.null).slope)
+        if not most > 0:
+            return
+        bracket = _Bracket(ball, _Side(most, objective.null.w, None), _guess(ball, judgement, most))
+        point, accuracy = judgement.point, 0.1
+        for _ in range(_ROUNDS):
+            if bracket.exhausted:
+                # The two solutions were not accurate enough to tell the multiplier.
+                bracket, accuracy = bracket.reopened(), 0.01 * accuracy
+            multiplier = bracket.next()
+            solved = self._penalised(objective, ball, multiplier, point, accuracy, control)
+            bracket.add(_Side(multiplier, solved.point.w, solved.dual.theta))
+            w, duals = bracket.candidate()
+            point = recentred(objective, objective.point(w, solved.point.b))
+            judgement = judge(
+                objective, point, duals, known=[judgement.dual], thorough=multiplier == 0
+            )
+            yield judgement
+            if multiplier == 0 and bracket.outside is None:
+                return
+
+    def _penalised(
+        self,
+        objective: Objective,
+        ball: Ball,
+        multiplier: float,
+        start: Point,
+        accuracy: float,
+        control: Control,
+    ) -> Judgement:
+        """The solution for one multiplier; far outside the ball a rough one will do."""
+        problem = objective.with_penalty(ball.with_multiplier(multiplier))
+        solver, verdict = self._solver(problem, control)
+        assert solver is not None, verdict.reason
+        inner = replace(control, target=accuracy * control.target, callbacks=())
+        for count, judgement in enumerate(solver.iterate(problem, start, inner)):
+            far = ball.size.radius(judgement.point.w) > _FAR_OUT * ball.radius
+            rough = far and judgement.promise <= 1e-3 * objective.scale
+            if rough or judgement.reaches(problem, inner.target) or control.expired:
+                break
+            if count >= _INNER:
+                break
+        return judgement
+
+
+def _largest_multiplier(ball: Ball, slope: Array) -> float:
+    """A multiplier whose solution is inside: zero for the 1-norm, short for the 2-norm."""
+    excess = np.maximum(np.abs(slope) - ball.rest.l1, 0.0)
+    if ball.radius == 0:
+        return 0.0
+    if ball.size.norm == "l1":
+        return float(excess.max(initial=0.0))
+    return ball.size.radius(excess) / ball.radius
+
+
+def _guess(ball: Ball, judgement: Judgement, most: float) -> float | None:
+    """The multiplier that would hold a point on the sphere; 0 for one inside, if it is a model.
+
+    There −slope = λ·∂size(w), so that λ = −w·slope/(w·∂size(w)), up to the square of its error.
+    """
+    w = judgement.point.w
+    radius = ball.size.radius(w)
+    if radius < _ON_SPHERE * ball.radius:
+        return 0.0 if w.any() else None
+    slope = judgement.slope + ball.rest.l1 * np.sign(w) + ball.rest.l2 * w
+    pull = -float(w @ slope) / (radius if ball.size.norm == "l1" else radius**2)
+    return pull if 0 < pull < most else None
+
+
+class _Side(NamedTuple):
+    """A multiplier, the solution of its penalised problem, and the dual point of that."""
+
+    multiplier: float
+    w: Array
+    theta: Array | None
+
+
+@dataclass
+class _Bracket:
+    """The smallest multiplier known to lead inside, and the largest known to lead outside.
+
+    Narrowed by the secant rule with Illinois' correction: an end that stays counts for half. About
+    a guess the missing end is looked for in steps that grow.
+    """
+
+    ball: Ball
+    inside: _Side
+    guess: float | None = None
+    outside: _Side | None = None
+    reach: float = 0.0  # of the next step from a guess, as a share of it
+    tries: int = 0
+    above: float = 0.0  # how far the outer solution's norm is above the radius, transformed
+    below: float = 0.0  # and that of the inner one below
+    last_was_inside: bool | None = None
+    _miss: float = 0.0  # of the last norm, relative to the radius
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no multiplier is left between the ends."""
+        if self.outside is None:
+            return False
+        width = self.inside.multiplier - self.outside.multiplier
+        return width <= _NARROW * self.inside.multiplier
+
+    def reopened(self) -> _Bracket:
+        """A wider bracket about the same place."""
+        assert self.outside is not None
+        wide = self.inside._replace(multiplier=1.01 * self.inside.multiplier)
+        slack = self.outside._replace(multiplier=0.99 * self.outside.multiplier)
+        return replace(self, inside=wide, outside=slack, last_was_inside=None)
+
+    def next(self) -> float:
+        """The secant's multiplier; smaller and smaller ones while none leads outside, then 0."""
+        if self.guess is not None and self.reach <= _REACH[1]:
+            return self._about_guess(self.guess)
+        self.tries += 1
+        if self.outside is None:
+            share = 1.0 if self.tries == 1 else 0.1
+            return self.inside.multiplier * share if self.tries < 5 else 0.0
+        low, high = self.outside.multiplier, self.inside.multiplier
+        share = self.above / (self.above + self.below) if self.above < np.inf else 0.5
+        return low + (high - low) * min(max(share, 1e-12), 1 - 1e-12)
+
+    def _about_guess(self, guess: float) -> float:
+        """The guess, then smaller or larger ones until it lies between two."""
+        if self.last_was_inside is None:
+            return guess
+        if guess == 0:  # and that was outside: any other may be the one
+            self.guess = None
+            return self.next()
+        reach = self.reach or float(np.clip(2.0 * self._miss, *_REACH))
+        self.reach = _GROWTH * reach
+        return guess * (1.0 - reach if self.last_was_inside else 1.0 + reach)
+
+    def _height(self, radius: float) -> float:
+        """A function of the norm that is nearly linear in λ: ‖w‖₁ itself, and −1/‖w‖₂."""
+        ratio = radius / self.ball.radius
+        if self.ball.size.norm == "l1":
+            return ratio
+        return -1.0 / max(ratio, 1e-300)
+
+    def add(self, side: _Side) -> None:
+        """Replace the end on whose side the new solution lies."""
+        height = self._height(self.ball.size.radius(side.w)) - self._height(self.ball.radius)
+        is_inside = height <= 0
+        if is_inside:
+            self.inside, self.below = side, -height
+            self.above *= 0.5 if self.last_was_inside is True else 1.0
+        else:
+            self.outside, self.above = side, height
+            self.below *= 0.5 if self.last_was_inside is False else 1.0
+        if self.last_was_inside not in (None, is_inside):
+            self.guess = None  # the bracket has two ends of its own
+        self.last_was_inside = is_inside
+        self._miss = abs(self.ball.size.radius(side.w) / self.ball.radius - 1.0)
+
+    def candidate(self) -> tuple[Array, list[Array]]:
+        """A feasible point between the two solutions, and dual points to prove it with."""
+        ball, inside, outside = self.ball, self.inside, self.outside
+        if outside is None:
+            return ball.project(inside.w), [] if inside.theta is None else [inside.theta]
+        step = outside.w - inside.w
+
+        def beyond(share: float) -> float:
+            return ball.size.radius(inside.w + share * step) / ball.radius - 1.0
+
+        share = float(optimize.brentq(beyond, 0.0, 1.0, xtol=1e-16)) if beyond(0.0) < 0 else 0.0
+        w = ball.rest.project(inside.w + share * step)
+        duals = [side.theta for side in (inside, outside) if side.theta is not None]
+        if len(duals) == 2:
+            duals.insert(0, duals[0] + share * (duals[1] - duals[0]))
+        return ball.inside(w), duals

@@ -1,0 +1,204 @@
+"""The scale of the Huber loss: a search for the σ at which F of `joint_scale` is least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._base.typing import Array
+from ..._base.watch import INTERRUPT, StoppedError, watching
+from ...problem.objective import Objective, Point
+from .. import solve
+from ..base import CALLBACK, STOP, Control, Solution
+from ..history import State
+from ..steps.line_search import recentred
+from .joint_scale import LEAST_SCALE, Joint, Scaled
+
+_INNER = 1e-13  # relative gap of a problem with σ fixed: σ is found from its residuals
+_NEWTON = 40  # iterations before the other method is tried
+_STEEPEST = 1e-3  # factor by which σ falls at most from one problem to the next
+_MOST = 100  # scales to be tried
+
+
+class Null(NamedTuple):
+    """The model with w = 0: a σ near its best one, and F there, which tolerances refer to."""
+
+    sigma: float
+    value: float
+
+
+def null_of(scaled: Scaled) -> Null:
+    """Min F over b and σ with w = 0, up to 1e-8 of it; zeros if that fits all samples."""
+    objective = scaled.objective
+    r = objective.null.z - objective.y
+    spread = float(np.abs(r).max(initial=0.0))
+    if (objective.constant_target and objective.intercept) or spread == 0:
+        return Null(0.0, 0.0)
+    sigma, search, least = scaled.best(objective.null) or spread, _Search(), np.inf
+    for _ in range(_MOST):
+        here = scaled.at(sigma)
+        null = here.objective.null
+        best = here.best(null)
+        least = min(least, here.value(null), here.at(best).value(null) if best else np.inf)
+        sigma, last = search.next(sigma, here.excess(null), best), sigma
+        if abs(sigma - last) <= 1e-10 * sigma or sigma <= 1e-9 * least:
+            break
+    return Null(sigma, least)
+
+
+@dataclass
+class _Search:
+    """σ at which the excess is 1: log excess falls with log σ; secants within a bracket."""
+
+    low: float = -np.inf
+    high: float = np.inf
+    last: tuple[float, float] | None = None
+
+    def next(self, sigma: float, excess: float, best: float) -> float:
+        """The next σ, after one with its excess and the best σ for the residuals found there."""
+        if excess <= 0 or best <= 0:  # most residuals vanish: the scale may be next to nothing
+            self.high = min(self.high, np.log(sigma))
+            return self._middle()
+        s, f = np.log(sigma), np.log(excess)
+        if f > 0:
+            self.low = max(self.low, s)
+        else:
+            self.high = min(self.high, s)
+        new = max(np.log(best), s + np.log(_STEEPEST))
+        if self.last is not None and f != self.last[1]:
+            secant = s - f * (s - self.last[0]) / (f - self.last[1])
+            new = secant if self.low <= secant <= self.high else new
+        self.last = (s, f)
+        return float(np.exp(new)) if self.low <= new <= self.high else self._middle()
+
+    def _middle(self) -> float:
+        ends = np.isfinite(self.low), np.isfinite(self.high)
+        if all(ends):
+            return float(np.exp(0.5 * (self.low + self.high)))
+        return float(np.exp(self.high) / 10 if ends[1] else np.exp(self.low) * 10)
+
+
+def minimise_jointly(
+    scaled: Scaled, control: Control, start: Point | None = None, evidence: Iterable[Array] = ()
+) -> tuple[float, Solution]:
+    """The best σ, and the model that goes with it; one iteration is one σ.
+
+    Every σ costs one problem with σ fixed, started from the last, which says whether σ is too
+    large or too small. What is handed over is the best of the points seen, each with the best σ
+    for its residuals; if that is 0, as where most samples are fitted exactly, σ stays positive,
+    and small enough for the tolerance. ``evidence`` are multipliers θ from elsewhere.
+    """
+    null = null_of(scaled)
+    control.target = control.tol * null.value
+    floor = LEAST_SCALE * (null.value or 1.0)
+    point = scaled.objective.null if start is None else start
+    sigma = max(scaled.best(point) or null.sigma, floor)
+    here = scaled.at(sigma)
+    point = recentred(here.objective, point)
+    course = _Course(scaled, floor, point, sigma, here.judged(point, evidence, control.target))
+    stopped_by = course.report(control)
+    with watching(control.late, hears=True) as watch:
+        try:
+            while not stopped_by and not course.best.reaches(control.target, null.value):
+                if control.max_iter is not None and course.count >= control.max_iter:
+                    stopped_by = f"max_iter={control.max_iter}"
+                elif control.expired:
+                    stopped_by = control.why
+                elif course.step(control):
+                    stopped_by = course.report(control)
+                else:
+                    break
+        except KeyboardInterrupt:
+            watch.interrupt()
+            stopped_by = INTERRUPT
+        except StoppedError as stopped:
+            stopped_by = stopped.reason
+    return course.best.sigma, course.solution(control, null.value, stopped_by)
+
+
+@dataclass
+class _Course:
+    """Where a search stands: the last model, the σ to be tried next, and the best so far."""
+
+    scaled: Scaled
+    floor: float
+    point: Point
+    sigma: float
+    best: Joint
+    count: int = 0
+    solver: str = "newton"
+    search: _Search = field(default_factory=_Search)
+
+    def step(self, control: Control) -> bool:
+        """Solve for one σ, judge, and choose the next; False if there was none to be tried."""
+        if self.sigma == 0 or self.count >= _MOST:
+            return False
+        here = self.scaled.at(self.sigma)
+        solution = _with_fixed_scale(here.objective, self.point, control)
+        self.point, self.solver, self.count = solution.point, solution.solver, self.count + 1
+        own = here.best(self.point)
+        near = self.scaled.at(max(own, _STEEPEST * self.sigma, self.floor))
+        assert solution.certificate.dual_point is not None
+        theta = 2.0 / self.sigma * solution.certificate.dual_point
+        found = near.judged(self.point, [theta, self.best.theta], control.target)
+        self.best = min(found, self.best, key=lambda joint: joint.gap)
+        moved = max(self.search.next(self.sigma, here.excess(self.point), own), self.floor)
+        self.sigma = 0.0 if moved == self.sigma else moved
+        return True
+
+    def report(self, control: Control) -> str:
+        """Tell the callbacks, and say whether one of them wants to stop."""
+        best = self.best
+        state = State(
+            self.count,
+            self.scaled.objective.meter.passes,
+            control.seconds,
+            best.primal,
+            best.primal - best.gap,
+            best.gap,
+            control.target,
+            best.judgement.point,
+        )
+        answers = [callback(state) for callback in control.callbacks]
+        return CALLBACK if any(answer is STOP for answer in answers) else ""
+
+    def solution(self, control: Control, scale: float, stopped_by: str) -> Solution:
+        """The best model with its certificate."""
+        found = self.best
+        whole = self.scaled.at(found.sigma).certificate(found, scale)
+        certificate = replace(
+            whole,
+            iterations=self.count,
+            seconds=control.seconds,
+            by_sample=None,  # an audit's business
+            by_feature=None,
+        )
+        converged = found.reaches(control.target, scale)
+        return Solution(
+            point=found.judgement.point,
+            slope=found.judgement.slope,
+            certificate=certificate,
+            solver=self.solver,
+            converged=converged,
+            stopped_by=stopped_by or ("" if converged else "no further progress"),
+        )
+
+
+def _with_fixed_scale(objective: Objective, start: Point, control: Control) -> Solution:
+    """The best model for one σ, by Newton steps from the last, or through the interior.
+
+    A small σ makes almost a kink of the loss, where Newton steps may come to nothing.
+    """
+    near = Control(tol=_INNER, max_iter=_NEWTON, max_seconds=control.remaining)
+    solution = solve(objective, "auto", near, start)
+    if solution.converged or control.expired:
+        return solution
+    far = Control(tol=_INNER, max_seconds=control.remaining)
+    try:
+        other = solve(objective, "primal_dual", far, solution.point)
+    except ValueError:  # it does not take the problem
+        return solution
+    return min(solution, other, key=lambda each: each.certificate.gap)

@@ -1,0 +1,1 @@
+"""One problem at many strengths of its penalty."""

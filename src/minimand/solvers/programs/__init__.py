@@ -1,0 +1,1 @@
+"""Linear and quadratic programs, and the solvers that write a problem as one."""

@@ -1,0 +1,120 @@
+"""The Chebyshev loss with a quadratic penalty: quadratic programs on the rows that decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from ..._base.typing import Array, IntArray
+from ...certificate import Judgement
+from ...penalties import Separable
+from ...problem.objective import Objective, Point
+from ..base import Control, Solver, Verdict
+
+if TYPE_CHECKING:
+    from .column_scaling import Units
+
+
+class ConstraintGeneration(Solver):
+    """`Chebyshev` with `L2`, alone or with `L1` and bounds.
+
+    min t + Ω(w) with |rᵢ| ≤ t for every sample: a quadratic program, which few samples decide. It
+    is solved by an interior point method on some of them; those whose residual is larger than t
+    join, the worst first, until there are none.
+
+    Examples
+    --------
+    >>> import numpy as np, minimand as mm
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 0.0, 1.0])
+    >>> model = mm.Regressor("chebyshev", "l2", alpha=0.1).fit(X, y)
+    >>> model.solver_, model.certificate_.relative <= 1e-6
+    ('constraint_generation', True)
+    """
+
+    name = "constraint_generation"
+    takes_pooled = True
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Chebyshev and a quadratic part."""
+        form = objective.penalty.separable
+        if not objective.loss.pooled:
+            return Verdict(False, f"{objective.loss!r} is a mean over samples, not their maximum")
+        if form is None:
+            return Verdict(False, "the penalty is not a sum over features")
+        if not form.l2.any():
+            words = "the penalty has no quadratic part; 'simplex' finds an exact vertex"
+            return Verdict(False, words)
+        d = objective.n_features + 2.0
+        cost = 50.0 * objective.design.nnz + 500.0 * d * d * (d + 100.0)
+        return Verdict(True, "quadratic programs on the rows with the largest residuals", cost)
+
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+        """One quadratic program per round."""
+        from .largest_residual import rounds
+
+        yield from rounds(objective, start, control, _best_on)
+
+
+def _best_on(
+    objective: Objective, units: Units, null: Point, rows: IntArray, seconds: float | None
+) -> tuple[Point, list[Array]] | None:
+    """The best model of some rows, and its multipliers.
+
+    The variables are w, the intercept, t, and for every l1 term a number above |wⱼ|.
+    """
+    from .quadratic_program import minimise_quadratic
+
+    form = objective.penalty.separable
+    assert form is not None
+    r = null.z[rows] - objective.y[rows]
+    unit = float(np.abs(r).max()) or 1.0
+    x = units.rows(objective.design, rows)
+    x = x.toarray() if sparse.issparse(x) else np.array(x)
+    k, d, bent = x.shape[1], objective.n_features, np.flatnonzero(form.l1)
+    price = form.l1[bent] / units.scale[bent]
+    # The multipliers' sizes sum up to 1, so that no column gains more than its largest entry: one
+    # that costs more stays at zero, and its number need not spoil the scale of the others.
+    idle = price >= np.abs(x[:, bent]).max(axis=0)
+    x[:, bent[idle]], price[idle] = 0.0, 1.0
+    quadratic = np.zeros(k + 1 + bent.size)
+    quadratic[:d] = form.l2 * unit / units.scale**2
+    linear = np.concatenate([np.zeros(k), [1.0], price])
+    above = np.column_stack([x, -np.ones(rows.size), np.zeros((rows.size, bent.size))])
+    below = np.column_stack([-x, above[:, k:]])
+    sizes = [_unit_rows(quadratic.size, bent, s) for s in (1.0, -1.0)]
+    for part in sizes:
+        part[np.arange(bent.size), k + 1 + np.arange(bent.size)] = -1.0
+    sides, ends = _bounds(form, units, unit, quadratic.size)
+    matrix = np.vstack([above, below, *sizes, *sides])
+    limits = np.concatenate([-r / unit, r / unit, np.zeros(2 * bent.size), *ends])
+    found = minimise_quadratic(quadratic, linear, matrix, limits)
+    w, b = units.model(unit * found.x[:k])
+    up, down = found.multipliers[2 * rows.size :][: 2 * bent.size].reshape(2, -1)
+    size, own = found.x[k + 1 :], found.x[bent]
+    # Where both sides of |wⱼ| ≤ sⱼ push back by more than they give way, wⱼ is zero.
+    w[bent[idle | ((up > size - own) & (down > size + own))]] = 0.0
+    theta = np.zeros(objective.n_samples)
+    theta[rows] = found.multipliers[: rows.size] - found.multipliers[rows.size : 2 * rows.size]
+    return objective.point(form.project(w), null.b + b), [theta]
+
+
+def _unit_rows(width: int, columns: IntArray, sign: float) -> Array:
+    """One row per column, with the sign at its place."""
+    rows = np.zeros((columns.size, width))
+    rows[np.arange(columns.size), columns] = sign
+    return rows
+
+
+def _bounds(
+    form: Separable, units: Units, unit: float, width: int
+) -> tuple[list[Array], list[Array]]:
+    """w ≤ hi and −w ≤ −lo, where they are finite, as rows and limits."""
+    rows, limits = [], []
+    for sign, ends in zip((1.0, -1.0), reversed(form.bounds or ())):
+        j = np.flatnonzero(np.isfinite(ends))
+        rows.append(_unit_rows(width, j, sign))
+        limits.append(sign * ends[j] * units.scale[j] / unit)
+    return rows, limits

@@ -1,0 +1,160 @@
+"""The dual of a problem with kinks as a linear program; its multipliers are the model.
+
+For a penalty Σ l1ⱼ|wⱼ| within bounds, Ω* is the least cost of a split of the slope,
+
+    −(Xᵀu)ⱼ = σⱼ + μ⁺ⱼ − μ⁻ⱼ,   |σⱼ| ≤ l1ⱼ,   μ ≥ 0,   at the cost hiⱼμ⁺ⱼ − loⱼμ⁻ⱼ,
+
+so that the dual has one row per column of X, whatever the number of samples: few rows and many
+bounded variables are what the simplex method likes. The multiplier of row j is wⱼ.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+
+from ..._base.typing import Array, BoolArray, IntArray
+from ...penalties import Separable
+from ...problem.objective import Objective
+from .column_scaling import Units, beside
+from .highs import Failure, Optimum, minimise
+
+_LARGEST = 20_000_000  # numbers in the system by which multipliers are polished
+
+
+class Split(NamedTuple):
+    """σ, μ⁺ and μ⁻ as variables: their columns, costs and bounds, and whose they are."""
+
+    features: IntArray
+    sign: Array
+    cost: Array
+    bounds: Array
+    is_l1: BoolArray
+
+    @classmethod
+    def of(cls, form: Separable, scale: Array, size: float, unit: float) -> Split:
+        """Of a penalty in the units of the program: w is scaleⱼ/unit as long, u size times."""
+        groups: list[tuple[Any, float, Array, Array, bool]] = []
+        j = np.flatnonzero(form.l1)
+        limit = size * form.l1[j] / scale[j]
+        groups.append((j, 1.0, np.zeros(j.size), np.column_stack([-limit, limit]), True))
+        for sign, ends in zip((1.0, -1.0), reversed(form.bounds or ())):
+            j = np.flatnonzero(np.isfinite(ends))
+            sides = np.tile([0.0, np.inf], (j.size, 1))
+            groups.append((j, sign, sign * ends[j] * scale[j] / unit, sides, False))
+        return cls(
+            np.concatenate([g[0] for g in groups]),
+            np.concatenate([np.full(g[0].size, g[1]) for g in groups]),
+            np.concatenate([g[2] for g in groups]),
+            np.vstack([g[3] for g in groups]),
+            np.concatenate([np.full(g[0].size, g[4]) for g in groups]),
+        )
+
+    def columns(self, n_rows: int, as_sparse: bool) -> Any:
+        """One column per variable, with its sign in the row of its feature."""
+        places = (self.features, np.arange(self.features.size))
+        shape = (n_rows, self.features.size)
+        matrix = sparse.csc_array((self.sign, places), shape=shape)
+        return matrix if as_sparse else matrix.toarray()
+
+
+class Vertex(NamedTuple):
+    """The variables of the samples at the optimum, and the model they prove."""
+
+    variables: Array
+    w: Array
+    b: float
+
+
+def solve_dual(
+    objective: Objective,
+    units: Units,
+    columns: Any,
+    cost: Array,
+    bounds: Array,
+    rest: Array,
+    *,
+    size: float,
+    unit: float,
+    total: float | None = None,
+    seconds: float | None = None,
+) -> Vertex | Failure:
+    """Minimise cost·v + Ω*(−Xᵀu) over variables v of the samples, where Xᵀu = columns·v + rest.
+
+    Parameters
+    ----------
+    columns : (d [+ 1], k) matrix, in the units given; the last row is that of the intercept
+    cost, bounds : of the variables, cost as a multiple of ``unit``
+    size : what u is multiplied by in the program
+    total : what the variables may add up to at most, if there is a limit
+    """
+    form = objective.penalty.separable
+    assert form is not None
+    split = Split.of(form, units.scale, size, unit)
+    n_rows, k = columns.shape
+    matrix = beside(columns, split.columns(n_rows, sparse.issparse(columns)))
+    upper = None
+    if total is not None:
+        ones = np.append(np.ones(k), np.zeros(split.cost.size))[None, :]
+        upper = (ones, np.array([total]))
+    found = minimise(
+        np.append(cost, split.cost),
+        upper=upper,
+        equal=(matrix, -rest),
+        bounds=np.vstack([bounds, split.bounds]),
+        seconds=seconds,
+    )
+    if isinstance(found, Failure):
+        return found
+    w, b = units.model(-unit * found.equal)
+    return Vertex(found.x[:k], _snapped(form, split, found, w), b)
+
+
+def _snapped(form: Separable, split: Split, found: Optimum, w: Array) -> Array:
+    """Exact zeros where the slope lies inside the l1 box, and bounds where they are pushed at."""
+    w = form.project(w)
+    part = found.x[found.x.size - split.cost.size :]
+    limit = split.bounds[:, 1]
+    inside = split.is_l1 & (np.abs(part) < (1.0 - 1e-9) * limit)
+    if form.bounds is not None:
+        lo, hi = form.bounds
+        pushed = ~split.is_l1 & (part > 1e-9)
+        at = split.features[pushed]
+        w[at] = np.where(split.sign[pushed] > 0, hi[at], lo[at])
+        # A slope inside the box with a push from a bound stops at the bound, not at zero.
+        inside &= ~np.isin(split.features, at)
+    w[split.features[inside]] = 0.0
+    return form.project(w)
+
+
+def polished(objective: Objective, units: Units, w: Array, theta: Array) -> Array:
+    """The same multipliers, with slopes that agree with w to rounding, not to a tolerance.
+
+    Where wⱼ is neither zero nor at a bound, (Xᵀu)ⱼ = −l1ⱼ·sign(wⱼ), and Σu = 0 if there is an
+    intercept; multipliers that have room move, and those at the edge of their domain stay.
+    """
+    form = objective.penalty.separable
+    assert form is not None
+    room = objective.loss.room(theta, objective.y)
+    rows = np.flatnonzero(room > 1e-9 * room.max(initial=0.0))
+    active = np.flatnonzero(((w != 0) | (form.l1 == 0)) & ~form.at_bound(w))
+    kept = np.append(active, w.size) if objective.intercept else active
+    if not 0 < rows.size * kept.size <= _LARGEST:
+        return theta
+    x = units.rows(objective.design, rows)
+    x = x[:, kept]
+    x = x.toarray() if sparse.issparse(x) else x
+    system = (objective.mass[rows, None] * room[rows, None] * x).T
+    wanted = -form.l1[active] * np.sign(w[active])
+    for _ in range(2):
+        u = objective.mass * theta
+        total = u.sum()
+        slope = objective.backward(u)[active] - units.shift[active] * total
+        missing = (wanted - slope) / units.scale[active]
+        missing = np.append(missing, -total) if objective.intercept else missing
+        step = linalg.lstsq(system, missing, check_finite=False)[0]
+        theta = theta.copy()
+        theta[rows] += room[rows] * step
+    return objective.loss.into_domain(theta, objective.y)

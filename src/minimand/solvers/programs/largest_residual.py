@@ -1,0 +1,98 @@
+"""The Chebyshev loss, on the few rows that decide it.
+
+min over w, b of  maxᵢ |rᵢ| + Ω(w)  has the dual  max Σ θᵢr⁰ᵢ − Ω*(−Xᵀθ)  with  Σ|θᵢ| ≤ 1 (and
+Σθᵢ = 0 for the intercept), r⁰ the residuals of a start. Rows that are left out have θᵢ = 0, which
+is feasible for all rows: the bound of every round is one of the whole problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..._base.typing import Array, IntArray
+from ...certificate import Judgement, judge
+from ...problem.objective import EPS, Objective, Point
+from ..base import Control
+from ..steps.line_search import recentred
+from .column_scaling import Units, beside
+from .dual_program import polished, solve_dual
+from .highs import Failure
+
+_FIRST = 100  # rows of the first round, at least
+_NEW = 50  # rows that join in a round, at least
+
+Restricted = Callable[
+    [Objective, Units, Point, IntArray, float | None], tuple[Point, list[Array]] | None
+]
+"""Of a problem on some rows, the best model and its multipliers; None if there was no time."""
+
+
+def rounds(
+    objective: Objective, start: Point, control: Control, best_on: Restricted
+) -> Iterator[Judgement]:
+    """Solve on some rows, judge on all, add the rows with the largest residuals."""
+    judgement = judge(objective, recentred(objective, start))
+    yield judgement
+    units = Units.of(objective.design, objective.mass, intercept=objective.intercept)
+    null = objective.point(np.zeros(objective.n_features), objective.null.b)
+    rows = _first_rows(null.z - objective.y, 2 * (objective.n_features + 2))
+    while not control.expired:
+        found = best_on(objective, units, null, rows, control.remaining)
+        if found is None:
+            return
+        point, duals = found
+        judgement = judge(objective, recentred(objective, point), duals, known=[judgement.dual])
+        yield judgement
+        more = _with_worst(rows, np.abs(point.z - objective.y))
+        if more.size == rows.size:
+            return
+        rows = more
+
+
+def vertex_on(
+    objective: Objective, units: Units, null: Point, rows: IntArray, seconds: float | None
+) -> tuple[Point, list[Array]] | None:
+    """By linear programming, for penalties without a quadratic part."""
+    r = null.z[rows] - objective.y[rows]
+    unit = float(np.abs(r).max()) or 1.0
+    x = units.rows(objective.design, rows).T
+    found = solve_dual(
+        objective,
+        units,
+        beside(x, -x),
+        np.append(-r, r) / unit,
+        np.tile([0.0, np.inf], (2 * rows.size, 1)),
+        np.zeros(x.shape[0]),
+        size=1.0,
+        unit=unit,
+        total=1.0,
+        seconds=seconds,
+    )
+    if isinstance(found, Failure):
+        return None
+    theta = np.zeros(objective.n_samples)
+    theta[rows] = found.variables[: rows.size] - found.variables[rows.size :]
+    duals = [polished(objective, units, found.w, theta), theta]
+    return objective.point(found.w, null.b + found.b), duals
+
+
+def _first_rows(r: Array, size: int) -> IntArray:
+    """The largest residuals of either sign, and as many rows spread evenly."""
+    n, size = r.size, max(_FIRST, size)
+    if n <= 2 * size:
+        return np.arange(n)
+    order = np.argsort(r, kind="stable")
+    ends = np.append(order[: size // 2], order[-(size // 2) :])
+    return np.union1d(ends, np.linspace(0, n - 1, size).astype(int))
+
+
+def _with_worst(rows: IntArray, size: Array) -> IntArray:
+    """The rows, and those others whose residual is larger than any of theirs, worst first."""
+    outside = np.ones(size.size, dtype=bool)
+    outside[rows] = False
+    new = np.flatnonzero(outside & (size > size[rows].max() * (1.0 + 8 * EPS)))
+    most = max(_NEW, rows.size // 2)
+    new = new[np.argsort(-size[new], kind="stable")[:most]]
+    return np.union1d(rows, new)

@@ -1,0 +1,113 @@
+"""Losses of straight pieces with penalties of straight pieces: a vertex, by the simplex method.
+
+ψ(t) = ψ(κ₁) + s₀(t − κ₁) + Σₖ Δₖ(t − κₖ)₊ has kinks at κₖ where its slope grows by Δₖ. Its slope
+v = s₀ + Σₖ aₖ with 0 ≤ aₖ ≤ Δₖ costs ψ*(v) = Σₖ κₖaₖ + constant: so the dual of the problem is a
+linear program in the aᵢₖ, with bounds, and one row per column of X (see `dual_program`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..._base.typing import Array
+from ...certificate import Judgement, judge
+from ...problem.objective import Objective, Point
+from ..base import Control, Solver, Verdict
+from ..steps.line_search import recentred
+
+
+class Simplex(Solver):
+    """Exact solutions by linear programming, for losses and penalties of straight pieces.
+
+    Takes `Absolute`, `Quantile`, `Hinge`, `EpsilonInsensitive`, `PerceptronLoss`, any loss of
+    yours whose ``pieces`` are straight, and `Chebyshev`, with `L1`, bounds or no penalty. The model
+    is a vertex: without a penalty it passes through at least as many samples as it has coefficients
+    (the largest residual of `Chebyshev` is shared by one more than that).
+
+    The dual program is solved, by HiGHS, which has few rows; for `Chebyshev` on the rows that
+    matter. ``max_seconds`` is kept; a program that is cut off has no model to show yet, so what is
+    returned then is the start, with its true gap. Callbacks see the start and the vertex, nothing
+    between: while HiGHS runs, neither they nor Ctrl-C can stop it.
+
+    Examples
+    --------
+    >>> import numpy as np, minimand as mm
+    >>> X, y = np.arange(6.0)[:, None], np.array([0.0, 1.0, 2.0, 3.0, 4.0, 50.0])
+    >>> model = mm.Regressor("absolute", "no_penalty", solver="simplex").fit(X, y)
+    >>> bool(np.allclose([model.coef_[0], model.intercept_], [1.0, 0.0]))
+    True
+    """
+
+    name = "simplex"
+    takes_pooled = True
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Straight pieces in both."""
+        loss, form = objective.loss, objective.penalty.separable
+        plq = loss.plq(objective.y)
+        if not loss.pooled and (plq is None or not plq.pieces.linear):
+            return Verdict(False, f"{loss!r} is not made of straight pieces")
+        if form is None:
+            return Verdict(False, "the penalty is not a sum over features")
+        if form.l2.any():
+            words = "the penalty has a quadratic part, a linear program has none"
+            other = "; 'constraint_generation' takes it" if loss.pooled else ""
+            return Verdict(False, words + other)
+        n, d = objective.design.shape
+        # One copy of the data per kink, and as many again for HiGHS; Chebyshev needs a few rows.
+        copies = 0 if plq is None else 2 * plq.pieces.knots.size
+        if 12.0 * objective.design.nnz * copies > control.memory:
+            return Verdict(False, f"the linear program does not fit into memory={control.memory:g}")
+        cost = 200.0 * (objective.design.nnz + n) * (d + 10.0)
+        return Verdict(True, "straight pieces: an exact vertex by linear programming", cost)
+
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+        """The start, then one linear program; for a loss of the whole set one per round."""
+        if objective.loss.pooled:
+            from .largest_residual import rounds, vertex_on
+
+            yield from rounds(objective, start, control, vertex_on)
+            return
+        begun = judge(objective, recentred(objective, start))
+        if not begun.reaches(objective, control.target):  # else it would do, and be no vertex
+            yield begun  # HiGHS hears no callback: those who would rather stop must do so now
+        found = None if control.expired else _vertex(objective, control)
+        yield begun if found is None else judge(objective, *found)
+
+
+def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]] | None:
+    """The optimal vertex and its multipliers; None if there was no time for it."""
+    from .column_scaling import Units, beside, scaled_rows
+    from .dual_program import polished, solve_dual
+    from .highs import Failure
+
+    plq = objective.loss.plq(objective.y)
+    assert plq is not None
+    pieces, sign = plq.pieces, plq.sign
+    n = objective.n_samples
+    null = objective.point(np.zeros(objective.n_features), objective.null.b)
+    ahead = pieces.knots[:, None] - plq.at(null.z)  # of every sample to every kink
+    unit = float(np.abs(ahead).mean()) or 1.0
+    weight = n * objective.mass
+    units = Units.of(objective.design, objective.mass, intercept=objective.intercept)
+    x = scaled_rows(units.rows(objective.design), sign).T
+    steps = pieces.jumps[:, None] * weight
+    found = solve_dual(
+        objective,
+        units,
+        beside(*[x] * len(pieces.knots)),
+        (ahead / unit).ravel(),
+        np.column_stack([np.zeros(steps.size), steps.ravel()]),
+        np.asarray(x @ (pieces.slopes[0] * weight)),
+        size=float(n),
+        unit=unit,
+        seconds=control.remaining,
+    )
+    if isinstance(found, Failure):
+        return None
+    slope = pieces.slopes[0] + found.variables.reshape(-1, n).sum(axis=0) / weight
+    theta = sign * slope
+    duals = [polished(objective, units, found.w, theta), theta]
+    return objective.point(found.w, null.b + found.b), duals

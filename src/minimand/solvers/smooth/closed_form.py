@@ -1,0 +1,298 @@
+"""Least squares and ridge: a linear system, in whichever of d and n is smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+
+from ..._base.linear_system import Solve, factorise, pseudo_inverse, shifted_solutions
+from ..._base.typing import Array
+from ...certificate import Judgement, judge
+from ...penalties import Separable
+from ...problem.objective import EPS, Objective, Point
+from ..base import Control, Solver, Verdict
+from ..independent_columns import reduction_of
+from ..steps.line_search import recentred
+
+_LARGEST = 6000
+_MOST_DENSE = 40_000_000  # numbers of a dense copy that sparse data may be turned into
+_REFINEMENTS = 20
+Step = Callable[[Judgement], Array]
+
+
+class ClosedForm(Solver):
+    """(XᵀMX + diag(l2)) w = XᵀM(y − offset), or its n×n twin, solved and refined.
+
+    M holds the masses and X is centred by them, which is what an unpenalised intercept does.
+    A system whose Gram is near singular is solved through the singular values of X itself.
+    """
+
+    name = "closed_form"
+    null_may_do = False
+
+    _step: Step | None = None
+
+    def prepared(self, objective: Objective) -> ClosedForm:
+        """With the factorisation done, for other targets on the same data."""
+        twin = ClosedForm()
+        reduced = reduction_of(objective)
+        twin._step = next(_steps(objective if reduced is None else reduced.problem))
+        return twin
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """The squared loss with a quadratic penalty or none, of moderate size."""
+        form = objective.penalty.separable
+        if not objective.loss.quadratic:
+            return Verdict(False, f"{objective.loss!r} is not the squared loss")
+        if form is None or form.l1.any():
+            return Verdict(False, "only L2 or no penalty has a closed form")
+        if form.bounds is not None:
+            return Verdict(False, "bounds on the coefficients have no closed form")
+        n, d = objective.design.shape
+        by_rows = rows_suffice(objective, form) or _wide_and_free(objective)
+        size = min(n, d) if by_rows else d
+        if size > _LARGEST or 3 * 8.0 * size * size > control.memory:
+            return Verdict(
+                False, f"a dense system of {size} unknowns is too large; Newton iterates"
+            )
+        products = (
+            objective.design.nnz * size
+            if not objective.design.sparse
+            else (objective.design.nnz**2 / max(n, 1))
+        )
+        return Verdict(
+            True,
+            "squared loss and quadratic penalty: a linear system",
+            products / 16 + size**3 / 24,
+        )
+
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+        """The solution, then rounds of iterative refinement while they help.
+
+        Where they end too soon, the singular values of X take over, if there is memory for them.
+        """
+        null = judgement = judge(objective, objective.null)
+        yield judgement
+        for step in _steps(objective, control.memory, self._step):
+            judgement = null
+            for _ in range(_REFINEMENTS):
+                refined = _refined(objective, judgement, step)
+                helped = refined.gap < 0.5 * judgement.gap or judgement is null
+                judgement = refined
+                yield judgement
+                if not helped:
+                    break
+
+
+def _refined(objective: Objective, judgement: Judgement, step: Step) -> Judgement:
+    """Where a step leads."""
+    w, b, z = judgement.point
+    dw = step(judgement)
+    dz = objective.forward(dw)
+    db = -objective.mean(dz) if objective.intercept else 0.0
+    dz += db
+    point = recentred(objective, Point(w + dw, b + db, z + dz))
+    # Xᵀ of this dual point cancels the penalty's slope at w + dw whatever the rounding of z was:
+    # the step was computed from the same gradient.
+    dz += judgement.terms.gradient
+    return judge(objective, point, [dz], known=[judgement.dual], thorough=True)
+
+
+def _steps(
+    objective: Objective, memory: float = np.inf, known: Step | None = None
+) -> Iterator[Step]:
+    """Newton's step, through whichever system is smaller; then through X itself.
+
+    That is where the system is singular to working precision, or too near to it for refinement.
+    """
+    form = objective.penalty.separable
+    assert form is not None
+    n, d = objective.design.shape
+    make = _dual_system if rows_suffice(objective, form) else _primal_system
+    if known is None and not _wide_and_free(objective):
+        system = make(objective, form)
+        solve = factorise(system.matrix)
+        dense = n * d <= (_MOST_DENSE if objective.design.sparse else np.inf)
+        if solve is None and not (dense and _fits(n * d, memory)):
+            solve = pseudo_inverse(system.matrix)
+        known = system.step(solve) if solve is not None else None
+    if known is not None:
+        yield known
+        if n * d > _MOST_DENSE or not _fits(n * d, memory):
+            return
+    yield _singular_value_step(objective, form)
+
+
+def _fits(numbers: int, memory: float) -> bool:
+    """Whether X, its singular vectors and room to work may be held."""
+    return 3 * 8.0 * numbers <= memory
+
+
+def rows_suffice(objective: Objective, form: Separable) -> bool:
+    """Whether n unknowns are fewer, and every column is penalised so that they suffice."""
+    n, d = objective.design.shape
+    return n < d and bool((form.l2 > 0).all())
+
+
+def _wide_and_free(objective: Objective) -> bool:
+    """Whether no column is penalised and rows are fewer: then a Gram of columns is singular."""
+    n, d = objective.design.shape
+    return n <= d and bool(objective.penalty.free.all()) and not objective.design.sparse
+
+
+class _System(NamedTuple):
+    """A matrix, and Newton's step once it can be solved with."""
+
+    matrix: Array
+    step: Callable[[Solve], Step]
+
+
+def _primal_system(objective: Objective, form: Separable) -> _System:
+    """Newton's step for a quadratic: one factorisation serves every refinement."""
+
+    def step(solve: Solve) -> Step:
+        return lambda judgement: -solve(judgement.slope + form.l2 * judgement.point.w)
+
+    return _System(objective.hessian(objective.mass).matrix + np.diag(form.l2), step)
+
+
+def _singular_value_step(objective: Objective, form: Separable) -> Step:
+    """The step through the singular values of X itself, where a Gram would square them away.
+
+    In units in which every penalised column has l2 = 1 and every free column length 1, the step
+    of each singular direction is (s·residual − l2·w)/(s² + l2); directions below rounding that no
+    penalty determines are left alone, which makes the solution the one of least norm.
+    """
+    x = _dense(objective)
+    rounding = np.sqrt((x * x).T @ objective.mass) * EPS  # of every column, before it is centred
+    if objective.intercept:
+        x -= objective.mass @ x
+    root = np.sqrt(objective.mass)
+    x *= root[:, None]
+    free = objective.penalty.free
+    if free.any() and not free.all():
+        return _stacked_step(objective, form, x, root)
+    size = np.sqrt(form.l2) if not free.any() else np.sqrt((x * x).sum(axis=0))
+    size[size == 0] = 1.0
+    penalty = 0.0 if free.all() else 1.0
+    left, values, right = linalg.svd(x / size, full_matrices=False, check_finite=False)
+    # What rounding leaves of a mean that is far from zero is no direction of the data.
+    noise = float(np.linalg.norm(rounding / size))
+    keep = values > max(values.max(initial=0.0) * max(x.shape) * EPS, noise * free.all())
+    denominator = np.where(keep, values, 0.0) ** 2 + penalty
+    denominator[denominator == 0] = np.inf
+
+    def step(judgement: Judgement) -> Array:
+        residual = left.T @ (-root * judgement.terms.gradient)
+        move = right.T @ (np.where(keep, values, 0.0) * residual / denominator)
+        if penalty:
+            scaled = judgement.point.w * size
+            inside = right @ scaled
+            move -= right.T @ (inside / denominator) + (scaled - right.T @ inside)
+        return np.asarray(move / size)
+
+    return step
+
+
+def _dense(objective: Objective) -> Array:
+    """X, a copy."""
+    blocks: list[Any] = [block.matrix for block in objective.design.blocks()]
+    dense = [block.toarray() if sparse.issparse(block) else block for block in blocks]
+    return np.concatenate(dense, dtype=float)
+
+
+def _stacked_step(objective: Objective, form: Separable, x: Array, root: Array) -> Step:
+    """Some columns penalised and some not: least squares on the stacked matrix [X; √l2]."""
+    penalised = np.flatnonzero(form.l2 > 0)
+    rows = np.zeros((penalised.size, x.shape[1]))
+    rows[np.arange(penalised.size), penalised] = np.sqrt(form.l2[penalised])
+    x = np.concatenate([x, rows])
+    size = np.sqrt((x * x).sum(axis=0))
+    size[size == 0] = 1.0
+    left, values, right = linalg.svd(x / size, full_matrices=False, check_finite=False)
+    keep = values > values.max(initial=0.0) * max(x.shape) * EPS
+    inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
+
+    def step(judgement: Judgement) -> Array:
+        shrink = -np.sqrt(form.l2[penalised]) * judgement.point.w[penalised]
+        residual = np.concatenate([-root * judgement.terms.gradient, shrink])
+        return np.asarray((right.T @ (inverse * (left.T @ residual))) / size)
+
+    return step
+
+
+def _dual_system(objective: Objective, form: Separable) -> _System:
+    """The same step through n unknowns, with L = diag(l2), M = diag(mass), K = X L⁻¹Xᵀ.
+
+    Eliminating the step D from Newton's equations gives D = −L⁻¹(g + Xᵀv) with
+    (K + M⁻¹)v = −X L⁻¹g, X centred by the masses when there is an intercept. Scaled by √M from
+    both sides the matrix is a kernel plus the identity. From w = 0, where g = XᵀMθ, the sum
+    t = Mθ + v is had at once, (K + M⁻¹)t = θ: with a tiny L the terms of g + Xᵀv nearly cancel.
+    """
+    inverse, root = 1.0 / form.l2, np.sqrt(objective.mass)
+    kernel = _centred_kernel(objective, inverse) * np.outer(root, root)
+    kernel.flat[:: kernel.shape[0] + 1] += 1.0
+
+    def with_solver(solve: Solve) -> Step:
+        def solve_rows(right: Array) -> Array:
+            v = root * solve(root * right)
+            return v - objective.mass * v.sum() if objective.intercept else v
+
+        def step(judgement: Judgement) -> Array:
+            if not judgement.point.w.any():
+                return -inverse * objective.backward(solve_rows(judgement.terms.gradient))
+            gradient = judgement.slope + form.l2 * judgement.point.w
+            image = objective.forward(inverse * gradient)
+            if objective.intercept:
+                image = image - objective.mean(image)
+            return -inverse * (gradient + objective.backward(solve_rows(-image)))
+
+        return step
+
+    return _System(kernel, with_solver)
+
+
+def _centred_kernel(objective: Objective, weights: Array) -> Array:
+    """X diag(weights) Xᵀ, X centred by the masses if there is an intercept."""
+    centre = objective.moments(objective.mass).first if objective.intercept else None
+    return objective.design.row_gram(weights, centre)
+
+
+def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
+    """All ridge solutions from one factorisation: the penalty of ``objective`` times each alpha.
+
+    Returns coefficients (n_alphas, d) and intercepts (n_alphas,). Every column must be penalised.
+    The (scaled) Gram on the smaller side is made tridiagonal once; then each alpha costs one
+    product.
+    """
+    form = objective.penalty.separable
+    if not objective.loss.quadratic or form is None or form.l1.any() or (form.l2 <= 0).any():
+        raise ValueError("ridge_path needs the squared loss and an L2 penalty on every column.")
+    root = 1.0 / np.sqrt(form.l2)
+    null = judge(objective, objective.null)
+    n, d = objective.design.shape
+    if n < d:
+        coefs = _path_by_rows(objective, root, alphas)
+    else:
+        gram = objective.hessian(objective.mass).matrix * np.outer(root, root)
+        coefs = shifted_solutions(gram, -root * null.slope, np.asarray(alphas, float)) * root
+    intercepts = np.zeros(len(alphas))
+    if objective.intercept:
+        mean = objective.moments(objective.mass).first
+        intercepts = objective.null.b - coefs @ mean
+    return coefs, intercepts
+
+
+def _path_by_rows(objective: Objective, root: Array, alphas: Array) -> Array:
+    """From the n×n kernel √M(X − mean)L⁻¹(X − mean)ᵀ√M."""
+    mass = objective.mass
+    scale = np.sqrt(mass)
+    kernel = _centred_kernel(objective, root * root) * np.outer(scale, scale)
+    target = scale * -objective.loss.gradient(objective.null.z, objective.y)
+    weighted = shifted_solutions(kernel, target, np.asarray(alphas, float)) * scale
+    if objective.intercept:
+        weighted -= weighted.sum(axis=1, keepdims=True) * mass
+    return objective.backward(np.ascontiguousarray(weighted.T)).T * (root * root)

@@ -1,0 +1,1 @@
+"""Solvers for penalties that set coefficients to zero."""

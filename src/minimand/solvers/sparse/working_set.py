@@ -1,0 +1,337 @@
+"""Proximal Newton on working sets, for a smooth loss and a penalty with an l1 part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._base.typing import Array, IntArray
+from ...canonical import Quadratic, Weighted
+from ...certificate import Judgement, judge
+from ...design import Design
+from ...losses import Terms
+from ...penalties import Separable
+from ...problem.objective import Objective, Point, dot
+from ..base import Control, Solver, Verdict
+from ..kinked.primal_dual import PrimalDual
+from ..steps.active_set import MOST_COLUMNS, settle
+from ..steps.line_search import Caution, line_search, recentred
+from . import gram_rounds
+from .column_choice import best_columns, first_columns, support_size
+from .support_newton import polish
+
+_GRAM_COLUMNS = 1500  # working sets up to this size may be solved on their Gram
+_SHORT_ROWS = 25  # stored numbers per row up to which a sparse Gram is cheaper than descent
+_CHEAP = 1e6  # products of stored numbers and columns up to which any Gram is formed
+_ROUNDS = 1000
+_NEWTON_STEPS = 20
+_SWEEPS = 8  # of descent before Newton steps on the support take over, while it still changes
+_LATE_SWEEPS = 4  # and when it is nearly right
+_FORCING = 0.01  # share of the model's own error that is left to the next Newton step
+_ROUGH, _FINE = 1e-3, 1e-6  # most and least energy that steps on the support may leave
+_SLOW = 6  # rounds that do not halve the gap before interior points are asked
+_PATIENCE = 3  # rounds of sweeps and Newton steps on a Gram before an active set takes over
+_LATE = 0.05  # relative gap below which the support is taken to be nearly right
+
+
+class WorkingSet(Solver):
+    """Solve on a few columns, look at all of them, repeat.
+
+    One round: pick the columns with the largest |∂ⱼL|/l1ⱼ, the ratio that also scales the dual
+    point; take proximal Newton steps on them, each a weighted quadratic solved by compiled
+    coordinate descent (on the Gram, with an active-set Newton polish, or on the columns); then
+    one pass over all columns judges the point and scores the next working set.
+    """
+
+    name = "working_set"
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Smooth losses; any separable penalty."""
+        if not objective.loss.smooth:
+            return Verdict(
+                False, f"{objective.loss!r} has kinks; proximal Newton needs a smooth loss"
+            )
+        form = objective.penalty.separable
+        if form is None:
+            return Verdict(False, "the penalty is not a sum over features")
+        cost = 40.0 * objective.design.nnz
+        if form.bounds is not None:
+            return Verdict(True, "smooth loss and separable penalty with bounds", cost)
+        if not form.l1.any():
+            words = "separable penalty; without an l1 part Newton is faster"
+            return Verdict(True, words, 50 * cost)
+        return Verdict(True, "smooth loss and separable penalty with an l1 part", cost)
+
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+        """Rounds of: choose columns, solve on them, judge."""
+        form = objective.penalty.separable
+        assert form is not None
+        judgement = judge(objective, recentred(objective, start))
+        yield judgement
+        if gram_rounds.applies(objective, form):
+            yield from gram_rounds.rounds(objective, form, judgement, control)
+            return
+        columns = first_columns(objective, judgement, form)
+        caution = Caution()
+        start = _forecast_point(objective, judgement)
+        best, waited = judgement.promise, 0
+        for _ in range(_ROUNDS):
+            # Not kept in a name: gathered columns should be gone before others are gathered.
+            point, dual = _Restricted.to(
+                objective, form, columns, caution, judgement.promise
+            ).solve(start, control, judgement)
+            duals, known = [] if dual is None else [dual], [judgement.dual]
+            del dual, judgement  # as long as the data, and so is the next one
+            judgement = judge(objective, point, duals, known=known)
+            yield judgement
+            early = judgement.promise > _LATE * objective.scale
+            size = (4 if early else 2) * support_size(form, point.w)
+            columns, start = best_columns(objective, judgement, form, size), point
+            waited = 0 if judgement.promise < 0.5 * best else waited + 1
+            best = min(best, judgement.promise)
+            heir = PrimalDual()
+            if waited >= _SLOW and heir.accepts(objective, control).ok:
+                yield from heir.iterate(objective, point, control)
+                waited = 0
+
+
+def _forecast_point(objective: Objective, judgement: Judgement) -> Point:
+    """Where a path is expected to go on, if that is better than where it is."""
+    forecast = objective.memory.forecast if objective.memory else None
+    if forecast is None:
+        return judgement.point
+    ahead = recentred(
+        objective, objective.point(objective.penalty.project(forecast.w), judgement.point.b)
+    )
+    return ahead if objective.primal(ahead) < judgement.primal else judgement.point
+
+
+class _Step(NamedTuple):
+    """The quadratic model of a Newton step, and how much of the gap it may leave."""
+
+    h: Array
+    q: Array
+    steep: float  # the largest curvature of the loss
+    goal: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Restricted:
+    """The problem on some columns only, the other coefficients being held: zero, or at a bound."""
+
+    objective: Objective
+    form: Separable  # of these columns
+    columns: IntArray
+    design: Design  # the columns gathered, or the whole design where that costs too much
+    caution: Caution
+    spread: Array  # mean square of each column
+    gap: float  # what was known of the problem when the columns were chosen
+
+    @classmethod
+    def to(
+        cls,
+        objective: Objective,
+        form: Separable,
+        columns: IntArray,
+        caution: Caution,
+        gap: float,
+    ) -> _Restricted:
+        whole = columns.size == objective.n_features
+        if not whole and objective.design.by_rows and columns.size <= _GRAM_COLUMNS:
+            whole = True  # its Gram comes from the rows as they are
+        elif not whole and objective.design.sparse:
+            # Gathered columns lie close together, which descent likes; but not at any price.
+            stored = int(objective.design.column_sizes[columns].sum())
+            whole = 4 * stored > objective.design.nnz
+        design = objective.design if whole else objective.design.columns(columns)
+        spread = objective.spread[columns]
+        return cls(objective, form.take(columns), columns, design, caution, spread, gap)
+
+    @property
+    def places(self) -> IntArray:
+        """Where the columns stand in the design."""
+        same = self.design.shape[1] == self.columns.size
+        return np.arange(self.columns.size) if same else self.columns
+
+    def forward(self, dw: Array) -> Array:
+        """X_c dw."""
+        if self.design.shape[1] == dw.size:
+            return self.design.matvec(dw)
+        full = np.zeros(self.design.shape[1])
+        full[self.columns] = dw
+        return self.design.matvec(full)
+
+    @property
+    def early(self) -> bool:
+        """Whether the columns are not the right ones yet."""
+        some = self.columns.size < self.objective.n_features
+        return some and self.gap > _LATE * self.objective.scale
+
+    def solve(
+        self, point: Point, control: Control, judged: Judgement
+    ) -> tuple[Point, Array | None]:
+        """Proximal Newton steps until the model promises little; the last step's dual point.
+
+        ``judged`` is the last judgement, which knows the slopes of the loss if it is of the point.
+        """
+        objective, dual = self.objective, None
+        share = 0.2 if self.early else 5e-4  # later, accuracy saves whole rounds
+        goal = max(0.5 * control.target, share * min(self.gap, objective.scale))
+        for _ in range(_NEWTON_STEPS):
+            known = judged.terms if point is judged.point else None
+            point, dual, decrease = self._newton(point, known, goal, control)
+            wrong = self._wrong(decrease)
+            self.caution.observe(decrease, objective.scale)
+            if wrong <= goal or control.expired:
+                break
+        return point, dual
+
+    def _sweep_tolerance(self, w: Array, steep: float, goal: float) -> float:
+        """How small a sweep's decrease must be for the dual point to cost less than ``goal``.
+
+        A decrease ε leaves slopes off by up to √(2cⱼε), cⱼ the curvature. With an l2 part that
+        costs cⱼε/l2ⱼ of the gap; without, the dual point must be scaled by 1 − √(2cⱼε)/l1ⱼ, which
+        costs about that share of Ω(w). In practice ε is spread over many coordinates, so a hundred
+        times as much is small enough there.
+        """
+        bend = self.spread * steep + 1e-300
+        tol = 1e-2 * goal
+        curved = self.form.l2 > 0
+        if curved.any():
+            tol = min(tol, 0.1 * goal * float(np.min(self.form.l2[curved] / bend[curved])))
+        bounded = self.form.l1_only
+        if bounded.any():
+            room = float(np.min(self.form.l1[bounded] ** 2 / bend[bounded]))
+            share = goal / max(self.form.value(w), goal) if goal > 0 else 0.0
+            tol = min(tol, 50.0 * room * share**2)
+        if self.form.bounds is not None:
+            # A slope that is off costs the whole width of the box.
+            width = self.form.bounds[1] - self.form.bounds[0]
+            boxed = np.isfinite(width) & (self.form.l2 == 0)
+            reach = width[boxed] ** 2 * bend[boxed]
+            tol = min(tol, 50.0 * goal**2 / max(float(reach.max(initial=0.0)), 1e-300))
+        return max(tol, 1e-30 * goal)
+
+    def _newton(
+        self, point: Point, known: Terms | None, goal: float, control: Control
+    ) -> tuple[Point, Array | None, float]:
+        objective = self.objective
+        terms = objective.loss.terms(point.z, objective.y) if known is None else known
+        curvature = self.caution.curvature(objective, point, terms)
+        steep = float(curvature.max(initial=0.0))
+        step = _Step(objective.mass * curvature, objective.mass * terms.gradient, steep, goal)
+        w, full = point.w[self.columns], point.w.copy()
+        solve = self._solve_gram if self._on_gram() else self._solve_columns
+        new, shift = solve(w, step, control)
+        if objective.loss.quadratic:  # then the model is the problem, and its minimiser ours
+            full[self.columns] = new
+            del step, terms  # as long as the data, and so are the scores that come now
+            z = self.forward(new - w)
+            z += point.z
+            z += shift
+            return recentred(objective, Point(full, point.b + shift, z)), None, 0.0
+        dw = new - w
+        dz = self.forward(dw) + shift
+        fall = self.form.value(w) - self.form.value(new)
+        decrease = fall - dot(step.q, dz) - 0.5 * dot(step.h, dz * dz)
+        del step
+        here = Point(w, point.b, point.z)
+        t, moved = line_search(objective, self.form, here, dw, dz, shift)
+        if not dw.any():
+            t = 0.0  # flat stretches of the loss can hide every slope from the model
+        if not self.caution.learn(t):
+            return point, None, np.inf
+        # The model's own zeros are kept exactly: w + 1·(new − w) need not be new in floating point.
+        full[self.columns] = new if t == 1.0 else moved.w
+        dual = terms.gradient + curvature * dz  # the model's own
+        del dz, terms, curvature
+        return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
+
+    def _on_gram(self) -> bool:
+        """Whether forming the Gram costs less than the ten sweeps or so that it saves.
+
+        A dense Gram is a matrix product. A sparse one takes the square of the stored numbers of
+        every row, which pays while rows are short in these columns.
+        """
+        if self.columns.size > _GRAM_COLUMNS:
+            return False
+        if not self.design.sparse:
+            return True
+        stored = float(self.objective.design.column_sizes[self.columns].sum())
+        if stored * self.columns.size <= _CHEAP:
+            return True  # whatever it costs, and an active set may finish on it
+        return self.design.by_rows and stored <= _SHORT_ROWS * self.objective.n_samples
+
+    def _solve_gram(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
+        """Descent and Newton polish on the centred Gram of the columns."""
+        h, q, tol = step.h, step.q, self._sweep_tolerance(w, step.steep, step.goal)
+        total = float(h.sum()) if self.objective.intercept else 0.0
+        places = None if self.design.shape[1] == self.columns.size else self.columns
+        slope = self.design.rmatvec(q) if places is None else self.design.rmatvec_on(places, q)
+        mean = np.zeros_like(w)
+        if total > 0:
+            gram, mean = self.design.covariance(h, places)
+            slope = slope - mean * float(q.sum())
+        else:
+            gram = self.design.gram(h, places)
+        model = Quadratic(gram, slope - gram @ w)
+        new, few = w.copy(), w.size <= MOST_COLUMNS
+        for attempt in range(50):
+            done = model.descend(self.form, new, 20, tol)
+            if done.decrease <= tol or control.expired or (few and attempt >= _PATIENCE):
+                break
+            model.polish(self.form, new)
+        if few:
+            settle(model, self.form, new, tol, control)
+        else:
+            model.polish(self.form, new)
+        shift = -dot(mean, new - w) - (float(q.sum()) / total if total > 0 else 0.0)
+        return new, shift
+
+    def _solve_columns(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
+        """Descent on the columns themselves, with Newton steps on the support between sweeps."""
+        model = Weighted(self.design, self.places, step.h, step.q.copy(), self.objective.intercept)
+        new, shift, goal = w.copy(), 0.0, step.goal
+        sweeps = _SWEEPS if self.early else _LATE_SWEEPS
+        for attempt in range(100):
+            tol = self._sweep_tolerance(w, step.steep, goal)
+            done = model.descend(self.form, new, sweeps, tol)
+            shift += done.shift
+            wrong = self._wrong(self.form.value(w) - self.form.value(new) - model.change(step.q))
+            enough = max(tol, _FORCING * wrong)
+            if not self.early and wrong <= 0.5 * control.target:
+                # The model is good enough for the certificate: so shall its minimiser be.
+                goal = 0.5 * control.target
+                enough = self._sweep_tolerance(w, step.steep, goal)
+            if done.decrease <= enough or control.expired:
+                break
+            slope = model.slope
+            price = self._price(slope, new)
+            if price <= 1.8 * goal:
+                break
+            share = _share(goal / min(price, self.gap)) if attempt else _ROUGH
+            shift += polish(model, self.form, new, self.spread, slope, enough, share)
+        return new, shift
+
+    def _price(self, slope: Array, w: Array) -> float:
+        """What the gap owes to slopes that are too steep: the dual point is scaled by them."""
+        if self.form.bounds is not None or not self.form.l1_only.all():
+            return np.inf
+        return (1.0 / self.form.shrink(slope) - 1.0) * self.form.value(w)
+
+    def _wrong(self, gained: float) -> float:
+        """By how much the model of a Newton step is wrong where it has gained so much."""
+        if self.objective.loss.quadratic:
+            return 0.0
+        return self.caution.wrong(gained, self.objective.scale)
+
+
+def _share(wanted: float) -> float:
+    """The share of its energy that a Newton step may leave, for a share of the gap.
+
+    The gap goes with the largest slope, the energy with its square.
+    """
+    return min(max(wanted**2, _FINE), _ROUGH)

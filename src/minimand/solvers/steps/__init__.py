@@ -1,0 +1,1 @@
+"""Parts that several solvers are made of: line searches, Krylov methods, active sets."""

@@ -1,0 +1,47 @@
+"""Preconditioned conjugate gradients with a stopping rule of the caller's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..._base.typing import Array
+from ...problem.objective import dot
+
+
+def conjugate_gradients(
+    product: Callable[[Array], tuple[Array, Array]],
+    right: Array,
+    precondition: Callable[[Array], Array],
+    stop: Callable[[Array, float, float], bool],
+    most: int = 500,
+) -> tuple[Array, Array]:
+    """Approximate solution x of A x = right, A positive semi-definite, and what goes with it.
+
+    ``product(v)`` gives A v and a vector that is linear in v (the scores X v); the second result
+    is that vector for x, which costs nothing here. ``precondition(r)`` is M⁻¹r, M near A.
+    ``stop(residual, energy, first_energy)`` is asked after every step; energy is rᵀM⁻¹r.
+    """
+    x = np.zeros_like(right)
+    residual = right.copy()
+    direction = precondition(residual)
+    energy = first = dot(residual, direction)
+    along: Array | None = None
+    for _ in range(most):
+        image, scores = product(direction)
+        along = np.zeros_like(scores) if along is None else along
+        curvature = dot(direction, image)
+        if not (curvature > 0 and energy > 0):
+            break
+        step = energy / curvature
+        x += step * direction
+        along += step * scores
+        residual -= step * image
+        scaled = precondition(residual)
+        previous, energy = energy, dot(residual, scaled)
+        if stop(residual, energy, first):
+            break
+        direction = scaled + (energy / previous) * direction
+    assert along is not None
+    return x, along

@@ -1,0 +1,157 @@
+"""Moves that need no pass over the data: the best intercept, and a line search on the scores."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._base.typing import Array
+from ...losses import Terms
+from ...penalties import Separable
+from ...problem.intercept import best_shift
+from ...problem.objective import EPS, Objective, Point, dot
+
+
+def recentred(objective: Objective, point: Point) -> Point:
+    """The same w with the best intercept.
+
+    Scores that were carried along are computed afresh where large coefficients cancel in them.
+    """
+    reach = dot(objective.root_spread, np.abs(point.w)) + abs(point.b)
+    if reach > _CANCELLING * (1.0 + objective.mean_of(np.abs, point.z)):
+        point = objective.point(point.w, point.b)
+    if not objective.intercept:
+        return point
+    shift = best_shift(objective, point.z)
+    return Point(point.w, point.b + shift, point.z + shift) if shift else point
+
+
+_BEND = 10.0  # the least that is believed of how fast models become wrong
+_STEEP = 0.05  # share of the first slope that is worth following beyond the full step
+_FARTHEST = 8.0
+_CANCELLING = 1e5  # ratio of the parts of a score to the score beyond which digits are missed
+
+
+@dataclass
+class Caution:
+    """How far the curvature is replaced by that of a parabola above the loss, from 0 to 1.
+
+    Short steps mean that the curvature was too small to be believed: flat stretches of Huber or
+    the squared hinge. The majoriser is always safe, and slow; the curvature itself is fast.
+    """
+
+    share: float = 0.0
+    bend: float = _BEND
+    """How much of its gain a step leaves, per share of the objective's scale that it gained."""
+    last: float = np.inf
+
+    def wrong(self, gained: float, scale: float) -> float:
+        """By how much the model is wrong where a step has gained so much.
+
+        What a short Newton step leaves is about the square of what it gained.
+        """
+        if not gained > 0:
+            return 0.0
+        return gained * min(1.0, self.bend * gained / scale) if scale > 0 else np.inf
+
+    def observe(self, gained: float, scale: float) -> None:
+        """What a step gains is what the last one left."""
+        left = (gained / self.last) * (scale / self.last)  # their square may be no number
+        self.bend, self.last = max(_BEND, left), max(gained, 0.0) or np.inf
+
+    def curvature(self, objective: Objective, point: Point, terms: Terms) -> Array:
+        """The curvature to build a step with."""
+        h = terms.curvature
+        share = self.share if h.any() else 1.0
+        if share == 0.0:
+            return h
+        safe = objective.loss.majoriser(point.z, objective.y)
+        return h + share * np.maximum(safe - h, 0.0)
+
+    def learn(self, t: float) -> bool:
+        """More caution after a short step, less after a full one; False: do not take this step.
+
+        A step that had to be cut to a hundredth came from curvature that had all but vanished
+        (saturated samples): even its hundredth may throw w out to where scores lose their digits.
+        """
+        worthless = t < 0.01 and self.share < 1.0
+        if worthless:
+            self.share = 1.0
+        elif t < 0.1:
+            self.share = min(1.0, max(8 * self.share, 1e-2))
+        else:
+            self.share = self.share / 4 if self.share > 1e-6 else 0.0
+        return not worthless
+
+
+def line_search(
+    objective: Objective,
+    form: Separable,
+    point: Point,
+    dw: Array,
+    dz: Array,
+    db: float,
+    *,
+    beyond: bool = False,
+    trials: int = 40,
+) -> tuple[float, Point]:
+    """Minimise t ↦ P along the step, roughly: the full step if it is good, else a root of φ'.
+
+    φ(t) = mean ℓ(z + t·dz) + Ω(w + t·dw) is convex, so bisection on the sign of its slope is safe;
+    slopes stay accurate when differences of values have drowned in rounding. Where Ω has no kinks
+    the step may be lengthened (``beyond``); with kinks the full step's zeros are worth more.
+    """
+    first = _slope(objective, form, point, dw, dz, 0.0)
+    if not first < 0:
+        return 0.0, point
+    lo, hi, slope_lo, slope_hi = 0.0, np.inf, first, np.inf
+    t = 1.0
+    for _ in range(trials):
+        slope = _slope(objective, form, point, dw, dz, t)
+        if beyond and slope < _STEEP * first and t < _FARTHEST:
+            # Still falling fast: the curvature was too large, so go on along the secant.
+            lo, slope_lo = t, slope
+            ahead = t * first / (first - slope) if slope > first else np.inf
+            t = min(_FARTHEST, 0.5 * (lo + hi), ahead)
+            continue
+        if slope <= 0 or (slope <= 0.1 * abs(first) and _falls(objective, form, point, dw, dz, t)):
+            break
+        hi, slope_hi = t, slope
+        secant = lo - slope_lo * (hi - lo) / (slope_hi - slope_lo) if slope_hi < np.inf else 0.0
+        middle = 0.5 * (lo + hi)
+        t = secant if lo + 0.05 * (hi - lo) < secant < hi - 0.05 * (hi - lo) else middle
+    if t <= EPS or not slope <= 0.1 * abs(first):
+        return 0.0, point
+    w = form.project(point.w + t * dw)
+    return t, Point(w, point.b + t * db, point.z + t * dz)
+
+
+def _falls(
+    objective: Objective, form: Separable, point: Point, dw: Array, dz: Array, t: float
+) -> bool:
+    """Whether P(t) ≤ P(0) up to rounding: beyond its minimum a convex φ may have risen again."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        before = objective.mean(objective.loss.value(point.z, objective.y))
+        after = objective.mean(objective.loss.value(point.z + t * dz, objective.y))
+        moved = form.project(point.w + t * dw)  # rounding may have crossed a bound
+        change = form.value(moved) - form.value(point.w) + (after - before)
+    return bool(change <= 1e-12 * abs(before))
+
+
+def _slope(
+    objective: Objective, form: Separable, point: Point, dw: Array, dz: Array, t: float
+) -> float:
+    """φ'(t); at a kink of Ω the one-sided slope that faces the step: right at 0, left beyond.
+
+    A coefficient that the step brings to zero must not count as one about to leave zero.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = point.z + t * dz if t else point.z
+        smooth = dot(objective.mass * objective.loss.gradient(z, objective.y), dz)
+    w = point.w + t * dw if t else point.w
+    sign = np.sign(w)
+    kinked = np.where(sign == 0, -np.sign(dw) if t else np.sign(dw), sign)
+    slope = smooth + dot(form.l2 * w + form.l1 * kinked, dw)
+    return np.inf if math.isnan(slope) else slope

@@ -1,0 +1,1 @@
+"""Training row by row, for data that are large or never end."""

@@ -1,0 +1,282 @@
+"""Models that learn row by row: their state between rows, and the models it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._base.typing import AnyArray, Array
+from ..._base.watch import pieces, reason
+from ...design import RowSteps
+from ...losses import Logistic, Pieces
+from ...penalties import Separable
+from ...problem.objective import Objective
+from .learner_fields import Layout
+
+_PIECES, _LOGISTIC, _GIVEN = 0, 1, 2  # how a compiled pass finds the slope of a row
+_NO_PIECES = Pieces([0.0], [0.0, 0.0]).parts
+UNCOMPILED_BATCH = 8
+_STEP = 10.0  # nanoseconds per stored number and model, at most; measured on 2 cores at 2.5 GHz
+
+Objectives = Objective | Sequence[Objective]
+"""One problem, or several that differ in y alone."""
+
+
+class Steps(NamedTuple):
+    """How far a row moves the model: eta/(t0 + t)^power, or a rate per coefficient."""
+
+    eta: float
+    t0: float = 0.0
+    power: float = 0.0
+    adaptive: bool = False
+    batch: int = 1
+    average_from: float = 0.0  # the step from which on models are averaged; inf: never
+    average_power: float = 1.0  # the t-th model weighs t^power
+    intercept_step: float = np.inf  # the intercept's step is at most this/√t
+    intercept_share: float = 1.0  # of a step that the intercept takes, unless rates adapt
+    add_up: bool = False  # what every row pays before its step, for `Learner.paid`
+    rescale: bool = True  # coefficients, when a column's largest entry so far comes by: they adapt
+
+
+class _Coded(NamedTuple):
+    """The loss of every row as ψ(t), t = sign·(x·w + b) − shift."""
+
+    kind: int
+    parts: tuple[Array, Array, Array, Array, Array]
+    sign: Array
+    shift: Array
+
+
+def compiled(objective: Objective) -> bool:
+    """Whether the slope of a single row is known to the compiled passes."""
+    return type(objective.loss) is Logistic or objective.loss.plq(objective.y[:1]) is not None
+
+
+@dataclass
+class Learner:
+    """The state of stochastic training; `learn` changes it, `model` and `models` read it.
+
+    Several models that differ in y alone learn side by side: every row is read once for all.
+    """
+
+    layout: Layout
+    fields: Array
+    memory: Array
+
+    @classmethod
+    def start(
+        cls,
+        w: Array,
+        b: float | Array,
+        adaptive: bool,
+        *,
+        sparse: bool = False,
+        steps: float = 0.0,
+    ) -> Learner:
+        """At a model (d,), or at several (k, d), with nothing learnt yet.
+
+        ``sparse`` says which rows are expected; others do as well, at some cost. ``steps`` is where
+        the schedule begins.
+        """
+        w, b = np.atleast_2d(w), np.atleast_1d(b)
+        together = sparse and w.shape[0] > 1
+        layout = Layout(w.shape[0], w.shape[1], adaptive, together, sparse, 3 if adaptive else 1)
+        fields, memory = layout.start(w, b, steps)
+        return cls(layout, fields, memory)
+
+    def copy(self) -> Learner:
+        """An independent copy."""
+        return Learner(self.layout, self.fields.copy(), self.memory.copy())
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether every coefficient has its own rate."""
+        return self.layout.adaptive
+
+    def learn(self, objectives: Objectives, weight: Array, order: AnyArray, steps: Steps) -> None:
+        """One pass over some rows, in that order, or over as many as there is time for."""
+        problems = several(objectives)
+        first = problems[0]
+        for problem in problems:
+            problem.meter.passes += order.size / max(first.n_samples, 1)
+        batch = steps.batch if compiled(first) else max(steps.batch, UNCOMPILED_BATCH)
+        self._lay_out(first, steps)
+        if batch == 1:
+            coded = [_coded(problem) for problem in problems]
+            left = first.loss.target == "sign"  # a tie counts as a mistake
+            slopes = (coded[0].kind, coded[0].parts, np.empty(0), left)
+            sign = self.layout.by_row([c.sign for c in coded])
+            shift = self.layout.by_row([c.shift for c in coded])
+            self._pass(first, slopes, (sign, shift, weight, order), steps, 1.0)
+            return
+        n = first.n_samples
+        ones = self.layout.by_row([np.ones(n)] * len(problems))
+        zeros = np.zeros_like(ones)
+        given = np.zeros_like(ones)
+        for start in range(0, order.size, batch):
+            if reason():
+                return
+            rows = order[start : start + batch]
+            self.layout.set_rows(given, rows, self._slopes(problems, rows))
+            slopes = (_GIVEN, _NO_PIECES, given, False)
+            self._pass(first, slopes, (ones, zeros, weight, rows), steps, 1.0 / rows.size)
+
+    def _lay_out(self, objective: Objective, steps: Steps) -> None:
+        """The numbers that such steps need, as rows of such a matrix want them."""
+        sparse = objective.design.sparse
+        together = sparse and self.layout.models > 1
+        needed = 3 if _form(objective).l1.any() else 2 if np.isfinite(steps.average_from) else 1
+        own = max(self.layout.own, needed)
+        new = self.layout._replace(sparse=sparse, together=together, own=own)
+        if new != self.layout:
+            self.fields = new.fields_from(self.layout, self.fields)
+            self.memory = new.memory_from(self.layout, self.memory)
+            self.layout = new
+
+    def _slopes(self, problems: Sequence[Objective], rows: AnyArray) -> list[Array]:
+        """∂ℓ/∂z of some rows at the present models."""
+        order = np.sort(rows)
+        first = problems[0]
+        w, b = self.models(first, average=False)
+        z = first.design.rows(order).matvec(np.ascontiguousarray(w.T)) + b
+        if first.offset is not None:
+            z += first.offset[order, None]
+        back = np.searchsorted(order, rows)
+        return [
+            p.loss.gradient(np.ascontiguousarray(z[:, i]), p.y[order])[back]
+            for i, p in enumerate(problems)
+        ]
+
+    def _pass(
+        self,
+        objective: Objective,
+        slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool],
+        rows: tuple[Array, Array, Array, AnyArray],
+        steps: Steps,
+        tick: float,
+    ) -> None:
+        form = _form(objective)
+        options = (
+            float(steps.eta),
+            float(steps.t0),
+            float(steps.power),
+            tick,
+            float(steps.average_from),
+            float(steps.average_power),
+            float(steps.intercept_share) if objective.intercept else 0.0,
+            float(steps.intercept_step),
+            steps.add_up,
+            steps.rescale,
+        )
+        models = (self.layout.groups, self.layout.group, self.layout.own)
+        penalty = (_short(form.l1), _short(form.l2))
+        sign, shift, weight, order = rows
+        fields, memory = self.fields.reshape(-1), self.memory.reshape(-1)
+        each = _STEP * self.layout.models * objective.design.nnz / max(objective.n_samples, 1)
+        for piece in pieces(order.size, each):
+            some = (sign, shift, weight, order[piece])
+            given = RowSteps(self.adaptive, models, slopes, some, penalty, options)
+            objective.design.step_rows(given, fields, memory)
+
+    def paid(self) -> Array:
+        """Σ weight·loss of every model, each row before its step, since this was asked last.
+
+        Known to the compiled passes, if the steps say that they should `add_up`.
+        """
+        return self.layout.paid(self.memory)
+
+    def model(self, objective: Objective, average: bool) -> tuple[Array, float]:
+        """(w, b) of the first model, or its average over the steps so far."""
+        w, b = self.models(objective, average)
+        return w[0], float(b[0])
+
+    def models(self, objective: Objective, average: bool) -> tuple[Array, Array]:
+        """Coefficients (k, d) and intercepts (k,), or the averages of those met so far.
+
+        An average has the zeros that the last model has under an l1 penalty.
+        """
+        w, left, lag, b = self._adapted(objective) if self.adaptive else self._plain(objective)
+        _, held, _, count, _, b_sum = self.layout.clock(self.memory)
+        if not average or count == 0.0:
+            return w + 0.0, b
+        mean = (held * left - lag) / count
+        l1 = _form(objective).l1
+        if l1.any():
+            mean = np.where((left == 0) & (l1 > 0), 0.0, mean)
+        return mean, b_sum / count
+
+    def _plain(self, objective: Objective) -> tuple[Array, Array, Array | float, Array]:
+        """w, v, what averages lack, and b, once an l1 penalty has got all that is due."""
+        layout, l1 = self.layout, _form(objective).l1
+        now, held, scale, _, b, _ = layout.clock(self.memory)
+        v = left = layout.values(self.fields)
+        lag = layout.lags(self.fields) if layout.own > 1 else 0.0
+        if layout.own > 2 and l1.any():
+            share = l1 / l1.max()
+            due = share * now + np.sign(v) * layout.received(self.fields)
+            debt, size = np.maximum(due, 0.0), np.abs(v)
+            left = np.copysign(np.maximum(size - debt, 0.0), v)
+            recent = share * (now - layout.seen(self.fields))
+            less = _shortfall(size, debt, recent, share * layout.last_step(self.memory))
+            lag = lag + np.copysign(less * (held - layout.held_then(self.fields)), v)
+            lag += held * (left - v)
+        return scale * left, left, lag, b
+
+    def _adapted(self, objective: Objective) -> tuple[Array, Array, Array | float, Array]:
+        """The same of adaptive steps, once both penalties have got all that is due."""
+        form, layout = _form(objective), self.layout
+        now, held, _, _, b, _ = layout.clock(self.memory)
+        v, seen = layout.values(self.fields), layout.seen(self.fields)
+        time = (now - seen) * layout.rates(self.fields)
+        kept = np.copysign(np.maximum(np.abs(v) - form.l1 * time, 0.0), v) if form.l1.any() else v
+        shrink = form.l2 * time
+        left = kept / (1.0 + shrink)
+        lag = layout.lags(self.fields) + held * (left - v)
+        if now > 0:  # what a coefficient was on the way, as in the compiled pass
+            between = 0.5 * (v + kept) * ((6.0 + shrink) / (6.0 + 4.0 * shrink))
+            lag += held * (1.0 - (seen / now) ** 2) * (v - between)
+        return left, left, lag, b
+
+
+def _shortfall(size: Array, debt: Array, recent: Array, each: Array) -> Array:
+    """By how much coefficients were smaller, on average, since they were met last.
+
+    As in the compiled pass: at once by what they owed before, then by a debt that grew by ``each``
+    at every step until all was gone.
+    """
+    before = np.maximum(debt - recent, 0.0)
+    grown, rest = debt - before, np.maximum(size - before, 0.0)
+    gone = rest - 0.5 * rest * (rest - each) / np.where(grown > 0, grown, 1.0)
+    less = np.minimum(np.where(grown < rest, 0.5 * (grown + each), gone), rest)
+    return size - rest + np.where(grown > 0, less, 0.0)
+
+
+def several(objectives: Objectives) -> Sequence[Objective]:
+    """As a sequence, of one or of several."""
+    return [objectives] if isinstance(objectives, Objective) else objectives
+
+
+def _form(objective: Objective) -> Separable:
+    form = objective.penalty.separable
+    assert form is not None
+    return form
+
+
+def _short(factors: Array) -> Array:
+    """One number where all are equal."""
+    return factors[:1] if factors.size and (factors == factors[0]).all() else factors
+
+
+def _coded(objective: Objective) -> _Coded:
+    """The loss for the compiled passes; the offset becomes a part of the shift."""
+    y, plq = objective.y, objective.loss.plq(objective.y)
+    if plq is not None:
+        coded = _Coded(_PIECES, plq.pieces.parts, plq.sign, plq.shift)
+    else:
+        coded = _Coded(_LOGISTIC, _NO_PIECES, y, np.zeros_like(y))
+    if objective.offset is None:
+        return coded
+    return coded._replace(shift=coded.shift - coded.sign * objective.offset)

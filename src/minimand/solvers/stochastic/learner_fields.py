@@ -1,0 +1,192 @@
+"""Where the compiled stochastic passes keep their numbers: see core/stochastic/pass.hpp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._base.typing import Array
+
+_TOGETHER = 8  # models of a group whose numbers lie side by side
+_UNSEEN = 1e300  # 1/largest |x| of a column that had no entry yet
+_SHARED = 7  # numbers in the memory of a group, before those of its models
+_PER_MODEL = 4  # numbers in it of every model
+_STEPS, _TIME, _HELD, _SCALE, _COUNT, _LAST = 0, 1, 2, 3, 4, 6  # places among them
+_LINE = 64  # bytes
+
+
+class Layout(NamedTuple):
+    """Numbers of ``models`` models with ``features`` coefficients, in groups of 1 or 8.
+
+    With ``adaptive`` steps a coefficient has of each model a value, a lag and a sum of squares, and
+    in common the time when it was met last, 1/largest |x| and the fastest rate. With plain ones it
+    has ``own`` numbers of each model: its value, for averages a lag, for an l1 penalty what that
+    has received, and in common then the penalty time and Σc·scale when it was met last.
+    """
+
+    models: int
+    features: int
+    adaptive: bool
+    together: bool
+    sparse: bool = False
+    own: int = 3
+
+    @property
+    def group(self) -> int:
+        """Models of a group."""
+        return _TOGETHER if self.together else 1
+
+    @property
+    def groups(self) -> int:
+        """How many there are; the last one may hold models that nobody asked for."""
+        return -(-self.models // self.group)
+
+    @property
+    def common(self) -> int:
+        """Numbers of a coefficient that all models share."""
+        return 3 if self.adaptive else 2 * int(self.own > 2)
+
+    def start(self, w: Array, b: Array, steps: float = 0.0) -> tuple[Array, Array]:
+        """Fields and memory of models that have learnt nothing, after so many steps."""
+        fields = self._empty()
+        if w.any():
+            self._put(fields, 0, w)
+        if self.adaptive:
+            self._common(fields, 1)[:] = _UNSEEN
+        memory = np.zeros((self.groups, _SHARED + _PER_MODEL * self.group))
+        memory[:, _STEPS], memory[:, _SCALE] = steps, 1.0
+        self._put_by_model(memory, 0, b)
+        return fields, memory
+
+    def fields_from(self, old: Layout, fields: Array) -> Array:
+        """The same numbers in this layout."""
+        new = self._empty()
+        for number in range(min(self.own, old.own)):
+            self._put(new, number, old._take(fields, number))
+        for number in range(
+            min(self.common, old.common)
+        ):  # all have met the same rows; the fastest rate is a bound
+            self._common(new, number)[:] = old._common(fields, number).max(axis=0)
+        return new
+
+    def memory_from(self, old: Layout, memory: Array) -> Array:
+        """The same memory in this layout."""
+        new = np.zeros((self.groups, _SHARED + _PER_MODEL * self.group))
+        new[:, :_SHARED] = memory[0, :_SHARED]
+        for number in range(_PER_MODEL):
+            self._put_by_model(new, number, old._take_by_model(memory, number))
+        return new
+
+    def by_row(self, columns: Sequence[Array]) -> Array:
+        """A number per row and model, flat: by group, row, and model of the group."""
+        if len(columns) == 1 and not self.together:
+            return columns[0]
+        flat = np.zeros(self.groups * self.group * columns[0].size)
+        self.set_rows(flat, slice(None), columns)
+        return flat
+
+    def set_rows(self, flat: Array, rows: Any, columns: Sequence[Array]) -> None:
+        """Some rows of such numbers, in place."""
+        view = flat.reshape(self.groups, -1, self.group)
+        for i, column in enumerate(columns):
+            view[i // self.group, rows, i % self.group] = column
+
+    # What the numbers mean -----------------------------------------------------------------
+
+    def clock(self, memory: Array) -> tuple[float, float, float, float, Array, Array]:
+        """Penalty time, Σc·scale, scale, Σc, and b and Σc·b of every model."""
+        now, held, scale, count = (float(memory[0, k]) for k in (_TIME, _HELD, _SCALE, _COUNT))
+        b, b_sum = self._take_by_model(memory, 0), self._take_by_model(memory, 1)
+        return now, held, scale, count, b, b_sum
+
+    def last_step(self, memory: Array) -> float:
+        """How much penalty time the last plain step took."""
+        return float(memory[0, _LAST])
+
+    def paid(self, memory: Array) -> Array:
+        """What rows paid before their steps, (k,), since it was asked last."""
+        found = self._take_by_model(memory, 3)
+        self._put_by_model(memory, 3, np.zeros_like(found))
+        return found
+
+    def values(self, fields: Array) -> Array:
+        """v, (k, d): coefficients up to the scale, and to what the penalty has still to take."""
+        return self._take(fields, 0)
+
+    def lags(self, fields: Array) -> Array:
+        """What averages lack, (k, d)."""
+        return self._take(fields, 1)
+
+    def received(self, fields: Array) -> Array:
+        """What an l1 penalty has added to every v, (k, d), in plain steps."""
+        return self._take(fields, 2)
+
+    def seen(self, fields: Array) -> Array:
+        """The penalty time when every coefficient was met last, (d,)."""
+        return self._common(fields, 0)[0].copy()
+
+    def held_then(self, fields: Array) -> Array:
+        """Σc·scale at that time, (d,), of plain steps with an l1 penalty."""
+        return self._common(fields, 1)[0].copy()
+
+    def rates(self, fields: Array) -> Array:
+        """The rate of every coefficient, (k, d): 1/(largest |x|·√squares)."""
+        root = np.sqrt(self._take(fields, 2))
+        inverse = self._common(fields, 1)[0]
+        return np.divide(inverse, root, out=np.zeros_like(root), where=root > 0)
+
+    # How they lie --------------------------------------------------------------------------
+
+    @property
+    def _packed(self) -> bool:
+        """Whether all numbers of a coefficient lie together, else field by field."""
+        return self.sparse and not self.together
+
+    def _empty(self) -> Array:
+        """Zeros, a row for every group, from the beginning of a line of memory on."""
+        width = self.own * self.group + self.common
+        size = self.groups * width * self.features
+        room = np.zeros(size + _LINE // 8)
+        first = -room.ctypes.data % _LINE // 8
+        return room[first : first + size].reshape(self.groups, -1)
+
+    def _own(self, fields: Array, number: int) -> Array:
+        """A view of one number of every model, (groups, models of a group, d)."""
+        if self._packed:
+            packed = fields.reshape(self.groups, self.features, -1)
+            return packed[:, None, :, number]
+        size = self.group * self.features
+        part = fields[:, number * size : (number + 1) * size]
+        return part.reshape(self.groups, self.features, self.group).swapaxes(1, 2)
+
+    def _common(self, fields: Array, number: int) -> Array:
+        """A view of one number that the models of a group share, (groups, d)."""
+        if self._packed:
+            return fields.reshape(self.groups, self.features, -1)[:, :, self.own + number]
+        rest = fields[:, self.own * self.group * self.features :]
+        if self.together:
+            return rest.reshape(self.groups, self.features, self.common)[:, :, number]
+        return rest.reshape(self.groups, self.common, self.features)[:, number]
+
+    def _take(self, fields: Array, number: int) -> Array:
+        """One number of every model and coefficient, (k, d)."""
+        found = np.empty((self.groups, self.group, self.features))
+        found[:] = self._own(fields, number)
+        return found.reshape(-1, self.features)[: self.models]
+
+    def _put(self, fields: Array, number: int, values: Array) -> None:
+        view = self._own(fields, number)
+        for i, row in enumerate(values):
+            view[i // self.group, i % self.group] = row
+
+    def _take_by_model(self, memory: Array, number: int) -> Array:
+        first = _SHARED + number * self.group
+        return memory[:, first : first + self.group].reshape(-1)[: self.models].copy()
+
+    def _put_by_model(self, memory: Array, number: int, values: Array) -> None:
+        first = _SHARED + number * self.group
+        padded = np.zeros(self.groups * self.group)
+        padded[: self.models] = values
+        memory[:, first : first + self.group] = padded.reshape(self.groups, self.group)

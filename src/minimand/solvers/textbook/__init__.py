@@ -1,0 +1,1 @@
+"""Solvers that lectures begin with, run by name only."""
