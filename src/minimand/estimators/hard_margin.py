@@ -132,13 +132,12 @@ class HardMargin(ClassifierMixin, Summarised):
         """The two classes, and the samples with labels ±1."""
         data.check_labels(y)
         output = ClassOutput.of(y, Hinge())
-        index = output.index(y)
         if output.classes.size != 2:
             raise ValueError(
                 "Only binary classification is supported. HardMargin takes two classes, but y has "
                 f"{output.classes.size}: fit one class against the rest, with y == label."
             )
-        return output.classes, Classes(as_design(X), output.encode(index, 0), bool(self.intercept))
+        return output.classes, Classes(as_design(X), output.encode(y), bool(self.intercept))
 
     def _certificate(self, best: Widest, seconds: float = 0.0) -> Certificate:
         score = "X w + b" if self.intercept else "X w"
@@ -181,7 +180,7 @@ class HardMargin(ClassifierMixin, Summarised):
     def predict(self, X: ArrayLike) -> AnyArray:
         """The side of the plane."""
         z = self.decision_function(X)
-        return ClassOutput(self.classes_, Hinge()).decode(z)
+        return ClassOutput(Hinge(), self.classes_).decode(z)
 
     def __sklearn_tags__(self) -> Any:
         """Sparse input is welcome; two classes only."""
