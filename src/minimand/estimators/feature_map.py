@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from ..certificate import Certificate
-from ..design import Design
 from ..problem.objective import Objective
 from .inputs.columns import columns_from
 from .inputs.matrix import check_finite
@@ -32,11 +31,6 @@ class MapsFeatures:
         if self.features is None:
             self.__dict__.pop("features_", None)  # of an earlier fit
             return X
-        if isinstance(X, Design):
-            raise ValueError(
-                "X is a Design, whose rows features= cannot read: pass the matrix itself, or leave "
-                "features out."
-            )
         self.features_ = clone(self.features)
         return _mapped(self.features_.fit_transform(X, y), len(y))
 

@@ -159,7 +159,7 @@ class Perceptron(ClassifierMixin, Summarised):
         X, y = data.check_xy(self, X, y)
         data.check_labels(y)
         output = ClassOutput.of(y, PerceptronLoss())
-        signs = _columns(output.encode(y))
+        signs = output.columns(y)
         design = as_design(X)
         w, b = np.zeros((output.scores, X.shape[1])), np.zeros(output.scores)
         with stoppable(self) as watch:
@@ -203,7 +203,7 @@ class Perceptron(ClassifierMixin, Summarised):
         X, y = data.check_xy(self, X, y, fitted=not first)
         data.check_labels(y)
         output = ClassOutput(PerceptronLoss(), declared(self, classes, y, alone=False))
-        signs = _columns(output.encode(y))
+        signs = output.columns(y)
         if first:
             shape = (output.scores, X.shape[1])
             start, mistakes, passes = (np.zeros(shape), np.zeros(shape[0])), np.zeros(shape[0]), 0
@@ -320,11 +320,6 @@ class Perceptron(ClassifierMixin, Summarised):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _columns(signs: Array) -> list[Array]:
-    """The labels ±1 of every score."""
-    return [np.ascontiguousarray(column) for column in np.atleast_2d(signs.T)]
 
 
 def _each(values: list[Any]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from .._base.typing import AnyArray, Array, ArrayLike
@@ -94,5 +93,5 @@ def targets_of(estimator: Any, y: AnyArray, loss: Loss | None = None) -> list[Ar
     """Y as a loss sees it, by default that of the fit: one target per score it has."""
     output = estimator._fitted.output
     output = output if loss is None else output.under(loss)
-    coded = output.encode(estimator._checked_target(y))
-    return [np.ascontiguousarray(column) for column in np.atleast_2d(coded.T)]
+    columns: list[Array] = output.columns(estimator._checked_target(y))
+    return columns

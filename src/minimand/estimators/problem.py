@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..design import as_design
 from ..losses import Loss
-from ..outputs import Output
+from ..outputs import Output, columns_of
 from ..problem.objective import Objective
 from .feature_map import MapsFeatures
 from .inputs import data
@@ -83,9 +83,7 @@ class Coded:
     @property
     def targets(self) -> list[Array]:
         """One contiguous vector per score."""
-        if self.target.ndim == 1:
-            return [self.target]
-        return [np.ascontiguousarray(column) for column in self.target.T]
+        return columns_of(self.target)
 
     def at_one_sample(self) -> Coded:
         """The same with a number for alpha: 1/Σs if none was given."""

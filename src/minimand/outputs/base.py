@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Self
 
+import numpy as np
+
 from .._base.typing import AnyArray, Array
 from ..losses import Loss
 
@@ -42,6 +44,17 @@ class Output(ABC):
     def decode(self, z: Array) -> AnyArray:
         """The prediction for scores z, (n,) or (n, scores)."""
 
+    def columns(self, y: AnyArray) -> list[Array]:
+        """The coded y of every score by itself, as one-versus-rest problems take it."""
+        return columns_of(self.encode(y))
+
     def under(self, loss: Loss) -> Self:
         """The same space for another loss."""
         return replace(self, loss=loss)
+
+
+def columns_of(coded: Array) -> list[Array]:
+    """The columns of a coded y, (n,) or (n, scores), each of them contiguous."""
+    if coded.ndim == 1:
+        return [coded]
+    return [np.ascontiguousarray(column) for column in coded.T]

@@ -85,6 +85,11 @@ def rows_of_any_kind(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Some rows of any kind; what is in them is for ``features`` to judge, as in a pipeline."""
     if X is None:
         raise ValueError("X is None: pass what features= takes, with one row per sample.")
+    if isinstance(X, Design):
+        raise ValueError(
+            "X is a Design, whose rows features= cannot read: pass the matrix itself, or leave "
+            "features out."
+        )
     try:
         n_samples = _num_samples(X)
     except TypeError as error:
