@@ -123,7 +123,10 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
             with Relay(self, posed.X, y) if heard else nullcontext() as relay:
                 solutions = self._solve_all(posed, relay)
                 self._store(posed, solutions)
-        warn_if_short(self, posed.objectives[0], solutions)
+        for solution in solutions:
+            if not solution.converged:
+                warn_if_short(self, posed.objectives[0], solutions)
+                break
         return self
 
     def _solve_all(self, posed: Posed, relay: Relay | None) -> list[Solution]:
@@ -133,7 +136,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         """
         self.__dict__.pop("_stream", None)  # what a stream has learnt is over
         begun, objectives = time.perf_counter(), posed.objectives
-        starts = self._starts(posed)
+        starts = self._starts(posed) if self.warm_start else [None] * len(objectives)
 
         if relay is None and len(objectives) == 1:
             return [self._minimise(objectives[0], self._control([], begun), starts[0], self.solver)]
@@ -150,9 +153,9 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         return solve_each(solve_one, len(objectives), chosen, watched)
 
     def _starts(self, posed: Posed) -> list[tuple[Array, float] | None]:
-        """The last fit's model, score by score, if it is wanted and still fits."""
+        """The last fit's model, score by score, if it still fits."""
         count, coded = len(posed.objectives), posed.coded
-        if not self.warm_start or getattr(self, "coef_", None) is None:
+        if getattr(self, "coef_", None) is None:
             return [None] * count
         coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
         known: Any = getattr(self, "classes_", None)
@@ -165,12 +168,14 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         return [(w, b if keep else 0.0) for w, b in zip(coefs, intercepts)]
 
     def _control(self, extra: list[Any], started: float | None = None) -> Control:
-        own = [c for c in self.callbacks or () if not is_sklearn_callback(c)]
+        callbacks = extra
+        if self.callbacks:
+            callbacks = [*(c for c in self.callbacks if not is_sklearn_callback(c)), *extra]
         return Control(
             tol=float(self.tol),
             max_iter=self.max_iter,
             max_seconds=self.max_seconds,
-            callbacks=[*own, *extra],
+            callbacks=callbacks,
             memory=np.inf if self.memory is None else float(self.memory),
             random_state=self.random_state,
             started=time.perf_counter() if started is None else started,
@@ -203,16 +208,19 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
     def _store(self, posed: Posed, solutions: list[Solution]) -> None:
         """The attributes of a fit."""
         first = solutions[0]
-        coef = np.stack([s.point.w for s in solutions])
-        intercept = np.array([s.point.b for s in solutions])
+        coef, intercept = first.point.w[None, :], np.array([first.point.b])
         certificate, course = first.certificate, first.history
         if len(solutions) > 1:
+            coef = np.stack([s.point.w for s in solutions])
+            intercept = np.array([s.point.b for s in solutions])
             scales = [o.scale for o in posed.objectives]
             certificate = combined([s.certificate for s in solutions], scales)
             course = history.combined([s.history for s in solutions])
         self._fitted = Fitted.of(posed.coded)
         self.__dict__.update(self._attributes(posed.coded.output, coef, intercept))
-        self.certificate_ = self._qualified(certificate)
+        if "features_" in self.__dict__:
+            certificate = self._qualified(certificate)
+        self.certificate_ = certificate
         self.n_iter_ = max(certificate.iterations, 1)
         self.solver_ = first.solver
         self.history_ = course

@@ -16,7 +16,7 @@ from ..penalties import Penalty
 from .base import Estimator
 from .inputs import data
 from .inputs.declared_classes import declared
-from .settings import Settings, loss_of
+from .settings import Settings, check_settings, loss_of
 from .support_vectors import Margins
 
 
@@ -142,7 +142,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         return self
 
     def _checked_settings(self) -> Settings:
-        settings = super()._checked_settings()
+        settings = check_settings(self)
         if settings.loss.target in ("count", "positive"):
             raise ValueError(
                 f"loss={settings.loss!r} takes counts, not classes: use minimand.Regressor, "

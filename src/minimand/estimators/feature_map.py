@@ -29,7 +29,6 @@ class MapsFeatures:
     def _fit_features(self, X: Any, y: Any) -> Any:
         """X through ``features``, a scikit-learn transformer, fitted on a clone."""
         if self.features is None:
-            self.__dict__.pop("features_", None)  # of an earlier fit
             return X
         self.features_ = clone(self.features)
         return _mapped(self.features_.fit_transform(X, y), len(y))

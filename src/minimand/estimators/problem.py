@@ -16,7 +16,7 @@ from ..problem.objective import Objective
 from .feature_map import MapsFeatures
 from .inputs import data
 from .inputs.class_weights import weighted_by_class
-from .settings import Settings, check_settings
+from .settings import Settings
 
 
 def one_sample(n_samples: int, weights: Array | None) -> float:
@@ -53,15 +53,16 @@ def build(
         design, y, sample_weight = design.rows(kept), y[kept], sample_weight[kept]
         offset = None if offset is None else offset[kept]
     n, d = design.shape
+    alpha, free = settings.factor, bool(intercept)
     return Objective(
         loss=settings.loss,
-        penalty=settings.penalty.bind(d, settings.factor),
+        penalty=settings.penalty.bind(d, alpha),
         design=design,
         y=y,
         mass=settings.loss.masses(np.ones(n) if sample_weight is None else sample_weight),
         offset=offset,
-        intercept=bool(intercept),
-        words=settings.words_with_score(offset=offset is not None, intercept=bool(intercept)),
+        intercept=free,
+        words=settings.words_with_score(alpha, offset=offset is not None, intercept=free),
     )
 
 
@@ -95,10 +96,10 @@ class Coded:
     def objectives(self, X: Any) -> list[Objective]:
         """One objective per score on φ(X); they share the design."""
         settings, weights = self.settings, self.weights
+        if self.target.ndim == 1:
+            return [build(settings, X, self.target, weights, self.offset, settings.intercept)]
         target, *others = self.targets
         first = build(settings, X, target, weights, self.offset, settings.intercept)
-        if not others:
-            return [first]
         kept = slice(None) if weights is None else np.flatnonzero(weights)
         return [first, *(first.with_target(other[kept]) for other in others)]
 
@@ -127,7 +128,8 @@ class Fitted:
         """Copies of what the user could change in place."""
         settings = coded.settings
         loss, penalty = settings.loss.snapshot(), settings.penalty.snapshot()
-        return cls(replace(settings, loss=loss, penalty=penalty), coded.output.under(loss))
+        output = replace(coded.output, loss=loss)
+        return cls(replace(settings, loss=loss, penalty=penalty), output)
 
     def at(self, alpha: float) -> Fitted:
         """The same at another alpha, as on a path."""
@@ -145,7 +147,7 @@ class PosesProblems(MapsFeatures):
 
     def _checked_settings(self) -> Settings:
         """The parameters, checked; a loss that is not for this kind of y is refused."""
-        return check_settings(self)
+        raise NotImplementedError
 
     def _checked_target(self, y: AnyArray) -> AnyArray:
         """y if it is of the right kind."""
@@ -185,8 +187,9 @@ class PosesProblems(MapsFeatures):
         """
         y = self._checked_target(y)
         output = self._output_of_stream(y, settings.loss, classes) if stream else None
-        weights = data.check_weights(sample_weight, y.shape[0])
-        shift = data.check_offset(offset, y.shape[0])
+        n = y.shape[0]
+        weights = None if sample_weight is None else data.check_weights(sample_weight, n)
+        shift = None if offset is None else data.check_offset(offset, n)
         if settings.class_weight is not None:
             known = getattr(output, "classes", None)
             weights = weighted_by_class(settings.class_weight, y, weights, known)
@@ -204,9 +207,13 @@ class PosesProblems(MapsFeatures):
         settings = self._checked_settings()
         X, y = data.check_xy(self, X, y)
         # Everything is checked before features are fitted, which may take long.
-        coded = self._coded(settings, y, sample_weight, offset).at_one_sample()
+        coded = self._coded(settings, y, sample_weight, offset)
+        if settings.alpha is None:
+            coded = coded.at_one_sample()
         self.alpha_ = coded.settings.factor
-        mapped = self._fit_features(X, y)
+        mapped = X if self.features is None else self._fit_features(X, y)
+        if self.features is None:
+            self.__dict__.pop("features_", None)  # of an earlier fit
         return Posed(X, mapped, coded, coded.objectives(mapped))
 
     def _posed_again(
@@ -222,7 +229,8 @@ class PosesProblems(MapsFeatures):
 
     def _completed(self, posed: Posed, *, learn: bool = True) -> Posed:
         """The problem with a number for what is "auto" in its loss, on features that are learnt."""
-        if posed.coded.settings.loss.undecided:
+        loss = posed.coded.settings.loss
+        if loss.auto and loss.undecided:
             from .noise import with_scale_found  # which few losses ask for
 
             posed = with_scale_found(posed, self._first_half())

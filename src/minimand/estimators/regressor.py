@@ -14,7 +14,7 @@ from ..penalties import Penalty
 from .base import Estimator
 from .explained_loss import explained
 from .inputs import data
-from .settings import Settings, loss_of
+from .settings import Settings, check_settings, loss_of
 
 
 class Regressor(RegressorMixin, Estimator):
@@ -148,7 +148,7 @@ class Regressor(RegressorMixin, Estimator):
         return self
 
     def _checked_settings(self) -> Settings:
-        settings = super()._checked_settings()
+        settings = check_settings(self)
         if settings.loss.target == "sign":
             raise ValueError(
                 f"loss={settings.loss!r} takes the labels ±1: use minimand.Classifier, "

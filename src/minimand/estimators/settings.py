@@ -69,12 +69,12 @@ class Settings:
         """The objective as a formula."""
         return self.words_at(self.factor)
 
-    def words_with_score(self, *, offset: bool, intercept: bool) -> str:
+    def words_with_score(self, alpha: float, *, offset: bool, intercept: bool) -> str:
         """The objective and the score as formulas."""
         linear = "φ(X) w" if self.features else "X w"
         score = " + ".join(["offset"] * offset + [linear] + ["b"] * intercept)
         note = f", φ = {self.features}" if self.features else ""
-        return f"{self.words_at(self.factor)}, z = {score}{note}"
+        return f"{self.words_at(alpha)}, z = {score}{note}"
 
     def words_at(self, alpha: float) -> str:
         """The objective as a formula, at another alpha."""
@@ -95,7 +95,8 @@ def check_settings(estimator: Any) -> Settings:
     penalty = PENALTIES.get(estimator.penalty)
     alpha = None if estimator.alpha is None else _real("alpha", estimator.alpha, low=0.0)
     check_limits(estimator)
-    check_solver(estimator.solver)
+    if estimator.solver != "auto":
+        check_solver(estimator.solver)
     if estimator.random_state is not None:
         check_seed(estimator.random_state)
     if estimator.callbacks is not None:

@@ -49,13 +49,18 @@ class Training:
 
         With ``vectors`` the rows of φ(X) are kept that have a multiplier, where others have none.
         """
-        points = [s.certificate.dual_point for s in solutions]
-        if any(point is None for point in points):
-            return None
-        first = objectives[0]
+        first, points = objectives[0], []
+        for solution in solutions:
+            if solution.certificate.dual_point is None:
+                return None
+            points.append(solution.certificate.dual_point)
         theta = np.array(points).T
-        rows = _Rows.of(first, weights)
         multipliers = first.mass[:, None] * theta
+        rows = _Rows(None, first.n_samples)
+        if weights is not None and not weights.all():
+            rows = _Rows(np.flatnonzero(weights), weights.size)
+        if first.loss.quadratic:  # every sample is met halfway, and counts fully
+            return cls(rows.spread(multipliers, 0.0), _factor(first))
         edge = edge_of(first.loss)
         places = None if edge is None else _places(edge, objectives, solutions, theta, rows)
         kept = None
@@ -75,12 +80,6 @@ class _Rows(NamedTuple):
 
     kept: IntArray | None
     n_samples: int
-
-    @classmethod
-    def of(cls, objective: Objective, weights: Array | None) -> Self:
-        if weights is None or weights.all():
-            return cls(None, objective.n_samples)
-        return cls(np.flatnonzero(weights), weights.size)
 
     def spread(self, values: Any, empty: float) -> Any:
         """The values, with a filling for samples that were left out."""

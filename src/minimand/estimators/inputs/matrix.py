@@ -28,15 +28,18 @@ def as_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
 
     An odd layout is copied here, once for all that will be done with X.
     """
-    if isinstance(X, Design):
-        return _design(estimator, X, reset)
-    X = _check_form(X)
-    if reset and is_plain(X):
+    plain = is_plain(X) and X.ndim == 2 and X.size > 0 and X.flags.aligned
+    if not plain:
+        if isinstance(X, Design):
+            return _design(estimator, X, reset)
+        X = _check_form(X)
+        plain = is_plain(X)
+    if reset and plain:
         learn_width(estimator, X)
         check_finite(X, "X")
         return in_lines(X)
     try:
-        X = validate_data(estimator, X, reset=reset, skip_check_array=is_plain(X), **_MATRIX)
+        X = validate_data(estimator, X, reset=reset, skip_check_array=plain, **_MATRIX)
     except (TypeError, ValueError) as error:
         found = words_in(X)
         if found is None:
@@ -135,8 +138,6 @@ def is_plain(x: Any, kinds: str = "") -> bool:
 
 def _check_form(X: Any) -> Any:
     """Refuse, before any conversion, what is not a matrix of real numbers with some rows."""
-    if is_plain(X) and X.ndim == 2 and X.size and X.flags.aligned:
-        return X
     if X is None:
         raise ValueError("X is None: pass a matrix with one row per sample.")
     X = unmasked(X, "X")
