@@ -156,3 +156,16 @@ def test_models_of_a_path_and_of_a_search() -> None:
     before = model.predict_proba(X)
     model.loss, model.solver = "hinge", "nope"
     np.testing.assert_array_equal(tuned.predict_proba(X), before)
+    score = tuned.score(X, SIGNS)
+    tuned.scoring, tuned.estimator = "nope", None
+    assert tuned.score(X, SIGNS) == score < 0
+
+
+def test_the_widest_margin_is_judged_as_it_was_fitted() -> None:
+    model = mm.HardMargin(intercept=False).fit(X, X[:, 0] > 0)
+    before = mm.certify(model, X, X[:, 0] > 0), mm.duality(model, X, X[:, 0] > 0).primal
+    model.intercept, model.solver, model.tol = True, "nope", "nope"
+    after = mm.certify(model, X, X[:, 0] > 0), mm.duality(model, X, X[:, 0] > 0).primal
+    assert after[0].gap == before[0].gap
+    assert after[0].objective == before[0].objective
+    assert after[1] == before[1]
