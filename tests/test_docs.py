@@ -26,6 +26,10 @@ CURRENT += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob(
 DOCUMENTS = [*CURRENT, "CHANGELOG.md"]
 
 
+def _text(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
 def blocks():
     """(document, line, language, quoted file, code) of every fenced block."""
     fence = re.compile(r"^```(\w+)(?: quote=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -60,6 +64,11 @@ def test_quotes_are_in_the_code_base(name, line, language, quoted, code):
 def test_the_tour_is_not_empty():
     assert len(PYTHON) >= 7
     assert len(QUOTES) >= 3
+
+
+def test_the_first_pages_are_short():
+    assert len(_text("README.md").splitlines()) <= 250
+    assert len(_text("ARCHITECTURE.md").split()) <= 1500
 
 
 def _same_problems():
@@ -104,7 +113,7 @@ def test_the_table_of_scales_is_true(theirs, ours, X, y):
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-3)
     np.testing.assert_allclose(np.ravel(ours.coef_), np.ravel(theirs.coef_), rtol=1e-2, atol=1e-3)
     assert mm.certify(theirs, X, y, against=ours).relative < 1e-6
-    assert f"`{type(theirs).__name__}(" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"`{type(theirs).__name__}(" in _text("docs/guide/switching.md")
 
 
 def test_every_file_says_what_it_is_for():
@@ -133,7 +142,7 @@ def test_links_lead_somewhere(name):
 
 
 def test_every_page_can_be_found():
-    for folder in ("decisions",):
+    for folder in ("guide", "decisions"):
         pages = {path.name for path in (ROOT / "docs" / folder).glob("*.md")} - {"README.md"}
         listed = (ROOT / "docs" / folder / "README.md").read_text(encoding="utf-8")
         assert pages
@@ -143,7 +152,7 @@ def test_every_page_can_be_found():
 def test_the_limits_name_what_certify_reads():
     from minimand.audit.foreign.scikit_learn import READERS
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = _text("docs/guide/limits.md")
     assert [name for name in READERS if f"`{name}`" not in text] == []
 
 
@@ -210,16 +219,9 @@ def test_one_version():
     assert f"## [{mm.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_the_table_of_contents_of_the_readme_is_complete():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    anchors = [re.sub(r"[^\w\s-]", "", title.lower()).replace(" ", "-") for title in titles]
-    assert re.findall(r"\]\(#([\w-]+)\)", text) == anchors
-
-
-def test_the_readme_counts_the_mistakes_of_perceptrons():
+def test_the_guide_counts_the_mistakes_of_perceptrons():
     """The table of perceptrons and widest margins."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = _text("docs/guide/support-vectors.md")
     iris, digits = load_iris(), load_digits()
     pair = digits.target < 2
     cases = {
