@@ -1,6 +1,6 @@
 """The table of speeds in README.md, taken from the results.
 
-``python -m bench.readme`` writes it anew after a run; tests/test_bench.py checks that it is current.
+``python -m bench.readme`` writes it anew after a run, and a test checks that it is current.
 """
 
 from __future__ import annotations
