@@ -16,7 +16,9 @@ _TRIAL = 20  # epochs that are timed: nothing but their number stops it
 def _fit(problem: Problem, tol: float) -> Model:
     epochs = problem.form(
         "cyanure epochs",
-        lambda: affordable_epochs(lambda n: _fit_for(problem, 0.0, n), _TRIAL, 0.5 * problem.seconds),
+        lambda: affordable_epochs(
+            lambda n: _fit_for(problem, 0.0, n), _TRIAL, 0.5 * problem.seconds
+        ),
     )
     return _fit_for(problem, tol, epochs)
 
@@ -36,4 +38,6 @@ def _fit_for(problem: Problem, tol: float, epochs: int) -> Model:
     return as_model(model.coef_, model.intercept_ if problem.intercept else 0.0, problem)
 
 
-PEERS = [Peer("cyanure", "cyanure", one_versus_rest(_fit), limit="epochs for half of the cap at most")]
+PEERS = [
+    Peer("cyanure", "cyanure", one_versus_rest(_fit), limit="epochs for half of the cap at most")
+]

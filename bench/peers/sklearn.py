@@ -135,7 +135,13 @@ PEERS = [
     Peer(
         "sklearn newton-cholesky", "scikit-learn", _logistic("newton-cholesky", 1000), pooled=True
     ),
-    Peer("sklearn saga", "scikit-learn", _saga, decades(-1, -9), limit="epochs for half of the cap at most"),
+    Peer(
+        "sklearn saga",
+        "scikit-learn",
+        _saga,
+        decades(-1, -9),
+        limit="epochs for half of the cap at most",
+    ),
     Peer("sklearn path", "scikit-learn", _enet_path, PATH_TOLS, pooled=True),
     Peer("sklearn LassoCV", "scikit-learn", CV, PATH_TOLS, pooled=True),
     RIDGE,
