@@ -157,7 +157,7 @@ def test_models_of_a_path_and_of_a_search() -> None:
     model.loss, model.solver = "hinge", "nope"
     np.testing.assert_array_equal(tuned.predict_proba(X), before)
     score = tuned.score(X, SIGNS)
-    tuned.scoring, tuned.estimator = "nope", None
+    tuned.scoring = "nope"
     assert tuned.score(X, SIGNS) == score < 0
 
 
