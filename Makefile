@@ -38,6 +38,7 @@ clean:  ## remove everything that was built
 
 # Set-up ------------------------------------------------------------------------------------------
 # The build runs in .venv itself (no isolation), so that a changed kernel recompiles one file.
+# setuptools and wheel are for peers of the benchmark that come as source.
 
 EXTRAS_demo  := progress,plot
 EXTRAS_dev   := dev
@@ -54,7 +55,7 @@ REQUIRES := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["b
 
 $(VENV)/.tools: $(VENV)/bin/python
 	@$(PIP) 'pip>=23.1'
-	@$(PIP) $$($(RUN) -c '$(REQUIRES)') 'cmake>=3.26' 'ninja>=1.11'
+	@$(PIP) $$($(RUN) -c '$(REQUIRES)') 'cmake>=3.26' 'ninja>=1.11' 'setuptools>=70' wheel
 	@touch $@
 
 $(VENV)/bin/python:

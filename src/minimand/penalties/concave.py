@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._base.typing import Array, BoolArray, IntArray
-from .base import Majoriser
+from .base import BoundPenalty, Majoriser
 from .separable import Separable, _shrink
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Curve(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Concave:
+class Concave(BoundPenalty):
     """Σ p(|wⱼ|; λⱼ), one or several of them, and a convex part."""
 
     curves: tuple[Curve, ...]
@@ -92,9 +92,14 @@ class Concave:
     # The protocol of bound penalties -------------------------------------------------------
 
     @property
-    def separable(self) -> None:
-        """It is none: solvers of convex problems must not take it."""
-        return None
+    def makes_zeros(self) -> bool:
+        """Yes: every curve has a kink at zero."""
+        return True
+
+    @property
+    def has_constraints(self) -> bool:
+        """If the convex part has bounds."""
+        return self.convex.has_constraints
 
     def by_feature(self, w: Array, v: Array) -> Array:
         """p(|w|) more than the terms of the convex part: valid everywhere, small only near 0.

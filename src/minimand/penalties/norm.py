@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._base.typing import Array, BoolArray
+from .base import BoundPenalty
 
 if TYPE_CHECKING:
     from .base import Penalty
@@ -33,7 +34,7 @@ _FAR = 1e30  # a step that takes whatever a norm penalises from near 1 to zero
 
 
 @dataclass(frozen=True, eq=False)
-class Norm:
+class Norm(BoundPenalty):
     """alpha·Ω, Ω a norm, on all columns or on all but some that it leaves free."""
 
     penalty: Penalty
@@ -110,9 +111,9 @@ class Norm:
         return None
 
     @property
-    def separable(self) -> None:
-        """Not known to be a sum over features."""
-        return None
+    def makes_zeros(self) -> bool:
+        """Yes: every norm has a kink at zero, of all coefficients at least."""
+        return True
 
 
 def check_norm(norm: Norm) -> None:

@@ -227,7 +227,8 @@ def _ridge_top(settings: Settings, objective: Objective) -> float:
 def _unit_form(settings: Settings, n_features: int) -> Separable:
     """The penalty at alpha = 1; of a non-convex one, the lasso that it starts from."""
     bound = settings.penalty.bind(n_features, 1.0)
-    form = (bound.first_majoriser().penalty if isinstance(bound, Majorised) else bound).separable
+    convex = bound.first_majoriser().penalty if isinstance(bound, Majorised) else bound
+    form = convex.sum_over_features
     if isinstance(bound, Ball):
         raise ValueError(
             f"penalty {settings.penalty!r} has no alpha_max, as alpha does not touch a ball: fit "
