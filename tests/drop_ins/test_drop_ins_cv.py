@@ -138,4 +138,4 @@ def test_information_criteria_need_the_noise():
         ours.LassoLarsIC().fit(WIDE, targets(WIDE)[:, 0])
     model = ours.LassoLarsIC(noise_variance=1.0).fit(WIDE, targets(WIDE)[:, 0])
     assert model.noise_variance_ == 1.0
-    assert model.alphas_[-1] > 0
+    assert model.alphas_[-1] == 0  # the last knot, as scikit-learn has it up to rounding
