@@ -18,7 +18,6 @@ from ...problem.objective import Objective, Point, dot
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.active_set import MOST_COLUMNS, settle
 from ..steps.line_search import Caution, line_search, recentred
-from . import gram_rounds
 from .column_choice import best_columns, first_columns, support_size
 from .support_newton import polish
 
@@ -73,9 +72,6 @@ class WorkingSet(Solver):
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
-        if gram_rounds.applies(objective, form):
-            yield from gram_rounds.rounds(objective, form, judgement, control)
-            return
         columns = first_columns(objective, judgement, form)
         caution = Caution()
         start = _forecast_point(objective, judgement)
