@@ -50,7 +50,7 @@ class Training:
         first = objectives[0]
         theta = np.array(points).T
         rows = _Rows.of(first, weights)
-        multipliers = rows.spread(first.mass[:, None] * theta, 0.0)
+        multipliers = rows.spread(first.row_mass[:, None] * theta, 0.0)
         edge = edge_of(first.loss)
         places = None if edge is None else _places(edge, objectives, solutions, theta, rows)
         vectors = None

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Norm(BoundPenalty):
 
     penalty: Penalty
     alpha: float
-    n_features: int
+    n_features: Any  # d, or (d, k)
 
     def value(self, w: Array) -> float:
         """α·Ω(w)."""
@@ -75,7 +75,7 @@ class Norm(BoundPenalty):
     def by_feature(self, w: Array, v: Array) -> Array:
         """An equal share of Ω(w) − v·w for every feature; inf where Ω°(v) > 1."""
         inside = not v[self.free].any() and (not v.any() or self._vanishes(v, 1.0))
-        term = max(self.value(w) - float(v @ w), 0.0) if inside else np.inf
+        term = max(self.value(w) - float(np.vdot(v, w)), 0.0) if inside else np.inf
         return np.full(w.shape, term / max(w.size, 1))
 
     def shrink(self, v: Array) -> float:
@@ -138,9 +138,9 @@ def check_norm(norm: Norm) -> None:
         # v = (w − p)/step is a subgradient at p: v·x ≤ Ω(x) everywhere, with equality at p.
         v = (w - p) / step
         pairs = [*zip(points, values), (p, float(penalty.value(p))), (v, float(penalty.value(v)))]
-        slack = _ROUNDING * (1.0 + float(v @ v))
-        below = all(v @ x <= value + slack for x, value in pairs)
-        if not below or abs(float(v @ p) - pairs[-2][1]) > slack + _ROUNDING * pairs[-2][1]:
+        slack = _ROUNDING * (1.0 + float(np.vdot(v, v)))
+        below = all(np.vdot(v, x) <= value + slack for x, value in pairs)
+        if not below or abs(float(np.vdot(v, p)) - pairs[-2][1]) > slack + _ROUNDING * pairs[-2][1]:
             raise ValueError(
                 f"prox of {name} is not the minimiser of step·Ω(x) + ½‖x − w‖², or its value is "
                 "not convex: minimand.testing.check_penalty shows where."

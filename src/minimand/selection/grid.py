@@ -198,12 +198,12 @@ def _slope_at(objective: Objective, point: Point) -> Array:
     balanced = balanced_gradient(objective, point.z) if objective.intercept else None
     at_hand = objective.loss.gradient(point.z, objective.y)
     gradient = at_hand if balanced is None else balanced
-    slope = objective.backward(objective.mass * gradient)
+    slope = objective.backward(objective.weigh(gradient))
     if objective.intercept:
         # The mean of the gradient is what rounding has left of an intercept far from zero.
-        mean = objective.mean(gradient) / float(objective.mass.sum())
-        slope = slope - mean * objective.moments(objective.mass).first
-    size = np.sqrt(objective.mean(gradient * gradient)) * objective.root_spread
+        mean = objective.row_mean(gradient) / float(objective.row_mass.sum())
+        slope = slope - mean * objective.moments(objective.row_mass).first
+    size = np.sqrt(objective.row_mean(gradient * gradient)) * objective.root_spread
     noise = 8 * EPS * np.sqrt(objective.n_samples + 16.0)
     return np.where(np.abs(slope) <= noise * size, 0.0, slope)
 
