@@ -17,6 +17,7 @@ from .point import EPS
 
 _HALVINGS = 60  # of a step that does not lead downhill (safeguard)
 _RANK = 1e-12  # eigenvalues below this share of the largest count as zero (safeguard)
+_ROUNDING = 1e-9  # share of its terms below which a slope is taken for rounding (safeguard)
 _LOWER = 1e-4  # share of the slope by which a step must lower the mean loss (Armijo's rule)
 
 
@@ -28,7 +29,7 @@ def newton_shift(risk: Any, z: Array, steps: int = 200) -> Any:
         for _ in range(steps):
             if (np.abs(slope) <= EPS * size).all():
                 break
-            step = _downhill(hessian, slope)
+            step = _downhill(hessian, slope, size)
             found = _line_search(risk, z, b, step, value, slope)
             if found is None:
                 break
@@ -50,8 +51,8 @@ def _at(risk: Any, z: Array, b: Array) -> tuple[float, Array, Array, Array]:
     return float(risk.mass @ value), slope, size, hessian
 
 
-def _downhill(hessian: Array, slope: Array) -> Array:
-    """The Newton step; along directions without curvature, that of the largest curvature."""
+def _downhill(hessian: Array, slope: Array, size: Array) -> Array:
+    """The Newton step; along directions without curvature, one unit if there is a slope."""
     flat = np.atleast_1d(slope)
     if not np.isfinite(hessian).all() or not np.isfinite(flat).all():
         return -np.sign(np.nan_to_num(slope))
@@ -59,9 +60,8 @@ def _downhill(hessian: Array, slope: Array) -> Array:
     most = float(values[-1])
     along = vectors.T @ flat
     kept = values > _RANK * most
-    # A slope along a flat direction can be followed without end: one unit at a time.
     step = np.where(kept, along / np.where(kept, values, 1.0), 0.0)
-    lost = ~kept & (np.abs(along) > 1e-9 * float(np.abs(flat).max(initial=0.0)))
+    lost = ~kept & (np.abs(along) > _ROUNDING * float(size.max()))
     step = np.where(lost, np.sign(along), step)
     return np.asarray(-(vectors @ step)).reshape(slope.shape)
 
