@@ -73,6 +73,8 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
     """alpha_max of one objective; None where no alpha makes the coefficients vanish."""
     bound = settings.penalty.bind(objective.n_features, 1.0)
     if isinstance(bound, Norm):
+        if (bound.unseen & ~bound.free).any():
+            return None
         objective, unit = _convex(objective)
         return bound.dual_norm(unit * slope_without(objective, ~bound.free, tol))
     form = _unit_form(settings, objective.n_features)

@@ -38,7 +38,7 @@ def check_penalty(penalty: Penalty, n_features: Any = 7) -> None:
     """
     rng = np.random.default_rng(0)
     for alpha in (1.0, 0.3):
-        bound = penalty.bind(n_features, alpha)
+        bound = _bound(penalty, n_features, alpha)
         free = np.asarray(bound.free)
         points = list(_vectors(rng, n_features))
         require(
@@ -58,6 +58,14 @@ def check_penalty(penalty: Penalty, n_features: Any = 7) -> None:
         for v in points:
             _check_shrink(penalty, bound, v)
         _check_penalty_prox(penalty, alpha, points)
+
+
+def _bound(penalty: Penalty, n_features: Any, alpha: float) -> BoundPenalty:
+    """The bound form; what `bind` refuses is a broken law, too."""
+    try:
+        return penalty.bind(n_features, alpha)
+    except ValueError as refusal:
+        raise AssertionError(f"{penalty!r}: {refusal}") from refusal
 
 
 def _vectors(rng: np.random.Generator, shape: Any) -> Iterator[Array]:
