@@ -237,14 +237,14 @@ class Judgement(Finding):
         value, gradient, _ = self.terms
         z, y = self.point.z, objective.y
         with np.errstate(over="ignore", invalid="ignore"):
-            slope = math.sqrt(np.sum(objective.row_mean_of(np.square, gradient)))
+            slope = math.sqrt(objective.row_total_of(np.square, gradient))
             # Classes have no size: only a y that is compared with z has one.
             share = 0.0 if objective.loss.quadratic or y.shape != z.shape else 1.0
-            steep = objective.row_mean_of(
+            steep = objective.row_total_of(
                 lambda theta, z, *y: abs(theta) * (abs(z) + share * abs(y[0]) if y else abs(z)),
                 gradient,
                 z,
                 *((y,) if share else ()),
             )
-            terms = objective.mean(np.abs(value)) + float(np.sum(steep))
+            terms = objective.mean(np.abs(value)) + steep
             return slope, terms + objective.price(self.point)

@@ -176,8 +176,9 @@ def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array
 
 def _unbalanced(objective: Objective, gradient: Array) -> bool:
     """Whether Σ mass·gradient is more than rounding: then the intercept is not the best one."""
-    size = objective.row_mean_of(np.abs, gradient)
-    return not np.all(is_balanced(objective.row_mean(gradient), size))
+    mean, size = objective.row_mean(gradient), objective.row_mean_of(np.abs, gradient)
+    balanced = is_balanced(mean, size)
+    return not (balanced if objective.n_scores == 1 else balanced.all())
 
 
 def is_balanced(mean: Any, size: Any) -> Any:

@@ -40,6 +40,8 @@ class Separable(BoundPenalty):
         """Σ l1|w| + ½ l2 w²; inf outside the bounds."""
         if self.bounds is not None and ((w < self.bounds[0]) | (w > self.bounds[1])).any():
             return np.inf
+        if w.ndim == 1:
+            return _core.separable_value(self.l1, self.l2, np.ascontiguousarray(w))
         return _core.separable_value(_flat(self.l1), _flat(self.l2), _flat(w))
 
     def project(self, w: Array) -> Array:
@@ -74,8 +76,12 @@ class Separable(BoundPenalty):
         """
         if self.bounds is not None:
             return young_within(self.l1, self.l2, *self.bounds, w, v)
-        terms = _core.separable_young(_flat(self.l1), _flat(self.l2), _flat(w), _flat(v))
-        return terms if w.ndim == 1 else terms.reshape(w.shape)
+        if w.ndim > 1:
+            terms = _core.separable_young(*map(_flat, (self.l1, self.l2, w, v)))
+            return terms.reshape(w.shape)
+        return _core.separable_young(
+            self.l1, self.l2, np.ascontiguousarray(w), np.ascontiguousarray(v)
+        )
 
     def shrink(self, v: Array) -> float:
         """min over features with l1 only of l1ⱼ/|vⱼ|, at most 1; a bounded side limits nothing."""
@@ -190,12 +196,15 @@ def _intersection(
 
 def _shrink(v: Array, limit: Array, where: BoolArray) -> float:
     """The largest s ≤ 1 with s·|v| ≤ limit at the marked places."""
-    return _core.largest_scale(_flat(v), _flat(np.where(where, limit, np.inf)))
+    limits = np.where(where, limit, np.inf)
+    if v.ndim == 1:
+        return _core.largest_scale(np.ascontiguousarray(v), limits)
+    return _core.largest_scale(_flat(v), _flat(limits))
 
 
 def _flat(x: Array) -> Array:
     """The numbers one after the other, for the core: x itself where it is such a vector."""
-    return np.ascontiguousarray(x) if x.ndim == 1 else np.ascontiguousarray(x).ravel()
+    return np.ascontiguousarray(x).ravel()
 
 
 def _weights(weights: ArrayLike, shape: Any, owner: str) -> Array:

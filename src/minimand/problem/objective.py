@@ -194,16 +194,24 @@ class Objective(Products):
 
     def row_mean_of(self, values: Callable[..., Array], *rowwise: Array) -> Any:
         """The same of values(rows), some rows at a time: nothing as long as y is made."""
-        if self.n_samples <= row_blocks.ROWS:
-            return self.row_mean(values(*rowwise))
+        if len(rowwise[0]) <= row_blocks.ROWS:
+            found = values(*rowwise)
+            return dot(self.row_mass, found) if found.ndim == 1 else self.row_mass @ found
         parts = row_blocks.in_parts(self.row_mass, *rowwise)
         return sum(mass @ values(*part) for mass, *part in parts)
+
+    def row_total_of(self, values: Callable[..., Array], *rowwise: Array) -> float:
+        """The same, added up over the scores."""
+        found = self.row_mean_of(values, *rowwise)
+        return found if self.n_scores == 1 else float(found.sum())
 
     def _in_blocks(self) -> Iterator[tuple[Loss, slice, slice]]:
         return units_of.in_blocks(self.loss, self.units, self.n_samples)
 
     def mean_loss(self, z: Array) -> float:
         """Σ massᵢ·ℓ(zᵢ, yᵢ), some units at a time."""
+        if self.n_samples <= row_blocks.ROWS:
+            return dot(self.mass, self.loss.value(z, self.y))
         return sum(
             dot(self.mass[units], loss.value(z[rows], self.y[rows]))
             for loss, rows, units in self._in_blocks()
@@ -380,6 +388,8 @@ class Objective(Products):
     @cached_property
     def infimum(self) -> float:
         """The mean infimum of the loss."""
+        if self.n_samples <= row_blocks.ROWS:
+            return dot(self.mass, self.loss.infimum(self.y))
         return sum(
             dot(self.mass[units], loss.infimum(self.y[rows]))
             for loss, rows, units in self._in_blocks()

@@ -20,8 +20,7 @@ def recentred(objective: Objective, point: Point) -> Point:
 
     Scores that were carried along are computed afresh where large coefficients cancel in them.
     """
-    size = 1.0 + float(np.sum(objective.row_mean_of(np.abs, point.z)))
-    if objective.reach(point) > _CANCELLING * size:
+    if objective.reach(point) > _CANCELLING * (1.0 + objective.row_total_of(np.abs, point.z)):
         point = objective.point(point.w, point.b)
     if not objective.intercept:
         return point
