@@ -113,7 +113,7 @@ def _where_zero_wins(
     One coefficient of size t gains |slope|·t − ½ct², c its curvature at the null model, and costs
     alpha·p(t).
     """
-    curvature = unit * objective.mean(objective.loss.curvature(objective.null.z, objective.y))
+    curvature = unit * objective.row_mean(objective.loss.curvature(objective.null.z, objective.y))
     bend = np.maximum(curvature * objective.column_norms**2, 1e-300)
     gain, steep = 0.0, np.abs(slope)
     for share in np.geomspace(1e-3, 2.0, 200, endpoint=False):
@@ -221,7 +221,7 @@ def _ridge_top(settings: Settings, objective: Objective) -> float:
             f"penalty {settings.penalty!r} has no scale for a grid: pass alphas of your own."
         )
     objective, unit = _convex(objective)
-    curvature = unit * objective.mean(objective.loss.curvature(objective.null.z, objective.y))
+    curvature = unit * objective.row_mean(objective.loss.curvature(objective.null.z, objective.y))
     bends = curvature * objective.column_norms[l2 > 0] ** 2 / l2[l2 > 0]
     return _RIDGE_TOP * float(bends.max(initial=0.0))
 
