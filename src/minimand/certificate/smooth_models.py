@@ -34,7 +34,7 @@ def smooth_findings(
     slopes = base.design.slopes_of(np.stack(thetas) * base.mass)
     for problem, point, theta, slope in zip(problems, points, thetas, slopes):
         problem.meter.passes += 2.0 / len(points)
-        mean, size = base.mean(theta), base.mean_of(np.abs, theta)
+        mean, size = base.row_mean(theta), base.row_mean_of(np.abs, theta)
         if base.intercept and not is_balanced(mean, size):
             yield judge(problem, point)  # the gradient is no dual point
         else:

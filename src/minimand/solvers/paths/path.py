@@ -87,7 +87,7 @@ def settler_of(
 
     Blocks are for smooth losses with an l1 part, a penalty on every column, and no bounds.
     """
-    if not base.loss.smooth or base.loss.pooled or len(alphas) < 2:
+    if not base.loss.smooth or base.loss.pooled or not base.single or len(alphas) < 2:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(base.scale):
@@ -113,6 +113,8 @@ def _is_curved(base: Objective) -> bool:
         return False  # descent on the columns costs less than their Gram
     with np.errstate(over="ignore", invalid="ignore"):
         curvature = base.loss.curvature(base.null.z, base.y)
+    if not isinstance(curvature, np.ndarray):
+        return False  # more than a number for each row
     return bool(np.isfinite(curvature).all() and (curvature > 0).all())
 
 
