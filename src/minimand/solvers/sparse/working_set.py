@@ -215,10 +215,10 @@ class _Restricted:
         self, point: Point, known: Terms | None, goal: float, control: Control
     ) -> tuple[Point, Array | None, float]:
         objective = self.objective
-        terms = objective.loss.terms(point.z, objective.y) if known is None else known
+        terms = objective.terms(point.z) if known is None else known
         curvature = self.caution.curvature(objective, point, terms)
-        steep = float(curvature.max(initial=0.0))
-        step = _Step(objective.mass * curvature, objective.mass * terms.gradient, steep, goal)
+        h, q = curvature.weighted(objective.mass).bound, objective.mass * terms.gradient
+        step = _Step(h, q, curvature.max, goal)
         w, full = point.w[self.columns], point.w.copy()
         solve = self._solve_gram if self._on_gram() else self._solve_columns
         new, shift = solve(w, step, control)
@@ -242,7 +242,7 @@ class _Restricted:
             return point, None, np.inf
         # The model's own zeros are kept exactly: w + 1·(new − w) need not be new in floating point.
         full[self.columns] = new if t == 1.0 else moved.w
-        dual = terms.gradient + curvature * dz  # the model's own
+        dual = terms.gradient + curvature.times(dz)  # the model's own
         del dz, terms, curvature
         return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
 
