@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/watch.hpp"
 #include "descent/gap.hpp"
 #include "descent/gram_steps.hpp"
 #include "scalar/separable.hpp"
-#include "watch.hpp"
 
 namespace minimand {
 
