@@ -8,7 +8,7 @@ PIP    := $(RUN) -m pip --disable-pip-version-check install --quiet
 CORE   := $(shell find core -name '*.cpp' -o -name '*.hpp')
 BUILD  := pyproject.toml CMakeLists.txt $(CORE)
 
-.PHONY: help setup demo test lint types bench sanitize baseline clean
+.PHONY: help setup demo test conformance lint types bench sanitize baseline clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -20,6 +20,9 @@ demo: $(VENV)/.demo  ## fit classic problems, audit scikit-learn beside them, tu
 
 test: $(VENV)/.dev  ## run the tests and the examples in docstrings, on two processes
 	@$(RUN) -m pytest -n 2 src/minimand tests
+
+conformance: $(VENV)/.dev  ## run all of scikit-learn's checks, and its own test files on the drop-ins
+	@$(RUN) -m pytest -n 2 -m conformance tests
 
 lint: $(VENV)/.dev  ## check the style of Python and C++
 	@$(VENV)/bin/ruff check .
@@ -38,6 +41,7 @@ clean:  ## remove everything that was built
 
 # Set-up ------------------------------------------------------------------------------------------
 # The build runs in .venv itself (no isolation), so that a changed kernel recompiles one file.
+# setuptools and wheel are for peers of the benchmark that come as source.
 
 EXTRAS_demo  := progress,plot
 EXTRAS_dev   := dev
@@ -54,7 +58,7 @@ REQUIRES := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["b
 
 $(VENV)/.tools: $(VENV)/bin/python
 	@$(PIP) 'pip>=23.1'
-	@$(PIP) $$($(RUN) -c '$(REQUIRES)') 'cmake>=3.26' 'ninja>=1.11'
+	@$(PIP) $$($(RUN) -c '$(REQUIRES)') 'cmake>=3.26' 'ninja>=1.11' 'setuptools>=70' wheel
 	@touch $@
 
 $(VENV)/bin/python:

@@ -19,6 +19,8 @@ from .tuning import tuning_judge_of
 OURS = "minimand"
 ALONE = " (1 thread)"
 _COMPILING = 60.0  # seconds that a first call may take
+_LEAST_CAP = 5.0  # seconds that every peer is given for a fit at least
+_HOPELESS = 50.0  # times minimand's own fit, after which a peer's fit is stopped
 NEVER = Lap(float("inf"), float("inf"))
 Say = Callable[[str], None]
 
@@ -89,6 +91,7 @@ def compare(problem: Problem, peers: dict[str, Peer], repeats: int, cap: float, 
     notes: list[str] = []
     judge = _judge_of(problem)
     say(f"  reference: {judge.words()}")
+    cap = problem.seconds = min(cap, max(_LEAST_CAP, _HOPELESS * _our_time(problem)))
     runners: list[_Runner] = []
     for name in problem.peers:
         if name not in peers:
@@ -118,6 +121,12 @@ def compare(problem: Problem, peers: dict[str, Peer], repeats: int, cap: float, 
     closest = [r.climb.closest.result for r in runners if r.climb.closest.result is not None]
     lowest = min((judge.above(result) for result in closest), default=float("inf"))
     return Table(problem, judge, rows, notes, lowest)
+
+
+def _our_time(problem: Problem) -> float:
+    """Seconds of a warm fit of minimand."""
+    clock(lambda: minimand.fit(problem.warm_up(), problem.gap))
+    return clock(lambda: minimand.fit(problem, problem.gap))[0].wall
 
 
 def _repeat(

@@ -43,6 +43,7 @@ class Problem:
     folds: list[tuple[Array, Array]] | None = None  # rows to train and to test on: choose alpha
     parameter: float | None = None  # of the loss: q or ε
     gap: float = TARGET  # that everybody has to reach, relative
+    seconds: float = 60.0  # that one fit of a peer may take
     head: int | None = None  # rows of the warm-up, where a peer's whole fit takes a minute
 
     @property

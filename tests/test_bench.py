@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("bench", reason="run from the root of the checkout")
 
-from bench import kinks, losses, paths, peers, report, stochastic, tuning
+from bench import kinks, losses, paths, peers, readme, report, stochastic, tuning
 from bench.judge import Model, dual, judge_of, primal, scale
 from bench.problem import Problem
 from bench.timing import Lap, OverCap, best_of, climb, clock
@@ -200,3 +200,23 @@ def test_epochs_of_stochastic_training_are_compared_with_scikit_learns():
     assert text.count("| small |") == len(stochastic.MAKERS)
     assert "| untested | somebody | 0.1 | 1.00 |  |  |  |" in text
     assert "nan" not in text
+
+
+def test_the_readme_has_the_current_times():
+    _, written, _ = readme.divided(readme.README.read_text(encoding="utf-8"))
+    assert written == readme.table(), "run python -m bench.readme"
+    assert written.count("\n") >= 10
+
+
+def test_times_count_where_the_gap_was_met():
+    section = "\n".join(
+        [
+            "| solver | seconds | gap met |",
+            "|---|---|---|",
+            "| minimand | 0.3 | yes |",
+            "| sklearn cd | 2.5 | yes |",
+            "| sklearn lars | 1.5 | yes |",
+            "| celer | 0.1 | no |",
+        ]
+    )
+    assert readme.seconds(section) == {"minimand": 0.3, "sklearn": 1.5}

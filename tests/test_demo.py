@@ -4,6 +4,7 @@ import builtins
 import io
 import itertools
 import math
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +39,12 @@ def test_both_rows_of_a_problem_share_the_objective_and_the_optimum(rows):
             scale = ours.value
             assert theirs.value >= ours.value - 1e-5 * scale
             assert theirs.value - ours.value <= 1e-5 * scale or theirs.relative_gap > 1e-6
+
+
+def test_the_readme_shows_what_comes_out(rows):
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    shown = {row.problem for row in rows if f"| {cells(row)[2]} | {row.value:.7g} |" in text}
+    assert shown == {"lasso", "poisson", "L1 logistic", "SVM", "own loss"}
 
 
 def test_unscaled_logistic_regression_makes_scikit_learn_warn(rows):

@@ -10,13 +10,15 @@ from ..judge import Model
 from ..problem import Problem
 from .base import Peer, affordable_epochs, as_model, one_versus_rest
 
-_SECONDS, _TRIAL = 30.0, 20  # nothing but a number of epochs stops it
+_TRIAL = 20  # epochs that are timed: nothing but their number stops it
 
 
 def _fit(problem: Problem, tol: float) -> Model:
     epochs = problem.form(
         "cyanure epochs",
-        lambda: affordable_epochs(lambda n: _fit_for(problem, 0.0, n), _TRIAL, _SECONDS),
+        lambda: affordable_epochs(
+            lambda n: _fit_for(problem, 0.0, n), _TRIAL, 0.5 * problem.seconds
+        ),
     )
     return _fit_for(problem, tol, epochs)
 
@@ -36,4 +38,6 @@ def _fit_for(problem: Problem, tol: float, epochs: int) -> Model:
     return as_model(model.coef_, model.intercept_ if problem.intercept else 0.0, problem)
 
 
-PEERS = [Peer("cyanure", "cyanure", one_versus_rest(_fit), limit="30 s of epochs at most")]
+PEERS = [
+    Peer("cyanure", "cyanure", one_versus_rest(_fit), limit="epochs for half of the cap at most")
+]

@@ -13,7 +13,6 @@ from ..timing import OverCap
 from .base import Fit, Peer, as_model, decades
 
 _EPOCHS = 1000
-_SECONDS = 60.0
 _DIRECT = (1e-7,)  # HiGHS's own feasibility tolerance, which is not varied
 
 
@@ -44,7 +43,7 @@ def _quantile(solver: str) -> Fit:
             alpha=factor * problem.alpha,
             fit_intercept=problem.intercept,
             solver=solver,
-            solver_options={"time_limit": _SECONDS},
+            solver_options={"time_limit": problem.seconds},
         )
         try:
             model.fit(problem.rows(), problem.y)

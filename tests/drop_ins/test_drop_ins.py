@@ -103,6 +103,15 @@ def test_the_optimum_is_that_of_scikit_learn(name, parameters, y, how, kind, wei
     assert own.objective == model.certificate_.objective
 
 
+@pytest.mark.parametrize(
+    ("quantile", "alpha", "slope"), [(0.51, 0.0, 10.0), (0.49, 0.0, 1.0), (0.5, 0.01, 1.0)]
+)
+def test_a_quantile_between_two_samples(quantile, alpha, slope):
+    """Samples at 2 and 11 pull a line through (0, 1) apart: the quantile says which one wins."""
+    model = ours.QuantileRegressor(quantile=quantile, alpha=alpha).fit([[0], [1], [1]], [1, 2, 11])
+    np.testing.assert_allclose([model.intercept_, model.coef_[0]], [1.0, slope], rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", ours.__all__)
 def test_parameters_are_those_of_scikit_learn(name):
     mine = inspect.signature(getattr(ours, name)).parameters

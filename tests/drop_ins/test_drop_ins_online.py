@@ -169,6 +169,7 @@ def _expected_failures(estimator):
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in kinds}
 
 
+@pytest.mark.conformance
 @parametrize_with_checks(_CHECKED, expected_failed_checks=_expected_failures)
 def test_sklearn(estimator, check):
     with warnings.catch_warnings():

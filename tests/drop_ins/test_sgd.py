@@ -23,12 +23,10 @@ def _expected_failures(estimator):
         "check_sample_weight_equivalence_on_dense_data": reason,
         "check_sample_weight_equivalence_on_sparse_data": reason,
     }
-    if estimator.average:
-        far = "weights of 1000 are steps 1000 times as long, and the average remembers them"
-        failures["check_class_weight_classifiers"] = far
     return failures
 
 
+@pytest.mark.conformance
 @parametrize_with_checks(
     [SGDClassifier(max_iter=20), SGDRegressor(), SGDClassifier("log_loss", average=True)],
     expected_failed_checks=_expected_failures,

@@ -332,6 +332,7 @@ def test_classes_that_are_none_get_one_sentence(model, classes):
         model.partial_fit(SPAM, IS_SPAM, classes=classes)
 
 
+@pytest.mark.conformance
 @parametrize_with_checks([mm.Perceptron(), mm.Perceptron(order="random", bound=False, trace=0)])
 def test_sklearn(estimator, check):
     with warnings.catch_warnings():

@@ -148,6 +148,7 @@ def test_the_progress_bar_of_scikit_learn(data, capsys):
 def test_features_and_callbacks(data):
     recorder = Recorder()
     mm.Classifier(features=StandardScaler(), callbacks=[recorder]).fit(*data)
+    assert recorder.models
     for fitted, X in recorder.models:
         assert fitted.predict(X).shape == (150,)
 

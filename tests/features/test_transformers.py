@@ -71,6 +71,7 @@ def test_the_laws_can_be_broken(law, words):
         check_features(_Wrong(law))
 
 
+@pytest.mark.conformance
 @parametrize_with_checks(MAPS)
 def test_conformance(estimator, check):
     check(estimator)

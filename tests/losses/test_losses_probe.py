@@ -151,6 +151,60 @@ def test_a_kink_without_pieces_is_refused_with_what_to_do(loss):
             mm.Regressor(Absolute(), solver=name).fit(np.eye(3), [1.0, 2.0, 3.0])
 
 
+class Power(mm.Distance):
+    """|r|^p, steep but not kinked at 0."""
+
+    def __init__(self, p, place=0.0):
+        self.p = p
+        self.place = place
+
+    def psi(self, r):
+        return np.abs(r - self.place) ** self.p
+
+    def dpsi(self, r):
+        return self.p * np.sign(r - self.place) * np.abs(r - self.place) ** (self.p - 1)
+
+    def ddpsi(self, r):
+        size = np.maximum(np.abs(r - self.place), 1e-12)
+        return self.p * (self.p - 1) * size ** (self.p - 2)
+
+
+@pytest.mark.parametrize("p", [1.05, 1.1, 1.2])
+@pytest.mark.parametrize("place", [0.0, 0.3])
+def test_a_power_near_one_is_no_kink(p, place):
+    loss = Power(p, place)
+    assert loss.smooth
+    assert loss.nearly_kinked
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = X @ rng.standard_normal(3) + rng.standard_normal(60)
+    model, known = (
+        mm.Regressor(which, "l1", alpha=0.1).fit(X, target)
+        for which, target in ((loss, y), (mm.Lp(p), y + place))
+    )
+    assert model.certificate_.relative <= 1e-6
+    assert model.certificate_.primal == pytest.approx(known.certificate_.primal, rel=1e-5)
+
+
+class Hyperbola(mm.Margin):
+    """√(m² + 4) − m: for large m its values and slopes are rounding alone."""
+
+    def psi(self, m):
+        return np.sqrt(m * m + 4) - m
+
+    def dpsi(self, m):
+        return m / np.sqrt(m * m + 4) - 1
+
+    def ddpsi(self, m):
+        return 4 / (m * m + 4) ** 1.5
+
+
+def test_rounding_of_slopes_is_no_kink():
+    assert Hyperbola().smooth
+    assert not Hyperbola().nearly_kinked
+    assert fit(Hyperbola()).certificate_.relative <= 1e-6
+
+
 @pytest.mark.parametrize("loss", [mm.Huber(1e-3), mm.Huber(1e3), mm.SquaredHinge(), mm.Logistic()])
 def test_built_in_facts_survive_the_probe(loss):
     from minimand.losses.analysis.probe import inspect

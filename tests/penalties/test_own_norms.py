@@ -51,6 +51,35 @@ def test_all_laws_of_a_penalty_hold(penalty):
     mm.testing.check_penalty(penalty, n_features=8)
 
 
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        Groups() + mm.L2(),
+        mm.L2() + Groups(2, first=2),
+        0.5 * (Largest() + 3 * mm.L2()),
+        Groups() + mm.NoPenalty(),
+    ],
+    ids=repr,
+)
+def test_all_laws_hold_with_squares_beside_it(penalty):
+    mm.testing.check_penalty(penalty, n_features=8)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_groups_of_one_and_squares_are_the_elastic_net(loss):
+    ours = mm.Regressor(loss, Groups(1) + 0.3 * mm.L2(), 0.5, solver=FISTA, tol=1e-8).fit(X, Y)
+    net = mm.Regressor(loss, mm.L1() + 0.3 * mm.L2(), alpha=0.5, tol=1e-10).fit(X, Y)
+    assert ours.certificate_.relative <= 1e-8
+    assert ours.certificate_.dual <= net.certificate_.primal * (1 + 1e-12)
+    assert ours.certificate_.primal == pytest.approx(net.certificate_.primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("other", [mm.L1(), mm.Box(-1, 1), mm.L2(np.arange(10.0)), mm.L2Ball(1)])
+def test_what_does_not_add_to_a_norm_is_said(other):
+    with pytest.raises(ValueError, match=r"L2\(\) without weights to a norm of your own"):
+        mm.Regressor("squared", Groups() + other, solver=FISTA).fit(X, Y)
+
+
 def test_dual_norms_are_those_of_the_formula():
     v = np.random.default_rng(0).standard_normal(8)
     pairs = np.linalg.norm(v.reshape(-1, 2), axis=1).max()
@@ -229,3 +258,46 @@ def test_a_concave_penalty_with_a_constructor_of_its_own():
     assert "5·Logarithm(eps=2.0)(w)" in model.certificate_.objective
     assert model.get_params()["penalty__eps"] == 2.0
     assert mm.path(mm.Regressor("squared", Logarithm()), X, Y, alphas=3).n_nonzero[0] == 0
+
+
+class Bowl(ConcavePenalty):
+    """t²: convex where it should be concave."""
+
+    def curve(self, t, lam):
+        return lam * t * t
+
+    def slope(self, t, lam):
+        return 2 * lam * t
+
+
+class OthersSlope(Logarithm):
+    """The slope of half the curve."""
+
+    def slope(self, t, lam):
+        return 0.5 * super().slope(t, lam)
+
+
+class Falling(ConcavePenalty):
+    def curve(self, t, lam):
+        return -lam * t
+
+    def slope(self, t, lam):
+        return -lam * np.ones_like(t)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "words"),
+    [(Bowl(), "not concave"), (OthersSlope(), "not the derivative"), (Falling(), "slopes ≥ 0")],
+    ids=repr,
+)
+def test_a_curve_that_is_not_concave_is_refused_at_once(penalty, words):
+    with pytest.raises(ValueError, match=words):
+        mm.Regressor("squared", penalty, alpha=1.0).fit(X, Y)
+
+
+@pytest.mark.parametrize("penalty", [mm.MCP(1.5), mm.SCAD(2.1), mm.Lq(0.1), mm.Lq(0.9)], ids=repr)
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_proved_curves_stand_the_probe(penalty, size):
+    from minimand.penalties.concave import check_concave
+
+    check_concave(penalty, size * np.array([0.0, 1.0, 3.0]))

@@ -35,6 +35,7 @@ def pytest_collection_modifyitems(config, items):
         mine = item.path.parent != HERE or _about_us(item)
         (kept if mine else others).append(item)
         if mine and item.path.parent == HERE:
+            item.add_marker(pytest.mark.conformance)
             _mark(item)
     config.hook.pytest_deselected(items=others)
     items[:] = kept
@@ -47,17 +48,12 @@ def _about_us(item):
 
 
 def _mark(item):
-    """``fails`` must fail, so that one that passes fails the run; ``slow`` is not run.
-
-    What is listed under ``last_bit`` asks for more than rounding allows, and may do either.
-    """
+    """``fails`` must fail, so that one that passes fails the run; ``skips`` is not run."""
     name = f"{item.path.stem.removeprefix('test_suite_')}::{item.name}"
     for cause in CAUSES:
         if any(_matches(name, pattern) for pattern in cause.get("fails", ())):
             item.add_marker(pytest.mark.xfail(reason=cause["reason"], strict=True))
-        if any(_matches(name, pattern) for pattern in cause.get("last_bit", ())):
-            item.add_marker(pytest.mark.xfail(reason=cause["reason"], strict=False))
-        if any(_matches(name, pattern) for pattern in cause.get("slow", ())):
+        if any(_matches(name, pattern) for pattern in cause.get("skips", ())):
             item.add_marker(pytest.mark.skip(reason=cause["reason"]))
 
 

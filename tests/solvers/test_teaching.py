@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
 from minimand.design import as_design
+from minimand.penalties import BoundPenalty
 from minimand.problem.objective import Objective
 from minimand.solvers import ASKED, SOLVERS, Control, choose_solver, solve
 from minimand.solvers.steps.step_size import lipschitz
@@ -114,12 +115,11 @@ def test_stopped_early_the_model_is_valid(solver):
 
 
 @dataclass(frozen=True, eq=False)
-class Euclidean:
+class Euclidean(BoundPenalty):
     """c·‖w‖₂, which is no sum over features."""
 
     c: float
     d: int
-    separable = None
 
     @property
     def free(self):
@@ -140,15 +140,6 @@ class Euclidean:
     def prox(self, w, step):
         size = float(np.linalg.norm(w))
         return w * max(1.0 - step * self.c / size, 0.0) if size else w
-
-    def project(self, w):
-        return w
-
-    def relaxed(self, w):
-        return None
-
-    def unscalable(self, v):
-        return np.zeros(self.d, dtype=bool)
 
 
 @pytest.mark.parametrize("c", [0.05, 0.3, 10.0])

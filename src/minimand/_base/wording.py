@@ -8,7 +8,7 @@ def counted(number: float, noun: str) -> str:
 
     Examples
     --------
-    >>> from minimand.wording import counted
+    >>> from minimand._base.wording import counted
     >>> counted(1, "alpha"), counted(0, "batch"), counted(12345, "row")
     ('1 alpha', '0 batches', '12345 rows')
     """

@@ -65,8 +65,8 @@ class Models:
         mean, size, square, score_times = self._sums[i].tolist()
         if problem.intercept and not is_balanced(mean, size):
             return judge(problem, self.points[i])  # the residuals are no dual point
-        form = problem.penalty.separable
-        if form is not None and form.bounds is None:
+        form = problem.penalty.sum_over_features
+        if form is not None and not form.has_constraints:
             point, dual = self.points[i], self.duals[i]
             gap, s, charge = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
             if gap <= problem.scale:  # else no residuals at all may be the better dual point

@@ -50,7 +50,7 @@ def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False
     """
     penalty = objective.penalty
     scales = {penalty.shrink(-dual.slope)}
-    form = penalty.separable
+    form = penalty.sum_over_features
     if form is not None and form.mixed:
         scales.add(form.shrink_into_box(-dual.slope))
     options = [_scaled(objective, point, dual, s, raw and s == 1.0) for s in scales]
@@ -109,8 +109,9 @@ def without_penalty(
     A penalty far smaller than the loss (|r|^20 of large residuals) has a conjugate that turns the
     rounding of the slope into a huge term; its optimum cannot lie below that of the loss alone.
     """
-    form, price = objective.penalty.separable, objective.penalty.value(point.w)
-    if form is None or form.bounds is not None or not 0 < price <= _NEGLIGIBLE * objective.scale:
+    penalty, price = objective.penalty, objective.penalty.value(point.w)
+    convex = penalty.sum_over_features is not None and not penalty.has_constraints
+    if not convex or not 0 < price <= _NEGLIGIBLE * objective.scale:
         return []
     if gap <= 2 * price or objective.n_features > objective.n_samples:
         return []

@@ -226,7 +226,7 @@ def _room(objective: Objective, theta: Array) -> Array:
 
 def _departed(objective: Objective, w: Array) -> BoolArray:
     """Columns with one bound that are not at it: their slope vanishes at the optimum."""
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     if form is None or form.bounds is None:
         return np.zeros(w.shape, dtype=bool)
     ones = np.ones_like(w)

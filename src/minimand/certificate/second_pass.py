@@ -54,7 +54,7 @@ class Curve:
 
         None where the penalty is no sum over features, or the sums are not finite.
         """
-        form = penalty.separable
+        form = penalty.sum_over_features
         gram, first, slope = self._gram / weight, self._first / weight, slope / weight
         total, balance = self._total / weight, balance / weight
         if form is None or not np.isfinite(gram).all() or not np.isfinite(slope).all():

@@ -111,8 +111,8 @@ class Tally:
     ) -> None:
         self.loss, self.w, self.b, self.intercept = loss, w, b, intercept
         self.null = penalty.project(np.zeros_like(w))  # the coefficients of the null model
-        form = penalty.separable
-        self.scales = _SCALES if form is None or form.l1.any() else _FEW_SCALES
+        form = penalty.sum_over_features
+        self.scales = _SCALES if form is None or form.makes_zeros else _FEW_SCALES
         self.waiting: list[_Rows] = []
         self.shifts: Array | None = None
         self.total = self.value = self.least = self.slope_size = self.terms = 0.0
@@ -256,7 +256,7 @@ class Tally:
         nothing = np.zeros_like(self.w)
         by_feature = penalty.by_feature(self.w, nothing)
         least = (self.value - self.least) / self.total + by_feature.sum(), by_feature
-        form = penalty.separable
+        form = penalty.sum_over_features
         for atom in self._atoms():
             largest = {penalty.shrink(-atom.slope)}
             if form is not None and form.mixed:

@@ -115,11 +115,9 @@ def _counted(objectives: list[Objective], solutions: list[Solution], rows: _Rows
 
 
 def _factor(objective: Objective) -> float | None:
-    form = objective.penalty.separable
-    if form is None or form.l1.any() or form.bounds is not None:
-        return None
-    factor = float(form.l2[0])
-    return factor if factor > 0 and (form.l2 == factor).all() else None
+    form = objective.penalty.function_of_norm
+    l2 = None if form is None else form.ridge
+    return float(l2[0]) if l2 is not None and l2[0] > 0 else None
 
 
 def edge_of(loss: Loss) -> float | None:

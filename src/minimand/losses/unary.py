@@ -134,6 +134,11 @@ class Unary(Loss):
         """Probed: no jump of ψ' survives bisection."""
         return self._facts.kink is None
 
+    @property
+    def nearly_kinked(self) -> bool:
+        """Probed: a rise of ψ' shrinks more slowly with its width than that of |t|^1.25."""
+        return self.smooth and self._facts.nearly_kinked
+
     def attained(self, y: Array) -> bool:
         """Probed: ψ' changes sign or vanishes."""
         return self._facts.attained

@@ -65,7 +65,8 @@ class Sum(Penalty):
             total: BoundPenalty = left + right
         except TypeError as error:
             raise ValueError(
-                f"{self!r} cannot be added: sums over features can, and one ball with them."
+                f"{self!r} cannot be added: sums over features can, and one ball with them, and "
+                "L2() without weights to a norm of your own."
             ) from error
         return total
 

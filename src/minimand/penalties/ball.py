@@ -19,6 +19,7 @@ import numpy as np
 from scipy import optimize
 
 from .._base.typing import Array, BoolArray
+from .base import BoundPenalty
 from .bounds import pulled
 from .separable import Separable
 
@@ -56,7 +57,7 @@ absolute, square = Size("l1"), Size("l2")
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
+class Ball(BoundPenalty):
     """S(w) where ‖w‖ ≤ radius, S a sum over features whose bounds, if any, contain zero."""
 
     rest: Separable
@@ -138,9 +139,23 @@ class Ball:
         return np.zeros(self.rest.l1.shape, dtype=bool)
 
     @property
-    def separable(self) -> None:
-        """A ball is no sum over features."""
-        return None
+    def function_of_norm(self) -> Separable | None:
+        """That of S, up to the radius, if the ball is one of the 2-norm."""
+        form = self.rest.function_of_norm
+        if form is None or self.size.norm != "l2":
+            return None
+        end = np.array([self.radius])
+        return replace(form, bounds=(-end, end))
+
+    @property
+    def makes_zeros(self) -> bool:
+        """If the ball has corners, or S has an l1 part."""
+        return self.size.norm == "l1" or self.rest.makes_zeros
+
+    @property
+    def has_constraints(self) -> bool:
+        """Yes: the ball."""
+        return True
 
     def relaxed(self, w: Array) -> Separable | None:
         """S alone, strictly inside the ball."""

@@ -14,17 +14,25 @@ if TYPE_CHECKING:
     from .separable import Separable
 
 
-class BoundPenalty(Protocol):
-    """α·Ω for a known number of features: all that the objective and the referee ask for."""
+class BoundPenalty:
+    """α·Ω for known coefficients: all that the objective, the referee and the solvers ask for.
+
+    A subclass writes `value`, `by_feature`, `shrink`, `times` and `free`, and `prox` if it has one.
+    Solvers learn what kind of penalty it is from the questions at the end; their answers here are
+    those of a penalty of which nothing is known.
+    """
 
     def value(self, w: Array) -> float:
         """Ω(w)."""
+        raise NotImplementedError(f"{type(self).__name__} must define value(w)")
 
     def by_feature(self, w: Array, v: Array) -> Array:
         """Fenchel-Young terms Ω(w) + Ω*(v) − v·w ≥ 0, one per feature; inf outside dom Ω*."""
+        raise NotImplementedError(f"{type(self).__name__} must define by_feature(w, v)")
 
     def shrink(self, v: Array) -> float:
         """The largest s ≤ 1 with Ω*(s·v) finite, unscalable columns left out."""
+        raise NotImplementedError(f"{type(self).__name__} must define shrink(v)")
 
     def unscalable(self, v: Array) -> BoolArray:
         """Columns where Ω*(s·v) is infinite for every s > 0: v must be moved, not scaled.
@@ -32,26 +40,65 @@ class BoundPenalty(Protocol):
         On a free column that is every v ≠ 0; on one that is bounded on one side only, every v
         that pulls to the other.
         """
+        return self.free & (v != 0)
 
     def prox(self, w: Array, step: float) -> Array:
         """argmin_x Ω(x) + ‖x − w‖²/(2·step)."""
+        raise NotImplementedError(f"{type(self).__name__} must define prox(w, step)")
 
     def times(self, factor: float) -> BoundPenalty:
         """factor·Ω, factor > 0; constraints stay as they are."""
+        raise NotImplementedError(f"{type(self).__name__} must define times(factor)")
 
     def project(self, w: Array) -> Array:
         """The nearest point where Ω is finite: w itself, unless there are constraints."""
+        return w
 
     def relaxed(self, w: Array) -> BoundPenalty | None:
         """A penalty ≤ Ω, equal at w, with constraints left out that do not matter there."""
+        return None
+
+    # Questions -------------------------------------------------------------------------------
 
     @property
     def free(self) -> BoolArray:
         """Columns without any penalty, where the dual point must satisfy v = 0."""
+        raise NotImplementedError(f"{type(self).__name__} must define free")
+
+    @property
+    def sum_over_features(self) -> Separable | None:
+        """The form Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ² within bounds, if Ω is one."""
+        return None
 
     @property
     def separable(self) -> Separable | None:
-        """The form Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ² within bounds, if it is one."""
+        """The same as `sum_over_features`."""
+        return self.sum_over_features
+
+    @property
+    def sum_over_rows(self) -> Separable | None:
+        """The same form of the norms ‖wⱼ‖₂ of the rows of w, one for each feature, if Ω is one."""
+        return None
+
+    @property
+    def function_of_norm(self) -> Separable | None:
+        """The same form of one number, ‖w‖₂, if Ω is a function of that alone."""
+        return None
+
+    @property
+    def ridge(self) -> Array | None:
+        """l2 where Ω = ½ Σ l2ⱼ wⱼ² and nothing else; zero for columns that are free."""
+        return None
+
+    @property
+    def makes_zeros(self) -> bool:
+        """Whether Ω has a kink that keeps coefficients, rows or groups at exactly zero."""
+        return False
+
+    @property
+    def has_constraints(self) -> bool:
+        """Whether Ω is infinite somewhere."""
+        return False
 
 
 class Majoriser(NamedTuple):

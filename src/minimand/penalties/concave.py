@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._base.typing import Array, BoolArray, IntArray
-from .base import Majoriser
+from .base import BoundPenalty, Majoriser
 from .separable import Separable, _shrink
 
 if TYPE_CHECKING:
     from .nonconvex import ConcavePenalty
 
 _STEEPEST = 1e250  # a slope of more would overflow in products
+_PROBES = np.concatenate([[0.0], np.geomspace(1e-6, 1e6, 49)])  # of |w|, at all scales of a curve
+_SLACK = 1e-9  # of the sizes that a formula of the user's may round to
 
 
 class Curve(NamedTuple):
@@ -26,8 +28,39 @@ class Curve(NamedTuple):
     factor: float = 1.0
 
 
+def check_concave(penalty: ConcavePenalty, lam: Array) -> None:
+    """Refuse, in one sentence, a curve that is not concave or does not lie below its tangents.
+
+    It is tried at the least and the greatest λ, as a formula may bend otherwise at each.
+    """
+    name, used = type(penalty).__name__, lam[lam > 0]
+    t = _PROBES
+    for each in {float(used.min()), float(used.max())}:
+        lams = np.full(t.shape, each)
+        with np.errstate(all="ignore"):
+            value, slope = (np.asarray(f(t, lams), float) for f in (penalty.curve, penalty.slope))
+            finite = np.isfinite(slope)
+            rise = np.where(finite, slope, 0.0)[:, None] * (t - t[:, None])
+            above = value - value[:, None] - rise
+            size = np.abs(value) + np.abs(value)[:, None] + np.abs(rise)
+        if value.shape != t.shape or slope.shape != t.shape:
+            raise ValueError(f"curve and slope of {name} must return one number for every t.")
+        if not np.isfinite(value).all() or np.isnan(slope).any() or not finite[1:].all():
+            raise ValueError(f"curve and slope of {name} must be finite for every t > 0.")
+        if value[0] != 0 or (slope < 0).any():
+            raise ValueError(f"{name} must begin with curve(0) = 0 and have slopes ≥ 0.")
+        wrong = finite[:, None] & (above > _SLACK * size)
+        if wrong.any():
+            share = np.divide(above, size, out=np.zeros_like(above), where=wrong)
+            a, b = np.unravel_index(np.argmax(share), wrong.shape)
+            raise ValueError(
+                f"{name} is not concave in |w|, or slope is not the derivative of its curve: a "
+                f"tangent lies below the curve (that at |w| = {t[a]:g}, where |w| = {t[b]:g})."
+            )
+
+
 @dataclass(frozen=True, eq=False)
-class Concave:
+class Concave(BoundPenalty):
     """Σ p(|wⱼ|; λⱼ), one or several of them, and a convex part."""
 
     curves: tuple[Curve, ...]
@@ -92,9 +125,14 @@ class Concave:
     # The protocol of bound penalties -------------------------------------------------------
 
     @property
-    def separable(self) -> None:
-        """It is none: solvers of convex problems must not take it."""
-        return None
+    def makes_zeros(self) -> bool:
+        """Yes: every curve has a kink at zero."""
+        return True
+
+    @property
+    def has_constraints(self) -> bool:
+        """If the convex part has bounds."""
+        return self.convex.has_constraints
 
     def by_feature(self, w: Array, v: Array) -> Array:
         """p(|w|) more than the terms of the convex part: valid everywhere, small only near 0.

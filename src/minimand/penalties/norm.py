@@ -7,6 +7,9 @@ elsewhere, Ω° its dual norm; and the proximal point says which it is:
 
 So the dual norm is the smallest step that takes v to zero, found by bisection, and nothing else is
 needed for a certificate. Of other functions prox and value do not tell the conjugate.
+
+Ω may have squares beside it: the conjugate of Ω + ½λ‖w‖² at v is the least of ‖v − a‖²/(2λ) over
+Ω°(a) ≤ 1, which is attained at v − a = prox of Ω at v; any other a gives an upper bound.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._base.typing import Array, BoolArray
+from .base import BoundPenalty
+from .separable import Separable
 
 if TYPE_CHECKING:
     from .base import Penalty
@@ -33,24 +38,40 @@ _FAR = 1e30  # a step that takes whatever a norm penalises from near 1 to zero
 
 
 @dataclass(frozen=True, eq=False)
-class Norm:
-    """alpha·Ω, Ω a norm, on all columns or on all but some that it leaves free."""
+class Norm(BoundPenalty):
+    """alpha·Ω + ½·squares·‖w‖², Ω a norm on all columns or on all but some that it leaves free."""
 
     penalty: Penalty
     alpha: float
     n_features: int
+    squares: float = 0.0
+
+    def __add__(self, other: Separable) -> Norm:
+        same = isinstance(other, Separable) and other.bounds is None and not other.l1.any()
+        if not same or np.ptp(other.l2) > 0:
+            return NotImplemented  # nothing is known of the conjugate of such a sum
+        return replace(self, squares=self.squares + float(other.l2[0]))
+
+    __radd__ = __add__
 
     def value(self, w: Array) -> float:
-        """α·Ω(w)."""
-        return self.alpha * float(self.penalty.value(w))
+        """α·Ω(w) + ½·squares·‖w‖²."""
+        return self._size(w) + 0.5 * self.squares * float(w @ w)
 
     def prox(self, w: Array, step: float) -> Array:
-        """The proximal point of Ω for the step α·step."""
+        """That of Ω alone, once the squares have shrunk w and the step."""
+        shrunk = 1.0 / (1.0 + self.squares * step)
+        return self._prox(shrunk * w, shrunk * step)
+
+    def _size(self, w: Array) -> float:
+        return self.alpha * float(self.penalty.value(w))
+
+    def _prox(self, w: Array, step: float) -> Array:
         return np.asarray(self.penalty.prox(w, self.alpha * step), float)
 
     def dual_norm(self, v: Array) -> float:
-        """The smallest t with prox of t·αΩ at v zero on columns that are not free; never less."""
-        v = np.where(self.free, 0.0, v)
+        """The smallest t with prox of t·αΩ at v zero on columns that it sees; never less."""
+        v = np.where(self.unseen, 0.0, v)
         if not v.any():
             return 0.0
         high = float(np.abs(v).max()) / self.alpha
@@ -69,18 +90,33 @@ class Norm:
         return high
 
     def _vanishes(self, v: Array, step: float) -> bool:
-        return not self.prox(v, step).any()
+        return not self._prox(v, step).any()
 
     def by_feature(self, w: Array, v: Array) -> Array:
-        """An equal share of Ω(w) − v·w for every feature; inf where Ω°(v) > 1."""
-        inside = not v[self.free].any() and (not v.any() or self._vanishes(v, 1.0))
-        term = max(self.value(w) - float(v @ w), 0.0) if inside else np.inf
+        """An equal share of Ω(w) − v·w for every feature; inf where Ω°(v) > 1.
+
+        With squares, v = a + c with Ω°(a) ≤ 1, and the term is Ω(w) − a·w + ½λ‖w − c/λ‖².
+        """
+        a = self._inside(v) if self.squares > 0 else v
+        inside = not a[self.unseen].any() and (not a.any() or self._vanishes(a, 1.0))
+        term = max(self._size(w) - float(a @ w), 0.0) if inside else np.inf
+        if self.squares > 0:
+            rest = np.sqrt(self.squares) * w - (v - a) / np.sqrt(self.squares)
+            term += 0.5 * float(rest @ rest)
         return np.full(w.shape, term / max(w.size, 1))
 
+    def _inside(self, v: Array) -> Array:
+        """v without its proximal point: the point nearest to v with Ω°(a) ≤ 1, never outside."""
+        a = np.where(self.unseen, 0.0, v - self._prox(v, 1.0)) * (1.0 - _MARGIN)
+        return a if self._vanishes(a, 1.0) else self._scale(a) * a
+
     def shrink(self, v: Array) -> float:
-        """1/Ω°(v), or 1 where that is more."""
+        """1/Ω°(v), or 1 where that is more, or where squares leave no end to the domain."""
+        return 1.0 if self.squares > 0 else self._scale(v)
+
+    def _scale(self, v: Array) -> float:
         size = self.dual_norm(v)
-        if size < 1.0 or (size == 1.0 and self._vanishes(np.where(self.free, 0.0, v), 1.0)):
+        if size < 1.0 or (size == 1.0 and self._vanishes(np.where(self.unseen, 0.0, v), 1.0)):
             return 1.0
         return (1.0 - _MARGIN) / size
 
@@ -88,17 +124,22 @@ class Norm:
         """Free columns with v ≠ 0."""
         return self.free & (v != 0)
 
-    @cached_property
+    @property
     def free(self) -> BoolArray:
+        """Columns that the norm does not see, unless squares do."""
+        return np.zeros_like(self.unseen) if self.squares > 0 else self.unseen
+
+    @cached_property
+    def unseen(self) -> BoolArray:
         """Columns that the norm does not see: no step moves them."""
         w = np.random.default_rng(0).uniform(1.0, 2.0, self.n_features)
-        moved = self.prox(w, _FAR / self.alpha)
+        moved = self._prox(w, _FAR / self.alpha)
         return moved == w
 
     def times(self, factor: float) -> Norm:
-        """factor·αΩ."""
-        new = replace(self, alpha=factor * self.alpha)
-        new.__dict__["free"] = self.free
+        """factor·(αΩ + ½·squares·‖w‖²)."""
+        new = replace(self, alpha=factor * self.alpha, squares=factor * self.squares)
+        new.__dict__["unseen"] = self.unseen
         return new
 
     def project(self, w: Array) -> Array:
@@ -110,9 +151,9 @@ class Norm:
         return None
 
     @property
-    def separable(self) -> None:
-        """Not known to be a sum over features."""
-        return None
+    def makes_zeros(self) -> bool:
+        """Yes: every norm has a kink at zero, of all coefficients at least."""
+        return True
 
 
 def check_norm(norm: Norm) -> None:
@@ -145,7 +186,7 @@ def check_norm(norm: Norm) -> None:
                 "not convex: minimand.testing.check_penalty shows where."
             )
     far = np.random.default_rng(0).uniform(1.0, 2.0, d)
-    if norm.prox(far, _FAR / norm.alpha)[~norm.free].any():
+    if norm.prox(far, _FAR / norm.alpha)[~norm.unseen].any():
         raise ValueError(
             f"{name} is zero along a direction that is not a column, and such a norm has no "
             "certificate: add what it leaves free, or write bind(n_features, alpha)."

@@ -9,12 +9,12 @@ import numpy as np
 
 from .. import _core
 from .._base.typing import Array, ArrayLike, BoolArray, IntArray
-from .base import Penalty, number
+from .base import BoundPenalty, Penalty, number
 from .bounds import young_within
 
 
 @dataclass(frozen=True, eq=False)
-class Separable:
+class Separable(BoundPenalty):
     """Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ² where loⱼ ≤ wⱼ ≤ hiⱼ: the canonical form that compiled kernels see.
 
     ``bounds`` holds lo and hi, infinite where a side is open; None where no feature is bounded.
@@ -115,9 +115,38 @@ class Separable:
         return free & np.isinf(self.bounds[0]) & np.isinf(self.bounds[1])
 
     @property
-    def separable(self) -> Separable:
+    def sum_over_features(self) -> Separable:
         """Itself."""
         return self
+
+    @property
+    def sum_over_rows(self) -> Separable | None:
+        """Itself, if it depends on |wⱼ| only: a row of a vector is one number."""
+        symmetric = self.bounds is None or np.array_equal(self.bounds[0], -self.bounds[1])
+        return self if symmetric else None
+
+    @property
+    def function_of_norm(self) -> Separable | None:
+        """½ l2‖w‖², if that is all and l2 is the same for every feature."""
+        ridge = self.ridge
+        if ridge is None or not ridge.size or (ridge != ridge[0]).any():
+            return None
+        return Separable(np.zeros(1), ridge[:1])
+
+    @cached_property
+    def ridge(self) -> Array | None:
+        """l2, without an l1 part and without bounds."""
+        return None if self.makes_zeros or self.has_constraints else self.l2
+
+    @cached_property
+    def makes_zeros(self) -> bool:
+        """Whether there is an l1 part."""
+        return bool(self.l1.any())
+
+    @property
+    def has_constraints(self) -> bool:
+        """Whether there are bounds."""
+        return self.bounds is not None
 
     def prox(self, w: Array, step: float | Array) -> Array:
         """soft(w, step·l1)/(1 + step·l2), clipped to the bounds."""

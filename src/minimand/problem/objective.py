@@ -112,7 +112,7 @@ class Objective:
         if columns is None and self._null_is_zero and _is_unbounded(penalty):
             new["null"] = self.null
             known += ["null_loss", "_null_is_zero"]
-            if self.penalty.separable:
+            if self.penalty.sum_over_features is not None:
                 known += ["null_primal", "scale"]  # zero costs nothing under either penalty
         else:
             old = self.null.w[chosen]
@@ -120,7 +120,8 @@ class Objective:
             if np.array_equal(null, old):  # constraints may have moved it
                 new["null"] = self.null._replace(w=null)
                 known.append("null_loss")
-                if not null.any() and penalty.separable and self.penalty.separable:
+                sums = (penalty.sum_over_features, self.penalty.sum_over_features)
+                if not null.any() and None not in sums:
                     known += ["null_primal", "scale"]
         new.update((name, self.__dict__[name]) for name in known if name in self.__dict__)
         return self._made(new)
@@ -319,8 +320,7 @@ class Objective:
     @cached_property
     def has_rays(self) -> bool:
         """Whether some column may grow for ever, on one side at least, at no cost."""
-        form = self.penalty.separable
-        if form is not None and form.bounds is None:
+        if not self.penalty.has_constraints:
             return self.has_free_columns
         ones = np.ones(self.n_features)
         return bool((self.penalty.unscalable(ones) | self.penalty.unscalable(-ones)).any())
@@ -398,5 +398,4 @@ class Objective:
 
 def _is_unbounded(penalty: BoundPenalty) -> bool:
     """Whether it is a sum over features without constraints, so that w = 0 costs nothing."""
-    form = penalty.separable
-    return form is not None and form.bounds is None
+    return penalty.sum_over_features is not None and not penalty.has_constraints

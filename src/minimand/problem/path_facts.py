@@ -114,7 +114,7 @@ class SlopeMemory:
 
     def _matters(self, objective: Problem, w: Array) -> BoolArray:
         """Columns whose slope can be outside the box, or counts inside it too."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         if form is None or not self._slope.size:
             return np.ones(objective.n_features, dtype=bool)
         outside = np.abs(self._slope) + self._reach > _SAFE * form.l1

@@ -73,6 +73,8 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
     """alpha_max of one objective; None where no alpha makes the coefficients vanish."""
     bound = settings.penalty.bind(objective.n_features, 1.0)
     if isinstance(bound, Norm):
+        if (bound.unseen & ~bound.free).any():
+            return None
         objective, unit = _convex(objective)
         return bound.dual_norm(unit * slope_without(objective, ~bound.free, tol))
     form = _unit_form(settings, objective.n_features)
@@ -227,7 +229,8 @@ def _ridge_top(settings: Settings, objective: Objective) -> float:
 def _unit_form(settings: Settings, n_features: int) -> Separable:
     """The penalty at alpha = 1; of a non-convex one, the lasso that it starts from."""
     bound = settings.penalty.bind(n_features, 1.0)
-    form = (bound.first_majoriser().penalty if isinstance(bound, Majorised) else bound).separable
+    convex = bound.first_majoriser().penalty if isinstance(bound, Majorised) else bound
+    form = convex.sum_over_features
     if isinstance(bound, Ball):
         raise ValueError(
             f"penalty {settings.penalty!r} has no alpha_max, as alpha does not touch a ball: fit "

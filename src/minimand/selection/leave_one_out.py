@@ -32,16 +32,14 @@ def applies(estimator: Any, unit: Objective, alphas: Array) -> bool:
 
     ``unit`` is the problem at alpha = 1.
     """
-    form = unit.penalty.separable
+    l2 = unit.penalty.ridge
     n, d = unit.design.shape
     return (
         isinstance(estimator, Regressor)
         and estimator.features is None
         and unit.loss.quadratic
-        and form is not None
-        and form.bounds is None
-        and not form.l1.any()
-        and bool((form.l2 > 0).all())
+        and l2 is not None
+        and bool((l2 > 0).all())
         and bool((alphas > 0).all())
         and n > 1
         and min(n, d) <= _LARGEST
@@ -74,11 +72,11 @@ def _by_rows(units: list[Objective], alphas: Array, of_sum: bool) -> Array:
     small alpha is. With an intercept, the basis is one of the complement of √m.
     """
     unit = units[0]
-    form = unit.penalty.separable
-    assert form is not None
+    l2 = unit.penalty.ridge
+    assert l2 is not None
     root = np.sqrt(unit.mass)
     centre = unit.moments(unit.mass).first if unit.intercept else None
-    kernel = unit.design.row_gram(1.0 / form.l2, centre) * np.outer(root, root)
+    kernel = unit.design.row_gram(1.0 / l2, centre) * np.outer(root, root)
     if unit.intercept:
         values, inner = linalg.eigh(_reflected(_reflected(kernel, root).T, root)[1:, 1:])
         vectors = _reflected(np.concatenate([np.zeros((1, inner.shape[1])), inner]), root)
@@ -99,9 +97,9 @@ def _by_rows(units: list[Objective], alphas: Array, of_sum: bool) -> Array:
 def _by_columns(units: list[Objective], alphas: Array, of_sum: bool) -> Array:
     """Through the eigenvectors of AᵀA, block by block of the rows."""
     unit = units[0]
-    form = unit.penalty.separable
-    assert form is not None
-    scale = 1.0 / np.sqrt(form.l2)
+    l2 = unit.penalty.ridge
+    assert l2 is not None
+    scale = 1.0 / np.sqrt(l2)
     matrix, mean = unit.hessian(unit.mass)
     values, vectors = linalg.eigh(matrix * np.outer(scale, scale))
     values = np.maximum(values, 0.0)

@@ -273,8 +273,8 @@ def along(
 
     _ = objective.root_spread, objective.scale  # now, so that the problems of all alphas share them
     # Without kinks all solutions come from one factorisation anyway.
-    form = settings.penalty.bind(objective.n_features, 1.0).separable
-    kinked = form is not None and bool(form.l1.any())
+    form = settings.penalty.bind(objective.n_features, 1.0).sum_over_features
+    kinked = form is not None and form.makes_zeros
     if solver == "auto" and kinked and len(values) > 1 and is_worthwhile(objective):
         return condensed_path(objective, at, values, control, solved, sums)
     return solved(objective)

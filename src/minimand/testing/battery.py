@@ -117,7 +117,7 @@ def _generic_optimum(objective: Objective) -> float:
     if not objective.convex:
         objective = Tangent.first(objective).problem
     d, ball = objective.n_features, objective.penalty
-    form = ball.rest if isinstance(ball, Ball) else ball.separable
+    form = ball.rest if isinstance(ball, Ball) else ball.sum_over_features
     assert form is not None
     scale = np.sqrt(np.maximum(objective.moments(objective.mass).second, 1e-300))
     l1, l2 = form.l1, form.l2

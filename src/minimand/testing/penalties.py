@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import Array, BoolArray
-from ..penalties import Majorised, Penalty
+from ..penalties import BoundPenalty, Majorised, Penalty
 from .require import require
 
 
@@ -36,7 +36,7 @@ def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
     """
     rng = np.random.default_rng(0)
     for alpha in (1.0, 0.3):
-        bound = penalty.bind(n_features, alpha)
+        bound = _bound(penalty, n_features, alpha)
         free = np.asarray(bound.free)
         require(
             free.shape == (n_features,) and free.dtype == bool,
@@ -46,6 +46,7 @@ def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
         for w in points:
             _check_scaling(penalty, alpha, w)
             _check_free(penalty, bound, w, free)
+            _check_answers(penalty, bound, w)
             for v in points:
                 _check_fenchel(penalty, bound, w, np.where(bound.unscalable(v), 0.0, v))
         if isinstance(bound, Majorised):
@@ -55,6 +56,14 @@ def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
         for v in points:
             _check_shrink(penalty, bound, v)
         _check_penalty_prox(penalty, alpha, points)
+
+
+def _bound(penalty: Penalty, n_features: int, alpha: float) -> BoundPenalty:
+    """The bound form; what `bind` refuses is a broken law, too."""
+    try:
+        return penalty.bind(n_features, alpha)
+    except ValueError as refusal:
+        raise AssertionError(f"{penalty!r}: {refusal}") from refusal
 
 
 def _vectors(rng: np.random.Generator, d: int) -> Iterator[Array]:
@@ -99,6 +108,27 @@ def _check_free(penalty: Penalty, bound: Any, w: Array, free: BoolArray) -> None
                 continue
             sentence = f"{penalty!r}: column {j} is not said to be free, but costs nothing."
             require(bound.value(far) > bound.value(base), sentence)
+
+
+def _check_answers(penalty: Penalty, bound: BoundPenalty, w: Array) -> None:
+    """What a bound penalty says of its kind is true of its values."""
+    value = bound.value(w)
+    require(np.isfinite(value) or bound.has_constraints, f"{penalty!r}: has_constraints is false.")
+    rows = np.linalg.norm(np.reshape(w, (len(w), -1)), axis=1)
+    norm = np.array([np.linalg.norm(w)])
+    for question, form, at in (
+        ("sum_over_features", bound.sum_over_features, w),
+        ("sum_over_rows", bound.sum_over_rows, rows),
+        ("function_of_norm", bound.function_of_norm, norm),
+    ):
+        # At the edge of a constraint the rounding of a norm decides between 0 and ∞.
+        said = value if form is None else min(form.value(at * (1 - 1e-12)), form.value(at))
+        same = said == value or abs(said - value) <= 1e-11 * value
+        require(same, f"{penalty!r}: {question} has another value, {said} instead of {value}.")
+    if bound.ridge is not None:
+        said = 0.5 * float(np.sum(bound.ridge * w**2))
+        same = said == value or abs(said - value) <= 1e-12 * value
+        require(same, f"{penalty!r}: ridge says {said}, but the value is {value}.")
 
 
 def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
@@ -160,7 +190,7 @@ def _check_majorisers(penalty: Penalty, bound: Any, points: list[Array]) -> None
     """Ω(x) − Ω(w) ≤ M(x) − M(w) for the tangent M at w, wherever x is and however near to w."""
     first = bound.first_majoriser()
     sentence = f"{penalty!r}: first_majoriser must be a sum over all features."
-    require(first.columns is None and first.penalty.separable is not None, sentence)
+    require(first.columns is None and first.penalty.sum_over_features is not None, sentence)
     for w in points:
         majoriser, columns = bound.majoriser(w)
         columns = np.arange(w.size) if columns is None else np.asarray(columns)

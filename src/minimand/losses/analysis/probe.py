@@ -12,6 +12,9 @@ from ..numeric.noise import Noise, hidden
 
 Function = Callable[[Array], Array]
 _NOTHING = 1e-250  # a slope below this is zero: formulas are clipped against overflow
+_HALVINGS = 45  # of an interval of the grid in search of a jump, down to a few ulps; safeguard
+_LAST = 20  # of these, that no jump shrinks in
+_STAYS = 0.97  # share of a rise that these leave of a jump: the slope of |t|^1.0022 has as much
 
 
 class Facts(NamedTuple):
@@ -20,6 +23,7 @@ class Facts(NamedTuple):
     violation: str | None
     kink: float | None
     attained: bool = True  # whether the infimum is a minimum
+    nearly_kinked: bool = False  # whether ψ' somewhere rises as steeply as |t|^¼
 
 
 CONVEX_AND_SMOOTH = Facts(violation=None, kink=None)
@@ -71,10 +75,12 @@ def inspect(psi: Function, dpsi: Function, ddpsi: Function, scale: float = 1.0) 
         if violation is None and downwards.any():
             at = t[np.flatnonzero(downwards)[0]]
             violation = f"ddpsi is negative at {at:g}, so psi bends downwards there."
-        kink = None if violation else _kink(dpsi, t[usable], slope[usable])
+        kink, steep = None, False
+        if violation is None:
+            kink, steep = _kink(dpsi, t[usable], slope[usable], rounding[1][usable])
         attained = bool((slope[np.abs(t) <= 100 * scale] >= 0).any())
         attained = attained and bool((slope[np.abs(t) <= 100 * scale] <= 0).any())
-    return Facts(violation, kink, attained)
+    return Facts(violation, kink, attained, steep)
 
 
 def _violation(
@@ -96,16 +102,26 @@ def _violation(
     )
 
 
-def _kink(dpsi: Function, t: Array, slope: Array) -> float | None:
-    """Bisect every interval of the grid towards its larger rise; a jump that stays is a kink."""
+def _kink(dpsi: Function, t: Array, slope: Array, of_slope: Array) -> tuple[float | None, bool]:
+    """Bisect every interval of the grid towards its larger rise; a jump that stays is a kink.
+
+    The slope of |t|^p, p > 1, rises by h^(p − 1) over a width h: the last `_LAST` halvings divide
+    that by 2^(`_LAST`·(p − 1)), by 2 for p = 1.05, but leave a jump as it is. A rise that is no
+    larger than the rounding of the slopes is none. The second answer is whether some rise shrinks
+    more slowly than that of |t|^1.25.
+    """
     lo, hi, left, right = t[:-1].copy(), t[1:].copy(), slope[:-1].copy(), slope[1:].copy()
     rise = right - left
-    for _ in range(45):
+    for turn in range(_HALVINGS):
+        if turn == _HALVINGS - _LAST:
+            rise = right - left
         middle = 0.5 * (lo + hi)
         at = np.broadcast_to(np.asarray(dpsi(middle), float), middle.shape)
         go_right = right - at > at - left
         lo, left = np.where(go_right, middle, lo), np.where(go_right, at, left)
         hi, right = np.where(go_right, hi, middle), np.where(go_right, right, at)
     jump = right - left
-    kinks = (jump > 1e-3 * np.abs(rise)) & (jump > 1e-7 * (np.abs(left) + np.abs(right)))
-    return float(lo[np.flatnonzero(kinks)[0]]) if kinks.any() else None
+    rounding = 1e-7 * (np.abs(left) + np.abs(right)) + 2 * np.maximum(of_slope[:-1], of_slope[1:])
+    kinks = (jump > _STAYS * rise) & (jump > rounding)
+    steep = bool(((jump > 0.5 ** (0.25 * _LAST) * rise) & (jump > rounding)).any())
+    return float(lo[np.flatnonzero(kinks)[0]]) if kinks.any() else None, steep
