@@ -97,9 +97,9 @@ class Newton(Solver):
             point, terms = judgement.point, judgement.terms
             curvature = caution.curvature(objective, point, terms)
             gradient = judgement.slope + form.l2 * point.w
-            dw, db, dz = direction(objective.mass * curvature, gradient)
+            dw, db, dz = direction(curvature.weighted(objective.mass).bound, gradient)
             t, new = line_search(objective, form, point, dw, dz, db, beyond=True)
-            duals = [terms.gradient + curvature * dz]
+            duals = [terms.gradient + curvature.times(dz)]
             if t == 0.0 and caution.share == 1.0:
                 yield judge(objective, point, duals, known=[judgement.dual])
                 return

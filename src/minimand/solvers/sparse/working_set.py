@@ -19,7 +19,6 @@ from ..base import Control, Solver, Verdict
 from ..kinked.primal_dual import PrimalDual
 from ..steps.active_set import MOST_COLUMNS, settle
 from ..steps.line_search import Caution, line_search, recentred
-from . import gram_rounds
 from .column_choice import best_columns, first_columns, support_size
 from .support_newton import polish
 
@@ -71,9 +70,6 @@ class WorkingSet(Solver):
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
-        if gram_rounds.applies(objective, form):
-            yield from gram_rounds.rounds(objective, form, judgement, control)
-            return
         columns = first_columns(objective, judgement, form)
         caution = Caution()
         start = _forecast_point(objective, judgement)
@@ -219,10 +215,10 @@ class _Restricted:
         self, point: Point, known: Terms | None, goal: float, control: Control
     ) -> tuple[Point, Array | None, float]:
         objective = self.objective
-        terms = objective.loss.terms(point.z, objective.y) if known is None else known
+        terms = objective.terms(point.z) if known is None else known
         curvature = self.caution.curvature(objective, point, terms)
-        steep = float(curvature.max(initial=0.0))
-        step = _Step(objective.mass * curvature, objective.mass * terms.gradient, steep, goal)
+        h, q = curvature.weighted(objective.mass).bound, objective.mass * terms.gradient
+        step = _Step(h, q, curvature.max, goal)
         w, full = point.w[self.columns], point.w.copy()
         solve = self._solve_gram if self._on_gram() else self._solve_columns
         new, shift = solve(w, step, control)
@@ -246,7 +242,7 @@ class _Restricted:
             return point, None, np.inf
         # The model's own zeros are kept exactly: w + 1·(new − w) need not be new in floating point.
         full[self.columns] = new if t == 1.0 else moved.w
-        dual = terms.gradient + curvature * dz  # the model's own
+        dual = terms.gradient + curvature.times(dz)  # the model's own
         del dz, terms, curvature
         return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
 
