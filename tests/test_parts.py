@@ -41,10 +41,10 @@ def test_parts_add_up_to_the_whole(monkeypatch, loss):
 
 
 def test_a_fit_without_any_time_judges_its_model_once(monkeypatch):
-    from minimand.solvers import base
+    from minimand.solvers import loop
 
-    calls, judge = [], base.judge
-    monkeypatch.setattr(base, "judge", lambda *a, **k: calls.append(k) or judge(*a, **k))
+    calls, judge = [], loop.judge
+    monkeypatch.setattr(loop, "judge", lambda *a, **k: calls.append(k) or judge(*a, **k))
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 3))
     with pytest.warns(match="max_seconds"):
