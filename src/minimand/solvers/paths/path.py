@@ -60,9 +60,21 @@ def solve_path(
         if chosen is None or alpha == 0 or not base.loss.smooth:
             chosen = choose_solver(objective, control, solver)
         solution = solve(objective, chosen, replace(control), start)
+        if automatic and _stuck(chosen, solution):
+            # The start led to a corner where this solver gives up: a fit of its own may do.
+            other = solve(objective, "auto", replace(control))
+            solution = min(solution, other, key=lambda found: found.certificate.gap)
         base = objective  # it has computed what no penalty changes
         trail = [*trail[-1:], (alpha, solution)]
         yield solution
+
+
+def _stuck(solver: Solver, solution: Solution) -> bool:
+    """Whether a solver gave up before the gap was closed, though there is a proof to be found."""
+    certificate = solution.certificate
+    ended = solution.stopped_by in ("no further progress", solver.exhausted)
+    provable = certificate.kind == "global" and not certificate.infeasibility
+    return ended and provable and not solution.converged
 
 
 def _sparse_models(objective: Objective) -> bool:
