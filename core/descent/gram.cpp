@@ -14,8 +14,9 @@ MINIMAND_CLONES SweepReport descend_gram_kernel(std::span<const double> gram,
                                                 std::span<double> gradient, std::span<double> w,
                                                 Penalties penalties, StopRule stop,
                                                 std::span<std::size_t> active) {
-  add_product(gram, w, gradient);
-  GramDescent descent{gram, gradient, w, penalties};
+  const GramView whole{gram, w.size(), w.size()};
+  add_product(whole, w, gradient);
+  GramDescent descent{whole, gradient, w, penalties};
   return sweep_until_settled(descent, w, active, stop);
 }
 

@@ -7,17 +7,26 @@
 
 namespace minimand {
 
+/// The first `count` rows and columns of a symmetric matrix whose rows lie `stride` apart.
+struct GramView {
+  std::span<const double> values;
+  std::size_t stride;
+  std::size_t count;
+
+  MINIMAND_INLINE const double* row(std::size_t j) const { return values.data() + j * stride; }
+};
+
 /// gradient += scale * row j of the symmetric matrix.
-MINIMAND_INLINE void add_row(std::span<const double> gram, std::size_t j, double scale,
+MINIMAND_INLINE void add_row(const GramView& gram, std::size_t j, double scale,
                              std::span<double> gradient) {
-  const std::size_t n = gradient.size();
-  const double* row = gram.data() + j * n;
+  const std::size_t n = gram.count;
+  const double* row = gram.row(j);
   double* __restrict to = gradient.data();
   for (std::size_t k = 0; k < n; ++k) to[k] += scale * row[k];
 }
 
 /// gradient += Gw.
-MINIMAND_INLINE void add_product(std::span<const double> gram, std::span<const double> w,
+MINIMAND_INLINE void add_product(const GramView& gram, std::span<const double> w,
                                  std::span<double> gradient) {
   for (std::size_t j = 0; j < w.size(); ++j) {
     if (w.data()[j] != 0.0) add_row(gram, j, w.data()[j], gradient);
@@ -26,7 +35,7 @@ MINIMAND_INLINE void add_product(std::span<const double> gram, std::span<const d
 
 /// Steps along the coordinates of 0.5 w'Gw + q'w + penalties.
 struct GramDescent {
-  std::span<const double> gram;
+  GramView gram;
   std::span<double> gradient;  // q + Gw, kept up to date
   std::span<double> w;
   Penalties penalties;
@@ -34,7 +43,7 @@ struct GramDescent {
   MINIMAND_INLINE void begin_full_sweep() {}
 
   MINIMAND_INLINE double step(std::size_t j) {
-    const double diagonal = gram.data()[j * w.size() + j];
+    const double diagonal = gram.row(j)[j];
     const double curvature = diagonal > 0.0 ? diagonal : 0.0;
     const double l2 = penalties.l2.data()[j];
     double& value = w.data()[j];

@@ -5,7 +5,6 @@
 #include "descent/columns.hpp"
 #include "descent/dense_columns.hpp"
 #include "descent/gram.hpp"
-#include "descent/gram_path.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
 #include "symmetric.hpp"
@@ -30,17 +29,6 @@ std::span<const double> square(const Array& G) {
   check_elements<double>(G, "G");
   if (G.ndim() != 2 || G.shape(0) != G.shape(1)) value_problem("G must be a square matrix");
   return {static_cast<const double*>(G.data()), G.size()};
-}
-
-/// The numbers of a matrix with a row of `columns` numbers for each of so many alphas.
-template <class Element, class AnyArray>
-std::span<Element> grid(const AnyArray& array, const char* name, std::size_t rows,
-                        std::size_t columns) {
-  check_elements<double>(array, name);
-  if (array.ndim() != 2) value_problem(std::string(name) + " must be two-dimensional");
-  check_size(array.shape(0), rows, name);
-  check_size(array.size(), rows * columns, name);
-  return {static_cast<Element*>(array.data()), array.size()};
 }
 
 std::pair<std::int64_t, double> cd_gram(const Array& G, const Array& q, const MutableArray& w,
@@ -74,32 +62,6 @@ Result scaled_block(const Array& G, const Array& chosen, const Array& factors) {
   Fresh block({own.size(), own.size()});
   without_gil([&] { minimand::scaled_block(gram, size, own, scales, block.values()); });
   return block.hand_over();
-}
-
-std::size_t cd_gram_path(const Array& G, const Array& q, double square_of_target,
-                         const Array& alphas, const Array& l1, const Array& l2,
-                         const MutableArray& coefs, std::int64_t first, double target,
-                         std::int64_t max_epochs, double products) {
-  const auto gram = square(G);
-  const std::size_t size = G.shape(0);
-  const SquaredMean loss{gram, vector<double>(q, "q", size), square_of_target};
-  const auto values = vector<double>(alphas, "alphas");
-  const std::size_t count = values.size();
-  const GramGrid problems{values, grid<const double>(l1, "l1", count, size),
-                          grid<const double>(l2, "l2", count, size),
-                          grid<double>(coefs, "coefs", count, size)};
-  const std::size_t begin = minimand::python::count(first, "first");
-  return without_gil(
-      [&] { return descend_gram_path(loss, problems, begin, target, {max_epochs, products}); });
-}
-
-std::tuple<double, double, double> gap_of_squares(double square, const Array& slope, const Array& w,
-                                                  const Array& l1, const Array& l2) {
-  const auto slopes = vector<double>(slope, "slope");
-  const std::size_t size = slopes.size();
-  const auto [found, penalty] = minimand::gap_of_squares(
-      square, slopes, vector<double>(w, "w", size), penalties(l1, l2, std::nullopt, size));
-  return {found.gap, found.scale, penalty};
 }
 
 using ColumnsResult = std::tuple<double, std::int64_t, double>;
@@ -152,13 +114,6 @@ void bind_descent(nb::module_& m) {
         "G[rows, columns] v of a symmetric G.");
   m.def("scaled_block", &scaled_block, arg("G"), arg("places"), arg("factors"),
         "The upper triangle of some rows and columns of a symmetric G, scaled; a unit diagonal.");
-  m.def("cd_gram_path", &cd_gram_path, arg("G"), arg("q"), arg("square"), arg("alphas"), arg("l1"),
-        arg("l2"), arg("coefs").noconvert(), arg("first"), arg("target"), arg("max_epochs"),
-        arg("products"),
-        "The same with a row of l1, l2 and coefs per alpha, in place, each to a gap: rows solved.");
-  m.def("gap_of_squares", &gap_of_squares, arg("square"), arg("slope"), arg("w"), arg("l1"),
-        arg("l2"),
-        "(gap, scale of the residuals as dual point, penalty) of a model of the squared loss.");
   m.def("cd_columns", &cd_columns, arg("matrix"), arg("cols"), arg("h"), arg("q").noconvert(),
         arg("w").noconvert(), arg("l1"), arg("l2"), arg("centre"), arg("max_epochs"), arg("tol"),
         arg("bounds") = nb::none(),

@@ -74,22 +74,6 @@ def block_product(
     G: _Vector, rows: NDArray[np.int64], columns: NDArray[np.int64], v: _Vector
 ) -> _Vector: ...
 def scaled_block(G: _Vector, places: NDArray[np.int64], factors: _Vector) -> _Vector: ...
-def cd_gram_path(
-    G: _Vector,
-    q: _Vector,
-    square: float,
-    alphas: _Vector,
-    l1: _Vector,
-    l2: _Vector,
-    coefs: _Vector,
-    first: int,
-    target: float,
-    max_epochs: int,
-    products: float,
-) -> int: ...
-def gap_of_squares(
-    square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
-) -> tuple[float, float, float]: ...
 def cd_columns(
     matrix: Compressed,
     cols: NDArray[np.int64],
@@ -227,3 +211,28 @@ def stochastic_dense(
     fields: _Vector,
     memory: _Vector,
 ) -> None: ...
+
+# Paths: problems that differ in their penalty alone.
+class PathOnGram:
+    def __init__(self) -> None: ...
+    def solve(
+        self,
+        G: _Vector,
+        q: _Vector,
+        square: float,
+        alphas: _Vector,
+        l1: _Vector,
+        l2: _Vector,
+        coefs: _Vector,
+        first: int,
+        started: bool,
+        target: float,
+        rounds: int,
+    ) -> int: ...
+    def forget(self) -> None: ...
+
+def steps_ahead(before: float, last: float, alpha: float) -> float: ...
+def drawn_on(before: _Vector, last: _Vector, ahead: float) -> _Vector: ...
+def gap_of_squares(
+    square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
+) -> tuple[float, float, float]: ...

@@ -1,4 +1,4 @@
-"""Paths of the squared loss in rounds: on sparse columns, and on the Gram of the columns met."""
+"""Paths in blocks of alphas: on sparse columns, and on the Gram of the columns met."""
 
 import warnings
 
@@ -10,8 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 import minimand as mm
 from minimand.estimators.prepare import prepared
 from minimand.selection.path import penalties_of
-from minimand.solvers.paths import column_path, gram_path
-from minimand.solvers.paths import gram_rounds_path as remembered_path
+from minimand.solvers import Control
+from minimand.solvers.paths.on_columns import OnColumns
+from minimand.solvers.paths.on_gram import OnGram
+from minimand.solvers.paths.path import settler_of
 
 NET = 0.7 * mm.L1() + 0.3 * mm.L2()
 
@@ -27,8 +29,7 @@ def sparse_data(n=120, d=300, density=0.05, seed=0):
 def way_of(model, X, y):
     _, settings, (base,) = prepared(model, X, y, None, None)
     at = penalties_of(settings, base)
-    ways = (gram_path, column_path, remembered_path)
-    return next((way for way in ways if way.applies(base, at, [1.0, 0.5])), None)
+    return type(settler_of(base, at, [1.0, 0.5], Control()))
 
 
 def agree(path, model, X, y, places, **data):
@@ -52,7 +53,7 @@ def test_sparse_columns(penalty, intercept, form):
     X, y = sparse_data()
     X = X.asformat(form)
     model = mm.Regressor("squared", penalty, intercept=intercept, tol=1e-8)
-    assert way_of(model, X, y) is column_path
+    assert way_of(model, X, y) is OnColumns
     rng = np.random.default_rng(1)
     data = {"sample_weight": rng.integers(0, 3, y.size), "offset": rng.standard_normal(y.size)}
     path = mm.path(model, X, y, 20, **data)
@@ -74,7 +75,7 @@ def test_many_dense_columns_and_rows(penalty):
     X = rng.standard_normal((520, 1100)) + rng.standard_normal((520, 1))
     y = X[:, :20] @ rng.standard_normal(20) + rng.standard_normal(520)
     model = mm.Regressor("squared", penalty)
-    assert way_of(model, X, y) is remembered_path
+    assert way_of(model, X, y) is OnGram
     path = mm.path(model, X, y, 8, eps=0.1)
     agree(path, model, X, y, (2, 7))
 
@@ -84,9 +85,9 @@ def test_columns_without_a_penalty_are_left_to_other_solvers():
     weights = np.ones(X.shape[1])
     weights[:2] = 0.0
     model = mm.Regressor("squared", mm.L1(weights))
-    assert way_of(model, X, y) is None
-    assert way_of(mm.Regressor("squared", mm.L1() + mm.NonNegative()), X, y) is None
-    assert way_of(mm.Regressor("huber", "l1"), X, y) is None
+    assert way_of(model, X, y) is type(None)
+    assert way_of(mm.Regressor("squared", mm.L1() + mm.NonNegative()), X, y) is type(None)
+    assert way_of(mm.Regressor("huber", "l1"), X, y) is type(None)
     agree(mm.path(model, X, y, 6), model, X, y, (2, 5))
 
 

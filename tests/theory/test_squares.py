@@ -14,9 +14,14 @@ from minimand.design import DenseDesign
 from minimand.penalties import L1, L2
 from minimand.problem.objective import Objective
 from minimand.solvers import Control
-from minimand.solvers.paths.gram_path import applies, solutions
+from minimand.solvers.paths.path import settler_of, solve_path
 
 PENALTIES = {"lasso": L1(), "ridge": L2(), "net": L1() + 0.1 * L2()}
+
+
+def applies(base, at, alphas):
+    """Whether the problems are solved in blocks."""
+    return settler_of(base, at, alphas, Control()) is not None
 
 
 def problem(rng, n, d, penalty, alpha, intercept, weighted, level=0.0):
@@ -87,7 +92,7 @@ def test_paths_on_a_gram_are_optimal(name, shape):
     top = np.abs(base.backward(base.mass * (base.null.z - base.y))).max()
     alphas = list(np.geomspace(top, 0.02 * top, 25))
     assert applies(base, at, alphas)
-    found = list(solutions(base, at, alphas, Control(tol=1e-8)))
+    found = list(solve_path(base, at, alphas, Control(tol=1e-8)))
     assert len(found) == len(alphas)
     for alpha, solution in zip(alphas, found):
         cold = mm.solvers.solve(at(base, alpha), "working_set", Control(tol=1e-8))
@@ -104,7 +109,7 @@ def test_a_path_that_cannot_be_settled_is_solved_by_itself():
     def at(objective, alpha):
         return objective.with_penalty(L1().bind(6, alpha))
 
-    found = list(solutions(base, at, [0.1, 0.01, 0.001], Control(tol=0.0)))
+    found = list(solve_path(base, at, [0.1, 0.01, 0.001], Control(tol=0.0)))
     assert all(s.certificate.gap <= 2 * s.certificate.rounding for s in found)
 
 

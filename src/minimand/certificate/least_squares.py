@@ -18,12 +18,14 @@ import numpy as np
 from .. import _core
 from .._base.threads import get_num_threads, one_blas_thread, one_core_thread
 from .._base.typing import Array
+from ..design import Design
 from ..problem.objective import Objective, Point
 from .finding import Dual, Finding
 from .referee import is_balanced, judge, slack
 
 _LARGE = 1 << 24  # products from which several threads gain more than they cost
 _FEWEST = 8  # models for each of them
+_FEW = 0.25  # share of dense columns up to which a copy of them costs less than all; measured
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -116,7 +118,7 @@ def _in_parts(objective: Objective, coefs: Array, intercepts: Array) -> list[_Pa
 
 def _part(objective: Objective, coefs: Array, shifts: Array) -> _Part:
     """Scores, the best intercepts, residuals and slopes: two products."""
-    scores = objective.design.scores_of(coefs)
+    scores = _scores(objective.design, coefs)
     if objective.offset is not None:
         scores += objective.offset
     mass = objective.mass
@@ -127,3 +129,11 @@ def _part(objective: Objective, coefs: Array, shifts: Array) -> _Part:
     if equal:
         slopes *= mass[0]
     return _Part(shifts, scores, residuals, sums, slopes)
+
+
+def _scores(design: Design, coefs: Array) -> Array:
+    """The scores of all models, from the columns that one of them uses where these are few."""
+    used = np.flatnonzero(coefs.any(axis=0))
+    if design.sparse or used.size > _FEW * design.shape[1]:
+        return design.scores_of(coefs)
+    return design.columns(used).scores_of(np.ascontiguousarray(coefs[:, used]))

@@ -9,7 +9,6 @@ import numpy as np
 from .._base.typing import Array, BoolArray, IntArray
 from ..design import Design
 from ..penalties import BoundPenalty
-from .path_gram import RememberedGram
 
 EPS = float(np.finfo(float).eps)
 _SAFE = 1.0 - 1e-9  # room for the rounding of a bound
@@ -61,11 +60,10 @@ class Forecast(NamedTuple):
 
 
 class Memory:
-    """Slopes, a Gram and a forecast that outlive one problem of a path."""
+    """Slopes and a forecast that outlive one problem of a path."""
 
     def __init__(self) -> None:
         self.slopes = SlopeMemory()
-        self.gram: RememberedGram | None = None
         self.forecast: Forecast | None = None
 
 

@@ -159,7 +159,7 @@ class DropIn(CallbackSupportMixin):
             solutions = solve_each(solve_one, len(objectives), known, watched)
         dtype = self._precision(X)
         if dtype == np.float32:
-            solutions = [_in_single(o, s) for o, s in zip(objectives, solutions)]
+            solutions = [in_single(o, s) for o, s in zip(objectives, solutions)]
         return Fit(problem, solutions, dtype)
 
     def _precision(self, X: Any) -> Any:
@@ -286,7 +286,7 @@ def moved(objective: Objective, solution: Solution, w: Array, b: float) -> Solut
     return replace(solution, point=point, slope=found.slope, certificate=certificate)
 
 
-def _in_single(objective: Objective, solution: Solution) -> Solution:
+def in_single(objective: Objective, solution: Solution) -> Solution:
     """The model as float32 holds it: what is handed over is what is certified."""
     w = solution.w.astype(np.float32).astype(np.float64)
     return moved(objective, solution, w, float(np.float32(solution.b)))

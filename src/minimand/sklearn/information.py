@@ -1,24 +1,29 @@
-"""LassoLarsIC: alpha by an information criterion along a certified path."""
+"""LassoLarsIC: alpha by an information criterion at the knots of the lasso path."""
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn import linear_model
+from sklearn.exceptions import ConvergenceWarning
 
 from .._base.typing import AnyArray, Array, ArrayLike
-from ..audit.foreign.scikit_learn import net_penalty
-from ..estimators import Regressor
+from ..audit.foreign.objectives import Problem, problem_of
 from ..estimators.callbacks import with_callbacks
 from ..estimators.stopping import as_far_as_it_came, stoppable
-from ..selection import alpha_max, path
-from .base import TOL, DropIn
+from ..problem.objective import EPS
+from ..selection.path import penalties_of
+from ..solvers import Control, Solution
+from ..solvers.paths.certified_together import certify_together
+from ..solvers.paths.lasso_knots import Knots, lasso_knots
+from .base import TOL, DropIn, Fit, in_single
 from .elastic_net import Lasso
 from .least_squares import LinearRegression
 
-_COUNT, _DEPTH = 100, 1e-4  # of the grid, above alpha = 0
-_ROUNDS, _NEAR = 2, 20  # refinements between the neighbours of the best
+_NUMBERS = 1 << 22  # scores held at a time: 32 MB, a safeguard
 
 
 class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
@@ -27,10 +32,10 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
     .. math:: n \log(2 \pi \sigma^2) + \|X w + b - y\|^2 / \sigma^2 + c \,\|w\|_0, \quad
               c = 2 \text{ (AIC)}, \log n \text{ (BIC)}
 
-    scikit-learn's ``alphas_`` are the knots of the path. Here they are a grid, each model certified
-    to 1e-6, which is refined where the criterion is least, from the empty model down to alpha = 0
-    (1e-4 of the largest where features outnumber samples). So the criterion is within a little of
-    that at the best knot, and of knots that are all but equal another one may be chosen.
+    The candidates are the knots of the path, where a coefficient enters or leaves, from the empty
+    model down to alpha = 0, and the model of each is certified. At a knot the coefficient that
+    enters is zero, and does not count. For ``positive=True``, scikit-learn's last model, at
+    alpha = 0, is not the optimum (its last step is shortened); ours is.
 
     Parameters
     ----------
@@ -39,7 +44,7 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
     verbose, precompute, eps, copy_X
         No effect on the optimum.
     max_iter : int, default=500
-        Most iterations at an alpha.
+        Most knots below the first.
     positive : bool, default=False
     noise_variance : float, optional
         σ²; by default that of least squares, if samples outnumber features.
@@ -47,11 +52,14 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
     Attributes
     ----------
     alpha_ : float
-    alphas_, criterion_ : ndarray of shape (n_alphas,)
+    alphas_, criterion_ : ndarray of shape (n_iter_ + 1,)
+        The knots, decreasing, and the criterion at each.
     noise_variance_ : float
     n_iter_ : int
-        Of the final fit.
-    coef_, intercept_, certificate_
+        Steps from knot to knot.
+    coef_, intercept_
+        Of the best knot.
+    certificate_ : Certificate
 
     Examples
     --------
@@ -76,60 +84,48 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
         """
         self._check_parameters()
         X, y, _ = self._check_data(X, y, None)
-        with stoppable(self) as watch:
+        with stoppable(self):
             self.noise_variance_ = self._variance(X, y)
-            model = Regressor(
-                "squared",
-                net_penalty(self, 1.0),
-                intercept=bool(self.fit_intercept),
-                tol=TOL,
-                max_iter=self.max_iter,
+            model = Lasso(1.0, fit_intercept=self.fit_intercept, positive=self.positive)
+            problem = problem_of(model, X, y, None)
+            knots = lasso_knots(problem.objectives[0], self.max_iter, bool(self.positive))
+            solutions = _certified(problem, knots)
+            self.alphas_, self.n_iter_ = knots.alphas, knots.alphas.size - 1
+            self.criterion_ = self._criterion(y, solutions)
+            best = int(np.argmin(self.criterion_))
+            self.alpha_ = float(self.alphas_[best])
+            self._store(problem, solutions[best], X.dtype)
+        short = [s.certificate.relative for s in solutions if not s.converged]
+        if short:
+            warnings.warn(
+                f"{type(self).__name__}: {len(short)} of {len(solutions)} knots have relative gaps "
+                f"above {TOL:g}, up to {max(short):.1e}; the model is valid within its own.",
+                ConvergenceWarning,
+                stacklevel=3,
             )
-            top = alpha_max(model, X, y) or 1.0
-            grid = np.geomspace(top, _DEPTH * top, _COUNT)
-            if X.shape[0] > X.shape[1]:
-                grid = np.append(grid, 0.0)
-            self.alphas_, self.criterion_ = self._criterion(model, X, y, grid)
-            for _ in range(_ROUNDS):
-                if not watch.interrupted:
-                    self._refine(model, X, y)
-            self.alpha_ = float(self.alphas_[np.argmin(self.criterion_)])
-            self._fit_chosen(X, y)
         return self
 
-    def _refine(self, model: Regressor, X: Any, y: AnyArray) -> None:
-        """More alphas between the neighbours of the best: the criterion jumps at the knots."""
-        best = int(np.argmin(self.criterion_))
-        high = self.alphas_[max(best - 1, 0)]
-        low = self.alphas_[min(best + 1, self.alphas_.size - 1)]
-        new = np.setdiff1d(np.linspace(high, low, _NEAR), self.alphas_)[::-1]
-        if not new.size:
-            return
-        new, more = self._criterion(model, X, y, new)
-        alphas, values = np.append(self.alphas_, new), np.append(self.criterion_, more)
-        order = np.argsort(-alphas, kind="stable")
-        self.alphas_, self.criterion_ = alphas[order], values[order]
-
-    def _criterion(
-        self, model: Regressor, X: Any, y: AnyArray, alphas: Array
-    ) -> tuple[Array, Array]:
-        """The alphas that a path came to, and one value for each.
-
-        The degrees of freedom of a lasso are its nonzeros.
-        """
-        found = as_far_as_it_came(path, model, X, y, alphas)
-        n = X.shape[0]
-        residuals = y[:, None] - np.asarray(X @ found.coefs.T) - found.intercepts
-        factor = 2.0 if self.criterion == "aic" else np.log(n)
+    def _criterion(self, y: AnyArray, solutions: list[Solution]) -> Array:
+        """One value for each knot; the degrees of freedom of a lasso are its nonzeros."""
+        left = np.array([np.sum((s.point.z - y) ** 2) for s in solutions])
+        nonzero = np.array([np.count_nonzero(s.w) for s in solutions])
+        factor = 2.0 if self.criterion == "aic" else np.log(y.size)
         # Where y is explained without error, any error at all counts more than nonzeros.
-        floor = np.finfo(float).eps * (float(np.mean(np.square(y, dtype=float))) or 1.0)
+        floor = EPS * (float(np.mean(np.square(y, dtype=float))) or 1.0)
         variance = max(float(self.noise_variance_), floor)
-        values = (
-            n * np.log(2 * np.pi * variance)
-            + (residuals**2).sum(axis=0) / variance
-            + factor * found.n_nonzero
+        return y.size * np.log(2 * np.pi * variance) + left / variance + factor * nonzero
+
+    def _store(self, problem: Problem, best: Solution, dtype: Any) -> None:
+        """The model at alpha_, in the precision of X."""
+        objective = penalties_of(problem.settings, problem.objectives[0])(
+            problem.objectives[0], self.alpha_
         )
-        return found.alphas, values
+        if dtype == np.float32:
+            best = in_single(objective, best)
+        fit = Fit(replace(problem, objectives=[objective]), [best], dtype)
+        self.coef_ = fit.coef[0]
+        self.intercept_ = fit.intercept[0] if self.fit_intercept else 0.0
+        self.certificate_ = fit.certificate
 
     def _variance(self, X: Any, y: AnyArray) -> float:
         """σ² as given, or the unbiased estimate of least squares."""
@@ -147,14 +143,17 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
         left = y - as_far_as_it_came(model.fit, X, y).predict(X)
         return float(np.sum(left**2) / (n - d - self.fit_intercept))
 
-    def _fit_chosen(self, X: Any, y: AnyArray) -> None:
-        """The model at alpha_, by the drop-in of the lasso."""
-        model = Lasso(
-            self.alpha_,
-            fit_intercept=self.fit_intercept,
-            positive=self.positive,
-            max_iter=self.max_iter,
-        )
-        as_far_as_it_came(model.fit, X, y)
-        self.coef_, self.intercept_ = model.coef_, model.intercept_
-        self.certificate_, self.n_iter_ = model.certificate_, model.n_iter_
+
+def _certified(problem: Problem, knots: Knots) -> list[Solution]:
+    """The model of every knot as a certified solution, some at a time."""
+    base, control = problem.objectives[0], Control(tol=TOL)
+    _ = base.root_spread, base.scale  # now, so that the problems of all knots share them
+    at = penalties_of(problem.settings, base)
+    size = max(1, _NUMBERS // max(base.design.shape))
+    solutions: list[Solution] = []
+    for start in range(0, knots.alphas.size, size):
+        alphas, coefs = knots.alphas[start : start + size], knots.coefs[start : start + size]
+        problems = [at(base, float(alpha)) for alpha in alphas]
+        found = [("homotopy", start + i, "rounding") for i in range(len(coefs))]
+        solutions += certify_together(base, problems, coefs, np.zeros(len(coefs)), control, found)
+    return solutions

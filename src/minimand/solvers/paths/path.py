@@ -8,12 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from ...problem.objective import Objective
-from ...problem.path_facts import Forecast, Memory
+from ...problem.path_facts import Memory
 from .. import choose_solver, solve
 from ..base import Control, Solution, Solver
 from ..smooth.closed_form import ridge_path
-from . import column_path, gram_path, gram_rounds_path
+from .blocks import Blocks, Settler
 from .certified_together import certify_together
+from .on_columns import OnColumns
+from .on_gram import MOST_COLUMNS, OnGram
+from .trail import Trail
 
 At = Callable[[Objective, float], Objective]
 
@@ -43,59 +46,64 @@ def solve_path(
         return
     if base.loss.smooth and len(alphas) > 2 and _sparse_models(at(base, 1.0)):
         base.design.ready_to_pick()
-    trail: list[tuple[float, Solution]] = []
-    done, chosen = 0, None
-    ways = (gram_path, column_path, gram_rounds_path) if automatic else ()
-    for way in [way for way in ways if way.applies(base, at, alphas)][:1]:
-        for solution in way.solutions(base, at, alphas, control):
-            trail = [*trail[-1:], (alphas[done], solution)]
-            done += 1
-            yield solution
-    for alpha in alphas[done:]:
+    settler = settler_of(base, at, alphas, control) if automatic else None
+    blocks = None if settler is None else Blocks(settler, control)
+    trail, done, chosen = Trail(), 0, None
+    while done < len(alphas):
+        before, size = done, 0 if blocks is None or control.expired else blocks.size
+        if blocks is not None and size:
+            some = [float(alpha) for alpha in alphas[done : done + size]]
+            for solution in blocks.solved([at(base, alpha) for alpha in some], some, trail):
+                done += 1
+                yield solution
+        if done > before:
+            continue
+        # What no settler takes, or has not settled, is solved by itself.
+        alpha = float(alphas[done])
         objective = at(base, alpha)
         if base.memory is not None:
-            base.memory.forecast = _forecast(trail, alpha)
-        start = trail[-1][1].point if trail else None
-        # Where the loss has kinks, a weak penalty asks for another solver than a strong one.
-        if chosen is None or alpha == 0 or not base.loss.smooth:
+            base.memory.forecast = trail.forecast(alpha)
+        # Where the loss has kinks, a weak penalty asks for another solver than a strong one, and
+        # interior points may get stuck at a warm start: then others take over.
+        if blocks is None and base.loss.smooth and (chosen is None or alpha == 0):
             chosen = choose_solver(objective, control, solver)
-        solution = solve(objective, chosen, replace(control), start)
-        if automatic and _stuck(chosen, solution):
-            # The start led to a corner where this solver gives up: a fit of its own may do.
-            other = solve(objective, "auto", replace(control))
-            solution = min(solution, other, key=lambda found: found.certificate.gap)
+        named = chosen or solver
+        solution = solve(objective, named, replace(control), trail.last)
         base = objective  # it has computed what no penalty changes
-        trail = [*trail[-1:], (alpha, solution)]
+        trail.add(alpha, solution.point, solution.slope)
+        done += 1
         yield solution
 
 
-def _stuck(solver: Solver, solution: Solution) -> bool:
-    """Whether a solver gave up before the gap was closed, though there is a proof to be found."""
-    certificate = solution.certificate
-    ended = solution.stopped_by in ("no further progress", solver.exhausted)
-    provable = certificate.kind == "global" and not certificate.infeasibility
-    return ended and provable and not solution.converged
+def settler_of(
+    base: Objective, at: At, alphas: Sequence[float], control: Control
+) -> Settler | None:
+    """Who solves these problems in blocks; None where each is solved by itself.
+
+    Blocks are for the squared loss with an l1 part on every column and nothing else.
+    """
+    if not base.loss.quadratic or len(alphas) < 2:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(base.scale):
+            return None
+    least = at(base, min(alphas))
+    form = least.penalty.separable
+    if form is None or form.bounds is not None or not least.convex or least.has_rays:
+        return None
+    if not form.l1.any():
+        return None
+    _ = base.root_spread  # now, so that all problems share it
+    control.target = control.tol * base.scale
+    if base.design.sparse:
+        return OnColumns(base, control)
+    return OnGram(base, control) if min(base.design.shape) <= MOST_COLUMNS else None
 
 
 def _sparse_models(objective: Objective) -> bool:
     """Whether most coefficients will be zero, so that few columns matter."""
     form = objective.penalty.separable
     return form is not None and bool(form.l1.any())
-
-
-def _forecast(trail: list[tuple[float, Solution]], alpha: float) -> Forecast | None:
-    """Coefficients and slopes drawn on in a line; paths of the squared loss are made of lines."""
-    if len(trail) < 2:
-        return None
-    (older, before), (old, last) = trail
-    if old == older:
-        return None
-    ahead = (alpha - old) / (old - older)
-    if not 0 < ahead <= 2:
-        return None
-    w = last.w + ahead * (last.w - before.w)
-    w[last.w * w <= 0] = 0.0  # what has left the model, or would change its sign, is at zero
-    return Forecast(w, last.slope + ahead * (last.slope - before.slope))
 
 
 def _ridge_solutions(

@@ -19,7 +19,6 @@ from ..base import Control, Solver, Verdict
 from ..kinked.primal_dual import PrimalDual
 from ..steps.active_set import MOST_COLUMNS, settle
 from ..steps.line_search import Caution, line_search, recentred
-from . import gram_rounds
 from .column_choice import best_columns, first_columns, support_size
 from .support_newton import polish
 
@@ -71,9 +70,6 @@ class WorkingSet(Solver):
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
-        if gram_rounds.applies(objective, form):
-            yield from gram_rounds.rounds(objective, form, judgement, control)
-            return
         columns = first_columns(objective, judgement, form)
         caution = Caution()
         start = _forecast_point(objective, judgement)

@@ -73,4 +73,14 @@ MINIMAND_INLINE SquaredGap squared_gap(double residual_square, std::span<const d
   return other < gap ? SquaredGap{other, boxed} : SquaredGap{gap, needed};
 }
 
+struct SquaredModel {
+  SquaredGap found;
+  double penalty;
+};
+
+/// The gap of a model whose residuals have this mean square and this slope, with the scale of its
+/// dual point, and what the penalties charge for it.
+SquaredModel gap_of_squares(double residual_square, std::span<const double> slope,
+                            std::span<const double> w, Penalties penalties);
+
 }  // namespace minimand

@@ -1,0 +1,177 @@
+"""Problems of a path on one Gram: the kept factor, the gap at every alpha, and growing Grams."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minimand import _core
+
+
+def gap_on_rows(X, y, w, l1, l2):
+    """The smallest duality gap over many scalings of the residuals, by the textbook formulas."""
+    r = X @ w - y
+    v = -X.T @ r / len(y)
+    primal = 0.5 * (r @ r) / len(y) + (l1 * np.abs(w) + 0.5 * l2 * w * w).sum()
+    best = np.inf
+    for s in [1.0, *(l1 / np.maximum(np.abs(v), 1e-300))]:
+        if 0 < s <= 1 and not (np.abs(s * v) > l1 * (1 + 1e-12))[l2 == 0].any():
+            excess = np.maximum(np.abs(s * v) - l1, 0.0)
+            conjugate = (excess**2 / np.where(l2 > 0, 2 * l2, 1.0))[l2 > 0].sum()
+            dual = -(s * s * (r @ r) / 2 + s * (r @ y)) / len(y) - conjugate
+            best = min(best, primal - dual)
+    return best
+
+
+def instance(rng, n, m, correlation=0.0):
+    X = rng.normal(size=(n, m)) + correlation * rng.normal(size=(n, 1))
+    y = rng.normal(size=n)
+    return X, y, np.ascontiguousarray(X.T @ X / n), -(X.T @ y) / n, y @ y / n
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    n=st.integers(2, 40),
+    m=st.integers(1, 30),
+    correlation=st.sampled_from([0.0, 3.0]),
+    ridge=st.sampled_from(["none", "fixed", "with alpha"]),
+    room=st.integers(0, 5),
+    seed=st.integers(0, 2**16),
+)
+def test_the_gap_is_reached_at_every_alpha(n, m, correlation, ridge, room, seed):
+    """Also where columns outnumber rows, l2 changes along the path, and G has room for more."""
+    rng = np.random.default_rng(seed)
+    X, y, G, q, square = instance(rng, n, m, correlation)
+    alphas = np.geomspace(1.0, 1e-2, 12) * max(np.abs(q).max(), 1e-3)
+    l1 = alphas[:, None] * rng.uniform(0.5, 1.5, size=m)
+    l2 = {"none": 0.0 * l1, "fixed": 0.3 + 0.0 * l1, "with alpha": 0.5 * l1}[ridge]
+    coefs, target = np.zeros_like(l1), 1e-7 * square
+    larger = np.full((m + room, m + room), np.nan)
+    larger[:m, :m] = G
+    path = _core.PathOnGram()
+    done = path.solve(larger, q, square, alphas, l1, l2, coefs, 0, False, target, 500)
+    assert done == len(alphas)
+    for row in range(done):
+        assert gap_on_rows(X, y, coefs[row], l1[row], l2[row]) <= 1.1 * target + 1e-13 * square
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**16), m=st.integers(2, 40), ridge=st.sampled_from([0.0, 0.2]))
+def test_a_factor_is_kept_while_columns_come_and_go(seed, m, ridge):
+    """Up and down an arbitrary sequence of penalties, on a Gram that grows: each is solved."""
+    rng = np.random.default_rng(seed)
+    X, y, G, q, square = instance(rng, 60, m, 1.0)
+    path, size = _core.PathOnGram(), m // 2
+    for _ in range(12):
+        alphas = np.abs(q).max() * 10.0 ** rng.uniform(-2, 0, size=3)
+        l1 = alphas[:, None] * rng.uniform(0.5, 1.5, size=size)
+        l2, coefs = ridge * rng.uniform(0.6, 1.0) * np.ones_like(l1), np.zeros((3, size))
+        coefs[0] = rng.normal(size=size)
+        done = path.solve(G, q[:size], square, alphas, l1, l2, coefs, 0, True, 1e-9 * square, 200)
+        assert done == 3
+        for w, bound, bend in zip(coefs, l1, l2):
+            assert gap_on_rows(X[:, :size], y, w, bound, bend) <= 2e-9 * square
+        size = min(m, size + int(rng.integers(0, 4)))
+
+
+def test_columns_that_coincide():
+    """Twins, and more columns than rows: the factor is singular but for its safeguard."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10, 8))
+    X = np.hstack([X, X, X + 1e-9 * rng.normal(size=(10, 8))])
+    y = rng.normal(size=10)
+    G, q, square = np.ascontiguousarray(X.T @ X / 10), -(X.T @ y) / 10, y @ y / 10
+    alphas = np.geomspace(1.0, 1e-3, 20) * np.abs(q).max()
+    l1 = np.repeat(alphas[:, None], 24, axis=1)
+    l2, coefs = np.zeros_like(l1), np.zeros_like(l1)
+    path = _core.PathOnGram()
+    assert path.solve(G, q, square, alphas, l1, l2, coefs, 0, False, 1e-8 * square, 1000) == 20
+    for w, bound in zip(coefs, l1):
+        assert gap_on_rows(X, y, w, bound, np.zeros(24)) <= 2e-8 * square
+
+
+def test_it_says_where_it_stopped():
+    """Without a round nothing settles; the row is no worse for a round that was not enough."""
+    rng = np.random.default_rng(0)
+    G, q, square = instance(rng, 30, 6, 20.0)[2:]
+    alphas = np.array([1e-2, 1e-3])
+    l1, coefs = np.repeat(alphas[:, None], 6, axis=1), np.zeros((2, 6))
+    args = (G, q, square, alphas, l1, np.zeros((2, 6)), coefs)
+    path = _core.PathOnGram()
+    assert path.solve(*args, 0, False, 1e-12, 0) == 0
+    assert not coefs.any()
+    assert path.solve(*args, 0, False, 0.0, 1) == 0
+    value = 0.5 * coefs[0] @ G @ coefs[0] + q @ coefs[0] + l1[0] @ np.abs(coefs[0])
+    assert value < 0
+    assert path.solve(*args, 0, False, 1e-12, 1000) == 2
+    assert path.solve(*args, 2, False, 1e-12, 1) == 2
+
+
+def test_a_number_that_is_none_does_not_settle():
+    G = np.full((3, 3), np.nan)
+    coefs, ones = np.zeros((2, 3)), np.ones((2, 3))
+    path = _core.PathOnGram()
+    args = (G, np.full(3, 5.0), 1.0, np.array([1.0, 0.5]), ones, 0 * ones, coefs)
+    assert path.solve(*args, 0, False, 1e-3, 50) == 0
+
+
+def test_another_gram_needs_another_factor():
+    """After `forget` the columns are those of a new Gram."""
+    rng = np.random.default_rng(3)
+    path = _core.PathOnGram()
+    for size in (9, 4):
+        X, y, G, q, square = instance(rng, 30, size)
+        l1, coefs = np.full((1, size), 1e-3), np.zeros((1, size))
+        path.forget()
+        args = (G, q, square, np.ones(1), l1, 0 * l1, coefs)
+        assert path.solve(*args, 0, False, 1e-10 * square, 20) == 1
+        assert gap_on_rows(X, y, coefs[0], l1[0], 0 * l1[0]) <= 2e-10 * square
+
+
+def test_lines_are_drawn_on():
+    before, last = np.array([0.0, 1.0, 1.0, -2.0]), np.array([1.0, 0.0, 0.4, -3.0])
+    assert _core.steps_ahead(4.0, 2.0, 1.0) == 0.5
+    np.testing.assert_allclose(_core.drawn_on(before, last, 0.5), [1.5, 0.0, 0.1, -3.5])
+    assert _core.drawn_on(before, last, 1.0)[2] == 0.0  # it would have changed its sign
+    for alphas in [(4.0, 2.0, 3.0), (2.0, 2.0, 1.0), (4.0, 3.9, 1.0)]:
+        assert _core.steps_ahead(*alphas) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"q": np.zeros(4)}, "G must be a square matrix"),
+        ({"l1": np.ones((1, 3))}, "l1 must have length 2"),
+        ({"coefs": np.zeros((2, 4))}, "coefs must have length 6"),
+        ({"first": -1}, "first must not be negative"),
+        ({"rounds": -1}, "rounds must not be negative"),
+        ({"G": np.zeros((3, 2))}, "G must be a square matrix"),
+    ],
+)
+def test_shapes_are_checked(change, message):
+    arguments = {
+        "G": np.eye(3), "q": np.zeros(3), "square": 1.0, "alphas": np.ones(2),
+        "l1": np.ones((2, 3)), "l2": np.zeros((2, 3)), "coefs": np.zeros((2, 3)),
+        "first": 0, "started": False, "target": 1e-3, "rounds": 5,
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=message):
+        _core.PathOnGram().solve(**(arguments | change))
+
+
+@settings(max_examples=30, deadline=None)
+@given(m=st.integers(1, 30), ridge=st.sampled_from([0.0, 0.3]), seed=st.integers(0, 2**16))
+def test_gap_of_squares_is_the_formula(m, ridge, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20, m)), rng.normal(size=20)
+    w = rng.normal(size=m) * (rng.random(m) < 0.4)
+    l1, l2 = rng.uniform(0.5, 1.5, size=m), np.full(m, ridge)
+    r = X @ w - y
+    gap, scale, penalty = _core.gap_of_squares(r @ r / 20, X.T @ r / 20, w, l1, l2)
+    assert gap == pytest.approx(gap_on_rows(X, y, w, l1, l2))
+    assert 0 < scale <= 1
+    assert penalty == pytest.approx(l1 @ np.abs(w) + 0.5 * l2 @ w**2)
+
+
+def test_a_slope_that_is_no_number_proves_nothing():
+    args = (1.0, np.array([np.nan, 0.1]), np.zeros(2), np.ones(2), np.zeros(2))
+    assert not _core.gap_of_squares(*args)[0] <= 1e300
