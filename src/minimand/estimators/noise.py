@@ -30,6 +30,7 @@ from .settings import Settings
 
 _NORMAL = 1.4826  # a standard deviation in median absolute deviations of normal noise
 _WEAK = 1e-3  # the penalty of the first fit, in units of y and of the columns: a safeguard
+_TOL = 1e-9  # of the first fit; measured: at 1e-6 the median still moves in its fourth digit
 _ZERO = 1e-12  # times the largest |y|: residuals below are rounding
 
 
@@ -45,6 +46,7 @@ def settled(
         estimator.__dict__.pop("loss_", None)  # of an earlier fit with another loss
         return settings, objectives
     control = replace(estimator._control([]), callbacks=())
+    control.tol = min(control.tol, _TOL)
     if control.max_seconds is not None:
         control.max_seconds *= 0.5  # the other half is for the fit itself
     loss = estimator.loss_ = asked.decided(noise_of(objectives, control))
@@ -61,14 +63,14 @@ def noise_of(objectives: list[Objective], control: Control) -> float:
     spread = np.abs(y - median(y, mass))
     least = _ZERO * float(np.abs(y).max())
     # Where every sample is met, the spread of y is the only unit that there is.
-    unit = _middle(spread, mass, 1, least)
+    unit = _middle(spread, y, mass, 1, least)
     if unit is None:
         return 1.0  # y is constant
     fits = [_first_fit(objective, unit, control) for objective in objectives]
     sizes = np.concatenate([np.abs(s.point.z - o.y) for o, s in zip(objectives, fits)])
     passed = sum(int(np.count_nonzero(s.w)) + o.intercept for o, s in zip(objectives, fits))
     least = max(least, *(s.certificate.gap for s in fits))  # smaller ones cannot be told from 0
-    return _NORMAL * (_middle(sizes, mass, passed, least) or unit)
+    return _NORMAL * (_middle(sizes, y, mass, passed, least) or unit)
 
 
 def _first_fit(objective: Objective, unit: float, control: Control) -> Solution:
@@ -83,9 +85,15 @@ def _first_fit(objective: Objective, unit: float, control: Control) -> Solution:
         return solve(replace(first, loss=Squared()), "auto", control, None)
 
 
-def _middle(sizes: Array, mass: Array, dropped: int, least: float) -> float | None:
-    """The median of the sizes above ``least``, without the smallest ones; None if none is left."""
-    kept = sizes > max(least, _smallest(sizes, dropped))
+def _middle(sizes: Array, y: Array, mass: Array, dropped: int, least: float) -> float | None:
+    """The median of the sizes above ``least``, without the smallest ones; None if none is left.
+
+    Sizes below it count among the smallest, once for every y: whether rounding made them zero or
+    next to it, and whether a sample comes in copies, makes no difference.
+    """
+    met = sizes <= least
+    more = dropped - np.unique(y[met]).size
+    kept = sizes > max(least, _smallest(sizes[~met], more))
     return median(sizes[kept], mass[kept]) if kept.any() else None
 
 
