@@ -131,7 +131,9 @@ class Solver(Parameterized):
     by_name_only: ClassVar[bool] = False  # "auto" never takes it, however many refuse
     side_by_side: ClassVar[bool] = False  # several problems are best solved on a thread each
     takes_nonconvex: ClassVar[bool] = False  # others are not asked about such problems
-    takes_pooled: ClassVar[bool] = False  # nor about a loss that is no mean over samples
+    takes_units: ClassVar[tuple[str, ...]] = ("row",)  # nor about losses of other units
+    takes_scores: ClassVar[bool] = False  # nor about rows with several scores
+    takes_kernels: ClassVar[bool] = False  # nor about designs without columns
     default_max_iter: ClassVar[int | None] = None  # most iterations where max_iter is None
     heirs: ClassVar[tuple[str, ...]] = ()  # to whom it may hand over: the first that accepts
     patience: ClassVar[int] = 30  # iterations without any progress before it is given up
@@ -151,8 +153,14 @@ class Solver(Parameterized):
             if not objective.loss.convex:
                 part, name = "loss", "graduated"
             return f"the {part} is not convex; {name!r} minimises its tangents"
-        if objective.loss.pooled and not self.takes_pooled:
-            return f"{objective.loss!r} is one number for the whole set, not a mean over samples"
+        if objective.loss.unit not in self.takes_units:
+            whole = objective.loss.unit == "set"
+            words = "the whole set, not a mean over samples" if whole else "every run of rows"
+            return f"{objective.loss!r} is one number for {words}"
+        if objective.n_scores > 1 and not self.takes_scores:
+            return f"every row has {objective.n_scores} scores, and it takes problems of one"
+        if not objective.has_columns and not self.takes_kernels:
+            return "the design has no columns, and it works on columns"
         return ""
 
     def verdict(self, objective: Objective, control: Control) -> Verdict:

@@ -64,7 +64,7 @@ def _cheapest(objective: Objective, control: Control) -> Solver:
 def _point_to_pieces(objective: Objective) -> None:
     """A loss with a kink that did not say its pieces is refused with what to do."""
     loss = objective.loss
-    if loss.convex and not loss.smooth and not loss.pooled and loss.plq(objective.y) is None:
+    if loss.convex and not loss.smooth and loss.unit == "row" and loss.plq(objective.y) is None:
         raise ValueError(
             f"loss {loss!r} has a kink: say its `pieces`, a minimand.Pieces of knots, slopes and "
             "curvatures, so that the solvers for losses with kinks can take it."

@@ -15,7 +15,7 @@ from ..problem.objective import Objective, Point
 
 def independent_columns(objective: Objective) -> IndependentColumns | None:
     """The problem on independent columns; None where the columns are independent."""
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     if form is None or not objective.convex or not objective.has_free_columns:
         return None
     basis = objective.free_basis
@@ -88,5 +88,5 @@ def _problem(objective: Objective, form: Separable, basis: Basis) -> Objective:
 
 def _sizes(objective: Objective, basis: Basis) -> Array:
     """Root mean squares of the columns that stay and of the residues."""
-    squares = objective.mass @ (basis.residues * basis.residues)
+    squares = objective.row_mass @ (basis.residues * basis.residues)
     return np.append(objective.root_spread[basis.stays], np.sqrt(squares))

@@ -36,11 +36,11 @@ class ColumnGeneration(Solver):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and kinks; an l1 part on almost all coefficients."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         if objective.loss.smooth or objective.loss.plq(objective.y) is None:
             words = f"{objective.loss!r} has no kinks, or is not linear or quadratic between them"
             return Verdict(False, words)
-        if form is None or form.bounds is not None:
+        if form is None or form.has_constraints:
             return Verdict(False, "the penalty is not a sum over coefficients without bounds")
         if np.count_nonzero(form.l1 == 0) > _FIRST:
             return Verdict(False, "too many coefficients have no l1 part to keep them at zero")
@@ -52,7 +52,7 @@ class ColumnGeneration(Solver):
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One judged point for every set of columns."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement

@@ -43,14 +43,14 @@ class Dual(Solver):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces, and the logistic one; an L2 penalty on every coefficient."""
-        form = objective.penalty.separable
+        form, l2 = objective.penalty.sum_over_features, objective.penalty.ridge
         if objective.loss.rowwise(objective.y) is None:
             words = f"{objective.loss!r} is neither piecewise quadratic nor logistic"
             return Verdict(False, words + "; the dual steps are exact for such losses only")
-        if form is None or form.l1.any() or form.bounds is not None or not (form.l2 > 0).all():
+        if form is None or l2 is None or not (l2 > 0).all():
             return Verdict(False, "the penalty is not L2 on every coefficient")
         if objective.loss.plq(objective.y) is None:
-            weight = float((costs.rough_spread(objective) / form.l2).sum())
+            weight = float((costs.rough_spread(objective) / l2).sum())
             return _curved(objective, control, weight / max(objective.n_samples, 1))
         words = "piecewise quadratic loss and L2: a step per sample"
         if objective.loss.smooth:
@@ -126,7 +126,7 @@ def _advance(
 
 def _dual_of(objective: Objective, start: Point) -> RowDual:
     """The dual at the slopes that the loss has at the start; at zero for the null model."""
-    loss, form = objective.loss.rowwise(objective.y), objective.penalty.separable
+    loss, form = objective.loss.rowwise(objective.y), objective.penalty.sum_over_features
     assert loss is not None
     assert form is not None
     if objective.offset is not None:
@@ -146,7 +146,7 @@ def _is_worse_than_zero(objective: Objective, theta: Array, w: Array) -> bool:
 
     The slopes at a model that is far from the optimum make a w that is farther still.
     """
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     assert form is not None
     paid = objective.loss.conjugate(theta, objective.y)
     if objective.offset is not None:

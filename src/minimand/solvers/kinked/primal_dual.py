@@ -41,7 +41,7 @@ class PrimalDual(Solver):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and penalties that are a sum over features; not both n and d large."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         if objective.loss.plq(objective.y) is None:
             return Verdict(False, f"{objective.loss!r} is not linear or quadratic piece by piece")
         if form is None:
@@ -64,7 +64,7 @@ class PrimalDual(Solver):
         from .row_reduction import reduced, worth_reducing
         from .vertex import offered
 
-        form, plq = objective.penalty.separable, objective.loss.plq(objective.y)
+        form, plq = objective.penalty.sum_over_features, objective.loss.plq(objective.y)
         assert form is not None
         assert plq is not None
         judgement = judge(objective, recentred(objective, start))

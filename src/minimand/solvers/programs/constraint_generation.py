@@ -35,12 +35,12 @@ class ConstraintGeneration(Solver):
     """
 
     name = "constraint_generation"
-    takes_pooled = True
+    takes_units = ("row", "set")
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Chebyshev and a quadratic part."""
-        form = objective.penalty.separable
-        if not objective.loss.pooled:
+        form = objective.penalty.sum_over_features
+        if objective.loss.unit != "set":
             return Verdict(False, f"{objective.loss!r} is a mean over samples, not their maximum")
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
@@ -67,7 +67,7 @@ def _best_on(
     """
     from .quadratic_program import minimise_quadratic
 
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     assert form is not None
     r = null.z[rows] - objective.y[rows]
     unit = float(np.abs(r).max()) or 1.0

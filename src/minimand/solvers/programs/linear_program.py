@@ -41,19 +41,19 @@ class Simplex(Solver):
     """
 
     name = "simplex"
-    takes_pooled = True
+    takes_units = ("row", "set")
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Straight pieces in both."""
-        loss, form = objective.loss, objective.penalty.separable
+        loss, form = objective.loss, objective.penalty.sum_over_features
         plq = loss.plq(objective.y)
-        if not loss.pooled and (plq is None or not plq.pieces.linear):
+        if loss.unit == "row" and (plq is None or not plq.pieces.linear):
             return Verdict(False, f"{loss!r} is not made of straight pieces")
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
         if form.l2.any():
             words = "the penalty has a quadratic part, a linear program has none"
-            other = "; 'constraint_generation' takes it" if loss.pooled else ""
+            other = "; 'constraint_generation' takes it" if loss.unit == "set" else ""
             return Verdict(False, words + other)
         n, d = objective.design.shape
         # One copy of the data per kink, and as many again for HiGHS; Chebyshev needs a few rows.
@@ -65,7 +65,7 @@ class Simplex(Solver):
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """The start, then one linear program; for a loss of the whole set one per round."""
-        if objective.loss.pooled:
+        if objective.loss.unit == "set":
             from .largest_residual import rounds, vertex_on
 
             yield from rounds(objective, start, control, vertex_on)

@@ -44,12 +44,12 @@ class ClosedForm(Solver):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """The squared loss with a quadratic penalty or none, of moderate size."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         if not objective.loss.quadratic:
             return Verdict(False, f"{objective.loss!r} is not the squared loss")
-        if form is None or form.l1.any():
+        if form is None or form.makes_zeros:
             return Verdict(False, "only L2 or no penalty has a closed form")
-        if form.bounds is not None:
+        if form.has_constraints:
             return Verdict(False, "bounds on the coefficients have no closed form")
         n, d = objective.design.shape
         by_rows = rows_suffice(objective, form) or _wide_and_free(objective)
@@ -108,7 +108,7 @@ def _steps(
 
     That is where the system is singular to working precision, or too near to it for refinement.
     """
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     assert form is not None
     n, d = objective.design.shape
     make = _dual_system if rows_suffice(objective, form) else _primal_system
@@ -268,10 +268,10 @@ def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
     The (scaled) Gram on the smaller side is made tridiagonal once; then each alpha costs one
     product.
     """
-    form = objective.penalty.separable
-    if not objective.loss.quadratic or form is None or form.l1.any() or (form.l2 <= 0).any():
+    l2 = objective.penalty.ridge
+    if not objective.loss.quadratic or l2 is None or (l2 <= 0).any():
         raise ValueError("ridge_path needs the squared loss and an L2 penalty on every column.")
-    root = 1.0 / np.sqrt(form.l2)
+    root = 1.0 / np.sqrt(l2)
     null = judge(objective, objective.null)
     n, d = objective.design.shape
     if n < d:

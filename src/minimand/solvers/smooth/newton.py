@@ -42,14 +42,14 @@ class Newton(Solver):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; penalties without an l1 part."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         if not objective.loss.smooth:
             return Verdict(False, f"{objective.loss!r} has kinks; Newton needs a smooth loss")
         if objective.loss.nearly_kinked:
             return Verdict(False, f"{objective.loss!r} all but has kinks; Newton's steps stall")
-        if form is None or form.l1.any():
+        if form is None or form.makes_zeros:
             return Verdict(False, "the penalty has kinks; Newton takes L2 or no penalty")
-        if form.bounds is not None:
+        if form.has_constraints:
             return Verdict(False, "the coefficients are bounded; Newton's steps know no bounds")
         formed = self._factorises(objective, control)
         how = "Cholesky of the Hessian" if formed else "conjugate gradients"
@@ -74,7 +74,7 @@ class Newton(Solver):
         A loss of pieces whose curvature comes and goes may end them too soon; interior points,
         which see all pieces at once, then go on.
         """
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         assert form is not None
         direction, start = self._begin(objective, form, start, control)
         yield from self._steps(objective, form, direction, start)

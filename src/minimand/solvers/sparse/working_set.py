@@ -53,13 +53,13 @@ class WorkingSet(Solver):
             return Verdict(
                 False, f"{objective.loss!r} has kinks; proximal Newton needs a smooth loss"
             )
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         if form is None:
             return Verdict(False, "the penalty is not a sum over features")
         cost = 40.0 * objective.design.nnz
-        if form.bounds is not None:
+        if form.has_constraints:
             return Verdict(True, "smooth loss and separable penalty with bounds", cost)
-        if not form.l1.any():
+        if not form.makes_zeros:
             words = "separable penalty; without an l1 part Newton is faster"
             return Verdict(True, words, 50 * cost)
         return Verdict(True, "smooth loss and separable penalty with an l1 part", cost)
@@ -68,7 +68,7 @@ class WorkingSet(Solver):
         self, objective: Objective, start: Point, control: Control
     ) -> Iterator[Judgement | HandOver]:
         """Rounds of: choose columns, solve on them, judge."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement

@@ -34,14 +34,14 @@ class _Coordinates(Solver):
         """Smooth losses with a separable penalty."""
         if not objective.loss.smooth:
             return Verdict(False, f"{objective.loss!r} has kinks, where coordinates get stuck")
-        if objective.penalty.separable is None:
+        if objective.penalty.sum_over_features is None:
             return Verdict(False, "the penalty is not a sum over features: coordinates get stuck")
         words = "by name only: separable penalty; one coordinate at a time"
         return Verdict(True, words, COST * objective.design.nnz)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One sweep, one judgement, whose gradient is the next sweep's."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         assert form is not None
         random = check_random_state(control.random_state)
         caution = Caution()
