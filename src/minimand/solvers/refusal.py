@@ -36,6 +36,8 @@ def _neighbours(objective: Objective) -> dict[str, Objective]:
     loss: Loss = SquaredHinge() if isinstance(objective.loss, Margin) else Huber()
     l1 = L1().bind(objective.n_features)
     return {
-        f"a smooth loss such as {type(loss).__name__}()": replace(objective, loss=loss),
+        f"a smooth loss such as {type(loss).__name__}()": replace(
+            objective, loss=loss, mass=loss.masses(objective.row_mass)
+        ),
         "a penalty such as L1() or L2()": objective.with_penalty(l1),
     }
