@@ -205,10 +205,10 @@ class Gram(Design):
 
     def __init__(self, matrix):
         self.matrix = matrix
-        self.shape = matrix.shape
+        self.shape = (len(matrix), 0)
 
-    def matvec(self, w):
-        return self.matrix @ w
+    def row_product(self, a):
+        return self.matrix @ a
 
     @property
     def row_lengths(self):
@@ -217,4 +217,4 @@ class Gram(Design):
     def rmatvec(self, u):
         raise AssertionError("a kernel has no columns")
 
-    columns = gram = moments = blocks = rmatvec
+    matvec = columns = gram = moments = blocks = rmatvec

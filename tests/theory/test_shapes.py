@@ -22,7 +22,8 @@ def data(seed=0, n=30, d=4):
 
 def problem(loss, penalty, X, y, k=1, intercept=True, weights=None, offset=None, design=None):
     design = as_design(X) if design is None else design
-    n, d = design.shape
+    n = design.shape[0]
+    d = design.shape[1] or n  # of a kernel, w is known by a number per row
     count = len(loss.units) - 1 if loss.unit == "run" else n
     return Objective(
         loss=loss,

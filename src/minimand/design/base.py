@@ -250,6 +250,13 @@ class Design:
         rows = np.concatenate([_dense(block.matrix) for block in self.blocks()])
         return scaled_row_gram(rows, weights, centre)
 
+    def row_product(self, a: Array) -> Array:
+        """X Xᵀa, a of shape (n,) or (n, k): the scores of w = Xᵀa.
+
+        A design without columns must define it.
+        """
+        return self.matvec(self.rmatvec(a))
+
     def descend(
         self, problem: DescentProblem, q: Array, w: Array, sweeps: int, tol: float
     ) -> Descent:

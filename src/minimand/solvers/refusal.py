@@ -32,7 +32,9 @@ def refusal(objective: Objective, solvers: Iterable[Solver], control: Control) -
 
 
 def _neighbours(objective: Objective) -> dict[str, Objective]:
-    """The same data with another loss, and with another penalty."""
+    """The same data with another loss, and with another penalty; none for several scores."""
+    if objective.n_scores > 1 or not objective.has_columns:
+        return {}
     loss: Loss = SquaredHinge() if isinstance(objective.loss, Margin) else Huber()
     l1 = L1().bind(objective.n_features)
     return {
