@@ -232,6 +232,7 @@ LOSSES = [
 def test_a_kernel_is_certified_as_its_features_are(loss, k, penalty, intercept):
     X, score = data()
     K, L = kernel(X)
+    mm.testing.check_design(Gram(K), L)
     rng = np.random.default_rng(0)
     y = {1: score, 3: np.digitize(score, np.quantile(score, [0.3, 0.6])).astype(float)}[k]
     if loss.target == "sign":

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._base import row_blocks
 from .._base.typing import AnyArray, Array, IntArray
-from ..design import Design
+from ..design import Design, Reach
 from ..losses import PLQ, Loss, Terms
 from ..losses.curvature import Diagonal, as_curvature
 from ..penalties import BoundPenalty
@@ -266,7 +266,7 @@ class Objective(Products):
     @cached_property
     def has_columns(self) -> bool:
         """Whether w is a number per column; else it is one per row, which Xᵀ makes w of."""
-        return not getattr(self.design, "without_columns", False)
+        return self.design.access.columns is not Reach.NONE
 
     def hidden_rounding(self, z: Array) -> float:
         """The mean rounding of the loss at z that its formula hides."""
