@@ -60,6 +60,11 @@ class Loss(Parameterized):
     auto: ClassVar[Mapping[str, float]] = {}  # parameters that may be "auto", in units of the noise
 
     @property
+    def pooled(self) -> bool:
+        """Whether its units are more than single rows."""
+        return self.unit != "row"
+
+    @property
     def undecided(self) -> list[str]:
         """Parameters that are "auto": they scale with the noise, which a fit finds."""
         return [name for name in self.auto if isinstance(getattr(self, name), str)]
