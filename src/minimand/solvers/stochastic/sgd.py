@@ -15,6 +15,7 @@ from ...certificate import Judgement, judge
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..steps.line_search import recentred
+from ..traits import Trait
 from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
 from .learning_rate import first_step, spread_of
 from .training import HELD_OUT, SMALL, Classes, HeldOut, Training
@@ -87,7 +88,7 @@ class Sgd(Solver):
 
     name = "sgd"
     by_name_only = True
-    takes_nonconvex = True
+    kind = (Trait.MEAN_OVER_SAMPLES,)
     exhausted = "its last epoch (stochastic training ends early by design)"
     _classes: Classes | None = None
 
