@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._base.typing import Array, BoolArray, IntArray
-from ..design import Design
+from ..design import Design, Reach
 from ..penalties import BoundPenalty
 
 EPS = float(np.finfo(float).eps)
@@ -86,7 +86,8 @@ class SlopeMemory:
         moved = self._follow(objective, theta)
         look = moved & self._matters(objective, w)
         count = int(np.count_nonzero(look))
-        if count > _MOST_PICKED * look.size or (count and not objective.design.picks_columns):
+        picked = objective.design.access.columns is Reach.CHEAP
+        if count > _MOST_PICKED * look.size or (count and not picked):
             self._slope = objective.backward(objective.row_mass * theta)
             self._reach = np.zeros_like(self._slope)
             return self._slope, None

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..._base.typing import Array
-from ...canonical import RowDual
+from ...canonical import Ascent, RowDual
 from ...certificate import Judgement, judge
-from ...design import Ascent
 from ...losses import Rowwise
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.line_search import recentred
+from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
 from .free_rows import free_step
 
@@ -50,11 +50,15 @@ class Dual(Solver):
         assert form is not None
         if objective.loss.plq(objective.y) is None:
             weight = float((costs.rough_spread(objective) / form.l2).sum())
-            return _curved(objective, control, weight / max(objective.n_samples, 1))
-        words = "piecewise quadratic loss and L2: a step per sample"
-        if objective.loss.smooth:
-            return Verdict(True, words, _SMALL + costs.ascent_on_curves(objective, form))
-        return Verdict(True, words, costs.ascent_on_kinks(objective, form))
+            verdict = _curved(objective, weight / max(objective.n_samples, 1))
+        else:
+            words = "piecewise quadratic loss and L2: a step per sample"
+            if objective.loss.smooth:
+                cost = _SMALL + costs.ascent_on_curves(objective, form)
+            else:
+                cost = costs.ascent_on_kinks(objective, form)
+            verdict = Verdict(True, words, cost)
+        return row_copy_counted(objective, control, verdict)
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
@@ -82,15 +86,13 @@ class Dual(Solver):
             before = judgement.gap
 
 
-def _curved(objective: Objective, control: Control, weight: float) -> Verdict:
+def _curved(objective: Objective, weight: float) -> Verdict:
     """The verdict where ψ is curved everywhere: as many sweeps as were measured, about.
 
     Few rows among many columns are all but orthogonal: then it does not matter what they weigh.
     """
     (n, d), nnz = objective.design.shape, objective.design.nnz
-    copied = 0 if objective.design.rows_together else nnz
-    if 12.0 * copied > control.memory:
-        return Verdict(False, "rows must lie together in memory, and `memory` allows no copy")
+    copied = nnz if objective.design.row_copy_bytes else 0
     sweeps = 6.0 * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** 0.65
     cost = _SMALL + 4.0 * sweeps * nnz + 20.0 * copied
     return Verdict(True, "logistic loss and L2: a step per sample", cost)

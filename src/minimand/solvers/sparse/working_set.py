@@ -11,7 +11,7 @@ import numpy as np
 from ..._base.typing import Array, IntArray
 from ...canonical import Quadratic, Weighted
 from ...certificate import Judgement, judge
-from ...design import Design
+from ...design import Design, Reach
 from ...losses import Terms
 from ...penalties import Separable
 from ...problem.objective import Objective, Point, dot
@@ -135,7 +135,7 @@ class _Restricted:
         gap: float,
     ) -> _Restricted:
         whole = columns.size == objective.n_features
-        if not whole and objective.design.by_rows and columns.size <= _GRAM_COLUMNS:
+        if not whole and _sparse_rows(objective.design) and columns.size <= _GRAM_COLUMNS:
             whole = True  # its Gram comes from the rows as they are
         elif not whole and objective.design.sparse:
             # Gathered columns lie close together, which descent likes; but not at any price.
@@ -258,7 +258,7 @@ class _Restricted:
         stored = float(self.objective.design.column_sizes[self.columns].sum())
         if stored * self.columns.size <= _CHEAP:
             return True  # whatever it costs, and an active set may finish on it
-        return self.design.by_rows and stored <= _SHORT_ROWS * self.objective.n_samples
+        return _sparse_rows(self.design) and stored <= _SHORT_ROWS * self.objective.n_samples
 
     def _solve_gram(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
         """Descent and Newton polish on the centred Gram of the columns."""
@@ -330,3 +330,8 @@ def _share(wanted: float) -> float:
     The gap goes with the largest slope, the energy with its square.
     """
     return min(max(wanted**2, _FINE), _ROUGH)
+
+
+def _sparse_rows(design: Design) -> bool:
+    """Whether sparse rows lie together, so that a Gram of some columns is cheap."""
+    return design.sparse and design.access.rows is Reach.CHEAP
