@@ -15,6 +15,7 @@ from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.line_search import recentred
 from ..steps.row_copy import row_copy_counted
+from ..traits import Trait
 from .free_rows import free_step
 
 _RUNS = 300
@@ -38,19 +39,17 @@ class Dual(Solver):
 
     name = "dual"
     null_may_do = False
-    side_by_side = True
+    parallel = True
+    needs = Trait.ROWS_SOLVED_EXACTLY, Trait.L2_EVERYWHERE
+    least_cost = 16.0
     heirs = ("newton", "primal_dual")
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces, and the logistic one; an L2 penalty on every coefficient."""
-        form, l2 = objective.penalty.sum_over_features, objective.penalty.ridge
-        if objective.loss.rowwise(objective.y) is None:
-            words = f"{objective.loss!r} is neither piecewise quadratic nor logistic"
-            return Verdict(False, words + "; the dual steps are exact for such losses only")
-        if form is None or l2 is None or not (l2 > 0).all():
-            return Verdict(False, "the penalty is not L2 on every coefficient")
+        form = objective.penalty.sum_over_features
+        assert form is not None
         if objective.loss.plq(objective.y) is None:
-            weight = float((costs.rough_spread(objective) / l2).sum())
+            weight = float((costs.rough_spread(objective) / form.l2).sum())
             verdict = _curved(objective, weight / max(objective.n_samples, 1))
         else:
             words = "piecewise quadratic loss and L2: a step per sample"

@@ -11,6 +11,7 @@ from .. import costs
 from ..base import Control, Solver, Verdict
 from ..smooth.closed_form import rows_suffice
 from ..steps.line_search import recentred
+from ..traits import Trait
 
 if TYPE_CHECKING:
     from .vertex import Offer
@@ -38,14 +39,13 @@ class PrimalDual(Solver):
     """
 
     name = "primal_dual"
+    needs = Trait.PIECES, Trait.SUM_OVER_FEATURES
+    least_cost = 40.0
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and penalties that are a sum over features; not both n and d large."""
         form = objective.penalty.sum_over_features
-        if objective.loss.plq(objective.y) is None:
-            return Verdict(False, f"{objective.loss!r} is not linear or quadratic piece by piece")
-        if form is None:
-            return Verdict(False, "the penalty is not a sum over features")
+        assert form is not None
         n, d = objective.design.shape
         size = n if rows_suffice(objective, form) else d
         memory = 8.0 * (3 * size * size + 16 * n)

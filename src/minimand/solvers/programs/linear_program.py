@@ -16,6 +16,7 @@ from ...certificate import Judgement, judge
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..steps.line_search import recentred
+from ..traits import Trait
 
 
 class Simplex(Solver):
@@ -41,20 +42,13 @@ class Simplex(Solver):
     """
 
     name = "simplex"
-    takes_units = ("row", "set")
+    kind = Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY
+    needs = Trait.STRAIGHT_PIECES, Trait.SUM_OVER_FEATURES, Trait.NO_L2
+    least_cost = 2000.0
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Straight pieces in both."""
-        loss, form = objective.loss, objective.penalty.sum_over_features
-        plq = loss.plq(objective.y)
-        if loss.unit == "row" and (plq is None or not plq.pieces.linear):
-            return Verdict(False, f"{loss!r} is not made of straight pieces")
-        if form is None:
-            return Verdict(False, "the penalty is not a sum over features")
-        if form.l2.any():
-            words = "the penalty has a quadratic part, a linear program has none"
-            other = "; 'constraint_generation' takes it" if loss.unit == "set" else ""
-            return Verdict(False, words + other)
+        plq = objective.loss.plq(objective.y)
         n, d = objective.design.shape
         # One copy of the data per kink, and as many again for HiGHS; Chebyshev needs a few rows.
         copies = 0 if plq is None else 2 * plq.pieces.knots.size

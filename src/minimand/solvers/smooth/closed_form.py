@@ -16,6 +16,7 @@ from ...problem.objective import EPS, Objective, Point
 from ..base import Control, Solver, Verdict
 from ..independent_columns import independent_columns
 from ..steps.line_search import recentred
+from ..traits import Trait
 
 _LARGEST = 6000
 _MOST_DENSE = 40_000_000  # numbers of a dense copy that sparse data may be turned into
@@ -32,6 +33,7 @@ class ClosedForm(Solver):
 
     name = "closed_form"
     null_may_do = False
+    needs = Trait.SQUARED, Trait.SUM_OVER_FEATURES, Trait.NO_L1, Trait.NO_BOUNDS
 
     _step: Step | None = None
 
@@ -45,12 +47,7 @@ class ClosedForm(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """The squared loss with a quadratic penalty or none, of moderate size."""
         form = objective.penalty.sum_over_features
-        if not objective.loss.quadratic:
-            return Verdict(False, f"{objective.loss!r} is not the squared loss")
-        if form is None or form.makes_zeros:
-            return Verdict(False, "only L2 or no penalty has a closed form")
-        if form.has_constraints:
-            return Verdict(False, "bounds on the coefficients have no closed form")
+        assert form is not None
         n, d = objective.design.shape
         by_rows = rows_suffice(objective, form) or _wide_and_free(objective)
         size = min(n, d) if by_rows else d

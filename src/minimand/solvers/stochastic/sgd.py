@@ -16,6 +16,7 @@ from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..steps.line_search import recentred
 from ..steps.row_copy import row_copy_counted
+from ..traits import Trait
 from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
 from .learning_rate import first_step, spread_of
 from .training import HELD_OUT, SMALL, Classes, HeldOut, Training
@@ -88,7 +89,7 @@ class Sgd(Solver):
 
     name = "sgd"
     by_name_only = True
-    takes_nonconvex = True
+    kind = (Trait.MEAN_OVER_SAMPLES,)
     exhausted = "its last epoch (stochastic training ends early by design)"
     _classes: Classes | None = None
 

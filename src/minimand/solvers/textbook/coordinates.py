@@ -15,6 +15,7 @@ from ...penalties import Separable
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..steps.line_search import Caution, line_search, recentred
+from ..traits import Trait
 from .proximal import COST
 
 
@@ -27,15 +28,12 @@ class _Coordinates(Solver):
     """
 
     by_name_only = True
+    needs = Trait.SMOOTH, Trait.SUM_OVER_FEATURES  # at other kinks coordinates get stuck
     default_max_iter = 100_000
     patience = 1000
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses with a separable penalty."""
-        if not objective.loss.smooth:
-            return Verdict(False, f"{objective.loss!r} has kinks, where coordinates get stuck")
-        if objective.penalty.sum_over_features is None:
-            return Verdict(False, "the penalty is not a sum over features: coordinates get stuck")
         words = "by name only: separable penalty; one coordinate at a time"
         return Verdict(True, words, COST * objective.design.nnz)
 
