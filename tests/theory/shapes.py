@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp, softmax, xlogy
 
-from minimand.design import Design
+from minimand.design import Access, Design, Reach
 from minimand.losses import Loss
 from minimand.losses.curvature import Operator, Simplex
 from minimand.penalties import BoundPenalty, Penalty, Separable
@@ -201,7 +201,7 @@ class L21(Penalty):
 class Gram(Design):
     """A design of which the products of rows are known, and nothing else."""
 
-    without_columns = True
+    access = Access(Reach.NONE, Reach.CHEAP, Reach.NONE)
 
     def __init__(self, matrix):
         self.matrix = matrix

@@ -29,8 +29,8 @@ class Reach(IntEnum):
 class Access(NamedTuple):
     """What a design can give, for the verdicts of solvers.
 
-    Without ``columns`` (`Reach.NONE`) the design is a kernel: it has `row_gram`, `cross` and
-    `row_lengths`, and no coefficients.
+    Without ``columns`` (`Reach.NONE`) the design is a kernel, of shape (n, n): it has `row_gram`,
+    `cross`, `row_lengths` and `rows`, and `matvec` takes a coefficient for every row.
     """
 
     columns: Reach = Reach.COPY
