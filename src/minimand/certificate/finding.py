@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -185,7 +186,7 @@ class Judgement(Finding):
     """The same, with what a solver needs to go on from there."""
 
     terms: Terms  # of the loss, at point.z
-    by_sample: Array
+    samples: Callable[[], Array]  # makes the terms of the samples, which most have no use for
     by_feature: Array
     promise: float  # the gap, or what it may become once unpenalised columns have been repaired
 
@@ -219,7 +220,12 @@ class Judgement(Finding):
         nothing = np.empty(0)
         point = self.point._replace(z=nothing)
         terms = Terms(nothing, nothing, nothing)
-        return replace(self, point=point, terms=terms, by_sample=nothing)
+        return replace(self, point=point, terms=terms, samples=lambda: nothing)
+
+    @property
+    def by_sample(self) -> Array:
+        """The terms of the gap, one for each sample."""
+        return self.samples()
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """From the terms of the loss; its rounding goes with z and y, unless it is a square."""

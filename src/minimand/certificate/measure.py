@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from .._base.row_blocks import in_parts
 from .._base.typing import Array
 from ..losses import Terms
 from ..penalties import Separable
@@ -30,7 +30,7 @@ class Measured(NamedTuple):
     """The gap for one dual point, in parts."""
 
     gap: float
-    by_sample: Array
+    samples: Callable[[], Array]  # their terms, as long as the data: mostly nobody asks
     by_feature: Array
     dual: Dual
     infeasibility: str
@@ -59,12 +59,19 @@ def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False
 
 def measure_zero(objective: Objective, point: Point, terms: Terms) -> Measured:
     """The gap of θ = 0."""
-    by_sample = np.empty_like(point.z)
-    for out, mass, value, y in in_parts(by_sample, objective.mass, terms.value, objective.y):
-        np.multiply(mass, value - objective.loss.infimum(y), out=out)
+    def above(values: Array, y: Array) -> Array:
+        return values - objective.loss.infimum(y)
+
+    total = objective.mean_of(above, terms.value, objective.y)
     nothing = Dual(np.zeros(point.z.shape), np.zeros_like(point.w))
     by_feature = objective.penalty.by_feature(point.w, nothing.slope)
-    return Measured(float(by_sample.sum() + by_feature.sum()), by_sample, by_feature, nothing, "")
+    gap = total + float(by_feature.sum())
+    samples = partial(_products, objective.mass, above, terms.value, objective.y)
+    return Measured(gap, samples, by_feature, nothing, "")
+
+
+def _products(mass: Array, values: Callable[..., Array], *rowwise: Array) -> Array:
+    return mass * values(*rowwise)
 
 
 def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool) -> Measured:
@@ -76,13 +83,12 @@ def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool)
         slope = np.where(objective.penalty.unscalable(-slope), 0.0, slope)
     by_feature = objective.penalty.by_feature(point.w, -slope)
     gap = float(by_feature.sum())
-    if raw:
-        by_sample = np.zeros(dual.theta.shape)  # unlike zeros_like, no memory until it is read
-    else:
-        by_sample = objective.young(point.z, dual.theta)
-        gap += float(by_sample.sum())
+    samples = partial(np.zeros, dual.theta.shape)
+    if not raw:
+        samples = partial(objective.young, point.z, dual.theta)
+        gap += objective.mean_young(point.z, dual.theta)
     # inf − inf in an overflowing term proves nothing.
-    return Measured(np.inf if math.isnan(gap) else gap, by_sample, by_feature, dual, "")
+    return Measured(np.inf if math.isnan(gap) else gap, samples, by_feature, dual, "")
 
 
 def without_constraints(

@@ -46,7 +46,8 @@ def build(
         design, y, sample_weight = design.rows(kept), y[kept], sample_weight[kept]
         offset = None if offset is None else offset[kept]
     n, d = design.shape
-    mass = settings.loss.masses(np.ones(n) if sample_weight is None else sample_weight)
+    loss = settings.loss
+    mass = loss.equal_masses(n) if sample_weight is None else loss.masses(sample_weight)
     score = settings.score_words(offset=offset is not None, intercept=bool(intercept))
     return Objective(
         loss=settings.loss,

@@ -67,6 +67,10 @@ class Loss(Parameterized):
         robust = self.composed
         return None if robust is None or robust is self else robust.sample_weights(z, y)
 
+    def equal_masses(self, n_samples: int) -> Array:
+        """What every sample counts where all have one weight."""
+        return np.full(n_samples, 1.0 / n_samples)
+
     def masses(self, weight: Array) -> Array:
         """What every sample counts in the objective, by its weight: a share of the mean."""
         mass = weight / weight.max()  # first, so that the sum cannot overflow

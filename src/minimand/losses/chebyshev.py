@@ -41,6 +41,10 @@ class Chebyshev(Loss):
         """No: it has a kink wherever two residuals share the lead."""
         return False
 
+    def equal_masses(self, n_samples: int) -> Array:
+        """1 for every sample."""
+        return np.ones(n_samples)
+
     def masses(self, weight: Array) -> Array:
         """1 for every sample that is present."""
         return (weight > 0).astype(float)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .path_facts import Memory
 
 EPS = float(np.finfo(float).eps)
+_NARROW = 8  # numbers in a row: measured at 10⁷ rows, a vector costs as much as a pass over these
 
 
 def dot(a: Array, b: Array) -> float:
@@ -198,13 +199,30 @@ class Objective:
         """
         if self.memory is not None:
             return [self.memory.slopes.of(self, w, theta) for theta in thetas]
-        if len(thetas) == 1:
-            return [(self.backward(self.mass * thetas[0]), None)]
+        if len(thetas) == 1 or self._long_and_narrow:
+            return [(self._slope(theta), None) for theta in thetas]
         side_by_side = np.empty((self.n_samples, len(thetas)))
         for column, theta in zip(side_by_side.T, thetas):
             np.multiply(self.mass, theta, out=column)
         slopes = self.backward(side_by_side)
         return [(slope, None) for slope in np.ascontiguousarray(slopes.T)]
+
+    @cached_property
+    def _long_and_narrow(self) -> bool:
+        """Whether another pass costs less than another vector as long as the data."""
+        return self.n_samples > ROWS and self.design.nnz <= _NARROW * self.n_samples
+
+    @cached_property
+    def _equal_mass(self) -> float | None:
+        """What every one of many samples counts, if that is the same."""
+        same = self.n_samples > ROWS and bool(self.mass.max() == self.mass.min())
+        return float(self.mass[0]) if same else None
+
+    def _slope(self, theta: Array) -> Array:
+        """Xᵀ(mass∘θ)."""
+        if self._equal_mass is None:
+            return self.backward(self.mass * theta)
+        return self._equal_mass * self.backward(theta)
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """Xᵀ(h∘t) and t = X v + shift."""
@@ -273,11 +291,15 @@ class Objective:
         """Value, gradient and curvature of the loss of every sample, some rows at a time too."""
         if self.loss.pooled or self.n_samples <= ROWS:
             return self.loss.terms(z, self.y)
-        whole = Terms(*(np.empty(self.n_samples) for _ in Terms._fields))
-        for *out, scores, y in in_parts(*whole, z, self.y):
-            for place, term in zip(out, self.loss.terms(scores, y)):
+        value, gradient = np.empty(self.n_samples), np.empty(self.n_samples)
+        # That of a quadratic is one number, which takes no memory.
+        bend = float(self.loss.curvature(z[:1], self.y[:1])[0]) if self.loss.quadratic else None
+        same = bend is not None
+        curvature = np.broadcast_to(bend, z.shape) if same else np.empty(self.n_samples)
+        for *out, scores, y in in_parts(value, gradient, curvature, z, self.y):
+            for place, term in zip(out[:2] if same else out, self.loss.terms(scores, y)):
                 place[:] = term
-        return whole
+        return Terms(value, gradient, curvature)
 
     def young(self, z: Array, theta: Array) -> Array:
         """massᵢ times the Fenchel-Young term of every sample, some rows at a time likewise."""
@@ -287,6 +309,12 @@ class Objective:
         for out, mass, *part in in_parts(terms, self.mass, z, theta, self.y):
             np.multiply(mass, self.loss.fenchel_young(*part), out=out)
         return terms
+
+    def mean_young(self, z: Array, theta: Array) -> float:
+        """Their sum, without a vector as long as y."""
+        if self.loss.pooled:
+            return float(self.young(z, theta).sum())
+        return self.mean_of(self.loss.fenchel_young, z, theta, self.y)
 
     def point(self, w: Array, b: float) -> Point:
         """The model (w, b) with its scores."""

@@ -16,6 +16,7 @@ from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.wording import counted
 from ...design.base import plain
 from ...design.dense import in_lines
+from ...outputs.classes import distinct
 from .columns import holds_words, words_in
 from .kinds import as_labels, refuse_dates, refuse_mixed, unmasked
 
@@ -72,7 +73,7 @@ def check_labels(y: AnyArray) -> None:
         _is_plain(y, "iub")
         and y.ndim == 1
         and (y.dtype.kind != "f" or (y == np.rint(y)).all())
-        and np.unique(y).size <= _FEW
+        and distinct(y).size <= _FEW
     ):
         return
     try:
