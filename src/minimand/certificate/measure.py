@@ -59,6 +59,7 @@ def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False
 
 def measure_zero(objective: Objective, point: Point, terms: Terms) -> Measured:
     """The gap of θ = 0."""
+
     def above(values: Array, y: Array) -> Array:
         return values - objective.loss.infimum(y)
 

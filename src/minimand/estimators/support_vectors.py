@@ -45,11 +45,13 @@ class Training:
         X: Any = None,
     ) -> Self | None:
         """From the solutions of all scores; ``weights`` are those of all samples, rows of X."""
-        points = [s.certificate.dual_point for s in solutions]
-        if any(point is None for point in points):
+        points = [
+            s.certificate.dual_point for s in solutions if s.certificate.dual_point is not None
+        ]
+        if len(points) < len(solutions):
             return None
         first = objectives[0]
-        theta = points[0][:, None] if len(points) == 1 else np.array(points).T
+        theta = _side_by_side(points)
         rows = _Rows.of(first, weights)
         multipliers = rows.spread(first.mass[:, None] * theta, 0.0)
         edge = edge_of(first.loss)

@@ -292,10 +292,10 @@ class Objective:
         if self.loss.pooled or self.n_samples <= ROWS:
             return self.loss.terms(z, self.y)
         value, gradient = np.empty(self.n_samples), np.empty(self.n_samples)
-        # That of a quadratic is one number, which takes no memory.
-        bend = float(self.loss.curvature(z[:1], self.y[:1])[0]) if self.loss.quadratic else None
-        same = bend is not None
-        curvature = np.broadcast_to(bend, z.shape) if same else np.empty(self.n_samples)
+        same = self.loss.quadratic
+        # The curvature of a quadratic is one number, which takes no memory.
+        one = self.loss.curvature(z[:1], self.y[:1]) if same else np.empty(0)
+        curvature = np.broadcast_to(one, z.shape) if same else np.empty(self.n_samples)
         for *out, scores, y in in_parts(value, gradient, curvature, z, self.y):
             for place, term in zip(out[:2] if same else out, self.loss.terms(scores, y)):
                 place[:] = term
