@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
-from minimand.estimators.base import shortfall
+from minimand.estimators.outcome import shortfall
 from minimand.report.progress import Bar
 from minimand.solvers import Solution, State
 

@@ -102,6 +102,16 @@ def test_least_squares_with_these_weights_have_the_same_solution(loss):
     np.testing.assert_allclose(again.coef_, model.coef_, atol=1e-4)
 
 
+def test_vectors_of_features_that_are_learnt_are_those_that_were_learnt():
+    layer = mm.HiddenLayer(2)
+    model = mm.Classifier("squared_hinge", alpha=0.1, features=layer, random_state=0)
+    model.fit(X, Y > 0, sample_weight=WEIGHT)
+    mapped = model.features_.transform(X)[model.support_]
+    np.testing.assert_array_equal(model.support_vectors_, mapped)
+    combined = model.dual_coef_ @ model.support_vectors_
+    np.testing.assert_allclose(combined, model.coef_, atol=1e-3)
+
+
 def test_formulas():
     model = mm.Regressor(mm.GemanMcClure(2.0), alpha=0.1).fit(X, Y)
     r = model.predict(X) - Y

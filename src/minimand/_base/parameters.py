@@ -75,6 +75,12 @@ class Parameterized:
         new = type(self)(**self.get_params(deep=False))
         return new.set_params(**changes) if changes else new
 
+    def snapshot(self) -> Self:
+        """The object as it is now, with what is known of it; later changes do not reach it."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
     def __repr__(self) -> str:
         shown = []
         for name, default in _defaults(_class_of(self)).items():
@@ -143,6 +149,11 @@ class NamesParameters:
                     text = f"{cls.__name__} has no parameter {name!r}"
                     raise TypeError(f"{text}: {advice(cls, name, valid)}.")
             return super().__new__(cls)
+
+
+def store_arguments(owner: Any, arguments: Mapping[str, Any]) -> None:
+    """Assign every argument of a constructor, its ``locals()``, to the attribute of its name."""
+    owner.__dict__.update((name, value) for name, value in arguments.items() if value is not owner)
 
 
 def merge_nested(owner: Any, params: dict[str, Any]) -> dict[str, Any]:

@@ -38,6 +38,7 @@ class Registry(Generic[T]):
         self.special = special  # a name that the caller deals with, e.g. "auto"
         self.classes = {snake_case(name): name for name in classes}
         self._load = load
+        self._made: dict[str, T] = {}
         self._elsewhere = elsewhere or {}
 
     @property
@@ -46,11 +47,16 @@ class Registry(Generic[T]):
         return sorted(self.classes)
 
     def get(self, spec: Any) -> T:
-        """The object that ``spec`` names; an instance of the base class is returned as it is."""
+        """The object that ``spec`` names; an instance of the base class is returned as it is.
+
+        All who name it share it, with what was found out about it: nobody may change it in place.
+        """
+        if isinstance(spec, str) and spec in self.classes:
+            if spec not in self._made:
+                self._made[spec] = self._load(self.classes[spec])()
+            return self._made[spec]
         if isinstance(spec, self.base):
             return spec
-        if isinstance(spec, str) and spec in self.classes:
-            return self._load(self.classes[spec])()
         if known := self._known_elsewhere(spec):
             raise ValueError(f"{self.role}={spec!r} is not known: write {known}.")
         special = f"{self.special!r} or " if self.special else ""

@@ -13,10 +13,12 @@ from .._base.typing import Array
 from ..certificate import Certificate
 from ..certificate.second_pass import Aim
 from ..certificate.streamed import Tally
-from ..estimators.base import Estimator, combined
+from ..estimators.base import Estimator
+from ..estimators.batches import naming_batch, numbered
 from ..estimators.inputs import data
+from ..estimators.outcome import combined
 from ..estimators.settings import Settings
-from ..estimators.stream import Batch, naming_batch, numbered
+from ..estimators.stream import batch_of
 from ..penalties import BoundPenalty
 from ..problem.objective import Objective
 from .foreign import scikit_learn
@@ -127,10 +129,10 @@ def check_intercept(model: Any, objective: Objective, b: float) -> None:
         )
 
 
-def _refuse_balanced(model: Any) -> None:
-    if isinstance(getattr(model, "class_weight", None), str):
+def _refuse_balanced(class_weight: Any) -> None:
+    if isinstance(class_weight, str):
         raise ValueError(
-            f"class_weight={model.class_weight!r} needs all of y at once: pass X and y, or set "
+            f"class_weight={class_weight!r} needs all of y at once: pass X and y, or set "
             "class_weight to the weights themselves, a dict by class."
         )
 
@@ -142,15 +144,13 @@ class _Own:
 
     def __init__(self, model: Any) -> None:
         check_is_fitted(model)
-        _refuse_balanced(model)
+        _refuse_balanced(model._fitted.settings.class_weight)
         self.model = model
         self.first: list[Objective] = []
 
     def parts(self, X: Any, y: Any, weights: Any) -> list[_Part]:
         """The next batch."""
-        batch: Batch = self.model._batch(X, y, None, weights)
-        settings = self.model._with_alpha(batch.settings, batch.n_rows, batch.weights, fitted=True)
-        batch = replace(batch, settings=settings)
+        batch = batch_of(self.model, X, y, None, weights, fitted=True)
         found, weight = batch.objectives, batch.weight
         if not weight.all():
             kept = np.flatnonzero(weight)
@@ -185,7 +185,7 @@ class _Foreign:
                 "certified in batches: pass X and y."
             )
         check_is_fitted(model)
-        _refuse_balanced(model)
+        _refuse_balanced(getattr(model, "class_weight", None))
         self.model = model
         self.first: Problem | None = None
 

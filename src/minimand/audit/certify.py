@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.typing import Array, ArrayLike
 from .._base.watch import watching
 from ..certificate import Certificate, Judgement, judge
-from ..estimators.base import Estimator, combined
+from ..estimators.base import Estimator
 from ..estimators.hard_margin import HardMargin
 from ..estimators.inputs import data
+from ..estimators.outcome import combined
 from ..estimators.prepare import prepare
 from ..estimators.stopping import interruption
 from ..problem.objective import Objective

@@ -71,7 +71,7 @@ def duality(
     if isinstance(model, HardMargin):
         refuse_weights(model, sample_weight, offset)
         best, certificate = model.judged(X, y)
-        return _of_plane(best, certificate, model.intercept)
+        return _of_plane(best, certificate, model._with_intercept)
     found = examine(model, X, y, sample_weight, offset)
     judged = list(zip(found.objectives, found.judgements))
     samples = [_samples(*pair) for pair in judged]

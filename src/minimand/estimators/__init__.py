@@ -8,7 +8,7 @@ from .._base.on_demand import on_demand
 _NAMES = {
     "classifier": ("Classifier",),
     "regressor": ("Regressor",),
-    "stream": ("fit_stream",),
+    "batches": ("fit_stream",),
 }
 
 __getattr__, __dir__ = on_demand(__name__, _NAMES)

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import time
-import warnings
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._base.parameters import NamesParameters, merge_nested
 from .._base.registry import Registry
-from .._base.typing import Array, ArrayLike
-from .._base.wording import counted
+from .._base.typing import AnyArray, Array, ArrayLike
 from ..certificate import Certificate
 from ..design import as_design
 from ..losses import REGISTRY as LOSSES
+from ..losses import Loss
 from ..penalties import REGISTRY as PENALTIES
 from ..problem.objective import Objective, Point
 from ..solvers import REGISTRY as SOLVERS
-from ..solvers import Control, Solution, solve, verdicts
-from ..solvers.base import CALLBACK
+from ..solvers import Control, Solution, State, choose_solver, history, shared, solve
+from ..solvers.in_parallel import solve_each
 from ..solvers.kinked.clear_multipliers import settled
-from .callbacks import CallbackSupportMixin, is_sklearn_callback
+from .callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
 from .inputs import data
-from .inputs.columns import columns_from
-from .problem import one_sample
-from .settings import Settings
+from .outcome import combined, warn_if_short
+from .problem import Fitted, Posed, PosesProblems
+from .settings import ELSEWHERE
+from .stopping import stoppable
 from .summary import Summarised
-from .support_vectors import SupportVectors
-
-if TYPE_CHECKING:
-    from .stream import Batch, Stream
+from .support_vectors import SupportVectors, Training
 
 _SHORT_NAMES: dict[str, Registry[Any]] = {
     "loss": LOSSES,
@@ -44,33 +41,35 @@ _SHORT_NAMES: dict[str, Registry[Any]] = {
 }
 
 
-_MIXED = "penalty=l1_ratio * minimand.L1() + (1 - l1_ratio) * minimand.L2()"
-_STEPS = "solver=minimand.solvers.Sgd(…), which has the options of stochastic steps"
-_ELSEWHERE = {  # what other libraries call parameters, and what to write here
-    **dict.fromkeys(("C", "c"), "alpha=1/(C*n_samples), since alpha multiplies the penalty here"),
-    **dict.fromkeys(
-        ("lambda_", "lam", "reg", "reg_lambda", "reg_param", "regularization"), "alpha=…"
-    ),
-    "fit_intercept": "intercept=…",
-    "l1_ratio": _MIXED,
-    "positive": "penalty=minimand.NonNegative(), or a sum such as L1() + NonNegative()",
-    **dict.fromkeys(
-        ("epsilon", "eps"), "loss=minimand.EpsilonInsensitive(eps=…) or Huber(delta=…)"
-    ),
-    "delta": "loss=minimand.Huber(delta=…)",
-    "quantile": "loss=minimand.Quantile(q=…)",
-    "power": "loss=minimand.Tweedie(power=…)",
-    **dict.fromkeys(("eta0", "learning_rate", "batch_size", "early_stopping"), _STEPS),
-    "n_jobs": "threadpoolctl.threadpool_limits(…) around fit, as threads are used where they help",
-    "max_epochs": "max_iter=…",
-}
+class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportMixin, Summarised):
+    """Base of the estimators that minimise mean loss + alpha·penalty over a linear score.
 
+    Parameters are read by ``fit``, ``partial_fit`` and whatever speaks of a fit to come. All that
+    is read of a model afterwards is in its attributes and in ``_fitted``, which the fit leaves.
+    """
 
-class Estimator(NamesParameters, SupportVectors, CallbackSupportMixin, Summarised):
-    """Base of the estimators that minimise mean loss + alpha·penalty over a linear score."""
+    loss: Any
+    penalty: Any
+    alpha: float | None
+    features: Any
+    intercept: bool
+    solver: Any
+    tol: float
+    max_iter: int | None
+    max_seconds: float | None
+    memory: float | None
+    warm_start: bool
+    random_state: Any
+    verbose: bool
+    callbacks: Any
 
+    coef_: Array
+    intercept_: Any
     alpha_: float
-    _elsewhere = _ELSEWHERE
+    certificate_: Certificate
+    loss_: Loss
+    _fitted: Fitted
+    _elsewhere = ELSEWHERE
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; a nested object (``penalty__weights``) is replaced by a changed copy."""
@@ -93,95 +92,90 @@ class Estimator(NamesParameters, SupportVectors, CallbackSupportMixin, Summarise
         tags.target_tags.required = True
         return tags
 
-    # Alpha ---------------------------------------------------------------------------------
+    # Fitting -----------------------------------------------------------------------------------
 
-    def _with_alpha(
-        self, settings: Settings, n_samples: int, weights: Array | None, fitted: bool = False
-    ) -> Settings:
-        """Settings whose alpha is a number: 1/Σs if none was given; kept as ``alpha_``.
+    @with_callbacks
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
+    ) -> Self:
+        """Fit the model.
 
-        A model that is fitted has its alpha already, whatever the data that it is judged on.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), a `minimand.design.Design`
+            or what features= takes
+        y : array-like of shape (n_samples,)
+            Numbers; for a classifier labels of any kind, of at least two classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight k is the same as k copies of the row, weight 0 as its absence.
+        offset : array-like of shape (n_samples,), optional
+            Added to every score as it is, e.g. the log of an exposure.
+
+        Raises
+        ------
+        Interrupted
+            After Ctrl-C; its ``result`` is this estimator, fitted as far as it came.
         """
-        if fitted and settings.alpha is None and hasattr(self, "alpha_"):
-            return settings.at(self.alpha_)
-        if settings.alpha is None:
-            settings = settings.at(one_sample(n_samples, weights))
-        if not fitted:
-            self.alpha_ = settings.factor
-        return settings
+        posed = self._posed(X, y, sample_weight, offset)
+        with stoppable(self):
+            posed = self._completed(posed)
+            heard = self.callbacks or getattr(self, "_skl_callbacks", None)
+            with Relay(self, posed.X, y) if heard else nullcontext() as relay:
+                solutions = self._solve_all(posed, relay)
+                self._store(posed, solutions)
+        for solution in solutions:
+            if not solution.converged:
+                warn_if_short(self, posed.objectives[0], solutions)
+                break
+        return self
 
-    # Features ------------------------------------------------------------------------------
+    def _solve_all(self, posed: Posed, relay: Relay | None) -> list[Solution]:
+        """One solution per score, all within one limit of time.
 
-    def _fit_features(self, X: Any, y: Any) -> Any:
-        """X through ``features``, a scikit-learn transformer, fitted on a clone."""
-        if self.features is None:
-            return X
-        self.features_ = clone(self.features)
-        return _mapped(self.features_.fit_transform(X, y), len(y))
-
-    def _learn_features(
-        self, X: Any, weights: Array | None, objectives: list[Objective]
-    ) -> list[Objective]:
-        """Learn what ``features`` leaves to the estimator; the objectives on what they give then.
-
-        ``objectives`` have the rows of X whose weight is not zero.
+        Once somebody has said stop, the scores that are left are only judged where they start.
         """
-        if not self._features_are_learnt:
-            return objectives
-        from ..solvers.nested.variable_projection import learn  # maps load half of scikit-learn
+        self.__dict__.pop("_stream", None)  # what a stream has learnt is over
+        begun, objectives = time.perf_counter(), posed.objectives
+        starts = self._starts(posed) if self.warm_start else [None] * len(objectives)
 
-        X = self.features_.checked(X)
-        kept = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
-        control = replace(self._control([]), callbacks=())
-        if control.max_seconds is not None:
-            control.max_seconds *= 0.5  # the other half is for the output weights
-        learnt = learn(self.features_, kept, objectives, control, self.solver)
-        self.features_.alpha_ = self.alpha_
-        return self._described(learnt)
+        if relay is None and len(objectives) == 1:
+            return [self._minimise(objectives[0], self._control([], begun), starts[0], self.solver)]
+        solver = shared(self.solver, objectives, starts)
 
-    def _described(self, objectives: list[Objective]) -> list[Objective]:
-        """Objectives that say that their features were learnt, and at which alpha."""
-        if not self._features_are_learnt:
-            return objectives
-        units = f"[X, {self.features_.activation}(X A + c)]"
-        note = ", A and c to be learnt"
-        if hasattr(self.features_, "alpha_"):
-            to = f"alpha={self.features_.alpha_:g} to slopes of {self.features_.stationarity_:.1e}"
-            note = f", given A and c learnt at {to}"
-        return [replace(o, words=o.words.replace("X w", f"{units} w") + note) for o in objectives]
+        def solve_one(i: int, solved: list[Solution]) -> Solution:
+            extra = relay.to(partial(self._attributes_at, posed, solved)) if relay else []
+            return self._minimise(objectives[i], self._control(extra, begun), starts[i], solver)
 
-    @property
-    def _features_are_learnt(self) -> bool:
-        return self.features is not None and getattr(self.features_, "learnt", False) is True
+        chosen = None
+        if len(objectives) > 1:
+            chosen = choose_solver(objectives[0], self._control([], begun), solver)
+        watched = bool(self.verbose or self.callbacks or (relay and relay.active))
+        return solve_each(solve_one, len(objectives), chosen, watched)
 
-    def _qualified(self, certificate: Certificate) -> Certificate:
-        """A fit whose features were learnt is stationary as a whole.
-
-        The gap is that of the output weights given the features; at another alpha than theirs (on a
-        path) it is no more than that.
-        """
-        if not self._features_are_learnt:
-            return certificate
-        alpha = self.alpha_ if self.alpha is None else self.alpha
-        if alpha != self.features_.alpha_:
-            return certificate
-        return replace(certificate, kind="stationary")
-
-    def _map_features(self, X: Any) -> Any:
-        if self.features is None:
-            return X
-        known = np.shape(self.coef_)[-1] if hasattr(self, "coef_") else None
-        return _mapped(self.features_.transform(X), _num_samples(X), known)
-
-    # Solving -------------------------------------------------------------------------------
+    def _starts(self, posed: Posed) -> list[tuple[Array, float] | None]:
+        """The last fit's model, score by score, if it still fits."""
+        count, coded = len(posed.objectives), posed.coded
+        if getattr(self, "coef_", None) is None:
+            return [None] * count
+        coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+        known: Any = getattr(self, "classes_", None)
+        classes: Any = getattr(coded.output, "classes", None)
+        same = np.array_equal(known, classes)
+        if not same or coefs.shape != (count, posed.objectives[0].n_features):
+            return [None] * count
+        # An intercept of the last fit must not stay in a model that has none.
+        keep = coded.settings.intercept
+        return [(w, b if keep else 0.0) for w, b in zip(coefs, intercepts)]
 
     def _control(self, extra: list[Any], started: float | None = None) -> Control:
-        own = [c for c in self.callbacks or () if not is_sklearn_callback(c)]
+        callbacks = extra
+        if self.callbacks:
+            callbacks = [*(c for c in self.callbacks if not is_sklearn_callback(c)), *extra]
         return Control(
             tol=float(self.tol),
             max_iter=self.max_iter,
             max_seconds=self.max_seconds,
-            callbacks=[*own, *extra],
+            callbacks=callbacks,
             memory=np.inf if self.memory is None else float(self.memory),
             random_state=self.random_state,
             started=time.perf_counter() if started is None else started,
@@ -192,10 +186,9 @@ class Estimator(NamesParameters, SupportVectors, CallbackSupportMixin, Summarise
         objective: Objective,
         control: Control,
         start: tuple[Array, float] | None,
-        solver: Any = None,
+        solver: Any,
     ) -> Solution:
-        """Solve one objective, with a bar if asked; by the estimator's solver if none is given."""
-        self.__dict__.pop("_stream", None)  # what a stream has learnt is over
+        """Solve one objective, with a bar if asked."""
         bar = None
         if self.verbose:
             from ..report.progress import Bar
@@ -206,46 +199,48 @@ class Estimator(NamesParameters, SupportVectors, CallbackSupportMixin, Summarise
         if start is not None:
             begin = objective.point(np.array(start[0], dtype=float), float(start[1]))
         try:
-            solution = solve(objective, solver or self.solver, control, begin)
+            solution = solve(objective, solver, control, begin)
             return settled(objective, solution, control.tol)
         finally:
             if bar:
                 bar.close()
 
-    def _learn(self, batch: Batch) -> tuple[Array, Array]:
-        """The next batch of a stream, which begins here unless there was one before."""
-        from ..solvers import Sgd
-        from .stream import begin, solver_of
+    def _store(self, posed: Posed, solutions: list[Solution]) -> None:
+        """The attributes of a fit."""
+        first = solutions[0]
+        coef, intercept = first.point.w[None, :], np.array([first.point.b])
+        certificate, course = first.certificate, first.history
+        if len(solutions) > 1:
+            coef = np.stack([s.point.w for s in solutions])
+            intercept = np.array([s.point.b for s in solutions])
+            scales = [o.scale for o in posed.objectives]
+            certificate = combined([s.certificate for s in solutions], scales)
+            course = history.combined([s.history for s in solutions])
+        self._fitted = Fitted.of(posed.coded)
+        self.__dict__.update(self._attributes(posed.coded.output, coef, intercept))
+        if "features_" in self.__dict__:
+            certificate = self._qualified(certificate)
+        self.certificate_ = certificate
+        self.n_iter_ = max(certificate.iterations, 1)
+        self.solver_ = first.solver
+        self.history_ = course
+        self._training = Training.of(posed.objectives, solutions, posed.coded.weights, vectors=True)
 
-        current: Stream | None = getattr(self, "_stream", None)
-        if current is None:
-            start = None
-            if hasattr(self, "coef_"):  # a model that was fitted learns on from where it is
-                start = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
-            current = begin(self, batch, start)
-        current.check_same(solver_of(self))
-        learnt = current.learn(batch)
-        self._stream = current
-        alpha = batch.settings.alpha
-        self.alpha_ = 1.0 / current.total if alpha is None else alpha
-        self.solver_, self.n_iter_ = Sgd.name, 1
-        for name in ("certificate_", "history_", "_training"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        return learnt
+    def _attributes_at(self, posed: Posed, solved: list[Solution], state: State) -> dict[str, Any]:
+        """Attributes as if the fit had stopped at this state; scores to come are zero."""
+        assert state.point is not None
+        fitted = Fitted.of(posed.coded)
+        coef = np.zeros((fitted.output.scores, state.point.w.shape[0]))
+        intercept = np.zeros(fitted.output.scores)
+        models = [*((s.w, s.b) for s in solved), (state.point.w, state.point.b)]
+        for score, (w, b) in enumerate(models):
+            coef[score], intercept[score] = w, b
+        return {"_fitted": fitted, **self._attributes(fitted.output, coef, intercept)}
 
-    def _warn_if_short(self, objective: Objective, solutions: list[Solution]) -> None:
-        """Warn, at the line that called fit, if a solution misses the tolerance."""
-        short = [s for s in solutions if not s.converged]
-        if not short:
-            return
-        worst = max(short, key=lambda s: s.certificate.gap)
-        text = shortfall(worst, self.tol, _alternatives(objective, self._control([]), worst))
-        warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=4)
+    # Prediction --------------------------------------------------------------------------------
 
-    # Prediction ----------------------------------------------------------------------------
-
-    def _scores(self, X: ArrayLike, offset: ArrayLike) -> Array:
-        """Z = offset + X·coef + intercept, (n,) or (n, k)."""
+    def decision_function(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
+        """Scores z = offset + X w + b: (n,), or (n, k) for k > 2 classes."""
         check_is_fitted(self)
         X = self._map_features(data.check_x(self, X))
         coef = np.atleast_2d(np.asarray(self.coef_, dtype=float))
@@ -255,81 +250,7 @@ class Estimator(NamesParameters, SupportVectors, CallbackSupportMixin, Summarise
             z = z + shift[:, None]
         return z[:, 0] if z.shape[1] == 1 else z
 
-
-def _alternatives(objective: Objective, control: Control, solution: Solution) -> list[str]:
-    """Other solvers that accept the problem, cheapest first; none that is for teaching only."""
-    found = verdicts(objective, control)
-    known = {name: SOLVERS.get(name) for name in found}
-    ranked = sorted((v.cost, name) for name, v in found.items() if v.ok)
-    return [n for _, n in ranked if n != solution.solver and not known[n].by_name_only]
-
-
-def combined(
-    certificates: list[Certificate], scales: list[float], parts: str = "classes"
-) -> Certificate:
-    """One certificate for several problems solved side by side: everything adds up."""
-    if len(certificates) == 1:
-        return certificates[0]
-    gap = sum(c.gap for c in certificates)
-    scale = sum(scales)
-    points = [c.dual_point for c in certificates if c.dual_point is not None]
-    return replace(
-        certificates[0],
-        primal=sum(c.primal for c in certificates),
-        dual=sum(c.dual for c in certificates),
-        gap=gap,
-        relative=0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf),
-        objective=f"Σ over {len(certificates)} {parts} of {certificates[0].objective}",
-        rounding=sum(c.rounding for c in certificates),
-        iterations=max(c.iterations for c in certificates),
-        passes=sum(c.passes for c in certificates),
-        seconds=sum(c.seconds for c in certificates),
-        infeasibility="; ".join(sorted({c.infeasibility for c in certificates} - {""})),
-        dual_point=np.stack(points, axis=1) if points else None,
-    )
-
-
-def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
-    """What a fit that stopped short has reached, and what may help."""
-    found = solution.certificate
-    optimum = "the optimum" if found.kind != "stationary" else "the least of its convex tangent"
-    if np.isfinite(found.gap):
-        reached = f"within {found.gap:.3g} of {optimum}"
-    else:
-        reached = f"without a bound ({found.infeasibility or 'the gap is infinite'})"
-    missed = f"above tol={tol:g}" if found.relative > tol else "before its search was over"
-    return (
-        f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
-        f"{counted(found.iterations, 'iteration')} and {counted(found.passes, 'pass')} with a "
-        f"relative gap of {found.relative:.1e}, {missed}; the model is valid and {reached}; "
-        f"{_advice(solution, others)}."
-    )
-
-
-def _advice(solution: Solution, others: list[str]) -> str:
-    """What may help, by what stopped the fit."""
-    from ..solvers import Sgd
-    from ..solvers.stochastic.training import HELD_OUT
-
-    if not np.isfinite(solution.certificate.gap):
-        advice = "add a penalty"  # neither patience nor another tol can help
-    elif solution.stopped_by == CALLBACK:
-        advice = "fit again with warm_start=True to go on from here"
-    elif solution.stopped_by == HELD_OUT:
-        advice = "set early_stopping=False to train for all epochs"
-    elif solution.solver == Sgd.name:
-        advice = "raise epochs for more of the same"
-    elif solution.stopped_by.startswith("max_"):
-        advice = "raise the limit or tol"
-    else:
-        advice = "raise tol or add a penalty"
-    return advice + (
-        f", or try solver={others[0]!r}, which accepts this problem too" if others else ""
-    )
-
-
-def _mapped(X: Any, n_samples: int, n_columns: int | None = None) -> Any:
-    """What ``features`` gives, as a finite float matrix."""
-    X = columns_from(X, n_samples, n_columns)
-    data.check_finite(X, "the output of features=")
-    return X
+    def predict(self, X: ArrayLike, offset: ArrayLike = None) -> AnyArray:
+        """The label of the largest score, or the score on the scale of y."""
+        z = self.decision_function(X, offset)
+        return self._fitted.output.decode(z)

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import time
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
+from .._base.parameters import store_arguments
 from .._base.typing import AnyArray, Array, ArrayLike, ClassifierLossName, PenaltyName
 from ..losses import Loss
-from ..outputs import ClassOutput
+from ..outputs import ClassOutput, Output
 from ..penalties import Penalty
-from ..problem.objective import Objective
-from ..solvers import Solution, State, choose_solver, history, shared
-from ..solvers.in_parallel import solve_each
-from .base import Estimator, combined
-from .callbacks import Relay, with_callbacks
+from .base import Estimator
 from .inputs import data
-from .inputs.class_weights import weighted_by_class
-from .inputs.declared_classes import declared, places
-from .noise import settled
-from .problem import build
-from .regressor import _loss_of
-from .settings import Settings, check_decided, check_settings
-from .stopping import stoppable
-from .support_vectors import Margins, Training
-
-if TYPE_CHECKING:
-    from .stream import Batch
+from .inputs.declared_classes import declared
+from .settings import Settings, check_settings, loss_of
+from .support_vectors import Margins
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    loss = _loss_of(estimator)
+    """What the loss of the fit says, or before it that of the parameters."""
+    fitted = getattr(estimator, "_fitted", None)
+    loss = loss_of(estimator) if fitted is None else fitted.output.loss
     if loss is None or not loss.probabilistic:
-        raise AttributeError(f"loss={estimator.loss!r} does not give probabilities.")
+        asked = estimator.loss if fitted is None else loss
+        raise AttributeError(f"loss={asked!r} does not give probabilities.")
     return True
 
 
@@ -48,16 +37,6 @@ def _can_learn_from_batches(estimator: Any) -> bool:
             "to use partial_fit."
         )
     return True
-
-
-class _Coded(NamedTuple):
-    """Labels in numbers: one target per score, and what goes with every sample."""
-
-    output: ClassOutput
-    targets: list[Array]
-    weights: Array | None
-    offset: Array | None
-    kept: Any  # samples whose weight is not zero
 
 
 class Classifier(ClassifierMixin, Margins, Estimator):
@@ -141,60 +120,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         callbacks: Any = None,
         class_weight: Any = None,
     ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.features = features
-        self.intercept = intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.memory = memory
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.class_weight = class_weight
-
-    @with_callbacks
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or what features= takes
-        y : array-like of shape (n_samples,)
-            Labels of any kind; at least two classes.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight k is the same as k copies of the row, weight 0 as its absence.
-        offset : array-like of shape (n_samples,), optional
-            Added to every score as it is.
-
-        Raises
-        ------
-        Interrupted
-            After Ctrl-C; its ``result`` is this estimator, fitted as far as it came.
-        """
-        settings = self._checked_settings()
-        X, y = data.check_xy(self, X, y)
-        data.check_labels(y)
-        # Everything is checked before features are fitted, which may take long.
-        coded = self._encode(settings, y, sample_weight, offset)
-        settings = self._with_alpha(settings, y.shape[0], coded.weights)
-        mapped = self._fit_features(X, y)
-        objectives = self._build_all(settings, mapped, coded)
-        with stoppable(self):
-            settings, objectives = settled(self, settings, objectives)
-            objectives = self._learn_features(X, coded.weights, objectives)
-            with Relay(self, X, y) as relay:
-                solutions = self._solve_all(coded.output, objectives, relay)
-                self._store(coded.output, objectives, solutions)
-                self._training = Training.of(objectives, solutions, coded.weights, mapped)
-        self._warn_if_short(objectives[0], solutions)
-        return self
+        store_arguments(self, locals())
 
     @available_if(_can_learn_from_batches)
     def partial_fit(
@@ -210,38 +136,10 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         As in `Regressor.partial_fit`. ``classes`` declares all labels in the first call; without
         it, those of the first batch are all there are. ``class_weight`` must be None or a dict.
         """
-        from .stream import solver_of
+        from .stream import learn_batch
 
-        solver_of(self)
-        batch = self._batch(X, y, classes, sample_weight, offset)
-        self.coef_, self.intercept_ = self._learn(batch)
-        self.classes_ = batch.classes
+        learn_batch(self, X, y, classes, sample_weight, offset)
         return self
-
-    def _batch(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        classes: ArrayLike,
-        sample_weight: ArrayLike = None,
-        offset: ArrayLike = None,
-    ) -> Batch:
-        """As in `Regressor`; a batch need not hold all classes."""
-        from .stream import Batch
-
-        settings = check_decided(self._checked_settings())
-        first = not hasattr(self, "coef_")
-        X, y = data.check_xy(self, X, y, fitted=not first)
-        data.check_labels(y)
-        weights = data.check_weights(sample_weight, y.shape[0])
-        shift = data.check_offset(offset, y.shape[0])
-        output = ClassOutput(declared(self, classes, first=y), settings.loss)
-        index = places(output.classes, y)
-        weights = weighted_by_class(self.class_weight, y, weights, output.classes)
-        targets = [output.encode(index, score) for score in range(output.n_scores)]
-        mapped = self._fit_features(X, y) if first else self._map_features(X)
-        rest = (weights, shift, self.intercept, output.classes)
-        return Batch(settings, mapped, targets, *rest)
 
     def _checked_settings(self) -> Settings:
         settings = check_settings(self)
@@ -252,85 +150,29 @@ class Classifier(ClassifierMixin, Margins, Estimator):
             )
         return settings
 
-    def _solve_all(
-        self, output: ClassOutput, objectives: list[Objective], relay: Relay
-    ) -> list[Solution]:
-        """One solution per score, all within one limit of time.
+    def _checked_target(self, y: AnyArray) -> AnyArray:
+        data.check_labels(y)
+        return y
 
-        Once somebody has said stop, the classes that are left are only judged where they start.
-        """
-        begun = time.perf_counter()
-        starts = [self._start(output, objective, i) for i, objective in enumerate(objectives)]
-        solver = shared(self.solver, objectives, starts)
-        chosen = None
-        if len(objectives) > 1:
-            chosen = choose_solver(objectives[0], self._control([], begun), solver)
+    def _output_of(self, y: AnyArray, weights: Array | None, loss: Loss) -> Output:
+        return ClassOutput.of(y if weights is None else y[weights > 0], loss)
 
-        def solve_one(i: int, solved: list[Solution]) -> Solution:
-            attributes = partial(_attributes_at, output, solved)
-            control = self._control(relay.to(attributes), begun)
-            return self._minimise(objectives[i], control, starts[i], solver)
+    def _output_of_stream(self, y: AnyArray, loss: Loss, classes: ArrayLike) -> Output:
+        return ClassOutput(loss, declared(self, classes, y))
 
-        watched = bool(self.verbose or self.callbacks or relay.active)
-        return solve_each(solve_one, len(objectives), chosen, watched)
+    def _check_same(self, output: Any) -> None:
+        if not np.array_equal(output.classes, self.classes_):
+            raise ValueError(
+                f"y holds the classes {output.classes.tolist()}, but the model was fitted on "
+                f"{self.classes_.tolist()}: pass the data it was fitted on."
+            )
 
-    def _start(
-        self, output: ClassOutput, objective: Objective, score: int
-    ) -> tuple[Array, float] | None:
-        """The last fit's model of a score, if it is wanted and still fits."""
-        if not self.warm_start or not hasattr(self, "coef_"):
-            return None
-        same = np.array_equal(self.classes_, output.classes)
-        if not same or self.coef_.shape[1] != objective.n_features:
-            return None
-        # An intercept of the last fit must not stay in a model that has none.
-        return self.coef_[score], self.intercept_[score] if self.intercept else 0.0
-
-    def _store(
-        self, output: ClassOutput, objectives: list[Objective], solutions: list[Solution]
-    ) -> None:
-        self.classes_ = output.classes
-        self.coef_ = np.stack([s.w for s in solutions])
-        self.intercept_ = np.array([s.b for s in solutions])
-        whole = combined([s.certificate for s in solutions], [o.scale for o in objectives])
-        self.certificate_ = self._qualified(whole)
-        self.n_iter_ = max(self.certificate_.iterations, 1)
-        self.solver_ = solutions[0].solver
-        self.history_ = history.combined([s.history for s in solutions])
-
-    def _objectives(
-        self, settings: Settings, X: Any, y: Any, sample_weight: Any, offset: Any, fitted: bool
-    ) -> tuple[ClassOutput, list[Objective]]:
-        """The classes, and one objective per score."""
-        coded = self._encode(settings, y, sample_weight, offset)
-        settings = self._with_alpha(settings, y.shape[0], coded.weights, fitted)
-        return coded.output, self._build_all(settings, X, coded)
-
-    def _encode(self, settings: Settings, y: Any, sample_weight: Any, offset: Any) -> _Coded:
-        """Labels as targets; samples of weight zero have no say in which classes there are."""
-        weights = data.check_weights(sample_weight, y.shape[0])
-        shift = data.check_offset(offset, y.shape[0])
-        weights = weighted_by_class(self.class_weight, y, weights)
-        kept = slice(None) if weights is None else np.flatnonzero(weights)
-        output = ClassOutput.of(y[kept], settings.loss)
-        index = output.index(y)
-        targets = [output.encode(index, score) for score in range(output.n_scores)]
-        return _Coded(output, targets, weights, shift, kept)
-
-    def _build_all(self, settings: Settings, X: Any, coded: _Coded) -> list[Objective]:
-        """One objective per score; they share the design."""
-        targets = coded.targets
-        first = build(settings, X, targets[0], coded.weights, coded.offset, self.intercept)
-        return [first, *(first.with_target(target[coded.kept]) for target in targets[1:])]
-
-    def decision_function(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
-        """Scores z: (n,) for two classes, (n, k) for more."""
-        return self._scores(X, offset)
+    def _attributes(self, output: Any, coef: Array, intercept: Array) -> dict[str, Any]:
+        return {"coef_": coef, "intercept_": intercept, "classes_": output.classes}
 
     def predict(self, X: ArrayLike, offset: ArrayLike = None) -> AnyArray:
         """The label of the largest score."""
-        z = self._scores(X, offset)
-        return self._output.decode(z)
+        return super().predict(X, offset)
 
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
@@ -343,27 +185,13 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     @available_if(_gives_probabilities)
     def predict_proba(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
         """Class probabilities σ(z), normalised over one-versus-rest models."""
-        z = self._scores(X, offset)
-        return self._output.probabilities(z)
+        z = self.decision_function(X, offset)
+        output: Any = self._fitted.output
+        probabilities: Array = output.probabilities(z)
+        return probabilities
 
     @available_if(_gives_probabilities)
     def predict_log_proba(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
         """Logarithm of the class probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X, offset))
-
-    @property
-    def _output(self) -> ClassOutput:
-        check_is_fitted(self)
-        return ClassOutput(self.classes_, check_settings(self).loss)
-
-
-def _attributes_at(output: ClassOutput, solved: list[Solution], state: State) -> dict[str, Any]:
-    """Fitted attributes as if the fit had stopped at this state; classes to come score zero."""
-    assert state.point is not None
-    coef = np.zeros((output.n_scores, state.point.w.shape[0]))
-    intercept = np.zeros(output.n_scores)
-    models = [*((s.w, s.b) for s in solved), (state.point.w, state.point.b)]
-    for score, (w, b) in enumerate(models):
-        coef[score], intercept[score] = w, b
-    return {"coef_": coef, "intercept_": intercept, "classes_": output.classes}

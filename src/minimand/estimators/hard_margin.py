@@ -98,20 +98,18 @@ class HardMargin(ClassifierMixin, Summarised):
         check_solver(self.solver)
         control = Control(tol=float(self.tol), max_seconds=self.max_seconds)
         X, y = data.check_xy(self, X, y)
-        classes, coded = self._encode(X, y)
+        classes, coded = self._encode(X, y, bool(self.intercept))
         with stoppable(self) as watch:
             plane = separating_plane(coded, control)
             if plane is None:
                 if watch.interrupted:
                     raise KeyboardInterrupt  # there is no model yet
-                found = separability(
-                    coded.design, coded.signs, classes, intercept=bool(self.intercept)
-                )
+                found = separability(coded.design, coded.signs, classes, intercept=coded.intercept)
                 if not found or found.coef is None:
                     raise ValueError(f"{found}: take Classifier(Hinge()), whose margin is soft.")
                 plane = found.coef
             best = widest(coded, plane, control, self.solver)
-            self.classes_ = classes
+            self.classes_, self._with_intercept = classes, coded.intercept
             self.coef_, self.intercept_ = best.w[None, :], np.array([best.b])
             self.margin_ = float(1.0 / np.linalg.norm(best.w))
             self.support_ = np.flatnonzero(best.alpha)
@@ -128,20 +126,19 @@ class HardMargin(ClassifierMixin, Summarised):
             )
         return self
 
-    def _encode(self, X: Any, y: AnyArray) -> tuple[AnyArray, Classes]:
+    def _encode(self, X: Any, y: AnyArray, intercept: bool) -> tuple[AnyArray, Classes]:
         """The two classes, and the samples with labels ±1."""
         data.check_labels(y)
         output = ClassOutput.of(y, Hinge())
-        index = output.index(y)
         if output.classes.size != 2:
             raise ValueError(
                 "Only binary classification is supported. HardMargin takes two classes, but y has "
                 f"{output.classes.size}: fit one class against the rest, with y == label."
             )
-        return output.classes, Classes(as_design(X), output.encode(index, 0), bool(self.intercept))
+        return output.classes, Classes(as_design(X), output.encode(y), intercept)
 
     def _certificate(self, best: Widest, seconds: float = 0.0) -> Certificate:
-        score = "X w + b" if self.intercept else "X w"
+        score = "X w + b" if self._with_intercept else "X w"
         return Certificate(
             primal=best.primal,
             dual=best.primal - best.gap,
@@ -159,7 +156,7 @@ class HardMargin(ClassifierMixin, Summarised):
         """The fitted plane on the data it was fitted on, judged afresh."""
         check_is_fitted(self)
         X, y = data.check_xy(self, X, y, fitted=True)
-        classes, coded = self._encode(X, y)
+        classes, coded = self._encode(X, y, self._with_intercept)
         alpha = self.certificate_.dual_point
         if (
             alpha is None
@@ -181,7 +178,7 @@ class HardMargin(ClassifierMixin, Summarised):
     def predict(self, X: ArrayLike) -> AnyArray:
         """The side of the plane."""
         z = self.decision_function(X)
-        return ClassOutput(self.classes_, Hinge()).decode(z)
+        return ClassOutput(Hinge(), self.classes_).decode(z)
 
     def __sklearn_tags__(self) -> Any:
         """Sparse input is welcome; two classes only."""

@@ -16,43 +16,34 @@ the first fit has the penalty and the alpha of the estimator.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from .._base.typing import Array
-from ..losses import REGISTRY as LOSSES
 from ..losses import Absolute, Squared
 from ..penalties import Separable
 from ..problem.objective import Meter, Objective
 from ..solvers import Control, Solution, solve
-from .settings import Settings
+from .problem import Posed
 
 _NORMAL = 1.4826  # a standard deviation in median absolute deviations of normal noise
 _WEAK = 1e-3  # the penalty of the first fit, in units of y and of the columns: a safeguard
 _ZERO = 1e-12  # times the largest |y|: residuals below are rounding
 
 
-def settled(
-    estimator: Any, settings: Settings, objectives: list[Objective]
-) -> tuple[Settings, list[Objective]]:
-    """Settings and objectives in which every parameter that is "auto" has got its number.
-
-    The loss with these numbers becomes the estimator's ``loss_``.
-    """
-    asked = LOSSES.get(estimator.loss)
-    if not asked.undecided:
-        estimator.__dict__.pop("loss_", None)  # of an earlier fit with another loss
-        return settings, objectives
-    control = replace(estimator._control([]), callbacks=())
-    if control.max_seconds is not None:
-        control.max_seconds *= 0.5  # the other half is for the fit itself
-    loss = estimator.loss_ = asked.decided(noise_of(objectives, control))
-    found = replace(settings, loss=loss)
-    return found, [
-        replace(o, loss=loss, words=found.words + o.words.removeprefix(settings.words))
-        for o in objectives
-    ]
+def with_scale_found(posed: Posed, control: Control) -> Posed:
+    """The problem with a number in place of every parameter of its loss that is "auto"."""
+    coded, objectives = posed.coded, posed.objectives
+    before = coded.settings
+    loss = before.loss.decided(noise_of(objectives, control))
+    settings = replace(before, loss=loss)
+    return posed._replace(
+        coded=replace(coded, settings=settings, output=coded.output.under(loss)),
+        objectives=[
+            replace(o, loss=loss, words=settings.words + o.words.removeprefix(before.words))
+            for o in objectives
+        ],
+    )
 
 
 def noise_of(objectives: list[Objective], control: Control) -> float:

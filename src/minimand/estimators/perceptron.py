@@ -21,9 +21,9 @@ from ..design import Design, as_design
 from ..losses import PerceptronLoss
 from ..outputs import ClassOutput
 from ..solvers.textbook.perceptron import Machine, train
-from .base import combined
 from .inputs import data
-from .inputs.declared_classes import declared, places
+from .inputs.declared_classes import declared
+from .outcome import combined
 from .perceptron_proof import Proved, padded, proved, widest
 from .settings import check_seed
 from .stopping import stoppable
@@ -159,18 +159,18 @@ class Perceptron(ClassifierMixin, Summarised):
         X, y = data.check_xy(self, X, y)
         data.check_labels(y)
         output = ClassOutput.of(y, PerceptronLoss())
-        index = output.index(y)
+        signs = output.columns(y)
         design = as_design(X)
-        w, b = np.zeros((output.n_scores, X.shape[1])), np.zeros(output.n_scores)
+        w, b = np.zeros((output.scores, X.shape[1])), np.zeros(output.scores)
         with stoppable(self) as watch:
-            scores = self._train(design, output, index, w, b, int(self.max_epochs))
+            scores = self._train(design, signs, w, b, int(self.max_epochs))
             self.classes_ = output.classes
             self._store(scores)
             self.mistakes_ = _each([int(s.run.mistakes.sum()) for s in scores])
             self.n_iter_ = max(s.run.mistakes.size for s in scores)
             if self.bound and not watch.interrupted:
                 try:
-                    self._store_bounds(X, design, output, index, scores)
+                    self._store_bounds(X, signs, scores)
                 except KeyboardInterrupt:  # the model is there, its bound is not
                     watch.interrupt()
         self._warn_if_short(scores)
@@ -202,15 +202,15 @@ class Perceptron(ClassifierMixin, Summarised):
         first = not hasattr(self, "classes_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         data.check_labels(y)
-        output = ClassOutput(declared(self, classes), PerceptronLoss())
-        index = places(output.classes, y)
+        output = ClassOutput(PerceptronLoss(), declared(self, classes, y, alone=False))
+        signs = output.columns(y)
         if first:
-            shape = (output.n_scores, X.shape[1])
+            shape = (output.scores, X.shape[1])
             start, mistakes, passes = (np.zeros(shape), np.zeros(shape[0])), np.zeros(shape[0]), 0
         else:
             start = (self.coef_, self.intercept_)
             mistakes, passes = np.atleast_1d(self.mistakes_), self.n_iter_
-        scores = self._train(as_design(X), output, index, *start, 1)
+        scores = self._train(as_design(X), signs, *start, 1)
         self.classes_ = output.classes
         self._store(scores)
         self.mistakes_ = _each([int(m + s.run.mistakes.sum()) for m, s in zip(mistakes, scores)])
@@ -218,7 +218,7 @@ class Perceptron(ClassifierMixin, Summarised):
         return self
 
     def _train(
-        self, design: Design, output: ClassOutput, index: AnyArray, w: Array, b: Array, most: int
+        self, design: Design, signs: list[Array], w: Array, b: Array, most: int
     ) -> list[Proved]:
         """One perceptron per score, from given weights."""
         traced = self.trace
@@ -226,11 +226,11 @@ class Perceptron(ClassifierMixin, Summarised):
             traced = min(_TRACED, _TRACED_NUMBERS // (design.shape[1] + 1))
         orders = self._orders(design.shape[0])
         found = []
-        for score in range(output.n_scores):
-            begun, signs = time.perf_counter(), output.encode(index, score)
-            machine = Machine(design, signs, w[score], float(b[score]), bool(self.intercept))
+        for score, own in enumerate(signs):
+            begun = time.perf_counter()
+            machine = Machine(design, own, w[score], float(b[score]), bool(self.intercept))
             run = train(machine, orders, most, int(traced))
-            found.append(proved(design, signs, run, bool(self.intercept), begun))
+            found.append(proved(design, own, run, bool(self.intercept), begun))
         return found
 
     def _orders(self, n: int) -> Iterator[AnyArray]:
@@ -257,19 +257,14 @@ class Perceptron(ClassifierMixin, Summarised):
         for name in ("radius_", "gamma_", "bound_"):  # of an earlier fit
             self.__dict__.pop(name, None)
 
-    def _store_bounds(
-        self, X: Any, design: Design, output: ClassOutput, index: AnyArray, scores: list[Proved]
-    ) -> None:
+    def _store_bounds(self, X: Any, signs: list[Array], scores: list[Proved]) -> None:
         """C²/γ² of every score."""
         intercept = bool(self.intercept)
         samples = padded(X) if intercept else X
         unit = float(abs(samples).max()) or 1.0  # C/γ has no units, and squares might overflow
         samples = samples / unit
         radius = float(as_design(samples).row_squares(np.ones(1)).max()) ** 0.5
-        margins = [
-            widest(X, samples, output.encode(index, i), score, intercept)
-            for i, score in enumerate(scores)
-        ]
+        margins = [widest(X, samples, own, score, intercept) for own, score in zip(signs, scores)]
         self.radius_ = _each([unit * radius] * len(scores))
         self.gamma_ = _each([unit * m for m in margins])
         self.bound_ = _each([np.inf if m == 0 else (radius / m) ** 2 for m in margins])
@@ -318,7 +313,7 @@ class Perceptron(ClassifierMixin, Summarised):
     def predict(self, X: ArrayLike) -> AnyArray:
         """The class of the largest score; of two, the second if its score is positive."""
         z = self.decision_function(X)
-        return ClassOutput(self.classes_, PerceptronLoss()).decode(z)
+        return ClassOutput(PerceptronLoss(), self.classes_).decode(z)
 
     def __sklearn_tags__(self) -> Any:
         """Sparse input is welcome."""

@@ -1,14 +1,21 @@
-"""From settings and data to an Objective."""
+"""From settings and data to objectives, and what a fit keeps of both."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from .._base.typing import Array
+from .._base.typing import AnyArray, Array, ArrayLike
 from ..design import as_design
+from ..losses import Loss
+from ..outputs import Output, columns_of
 from ..problem.objective import Objective
+from .feature_map import MapsFeatures
+from .inputs import data
+from .inputs.class_weights import weighted_by_class
 from .settings import Settings
 
 
@@ -46,16 +53,194 @@ def build(
         design, y, sample_weight = design.rows(kept), y[kept], sample_weight[kept]
         offset = None if offset is None else offset[kept]
     n, d = design.shape
+    alpha, free = settings.factor, bool(intercept)
     loss = settings.loss
     mass = loss.equal_masses(n) if sample_weight is None else loss.masses(sample_weight)
-    score = settings.score_words(offset=offset is not None, intercept=bool(intercept))
     return Objective(
-        loss=settings.loss,
-        penalty=settings.penalty.bind(d, settings.factor),
+        loss=loss,
+        penalty=settings.penalty.bind(d, alpha),
         design=design,
         y=y,
         mass=mass,
         offset=offset,
-        intercept=bool(intercept),
-        words=f"{settings.words}, z = {score}",
+        intercept=free,
+        words=settings.words_with_score(alpha, offset=offset is not None, intercept=free),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Checked data in numbers, beside the settings: all of a problem but φ(X)."""
+
+    settings: Settings
+    output: Output
+    target: Array  # (n,) or (n, scores), as the output codes y
+    weights: Array | None  # of the samples, those of their classes included; None: all equal
+    offset: Array | None
+
+    @property
+    def n_samples(self) -> int:
+        """Rows, those of weight zero included."""
+        return int(self.target.shape[0])
+
+    @property
+    def targets(self) -> list[Array]:
+        """One contiguous vector per score."""
+        return columns_of(self.target)
+
+    def at_one_sample(self) -> Coded:
+        """The same with a number for alpha: 1/Σs if none was given."""
+        if self.settings.alpha is not None:
+            return self
+        alpha = one_sample(self.n_samples, self.weights)
+        return replace(self, settings=self.settings.at(alpha))
+
+    def objectives(self, X: Any) -> list[Objective]:
+        """One objective per score on φ(X); they share the design."""
+        settings, weights = self.settings, self.weights
+        if self.target.ndim == 1:
+            return [build(settings, X, self.target, weights, self.offset, settings.intercept)]
+        target, *others = self.targets
+        first = build(settings, X, target, weights, self.offset, settings.intercept)
+        kept = slice(None) if weights is None else np.flatnonzero(weights)
+        return [first, *(first.with_target(other[kept]) for other in others)]
+
+
+class Posed(NamedTuple):
+    """A problem up to the point where it would be solved."""
+
+    X: Any  # checked
+    mapped: Any  # φ(X)
+    coded: Coded
+    objectives: list[Objective]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a model was fitted to: all that is read of a fit afterwards, beside its attributes.
+
+    The parameters of the estimator may have been changed since, for the next fit.
+    """
+
+    settings: Settings  # their alpha is a number, and so is every scale of the loss
+    output: Output
+
+    @classmethod
+    def of(cls, coded: Coded) -> Fitted:
+        """Copies of what the user could change in place."""
+        settings = coded.settings
+        loss, penalty = settings.loss.snapshot(), settings.penalty.snapshot()
+        output = replace(coded.output, loss=loss)
+        return cls(replace(settings, loss=loss, penalty=penalty), output)
+
+    def at(self, alpha: float) -> Fitted:
+        """The same at another alpha, as on a path."""
+        return replace(self, settings=replace(self.settings, alpha=alpha))
+
+
+class PosesProblems(MapsFeatures):
+    """The part of an estimator that turns data into objectives, for whoever needs them."""
+
+    alpha_: float
+    loss_: Loss
+    _fitted: Fitted
+
+    # What differs between numbers and labels -------------------------------------------------
+
+    def _checked_settings(self) -> Settings:
+        """The parameters, checked; a loss that is not for this kind of y is refused."""
+        raise NotImplementedError
+
+    def _checked_target(self, y: AnyArray) -> AnyArray:
+        """y if it is of the right kind."""
+        raise NotImplementedError
+
+    def _output_of(self, y: AnyArray, weights: Array | None, loss: Loss) -> Output:
+        """The output space of the samples of positive weight."""
+        raise NotImplementedError
+
+    def _output_of_stream(self, y: AnyArray, loss: Loss, classes: ArrayLike) -> Output:
+        """The output space of a stream, of which y is some part."""
+        return self._output_of(y, None, loss)
+
+    def _check_same(self, output: Output) -> None:
+        """Refuse data of another output space than those of the fit."""
+
+    def _attributes(self, output: Output, coef: Array, intercept: Array) -> dict[str, Any]:
+        """Coefficients (k, d) and intercepts (k,) in the shapes that users see."""
+        raise NotImplementedError
+
+    # From data to objectives -----------------------------------------------------------------
+
+    def _coded(
+        self,
+        settings: Settings,
+        y: AnyArray,
+        sample_weight: ArrayLike,
+        offset: ArrayLike,
+        *,
+        stream: bool = False,
+        classes: ArrayLike = None,
+    ) -> Coded:
+        """y, the weights and the offset in numbers.
+
+        y says what its output space is, samples of weight zero having no say. Of a ``stream`` it is
+        a part, whose ``classes`` may be declared.
+        """
+        y = self._checked_target(y)
+        output = self._output_of_stream(y, settings.loss, classes) if stream else None
+        n = y.shape[0]
+        weights = None if sample_weight is None else data.check_weights(sample_weight, n)
+        shift = None if offset is None else data.check_offset(offset, n)
+        if settings.class_weight is not None:
+            known = getattr(output, "classes", None)
+            weights = weighted_by_class(settings.class_weight, y, weights, known)
+        if output is None:
+            output = self._output_of(y, weights, settings.loss)
+        return Coded(settings, output, output.encode(y), weights, shift)
+
+    def _posed(
+        self, X: Any, y: Any, sample_weight: ArrayLike = None, offset: ArrayLike = None
+    ) -> Posed:
+        """The problem of a fit, up to what takes an optimisation of its own.
+
+        The estimator learns the features and their names, and what stands for alpha.
+        """
+        settings = self._checked_settings()
+        X, y = data.check_xy(self, X, y)
+        # Everything is checked before features are fitted, which may take long.
+        coded = self._coded(settings, y, sample_weight, offset)
+        if settings.alpha is None:
+            coded = coded.at_one_sample()
+        self.alpha_ = coded.settings.factor
+        mapped = X if self.features is None else self._fit_features(X, y)
+        if self.features is None:
+            self.__dict__.pop("features_", None)  # of an earlier fit
+        return Posed(X, mapped, coded, coded.objectives(mapped))
+
+    def _posed_again(
+        self, X: Any, y: Any, sample_weight: ArrayLike = None, offset: ArrayLike = None
+    ) -> Posed:
+        """The problem that the model was fitted to, on data for which it is judged."""
+        check_is_fitted(self)
+        X, y = data.check_xy(self, X, y, fitted=True)
+        fitted, mapped = self._fitted, self._map_features(X)
+        coded = self._coded(fitted.settings, y, sample_weight, offset)
+        self._check_same(coded.output)
+        return Posed(X, mapped, coded, self._described(coded.objectives(mapped)))
+
+    def _completed(self, posed: Posed, *, learn: bool = True) -> Posed:
+        """The problem with a number for what is "auto" in its loss, on features that are learnt."""
+        loss = posed.coded.settings.loss
+        if loss.auto and loss.undecided:
+            from .noise import with_scale_found  # which few losses ask for
+
+            posed = with_scale_found(posed, self._first_half())
+            self.loss_ = posed.coded.settings.loss
+        else:
+            self.__dict__.pop("loss_", None)  # of an earlier fit with another loss
+        if self.features is None:
+            return posed
+        if not learn:
+            return posed._replace(objectives=self._described(posed.objectives))
+        return self._on_learnt_features(posed)

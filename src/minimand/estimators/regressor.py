@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
-from .._base.typing import Array, ArrayLike, PenaltyName, RegressorLossName
+from .._base.parameters import store_arguments
+from .._base.typing import AnyArray, Array, ArrayLike, PenaltyName, RegressorLossName
 from ..losses import Loss
-from ..outputs import ScalarOutput
+from ..outputs import Output, ScalarOutput
 from ..penalties import Penalty
-from ..problem.objective import Objective
-from ..solvers import State
 from .base import Estimator
-from .callbacks import Relay, with_callbacks
 from .explained_loss import explained
 from .inputs import data
-from .noise import settled
-from .problem import build
-from .settings import Settings, check_decided, check_settings
-from .stopping import stoppable
-from .support_vectors import Training
-
-if TYPE_CHECKING:
-    from .stream import Batch
+from .settings import Settings, check_settings, loss_of
 
 
 class Regressor(RegressorMixin, Estimator):
@@ -138,64 +128,7 @@ class Regressor(RegressorMixin, Estimator):
         verbose: bool = False,
         callbacks: Any = None,
     ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.features = features
-        self.intercept = intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.memory = memory
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-
-    @with_callbacks
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or what features= takes
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Weight k is the same as k copies of the row, weight 0 as its absence.
-        offset : array-like of shape (n_samples,), optional
-            Added to the score as it is, e.g. the log of an exposure.
-
-        Raises
-        ------
-        Interrupted
-            After Ctrl-C; its ``result`` is this estimator, fitted as far as it came.
-        """
-        settings = self._checked_settings()
-        X, y = data.check_xy(self, X, y)
-        # Everything is checked before features are fitted, which may take long.
-        y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
-        sample_weight = data.check_weights(sample_weight, y.shape[0])
-        offset = data.check_offset(offset, y.shape[0])
-        settings = self._with_alpha(settings, y.shape[0], sample_weight)
-        mapped = self._fit_features(X, y)
-        objective = build(settings, mapped, y, sample_weight, offset, self.intercept)
-        with stoppable(self):
-            settings, objectives = settled(self, settings, [objective])
-            (objective,) = self._learn_features(X, sample_weight, objectives)
-            with Relay(self, X, y) as relay:
-                control = self._control(relay.to(_attributes_at))
-                solution = self._minimise(objective, control, self._start(objective))
-                self.coef_, self.intercept_ = solution.w, solution.b
-                self.certificate_ = self._qualified(solution.certificate)
-                self.n_iter_ = max(solution.certificate.iterations, 1)
-                self.solver_ = solution.solver
-                self.history_ = solution.history
-                self._training = Training.of([objective], [solution], sample_weight, mapped)
-        self._warn_if_short(objective, [solution])
-        return self
+        store_arguments(self, locals())
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
@@ -209,41 +142,10 @@ class Regressor(RegressorMixin, Estimator):
         rows so far, which steps learn of whenever Σs passes a power of two. There is no certificate
         of a stream: ask `minimand.certify`, which takes batches too.
         """
-        from .stream import solver_of
+        from .stream import learn_batch
 
-        solver_of(self)
-        batch = self._batch(X, y, None, sample_weight, offset)
-        coef, intercept = self._learn(batch)
-        self.coef_, self.intercept_ = coef[0], float(intercept[0])
+        learn_batch(self, X, y, None, sample_weight, offset)
         return self
-
-    def _batch(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        classes: ArrayLike,
-        sample_weight: ArrayLike = None,
-        offset: ArrayLike = None,
-    ) -> Batch:
-        """The problem on some rows of a stream; features are fitted on the first ones."""
-        from .stream import Batch
-
-        settings = check_decided(self._checked_settings())
-        first = not hasattr(self, "coef_")
-        X, y = data.check_xy(self, X, y, fitted=not first)
-        y = ScalarOutput(settings.loss).encode(data.check_numbers(y))
-        weights = data.check_weights(sample_weight, y.shape[0])
-        shift = data.check_offset(offset, y.shape[0])
-        mapped = self._fit_features(X, y) if first else self._map_features(X)
-        return Batch(settings, mapped, [y], weights, shift, self.intercept)
-
-    def _start(self, objective: Objective) -> tuple[Array, float] | None:
-        """The last fit's model, if it is wanted and still fits."""
-        if not self.warm_start or getattr(self, "coef_", None) is None:
-            return None
-        fits = self.coef_.shape == (objective.n_features,)
-        # An intercept of the last fit must not stay in a model that has none.
-        return (self.coef_, self.intercept_ if self.intercept else 0.0) if fits else None
 
     def _checked_settings(self) -> Settings:
         settings = check_settings(self)
@@ -254,23 +156,18 @@ class Regressor(RegressorMixin, Estimator):
             )
         return settings
 
-    def _objective(
-        self, settings: Settings, X: Any, y: Any, sample_weight: Any, offset: Any, fitted: bool
-    ) -> Objective:
-        target = ScalarOutput(settings.loss).encode(data.check_numbers(y))
-        weights = data.check_weights(sample_weight, target.shape[0])
-        shift = data.check_offset(offset, target.shape[0])
-        settings = self._with_alpha(settings, target.shape[0], weights, fitted)
-        return build(settings, X, target, weights, shift, self.intercept)
+    def _checked_target(self, y: AnyArray) -> Array:
+        return data.check_numbers(y)
 
-    def decision_function(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
-        """The score z = offset + X w + b."""
-        return self._scores(X, offset)
+    def _output_of(self, y: AnyArray, weights: Array | None, loss: Loss) -> Output:
+        return ScalarOutput(loss)
+
+    def _attributes(self, output: Output, coef: Array, intercept: Array) -> dict[str, Any]:
+        return {"coef_": coef[0], "intercept_": float(intercept[0])}
 
     def predict(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
         """The score on the scale of y: e^z for counts and deviances, σ(z) for cross entropy."""
-        z = self._scores(X, offset)
-        return ScalarOutput(check_settings(self).loss).decode(z)
+        return super().predict(X, offset)
 
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
@@ -283,31 +180,12 @@ class Regressor(RegressorMixin, Estimator):
         constant. Where that is perfect itself, it is 1 for a perfect model and 0 for others, as
         scikit-learn's R² is.
         """
-        check_is_fitted(self)
-        settings = self._checked_settings()
-        X, y = data.check_xy(self, X, y, fitted=True)
-        rest = (sample_weight, offset, True)
-        objective = self._objective(settings, self._map_features(X), y, *rest)
+        (objective,) = self._posed_again(X, y, sample_weight, offset).objectives
         return explained(objective, objective.scores(self.coef_, self.intercept_))
 
     def __sklearn_tags__(self) -> Any:
         """Which targets the loss takes."""
         tags = super().__sklearn_tags__()
-        target = getattr(_loss_of(self), "target", "real")
+        target = getattr(loss_of(self), "target", "real")
         tags.target_tags.positive_only = target in ("count", "positive", "unit")
         return tags
-
-
-def _attributes_at(state: State) -> dict[str, Any]:
-    """Fitted attributes as if the fit had stopped at this state."""
-    assert state.point is not None
-    return {"coef_": state.point.w.copy(), "intercept_": state.point.b}
-
-
-def _loss_of(estimator: Any) -> Any:
-    from ..losses import REGISTRY
-
-    try:
-        return REGISTRY.get(estimator.loss)
-    except ValueError:
-        return None

@@ -21,6 +21,26 @@ from ..solvers import REGISTRY as SOLVERS
 from .callbacks import is_sklearn_callback
 
 _LONGEST = 150  # characters of a map in words; a pipeline may have any number of steps
+_MIXED = "penalty=l1_ratio * minimand.L1() + (1 - l1_ratio) * minimand.L2()"
+_STEPS = "solver=minimand.solvers.Sgd(…), which has the options of stochastic steps"
+ELSEWHERE = {  # what other libraries call parameters, and what to write here
+    **dict.fromkeys(("C", "c"), "alpha=1/(C*n_samples), since alpha multiplies the penalty here"),
+    **dict.fromkeys(
+        ("lambda_", "lam", "reg", "reg_lambda", "reg_param", "regularization"), "alpha=…"
+    ),
+    "fit_intercept": "intercept=…",
+    "l1_ratio": _MIXED,
+    "positive": "penalty=minimand.NonNegative(), or a sum such as L1() + NonNegative()",
+    **dict.fromkeys(
+        ("epsilon", "eps"), "loss=minimand.EpsilonInsensitive(eps=…) or Huber(delta=…)"
+    ),
+    "delta": "loss=minimand.Huber(delta=…)",
+    "quantile": "loss=minimand.Quantile(q=…)",
+    "power": "loss=minimand.Tweedie(power=…)",
+    **dict.fromkeys(("eta0", "learning_rate", "batch_size", "early_stopping"), _STEPS),
+    "n_jobs": "threadpoolctl.threadpool_limits(…) around fit, as threads are used where they help",
+    "max_epochs": "max_iter=…",
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +51,8 @@ class Settings:
     penalty: Penalty
     alpha: float | None  # None: 1/Σs, which `at` replaces by a number
     features: str = ""  # the map φ in words; empty where the columns are those of X
+    intercept: bool = True
+    class_weight: Any = None  # as the estimator has it; None for regression
 
     @property
     def factor(self) -> float:
@@ -47,14 +69,15 @@ class Settings:
         """The objective as a formula."""
         return self.words_at(self.factor)
 
-    def score_words(self, *, offset: bool, intercept: bool) -> str:
-        """The score as a formula."""
+    def words_with_score(self, alpha: float, *, offset: bool, intercept: bool) -> str:
+        """The objective and the score as formulas."""
         linear = "φ(X) w" if self.features else "X w"
         score = " + ".join(["offset"] * offset + [linear] + ["b"] * intercept)
-        return f"{score}, φ = {self.features}" if self.features else score
+        note = f", φ = {self.features}" if self.features else ""
+        return f"{self.words_at(alpha)}, z = {score}{note}"
 
     def words_at(self, alpha: float) -> str:
-        """The same at another alpha."""
+        """The objective as a formula, at another alpha."""
         formula = self.penalty.words(alpha)
         return self._mean_loss if formula == "0" else f"{self._mean_loss} + {formula}"
 
@@ -67,27 +90,42 @@ def check_settings(estimator: Any) -> Settings:
     """Validate the constructor's arguments of an estimator."""
     loss = LOSSES.get(estimator.loss)
     loss.check_parameters()
-    known = getattr(estimator, "loss_", None)
-    if loss.undecided and known is not None and _decides(known, loss):
-        loss = known  # the numbers that a fit has found
     if loss.refusal:
         raise ValueError(f"loss={loss!r} cannot be minimised: {loss.refusal}.")
     penalty = PENALTIES.get(estimator.penalty)
     alpha = None if estimator.alpha is None else _real("alpha", estimator.alpha, low=0.0)
     check_limits(estimator)
-    check_solver(estimator.solver)
-    check_seed(estimator.random_state)
-    _check_features(estimator.features)
-    _check_callbacks(estimator.callbacks)
-    return Settings(loss, penalty, alpha, _in_words(estimator.features))
+    if estimator.solver != "auto":
+        check_solver(estimator.solver)
+    if estimator.random_state is not None:
+        check_seed(estimator.random_state)
+    if estimator.callbacks is not None:
+        _check_callbacks(estimator.callbacks)
+    words = "" if estimator.features is None else _checked_features(estimator.features)
+    weight = getattr(estimator, "class_weight", None)
+    return Settings(loss, penalty, alpha, words, bool(estimator.intercept), weight)
 
 
-def check_decided(settings: Settings) -> Settings:
-    """Refuse a loss whose scale is still to be found, where there are no residuals to find it."""
-    for name in settings.loss.undecided:
+def loss_of(estimator: Any) -> Loss | None:
+    """The loss that the parameters name; None if they name none, which a fit will refuse."""
+    try:
+        return LOSSES.get(estimator.loss)
+    except ValueError:
+        return None
+
+
+def decided(settings: Settings, known: Loss | None) -> Settings:
+    """The settings with the scale that an earlier fit has found, where the loss is to find one.
+
+    Where there was no such fit it is refused: a batch has not the residuals of all samples.
+    """
+    loss = settings.loss
+    if loss.undecided and known is not None and _decides(known, loss):
+        return replace(settings, loss=known)
+    for name in loss.undecided:
         raise ValueError(
-            f"{name}='auto' of {type(settings.loss).__name__} needs all samples at once: pass a "
-            "number to learn from batches."
+            f"{name}='auto' of {type(loss).__name__} needs all samples at once: pass a number to "
+            "learn from batches."
         )
     return settings
 
@@ -135,27 +173,20 @@ def check_seed(random_state: Any) -> None:
         ) from error
 
 
-def _check_features(features: Any) -> None:
-    if features is None:
-        return
+def _checked_features(features: Any) -> str:
+    """A map in one short line; one that is learnt along with the model has a formula of its own."""
     if isinstance(features, type):
         raise TypeError(f"features must be an object, not a class: pass {features.__name__}().")
     if not hasattr(features, "fit_transform") or not hasattr(features, "transform"):
         raise TypeError(f"features must have fit_transform and transform, not {features!r}.")
     if hasattr(features, "check_parameters"):  # a map of ours
         features.check_parameters()
-
-
-def _in_words(features: Any) -> str:
-    """A map in one short line; one that is learnt along with the model has a formula of its own."""
-    if features is None or getattr(features, "learnt", False) is True:
+    if getattr(features, "learnt", False) is True:
         return ""
     return shorten(str(features), _LONGEST, placeholder=" …")
 
 
 def _check_callbacks(callbacks: Any) -> None:
-    if callbacks is None:
-        return
     if callable(callbacks) or is_sklearn_callback(callbacks) or not isinstance(callbacks, Iterable):
         raise TypeError(f"callbacks must be a list, not {callbacks!r}: put a single one in a list.")
     for callback in callbacks:

@@ -2,71 +2,63 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
-from sklearn.exceptions import ConvergenceWarning
 
 from .._base.typing import AnyArray, Array, ArrayLike
-from .._base.watch import INTERRUPT, Interrupted
-from .._base.wording import counted
+from ..design import Design
 from ..problem.objective import Objective
-from ..solvers import STOP, Control, Sgd
-from ..solvers.base import CALLBACK
-from ..solvers.history import State
+from ..solvers import Control, Sgd
 from ..solvers.stochastic.learner import Learner
 from ..solvers.stochastic.learning_rate import SAMPLE
-from .callbacks import is_sklearn_callback
+from .inputs import data
+from .inputs.matrix import matrix_of
 from .inputs.stream_order import Order
-from .problem import build, one_sample
-from .settings import Settings
+from .problem import Coded, Fitted, one_sample
+from .settings import Settings, decided
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows of a stream: φ(X), one target per score, and what goes with every row.
+    """Some rows of a stream: φ(X), and what goes with every row.
 
     The objectives do not know the weights: a batch has no mean of its own.
     """
 
-    settings: Settings
     X: Any
-    targets: list[Array]
-    weights: Array | None
-    offset: Array | None
-    intercept: bool
-    classes: Any = None
+    coded: Coded
 
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
         return int(self.X.shape[0])
 
+    @property
+    def settings(self) -> Settings:
+        """The parameters, as they were when the batch came."""
+        return self.coded.settings
+
     @cached_property
     def objectives(self) -> list[Objective]:
         """The problem of every score on these rows; alpha=None counts these rows alone."""
-        settings = self.settings.at(one_sample(self.n_rows, self.weights))
-        rest = (None, self.offset, self.intercept)
-        return [build(settings, self.X, target, *rest) for target in self.targets]
+        return replace(self.coded.at_one_sample(), weights=None).objectives(self.X)
 
     def under(self, alpha: float) -> list[Objective]:
         """The same under this alpha where none was given."""
         if self.settings.alpha is not None:
             return self.objectives
-        return replace(self, settings=self.settings.at(alpha)).objectives
+        coded = replace(self.coded, settings=self.settings.at(alpha), weights=None)
+        return coded.objectives(self.X)
 
     @property
     def weight(self) -> Array:
         """The weight of every row."""
-        return np.ones(self.n_rows) if self.weights is None else self.weights
+        return np.ones(self.n_rows) if self.coded.weights is None else self.coded.weights
 
     def __getstate__(self) -> dict[str, Any]:
         """Arrays and settings; objectives are built from these again."""
@@ -78,10 +70,10 @@ class Batch:
         matrices = [part.X for part in parts]
         some = any(map(sparse.issparse, matrices))
         X = sparse.vstack(matrices, format="csr") if some else np.vstack(matrices)
-        targets = [np.concatenate(columns) for columns in zip(*(part.targets for part in parts))]
-        weights = _joined([(part.weights, part.n_rows) for part in parts], 1.0)
-        offset = _joined([(part.offset, part.n_rows) for part in parts], 0.0)
-        return replace(self, X=X, targets=targets, weights=weights, offset=offset)
+        target = np.concatenate([part.coded.target for part in parts])
+        weights = _joined([(part.coded.weights, part.n_rows) for part in parts], 1.0)
+        offset = _joined([(part.coded.offset, part.n_rows) for part in parts], 0.0)
+        return Batch(X, replace(self.coded, target=target, weights=weights, offset=offset))
 
 
 def _joined(parts: list[tuple[Array | None, int]], missing: float) -> Array | None:
@@ -118,8 +110,9 @@ class Stream:
 
     def learn(self, batch: Batch) -> tuple[Array, Array]:
         """One step per row, in order; the coefficients (k, d) and intercepts (k,) it leads to."""
-        if batch.classes is not None:
-            self.order.watch(batch.targets, batch.classes)
+        classes = getattr(batch.coded.output, "classes", None)
+        if classes is not None:
+            self.order.watch(batch.coded.targets, classes)
         if self.opening is not None:
             batch = self._open(batch, self.opening)
         order = np.flatnonzero(batch.weight).astype(np.uint32)
@@ -218,13 +211,61 @@ def _check_options(solver: Sgd) -> None:
             )
 
 
+def batch_of(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    classes: ArrayLike = None,
+    sample_weight: ArrayLike = None,
+    offset: ArrayLike = None,
+    *,
+    fitted: bool = False,
+) -> Batch:
+    """The problem on some rows of a stream, by the parameters; features are fitted on the first.
+
+    With ``fitted`` it is the problem that a model was fitted to.
+    """
+    if fitted:
+        settings = estimator._fitted.settings
+    else:
+        settings = decided(estimator._checked_settings(), getattr(estimator, "loss_", None))
+    first = not hasattr(estimator, "coef_")
+    X, y = data.check_xy(estimator, X, y, fitted=not first)
+    if isinstance(X, Design):
+        X = matrix_of(X)
+    coded = estimator._coded(settings, y, sample_weight, offset, stream=True, classes=classes)
+    return Batch(estimator._fit_features(X, y) if first else estimator._map_features(X), coded)
+
+
+def learn_batch(estimator: Any, *batch: ArrayLike) -> None:
+    """The next batch of a stream, which begins here unless there was one before."""
+    solver = solver_of(estimator)
+    rows = batch_of(estimator, *batch)
+    current: Stream | None = getattr(estimator, "_stream", None)
+    if current is None:
+        start = None
+        if hasattr(estimator, "coef_"):  # a model that was fitted learns on from where it is
+            start = np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)
+        current = begin(estimator, rows, start)
+    current.check_same(solver)
+    learnt = current.learn(rows)
+    estimator._stream = current
+    coded = replace(rows.coded, settings=rows.settings.at(1.0 / current.total))
+    estimator.alpha_ = coded.settings.factor
+    estimator._fitted = Fitted.of(coded)
+    estimator.__dict__.update(estimator._attributes(coded.output, *learnt))
+    estimator.solver_, estimator.n_iter_ = Sgd.name, 1
+    for name in ("certificate_", "history_", "_training"):  # of an earlier fit
+        estimator.__dict__.pop(name, None)
+
+
 def begin(estimator: Any, batch: Batch, start: tuple[Array, Array] | None) -> Stream:
     """A stream from zero, or from the model of a fit."""
     solver, first = solver_of(estimator), batch.objectives[0]
     verdict = solver.verdict(first, Control())
     if not verdict.ok:
         raise ValueError(f"partial_fit does not accept this problem: {verdict.reason}.")
-    scores = len(batch.targets)
+    scores = batch.coded.output.scores
     if start is None:
         return Stream(solver, (np.zeros((scores, first.n_features)), np.zeros(scores)))
     evidence = getattr(getattr(estimator, "certificate_", None), "dual_point", None)
@@ -232,135 +273,3 @@ def begin(estimator: Any, batch: Batch, start: tuple[Array, Array] | None) -> St
     weight = 1.0 / alpha if estimator.alpha is None and alpha > 0 else 0.0
     rows = 0 if evidence is None else len(evidence)
     return Stream(solver, start, fitted_on=rows, fitted_weight=weight)
-
-
-def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None) -> Any:
-    """Learn from an iterator of batches, of any and unknown length, one pass over it.
-
-    Parameters
-    ----------
-    estimator : Regressor or Classifier
-        Its ``partial_fit`` takes every batch; what it has learnt before is kept.
-    batches : iterable of (X, y) or (X, y, sample_weight)
-    classes : array-like, optional
-        All classes, for a classifier whose first batch may lack some.
-
-    Returns
-    -------
-    estimator
-        At ``max_seconds`` (looked at between batches) or where a callback has returned
-        `minimand.STOP`, the model of the rows until then, with a warning. Callbacks get a state
-        per batch, in which ``iteration`` counts batches and the gap is NaN.
-
-    Raises
-    ------
-    Interrupted
-        After Ctrl-C; its ``result`` is the estimator, which has learnt all batches before.
-
-    Examples
-    --------
-    >>> import numpy as np, minimand as mm
-    >>> def batches(seed):
-    ...     rng = np.random.default_rng(seed)
-    ...     for _ in range(50):
-    ...         X = rng.standard_normal((100, 3))
-    ...         yield X, X @ [1.0, 2.0, 0.0] + 0.1 * rng.standard_normal(100)
-    >>> model = mm.fit_stream(mm.Regressor("squared", "l1", alpha=0.05), batches(0))
-    >>> X, y = next(batches(1))
-    >>> model.score(X, y) > 0.98
-    True
-    >>> mm.certify(model, batches=batches(0)).relative < 0.1   # one more pass, a sound bound
-    True
-    """
-    _check_streamable(estimator, classes)
-    extra = {} if classes is None else {"classes": classes}
-    begun, count = time.perf_counter(), 0
-    stopped_by = ""
-    try:
-        for number, (X, y, weights) in numbered(batches):
-            with naming_batch(number):
-                given = extra if weights is None else {**extra, "sample_weight": weights}
-                estimator.partial_fit(X, y, **given)
-            count = number
-            stopped_by = _stopped_by(estimator, count, time.perf_counter() - begun)
-            if stopped_by:
-                break
-    except KeyboardInterrupt:
-        if not count:
-            raise
-        stopped_by = INTERRUPT
-    if not count:
-        raise ValueError("batches is empty: there is nothing to learn from.")
-    words = (
-        f"{type(estimator).__name__}: the stream was stopped by {stopped_by} after "
-        f"{counted(count, 'batch')}; the model is that of the rows until then, and "
-        "partial_fit goes on from it."
-    )
-    if stopped_by == INTERRUPT:
-        raise Interrupted(words, estimator)
-    if stopped_by:
-        warnings.warn(words, ConvergenceWarning, stacklevel=2)
-    return estimator
-
-
-def _check_streamable(estimator: Any, classes: ArrayLike) -> None:
-    """Refuse what cannot learn batch by batch, before the first batch is asked for."""
-    try:
-        estimator.partial_fit  # noqa: B018  (some know only when asked whether they have it)
-    except AttributeError as error:
-        reason = error.__cause__ or f"{type(estimator).__name__} has none."
-        raise TypeError(f"fit_stream needs an estimator with partial_fit: {reason}") from error
-    if classes is not None and not is_classifier(estimator):
-        raise TypeError(f"classes is for classifiers: leave it out for {type(estimator).__name__}.")
-    if hasattr(estimator, "_checked_settings"):
-        estimator._checked_settings()
-        solver_of(estimator)
-
-
-def _stopped_by(estimator: Any, count: int, seconds: float) -> str:
-    """Why a stream is to end before its batches do: a callback, or the estimator's limit."""
-    unknown = float("nan")
-    state = State(count, float(count), seconds, unknown, unknown, unknown, unknown)
-    given = getattr(estimator, "callbacks", None) or ()  # drop-ins have neither these nor a limit
-    own = [c for c in given if not is_sklearn_callback(c)]
-    answers = [callback(state) for callback in own]
-    if any(answer is STOP for answer in answers):
-        return CALLBACK
-    limit = getattr(estimator, "max_seconds", None)
-    return f"max_seconds={limit}" if limit is not None and seconds >= limit else ""
-
-
-def numbered(batches: Iterable[Any]) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
-    """Batches as (X, y, weights or None) with their number; without those where nothing weighs."""
-    if not isinstance(batches, Iterable):
-        raise TypeError(
-            "batches must be an iterable of (X, y) or (X, y, sample_weight), not "
-            f"{type(batches).__name__}."
-        )
-    for number, batch in enumerate(batches, 1):
-        if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
-            raise ValueError(
-                "batches must yield tuples (X, y) or (X, y, sample_weight), but batch number "
-                f"{number} is a {type(batch).__name__}."
-            )
-        X, y, *weights = batch
-        shape = np.shape(X)
-        empty = bool(shape) and shape[0] == 0 and np.shape(y)[:1] == (0,)
-        if not empty and not _weighs_nothing(weights, shape):
-            yield number, (X, y, weights[0] if weights else None)
-
-
-def _weighs_nothing(weights: list[Any], shape: tuple[int, ...]) -> bool:
-    """Whether every row of a batch has weight zero, which is as if it were not there."""
-    if not weights or weights[0] is None or np.shape(weights[0]) != shape[:1]:
-        return False
-    return not np.any(weights[0])
-
-
-@contextmanager
-def naming_batch(number: int) -> Iterator[None]:
-    """Refusals say which batch they are about."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"batch number {number}: {error}") from error

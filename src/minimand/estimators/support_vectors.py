@@ -13,6 +13,7 @@ from .._base.typing import Array, BoolArray, IntArray
 from ..losses import Loss, Margin
 from ..problem.objective import Objective
 from ..solvers import Solution
+from .inputs.matrix import matrix_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,25 +43,36 @@ class Training:
         objectives: list[Objective],
         solutions: list[Solution],
         weights: Array | None,
-        X: Any = None,
+        *,
+        vectors: bool = False,
     ) -> Self | None:
-        """From the solutions of all scores; ``weights`` are those of all samples, rows of X."""
-        points = [
-            s.certificate.dual_point for s in solutions if s.certificate.dual_point is not None
-        ]
-        if len(points) < len(solutions):
-            return None
-        first = objectives[0]
+        """From the solutions of all scores; ``weights`` are those of all samples.
+
+        With ``vectors`` the rows of φ(X) are kept that have a multiplier, where others have none.
+        """
+        first, points = objectives[0], []
+        for solution in solutions:
+            if solution.certificate.dual_point is None:
+                return None
+            points.append(solution.certificate.dual_point)
         theta = _side_by_side(points)
-        rows = _Rows.of(first, weights)
-        multipliers = rows.spread(first.mass[:, None] * theta, 0.0)
+        multipliers = first.mass[:, None] * theta
+        rows = _Rows(None, first.n_samples)
+        if weights is not None and not weights.all():
+            rows = _Rows(np.flatnonzero(weights), weights.size)
+        if first.loss.quadratic:  # every sample is met halfway, and counts fully
+            return cls(rows.spread(multipliers, 0.0), _factor(first))
         edge = edge_of(first.loss)
         places = None if edge is None else _places(edge, objectives, solutions, theta, rows)
-        vectors = None
-        if X is not None and _has_flat_part(first):
-            vectors = X[np.flatnonzero(multipliers.any(axis=1))]
+        kept = None
+        if vectors and _has_flat_part(first):
+            kept = matrix_of(first.design.rows(np.flatnonzero(multipliers.any(axis=1))))
         return cls(
-            multipliers, _factor(first), places, vectors, _counted(objectives, solutions, rows)
+            rows.spread(multipliers, 0.0),
+            _factor(first),
+            places,
+            kept,
+            _counted(objectives, solutions, rows),
         )
 
 
@@ -69,12 +81,6 @@ class _Rows(NamedTuple):
 
     kept: IntArray | None
     n_samples: int
-
-    @classmethod
-    def of(cls, objective: Objective, weights: Array | None) -> Self:
-        if weights is None or weights.all():
-            return cls(None, objective.n_samples)
-        return cls(np.flatnonzero(weights), weights.size)
 
     def spread(self, values: Any, empty: float) -> Any:
         """The values, with a filling for samples that were left out."""

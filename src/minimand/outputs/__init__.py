@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .base import Output, columns_of
 from .classes import ClassOutput
 from .scalar import ScalarOutput
 
-__all__ = ["ClassOutput", "ScalarOutput"]
+__all__ = ["ClassOutput", "Output", "ScalarOutput", "columns_of"]

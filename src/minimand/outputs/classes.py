@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.row_blocks import ROWS, in_parts
-from .._base.typing import AnyArray, Array, ArrayLike
+from .._base.typing import AnyArray, Array
 from ..losses import Loss
+from .base import Output
 
 _FEW = 1000  # labels, beyond which sorting is as fast; a safeguard
 
@@ -32,37 +33,33 @@ def distinct(y: AnyArray) -> AnyArray:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassOutput:
-    """The classes of y, sorted, and how a loss wants them coded: ±1, or 0/1 for y in [0, 1]."""
+class ClassOutput(Output):
+    """The classes of y, sorted, coded as a loss wants them: ±1, or 0/1 for y in [0, 1]."""
 
     classes: AnyArray
-    loss: Loss
 
     @classmethod
-    def of(cls, y: ArrayLike, loss: Loss) -> ClassOutput:
-        """The output space of y."""
-        classes = distinct(np.asarray(y))
+    def of(cls, y: AnyArray, loss: Loss) -> ClassOutput:
+        """The output space of y, all of whose samples count."""
+        classes = distinct(y)
         if classes.size < 2:
             raise ValueError(
                 f"y holds one class only ({classes.tolist()}, samples of weight 0 left out): "
                 "a classifier needs at least 2 classes."
             )
-        return cls(classes, loss)
-
-    def index(self, y: ArrayLike) -> AnyArray:
-        """The place of every label among the classes; all labels must be among them."""
-        return np.asarray(np.searchsorted(self.classes, y))
+        return cls(loss, classes)
 
     @property
-    def n_scores(self) -> int:
+    def scores(self) -> int:
         """Columns of z: one for two classes, else one per class."""
         return 1 if self.classes.size == 2 else int(self.classes.size)
 
-    def encode(self, index: AnyArray, score: int) -> Array:
-        """The target of one score: is the sample of that class (of the second, for two)?"""
-        positive = index == (1 if self.classes.size == 2 else score)
+    def encode(self, y: AnyArray) -> Array:
+        """For every score: is the sample of that class (of the second, for two)?"""
         low = 0.0 if self.loss.target in ("unit", "count") else -1.0
-        return np.where(positive, 1.0, low)
+        if self.classes.size == 2:
+            return np.where(y == self.classes[1], 1.0, low)
+        return np.where(self.classes[:, None] == y, 1.0, low).T
 
     def decode(self, z: Array) -> AnyArray:
         """The class of the largest score."""

@@ -6,17 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._base.typing import Array, ArrayLike
-from ..losses import Loss
+from .._base.typing import AnyArray, Array
+from .base import Output
 
 
-@dataclass(frozen=True)
-class ScalarOutput:
+@dataclass(frozen=True, eq=False)
+class ScalarOutput(Output):
     """y is used as it is, in float64, after the loss has checked its domain."""
 
-    loss: Loss
+    @property
+    def scores(self) -> int:
+        """One."""
+        return 1
 
-    def encode(self, y: ArrayLike) -> Array:
+    def encode(self, y: AnyArray) -> Array:
         """The target as a contiguous float64 vector."""
         encoded = np.ascontiguousarray(y, dtype=np.float64)
         self.loss.check_target(encoded)

@@ -32,6 +32,7 @@ class ChosenModel(MetaEstimatorMixin, Summarised):
     estimator: Any
     scoring: Any
     alpha_: float
+    _scoring: Any  # that of the fit
 
     def _facts(self) -> dict[str, str]:
         """The alpha that was chosen, and the facts of its model."""
@@ -76,7 +77,7 @@ class ChosenModel(MetaEstimatorMixin, Summarised):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
     ) -> float:
         """What ``scoring`` says of the model, by default its own score: D² or accuracy."""
-        model, scorer = self._model(), check_scoring(self.scoring)
+        model, scorer = self._model(), check_scoring(self._scoring)
         if scorer is None:
             return float(model.score(X, y, sample_weight, offset))
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..estimators import Regressor
-from ..estimators.prepare import weights_of
+from ..estimators.problem import Posed
 from ..problem.objective import Objective
 from . import leave_one_out
 from .fold_sums import FoldSums
@@ -46,14 +46,14 @@ def cross_validate(
     return Scores(task.alphas, by_fold, np.array(weights), reached), outcomes
 
 
-def path_on_all(task: CrossValidation, objectives: list[Objective], jobs: int) -> tuple[Path, int]:
+def path_on_all(task: CrossValidation, problem: Posed, jobs: int) -> tuple[Path, int]:
     """The path on all data, and how many of its models miss the tolerance.
 
     Its part of the time is as much as a fold has.
     """
     parts = 1 - (-len(task.folds) // jobs)
     began = time.perf_counter()
-    probe, samples = task.estimator, task.samples
+    probe, objectives = task.estimator, problem.objectives
     sums = None if task.sums is None else task.sums.whole
     columns = []
     for k, objective in enumerate(objectives):
@@ -61,9 +61,8 @@ def path_on_all(task: CrossValidation, objectives: list[Objective], jobs: int) -
         columns.append(
             solved_along(task.settings, objective, task.alphas, limits, probe.solver, sums)
         )
-    weights = weights_of(probe, samples.y, samples.weight)
     columns, training = trained(
-        task.settings, objectives, task.alphas, columns, weights, task.control.tol
+        task.settings, objectives, task.alphas, columns, problem.coded.weights, task.control.tol
     )
     path = gathered(probe, objectives, task.alphas, columns, training)
     if task.verbose:

@@ -103,11 +103,12 @@ class CrossValidation:
     def _path(self, i: int) -> tuple[Path, Any, int]:
         """From the sums that folds share where they serve, else from the rows."""
         model = clone(self.estimator)
+        model._fitted = self.estimator._fitted
         if self.sums is not None:
             found = self.sums.solutions(i, self.alphas, self._control(i))
             if found is not None:
                 small, solutions = found
-                model.n_features_in_ = np.shape(self.samples.X)[1]
+                model.n_features_in_ = self.samples.X.shape[1]
                 path, _, short = _gathered(model, [small.objective], self.alphas, [solutions])
                 return replace(path, intercepts=small.intercepts(path.coefs)), model, short
         train = self.samples.take(self.folds[i].train)

@@ -16,9 +16,9 @@ from .._base.watch import INTERRUPT, watching
 from .._base.wording import counted
 from ..certificate import Certificate
 from ..estimators import Classifier
-from ..estimators.base import combined
 from ..estimators.explained_loss import constant_loss, loss_above_infimum
-from ..estimators.prepare import prepared, weights_of
+from ..estimators.outcome import combined
+from ..estimators.prepare import posed_for_path
 from ..estimators.settings import Settings
 from ..estimators.stopping import interruption
 from ..estimators.support_vectors import Training
@@ -99,6 +99,7 @@ class Path:
         model.intercept_ = float(intercept) if np.ndim(intercept) == 0 else intercept.copy()
         model.certificate_ = self.certificates[index]
         model.alpha_ = float(self.alphas[index])
+        model._fitted = model._fitted.at(model.alpha_)
         model.n_iter_ = max(self.certificates[index].iterations, 1)
         if self.training:
             model._training = self.training[index]
@@ -209,7 +210,8 @@ def path(
     >>> max(c.relative for c in path.certificates) <= 1e-6
     True
     """
-    probe, settings, objectives = prepared(estimator, X, y, sample_weight, offset)
+    probe, problem = posed_for_path(estimator, X, y, sample_weight, offset)
+    settings, objectives = problem.coded.settings, problem.objectives
     grid = grid_of(settings, objectives, alphas, eps, float(estimator.tol))
     planned = len(grid)
     control = probe._control([])
@@ -217,7 +219,7 @@ def path(
         columns = [solved_along(settings, o, grid, control, estimator.solver) for o in objectives]
         if watch.interrupted:
             columns, grid = _so_far(columns, grid)
-        weights = weights_of(probe, y, sample_weight)
+        weights = problem.coded.weights
         columns, training = trained(settings, objectives, grid, columns, weights, control.tol)
         found = gathered(probe, objectives, grid, columns, training)
     if watch.interrupted:
@@ -317,7 +319,7 @@ def gathered(
             for row in zip(*columns)
         ]
         explained = 1.0 - np.array(left) / (sum(map(constant_loss, objectives)) or 1.0)
-    names = ("n_features_in_", "feature_names_in_", "features_", "classes_")
+    names = ("n_features_in_", "feature_names_in_", "features_", "classes_", "_fitted")
     kept = {name: getattr(probe, name) for name in names if hasattr(probe, name)}
     kept["solver_"] = columns[0][0].solver
     if not isinstance(probe, Classifier):

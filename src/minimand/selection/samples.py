@@ -13,6 +13,7 @@ from sklearn.model_selection import LeaveOneOut, check_cv
 from sklearn.utils import _safe_indexing
 
 from .._base.typing import AnyArray, Array, IntArray
+from ..design import Design
 from ..estimators.inputs.class_weights import weighted_by_class
 
 
@@ -29,13 +30,20 @@ class Samples:
         return int(self.y.shape[0])
 
     def take(self, rows: IntArray) -> Samples:
-        """Those rows."""
+        """Those rows; of a design, in increasing order."""
+        design = isinstance(self.X, Design)
+        rows = np.sort(rows) if design else rows
         return Samples(
-            _safe_indexing(self.X, rows),
+            self.X.rows(rows) if design else _safe_indexing(self.X, rows),
             self.y[rows],
             None if self.weight is None else self.weight[rows],
             None if self.offset is None else self.offset[rows],
         )
+
+    @property
+    def countable(self) -> Any:
+        """What a splitter may be given for X: it looks at the number of rows."""
+        return self.y if isinstance(self.X, Design) else self.X
 
     def weighted(self, rows: IntArray) -> IntArray:
         """Those rows that have a positive weight: the others are as good as absent."""
@@ -77,7 +85,7 @@ def folds_of(cv: Any, estimator: Any, samples: Samples, groups: Any) -> list[Fol
     splitter = _splitter(cv, estimator, samples)
     folds = [
         Fold(_rows(train, len(samples)), _rows(test, len(samples)))
-        for train, test in splitter.split(samples.X, samples.y, groups)
+        for train, test in splitter.split(samples.countable, samples.y, groups)
     ]
     for i, fold in enumerate(folds):
         if not fold.train.size or not fold.test.size or samples.weight_of(fold.train) == 0:

@@ -90,7 +90,7 @@ def held_out_losses(path: Path, model: Any, test: Samples, measure: Loss | None 
     By ``measure``, or by the loss of the models themselves.
     """
     design = as_design(model._map_features(test.X))
-    loss = measure or model._checked_settings().loss
+    loss = measure or model._fitted.output.loss
     weight = np.ones(len(test)) if test.weight is None else test.weight
     mass, present = loss.masses(weight), weight > 0
     whole = slice(None) if present.all() else present

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._base.typing import AnyArray, Array
 from .._base.watch import reason as reason_to_stop
-from ..estimators.prepare import prepared
+from ..estimators.prepare import posed_for_path
 from ..losses import Loss
 from ..solvers import Control
 from .combinations import Combination, words_of
@@ -126,7 +126,8 @@ class Search:
         """One combination on a grid of alphas of its own."""
         samples, began = self.samples, time.perf_counter()
         rest = (samples.X, samples.y, samples.weight, samples.offset)
-        probe, settings, objectives = prepared(combination.estimator, *rest)
+        probe, problem = posed_for_path(combination.estimator, *rest)
+        settings, objectives = problem.coded.settings, problem.objectives
         if self.names is not None:
             probe.feature_names_in_ = self.names
         alphas = grid_of(settings, objectives, self.alphas, self.eps, float(probe.tol))
@@ -142,7 +143,7 @@ class Search:
         path, short = None, 0
         # What folds leave undone when the time is up, the path has done already.
         if self.refit:
-            path, short = path_on_all(task, objectives, jobs)
+            path, short = path_on_all(task, problem, jobs)
         scores, outcomes = cross_validate(task, objectives, jobs)
         if self.verbose and combination.params:
             seconds = time.perf_counter() - began

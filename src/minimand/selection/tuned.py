@@ -173,7 +173,7 @@ class Tuned(ChosenModel):
         combinations = combinations_of(probe, self.grid)
         measure = measure_of(probe, combinations) if scorer is None else None
         mapped = any(each.estimator.features is not None for each in combinations)
-        given = self._samples(X, y, sample_weight, offset, mapped)
+        given = self._samples(probe, (X, y, sample_weight, offset), mapped)
         check_weights_are_heard(scorer, given.weight is not None)
         samples = present_for(probe, given)
         for combination in combinations:
@@ -185,7 +185,7 @@ class Tuned(ChosenModel):
             samples, folds, scorer, measure, self.alphas, self.eps, bool(self.refit), alone, jobs,
             bool(self.verbose), getattr(self, "feature_names_in_", None),
         )  # fmt: skip
-        limits = probe._control([])
+        limits, self._scoring = probe._control([]), self.scoring
         with stoppable(self):
             trials, best = search.run(combinations, limits)
             self._choose(trials, best)
@@ -213,11 +213,12 @@ class Tuned(ChosenModel):
         jobs = get_num_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         return check_scoring(self.scoring), int(jobs)
 
-    def _samples(self, X: Any, y: Any, sample_weight: Any, offset: Any, mapped: bool) -> Samples:
+    def _samples(self, probe: Any, given: tuple[Any, Any, Any, Any], mapped: bool) -> Samples:
+        """X, y, weights and offset as they were passed, checked."""
+        X, y, sample_weight, offset = given
         X, y = data.check_xy(self, X, y, mapped=mapped)
+        y = probe._checked_target(y)
         weight = data.check_weights(sample_weight, len(y))
-        if is_classifier(self.estimator):
-            data.check_labels(y)
         return Samples(X, y, weight, data.check_offset(offset, len(y)))
 
     def _choose(self, trials: list[Trial], best: int) -> None:
@@ -296,11 +297,12 @@ class Tuned(ChosenModel):
         from ..report.tuning import plot_scores
 
         check_is_fitted(self)
-        label = "mean held-out loss" if self.scoring is None else f"mean {_name(self.scoring)}"
+        scoring = self._scoring
+        label = "mean held-out loss" if scoring is None else f"mean {_name(scoring)}"
         first, end = self._rows
         results = {name: values[first:end] for name, values in self.cv_results_.items()}
         chosen = {rule: place - first for rule, place in self.chosen_.items()}
-        ax = plot_scores(results, chosen, label, self.scoring is None, ax)
+        ax = plot_scores(results, chosen, label, scoring is None, ax)
         params = {name: value for name, value in self.best_params_.items() if name != "alpha"}
         if params:
             ax.set_title(words_of(params), fontsize=9)

@@ -17,9 +17,10 @@ from sklearn.utils.validation import validate_data
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..audit.foreign.objectives import Problem, problem_of
 from ..certificate import Certificate, judge
-from ..estimators.base import combined, shortfall
 from ..estimators.callbacks import CallbackSupportMixin, Relay, with_callbacks
-from ..estimators.inputs.data import check_weights, in_order, learn_width
+from ..estimators.inputs.data import check_weights, in_order
+from ..estimators.inputs.matrix import learn_width
+from ..estimators.outcome import combined, shortfall
 from ..estimators.stopping import stoppable
 from ..problem.objective import Objective, Point
 from ..report.progress import Bar

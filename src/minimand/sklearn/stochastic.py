@@ -16,8 +16,8 @@ from .._base.watch import interrupt, reason
 from ..audit.foreign.objectives import problem_of
 from ..certificate import Certificate, judge
 from ..design.base import OnlineRule
-from ..estimators.base import combined
 from ..estimators.inputs.data import refuse_negative
+from ..estimators.outcome import combined
 from ..estimators.stopping import stoppable
 from ..problem.objective import Objective
 from ..solvers.in_parallel import in_threads

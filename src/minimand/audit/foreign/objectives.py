@@ -17,6 +17,7 @@ from ...estimators.inputs.class_weights import weighted_by_class
 from ...estimators.inputs.data import check_numbers
 from ...estimators.problem import build
 from ...estimators.settings import Settings
+from ...outputs import ClassOutput, columns_of
 from ...problem.objective import Objective
 from .reading import Reading
 from .scikit_learn import check_known, read
@@ -166,9 +167,7 @@ def with_constant_column(X: Any, constant: float) -> Any:
 def _targets(model: Any, y: AnyArray, reading: Reading) -> list[Array]:
     """y as the loss wants it, one vector per output: ±1 by the model's own classes, or numbers."""
     if not reading.labels:
-        columns = check_numbers(y)
-        columns = columns[:, None] if columns.ndim == 1 else columns
-        return [np.ascontiguousarray(column) for column in columns.T]
+        return columns_of(check_numbers(y))
     if y.ndim == 2:  # several labels per sample, each of them yes or no
         return [np.where(column > 0, 1.0, -1.0) for column in y.T]
     unknown = ~np.isin(y, model.classes_)
@@ -178,5 +177,4 @@ def _targets(model: Any, y: AnyArray, reading: Reading) -> list[Array]:
         )
     if len(model.classes_) == 1:
         return [np.full(y.shape[0], -1.0)]
-    classes = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
-    return [np.where(y == label, 1.0, -1.0) for label in classes]
+    return ClassOutput(reading.loss, model.classes_).columns(y)

@@ -12,11 +12,18 @@ from .kinds import as_labels, refuse_mixed, unmasked
 _HOW = "declare them all in the first call, as partial_fit(X, y, classes=…)"
 
 
-def declared(model: Any, classes: ArrayLike, first: AnyArray | None = None) -> AnyArray:
+def declared(model: Any, classes: ArrayLike, y: AnyArray, *, alone: bool = True) -> AnyArray:
     """The classes of ``partial_fit``, sorted; those of the first call, or of ``fit``, hold for all.
 
-    Where none are declared, those of the ``first`` batch stand for all, if it is given.
+    Where none are declared, those of the first batch stand for all if it may speak ``alone``.
+    Labels of a batch that are not among them are refused.
     """
+    found = _declared(model, classes, y if alone else None)
+    check_declared(found, y)
+    return found
+
+
+def _declared(model: Any, classes: ArrayLike, first: AnyArray | None) -> AnyArray:
     known = getattr(model, "classes_", None)
     if classes is not None:
         labels = _labels(classes)
@@ -54,12 +61,11 @@ def _labels(classes: Any) -> AnyArray:
     return labels
 
 
-def places(classes: AnyArray, y: AnyArray) -> AnyArray:
-    """The place of every label among the classes."""
+def check_declared(classes: AnyArray, y: AnyArray) -> None:
+    """Refuse labels that are not among the classes."""
     unknown = np.setdiff1d(y, classes)
     if unknown.size:
         raise ValueError(
             f"y holds the class {unknown.tolist()[0]!r}, which is not among {classes.tolist()}, "
             f"the classes that are known: {_HOW}."
         )
-    return np.asarray(np.searchsorted(classes, y))

@@ -1,0 +1,96 @@
+"""``features=``: the map that an estimator applies to X, fitted or learnt along with the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import _num_samples
+
+from ..certificate import Certificate
+from ..problem.objective import Objective
+from .inputs.columns import columns_from
+from .inputs.matrix import check_finite
+
+if TYPE_CHECKING:
+    from .problem import Posed
+
+
+class MapsFeatures:
+    """The part of an estimator that knows of φ; ``features_`` exists where a fit had features."""
+
+    features: Any
+    solver: Any
+    alpha_: float
+    features_: Any
+
+    def _fit_features(self, X: Any, y: Any) -> Any:
+        """X through ``features``, a scikit-learn transformer, fitted on a clone."""
+        if self.features is None:
+            return X
+        self.features_ = clone(self.features)
+        return _mapped(self.features_.fit_transform(X, y), len(y))
+
+    def _map_features(self, X: Any) -> Any:
+        """X through the features of the fit."""
+        if "features_" not in self.__dict__:
+            return X
+        known = np.shape(self.coef_)[-1] if hasattr(self, "coef_") else None
+        return _mapped(self.features_.transform(X), _num_samples(X), known)
+
+    @property
+    def _features_are_learnt(self) -> bool:
+        return getattr(self.__dict__.get("features_"), "learnt", False) is True
+
+    def _on_learnt_features(self, posed: Posed) -> Posed:
+        """The problem on what ``features`` give once they have learnt what they leave to a fit.
+
+        The objectives have the rows of X whose weight is not zero.
+        """
+        if not self._features_are_learnt:
+            return posed
+        from ..solvers.nested.variable_projection import learn  # maps load half of scikit-learn
+
+        X, weights = self.features_.checked(posed.X), posed.coded.weights
+        kept = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
+        control = self._first_half()
+        learnt = learn(self.features_, kept, posed.objectives, control, self.solver)
+        self.features_.alpha_ = self.alpha_
+        return posed._replace(objectives=self._described(learnt))
+
+    def _first_half(self: Any) -> Any:
+        """Limits of what comes before a fit: half of its time, and nobody is told."""
+        control = replace(self._control([]), callbacks=())
+        if control.max_seconds is not None:
+            control.max_seconds *= 0.5
+        return control
+
+    def _described(self, objectives: list[Objective]) -> list[Objective]:
+        """Objectives that say that their features were learnt, and at which alpha."""
+        if not self._features_are_learnt:
+            return objectives
+        units = f"[X, {self.features_.activation}(X A + c)]"
+        note = ", A and c to be learnt"
+        if hasattr(self.features_, "alpha_"):
+            to = f"alpha={self.features_.alpha_:g} to slopes of {self.features_.stationarity_:.1e}"
+            note = f", given A and c learnt at {to}"
+        return [replace(o, words=o.words.replace("X w", f"{units} w") + note) for o in objectives]
+
+    def _qualified(self, certificate: Certificate) -> Certificate:
+        """A fit whose features were learnt is stationary as a whole.
+
+        The gap is that of the output weights given the features; at another alpha than theirs (on a
+        path) it is no more than that.
+        """
+        if not self._features_are_learnt or self.alpha_ != self.features_.alpha_:
+            return certificate
+        return replace(certificate, kind="stationary")
+
+
+def _mapped(X: Any, n_samples: int, n_columns: int | None = None) -> Any:
+    """What ``features`` gives, as a finite float matrix."""
+    X = columns_from(X, n_samples, n_columns)
+    check_finite(X, "the output of features=")
+    return X

@@ -1,0 +1,210 @@
+"""X as a finite float matrix, with one clear sentence for what is none."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _num_samples, validate_data
+
+from ..._base.typing import AnyArray
+from ...design import Design
+from ...design.dense import in_lines
+from .columns import holds_words, words_in
+from .kinds import refuse_dates, unmasked
+
+_MATRIX = {
+    "accept_sparse": ("csr", "csc"),
+    "accept_large_sparse": True,
+    "dtype": [np.float64, np.float32],
+    "ensure_all_finite": False,
+}
+
+
+def as_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as a finite float matrix; scikit-learn converts it and minds the feature names.
+
+    An odd layout is copied here, once for all that will be done with X.
+    """
+    plain = is_plain(X) and X.ndim == 2 and X.size > 0 and X.flags.aligned
+    if not plain:
+        if isinstance(X, Design):
+            return _design(estimator, X, reset)
+        X = _check_form(X)
+        plain = is_plain(X)
+    if reset and plain:
+        learn_width(estimator, X)
+        check_finite(X, "X")
+        return in_lines(X)
+    try:
+        X = validate_data(estimator, X, reset=reset, skip_check_array=plain, **_MATRIX)
+    except (TypeError, ValueError) as error:
+        found = words_in(X)
+        if found is None:
+            # Others than those of a conversion name what is wrong, e.g. with the feature names.
+            if not str(error).startswith("float()"):
+                raise
+            raise TypeError(
+                f"X must hold numbers, but some entry is no number ({error}): encode such columns "
+                "first."
+            ) from error
+        advice = "encode such columns first"
+        if hasattr(getattr(estimator, "estimator", estimator), "features"):
+            advice += (
+                ", for example with features=make_column_transformer((OneHotEncoder(), "
+                f"[{found.key}]), remainder='passthrough')"
+            )
+        raise ValueError(
+            f"X must hold numbers, but column {found.key} holds text, {found.example}: {advice}."
+        ) from error
+    check_finite(X, "X")
+    return X if sparse.issparse(X) else in_lines(X)
+
+
+def _design(estimator: Any, X: Design, reset: bool) -> Design:
+    """A design of some rows, of finite numbers, and of the width of the fit."""
+    if 0 in X.shape:
+        what = "sample" if X.shape[0] == 0 else "feature"
+        raise ValueError(
+            f"X has 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+        )
+    if reset:
+        learn_width(estimator, X)
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+    for block in X.blocks():
+        entries: Any = block.matrix
+        if not all_finite(entries.data if sparse.issparse(entries) else entries):
+            check_finite(matrix_of(X), "X")
+    return X
+
+
+def rows_of_any_kind(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Some rows of any kind; what is in them is for ``features`` to judge, as in a pipeline."""
+    if X is None:
+        raise ValueError("X is None: pass what features= takes, with one row per sample.")
+    if isinstance(X, Design):
+        raise ValueError(
+            "X is a Design, whose rows features= cannot read: pass the matrix itself, or leave "
+            "features out."
+        )
+    try:
+        n_samples = _num_samples(X)
+    except TypeError as error:
+        raise ValueError(
+            f"X must hold samples that can be counted, not {X!r:.50}: pass a matrix, a data frame "
+            "or a list with one entry per sample."
+        ) from error
+    if n_samples == 0:
+        raise ValueError("X has 0 sample(s) while a minimum of 1 is required.")
+    if reset:  # names and the number of columns, as far as there are any
+        for name in ("feature_names_in_", "n_features_in_"):
+            estimator.__dict__.pop(name, None)
+        validate_data(estimator, X, reset=True, skip_check_array=True)
+    return X
+
+
+def matrix_of(design: Design) -> Any:
+    """The rows of a design, in memory."""
+    parts = [block.matrix for block in design.blocks()]
+    if len(parts) == 1:
+        return parts[0]
+    if design.sparse or any(map(sparse.issparse, parts)):
+        return sparse.vstack(parts, format="csr") if parts else sparse.csr_matrix(design.shape)
+    return np.concatenate(parts) if parts else np.zeros(design.shape)
+
+
+def learn_width(estimator: Any, X: AnyArray | Design) -> None:
+    """What scikit-learn's validate_data notes of an array, whose columns have no names."""
+    estimator.__dict__.pop("feature_names_in_", None)
+    estimator.n_features_in_ = X.shape[1]
+
+
+def is_plain(x: Any, kinds: str = "") -> bool:
+    """Whether there is nothing to convert; to be told so by scikit-learn takes a small fit's time.
+
+    X must have float32 or float64 entries, y may have any of some ``kinds``. Subclasses of arrays,
+    masked ones for instance, are for scikit-learn to judge.
+    """
+    if type(x) is not np.ndarray:
+        return False
+    return x.dtype.kind in kinds or x.dtype in (np.float64, np.float32)
+
+
+def _check_form(X: Any) -> Any:
+    """Refuse, before any conversion, what is not a matrix of real numbers with some rows."""
+    if X is None:
+        raise ValueError("X is None: pass a matrix with one row per sample.")
+    X = unmasked(X, "X")
+    if not hasattr(X, "shape"):
+        X = _as_array(X)
+    if len(X.shape) == 1 and holds_words(X):
+        raise ValueError(
+            "X must be 2D, one row per sample, but it is a list of texts: make columns of them, as "
+            "features=TfidfVectorizer() of minimand.Regressor and minimand.Classifier does."
+        )
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X must be 2D, one row per sample, but it is {len(X.shape)}D: Reshape your data, with "
+            "X.reshape(-1, 1) for a single feature or X.reshape(1, -1) for a single sample."
+        )
+    for length, what in zip(X.shape, ("sample", "feature")):
+        if length == 0:
+            raise ValueError(
+                f"X has 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required."
+            )
+    refuse_complex(X, "X")
+    refuse_dates(X, "X")
+    if isinstance(X, np.ndarray) and not X.flags.aligned:
+        return X.copy()  # a field of packed records: its numbers lie between addresses
+    return X
+
+
+def _as_array(X: Any) -> AnyArray:
+    try:
+        return np.asarray(X)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(
+            "X must be a matrix, but its rows differ in length: give all samples the same features."
+        ) from error
+
+
+def refuse_complex(x: Any, name: str) -> None:
+    """Losses are of real scores."""
+    if getattr(getattr(x, "dtype", None), "kind", "") == "c":
+        raise ValueError(
+            f"{name} is complex (Complex data not supported): pass real and imaginary parts apart."
+        )
+
+
+def check_finite(x: Any, name: str) -> None:
+    """One sentence that names the argument, the first bad entry, and what to do."""
+    values = x.data if sparse.issparse(x) else x
+    if all_finite(values):
+        return
+    what = "NaN" if np.isnan(values).any() else "infinity (inf)"
+    raise ValueError(
+        f"{name} contains {what} (first at {_first_bad(x)}): impute or drop such entries first."
+    )
+
+
+def all_finite(values: AnyArray) -> bool:
+    """A sum is one pass without temporaries; only a suspicious one is looked at closely."""
+    with np.errstate(all="ignore"):
+        total = float(values.sum(dtype=np.float64))
+    return math.isfinite(total) or bool(np.isfinite(values).all())
+
+
+def _first_bad(x: Any) -> str:
+    """Row and column, or index, of the first entry that is not finite."""
+    if sparse.issparse(x):
+        entries = x.tocoo()
+        bad = np.flatnonzero(~np.isfinite(entries.data))[0]
+        return f"row {entries.row[bad]}, column {entries.col[bad]}"
+    place = np.argwhere(~np.isfinite(x))[0]
+    return f"index {place[0]}" if x.ndim == 1 else f"row {place[0]}, column {place[1]}"

@@ -1,0 +1,100 @@
+"""What solutions come to: one certificate for all of them, and a warning if one stopped short."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .._base.wording import counted
+from ..certificate import Certificate
+from ..problem.objective import Objective
+from ..solvers import REGISTRY as SOLVERS
+from ..solvers import Control, Solution, verdicts
+from ..solvers.base import CALLBACK
+
+
+def combined(
+    certificates: list[Certificate], scales: list[float], parts: str = "classes"
+) -> Certificate:
+    """One certificate for several problems solved side by side: everything adds up."""
+    if len(certificates) == 1:
+        return certificates[0]
+    gap = sum(c.gap for c in certificates)
+    scale = sum(scales)
+    points = [c.dual_point for c in certificates if c.dual_point is not None]
+    return replace(
+        certificates[0],
+        primal=sum(c.primal for c in certificates),
+        dual=sum(c.dual for c in certificates),
+        gap=gap,
+        relative=0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf),
+        objective=f"Σ over {len(certificates)} {parts} of {certificates[0].objective}",
+        rounding=sum(c.rounding for c in certificates),
+        iterations=max(c.iterations for c in certificates),
+        passes=sum(c.passes for c in certificates),
+        seconds=sum(c.seconds for c in certificates),
+        infeasibility="; ".join(sorted({c.infeasibility for c in certificates} - {""})),
+        dual_point=np.stack(points, axis=1) if points else None,
+    )
+
+
+def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution]) -> None:
+    """Warn, at the line that called fit, if a solution misses the tolerance."""
+    short = [s for s in solutions if not s.converged]
+    if not short:
+        return
+    worst = max(short, key=lambda s: s.certificate.gap)
+    others = _alternatives(objective, estimator._control([]), worst)
+    text = shortfall(worst, estimator.tol, others)
+    warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=4)
+
+
+def _alternatives(objective: Objective, control: Control, solution: Solution) -> list[str]:
+    """Other solvers that accept the problem, cheapest first; none that is for teaching only."""
+    found = verdicts(objective, control)
+    known = {name: SOLVERS.get(name) for name in found}
+    ranked = sorted((v.cost, name) for name, v in found.items() if v.ok)
+    return [n for _, n in ranked if n != solution.solver and not known[n].by_name_only]
+
+
+def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
+    """What a fit that stopped short has reached, and what may help."""
+    found = solution.certificate
+    optimum = "the optimum" if found.kind != "stationary" else "the least of its convex tangent"
+    if np.isfinite(found.gap):
+        reached = f"within {found.gap:.3g} of {optimum}"
+    else:
+        reached = f"without a bound ({found.infeasibility or 'the gap is infinite'})"
+    missed = f"above tol={tol:g}" if found.relative > tol else "before its search was over"
+    return (
+        f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
+        f"{counted(found.iterations, 'iteration')} and {counted(found.passes, 'pass')} with a "
+        f"relative gap of {found.relative:.1e}, {missed}; the model is valid and {reached}; "
+        f"{_advice(solution, others)}."
+    )
+
+
+def _advice(solution: Solution, others: list[str]) -> str:
+    """What may help, by what stopped the fit."""
+    from ..solvers import Sgd
+    from ..solvers.stochastic.training import HELD_OUT
+
+    if not np.isfinite(solution.certificate.gap):
+        advice = "add a penalty"  # neither patience nor another tol can help
+    elif solution.stopped_by == CALLBACK:
+        advice = "fit again with warm_start=True to go on from here"
+    elif solution.stopped_by == HELD_OUT:
+        advice = "set early_stopping=False to train for all epochs"
+    elif solution.solver == Sgd.name:
+        advice = "raise epochs for more of the same"
+    elif solution.stopped_by.startswith("max_"):
+        advice = "raise the limit or tol"
+    else:
+        advice = "raise tol or add a penalty"
+    return advice + (
+        f", or try solver={others[0]!r}, which accepts this problem too" if others else ""
+    )
