@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,8 @@ def _target(estimator: Any, y: Any, many: bool) -> AnyArray:
         return y
     if sparse.issparse(y):
         raise ValueError("y is sparse, but must be a dense vector: pass y.toarray().ravel().")
+    if isinstance(y, Mapping):
+        raise ValueError("y must be 1D, one entry per sample, but it is a dict: pass its values.")
     y = unmasked(y, "y") if hasattr(y, "shape") else as_labels(y)
     refuse_complex(y, "y")
     if len(y.shape) not in (1, 2):
