@@ -56,6 +56,16 @@ def test_the_text_is_readable():
     assert max(map(len, lines)) < 120
 
 
+def test_who_goes_on_where_the_chosen_solver_hands_over():
+    hinge = mm.explain(mm.Classifier("hinge", alpha=0.1, solver="dual"), X, C)
+    assert (hinge.chosen, hinge.heir) == ("dual", "primal_dual")
+    assert "↳ primal_dual" in str(hinge)
+    logistic = mm.explain(mm.Classifier("logistic", alpha=0.1, solver="dual"), X, C)
+    assert (logistic.chosen, logistic.heir) == ("dual", "newton")
+    assert mm.explain(mm.Regressor("poisson", "l1"), X, np.exp(Y / Y.max())).heir == ""
+    assert mm.explain(mm.Regressor("squared", "l2"), X, Y).heir == ""
+
+
 def test_refusals_have_reasons_and_no_cost():
     for verdict in mm.explain(mm.Regressor("huber", "l1"), X, Y).verdicts.values():
         assert verdict.reason

@@ -6,7 +6,6 @@ import pytest
 import minimand as mm
 from minimand._base import row_blocks as parts
 from minimand.design import as_design
-from minimand.problem import objective as objectives
 from minimand.problem.intercept import balanced_gradient, best_shift
 from minimand.problem.objective import Objective
 
@@ -29,10 +28,11 @@ def test_parts_add_up_to_the_whole(monkeypatch, loss):
     whole = problem(loss, y)
     before = whole.terms(z), whole.null_loss, whole.infimum, best_shift(whole, z)
     steep = balanced_gradient(whole, whole.null.z)
-    for module in (parts, objectives):
-        monkeypatch.setattr(module, "ROWS", 7)
+    monkeypatch.setattr(parts, "ROWS", 7)
     again = problem(loss, y)
-    assert all(map(np.array_equal, again.terms(z), before[0]))
+    for found, wanted in zip(again.terms(z)[:2], before[0][:2]):
+        assert np.array_equal(found, wanted)
+    assert np.array_equal(again.terms(z).curvature.h, before[0].curvature.h)
     assert (again.null_loss, again.infimum) == pytest.approx(before[1:3], rel=1e-14, abs=0)
     assert best_shift(again, z) == pytest.approx(before[3], rel=1e-12)
     if steep is not None:
@@ -41,10 +41,10 @@ def test_parts_add_up_to_the_whole(monkeypatch, loss):
 
 
 def test_a_fit_without_any_time_judges_its_model_once(monkeypatch):
-    from minimand.solvers import base
+    from minimand.solvers import loop
 
-    calls, judge = [], base.judge
-    monkeypatch.setattr(base, "judge", lambda *a, **k: calls.append(k) or judge(*a, **k))
+    calls, judge = [], loop.judge
+    monkeypatch.setattr(loop, "judge", lambda *a, **k: calls.append(k) or judge(*a, **k))
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 3))
     with pytest.warns(match="max_seconds"):

@@ -21,7 +21,7 @@ from minimand import _core
 from minimand._base import watch
 from minimand.audit import certify as audit
 from minimand.design import as_design
-from minimand.solvers import base
+from minimand.solvers import loop
 
 X, labels = load_breast_cancer(return_X_y=True)
 X = scale(X)
@@ -103,8 +103,8 @@ MODELS = {
 def test_a_model_is_stored_before_the_interrupt_is_raised(name, count, ctrl_c):
     model, data, target = MODELS[name]
     model = mm.Tuned(model.estimator, 10, 3, n_jobs=1) if name == "Tuned" else _fresh(model)
-    ctrl_c.at(base, "judge", count)
-    ctrl_c.at(base, "observe", count)
+    ctrl_c.at(loop, "judge", count)
+    ctrl_c.at(loop, "observe", count)
     try:
         result = stopped_in(model.fit, data, target)
     except pytest.fail.Exception:
@@ -153,7 +153,7 @@ def test_loops_of_others_end(ctrl_c):
             fits.append(self)
             return super().fit(X, y)
 
-    ctrl_c.at(base, "observe", 12)
+    ctrl_c.at(loop, "observe", 12)
     with pytest.raises(mm.Interrupted):
         cross_val_score(Counted("huber", alpha=1e-3), X, y, cv=10)
     begun = len(fits)
@@ -185,7 +185,7 @@ def test_a_path_so_far(loss, ctrl_c):
 
 
 def test_a_path_of_classes_has_all_of_them(ctrl_c):
-    ctrl_c.at(base, "observe", 60)
+    ctrl_c.at(loop, "observe", 60)
     path = stopped_in(mm.path, mm.Classifier("logistic", "l1"), flowers, kinds, 20)
     assert path.coefs.shape == (len(path), 3, 4)
     assert path.model(0).predict(flowers).shape == kinds.shape
@@ -231,7 +231,7 @@ def test_an_interrupt_before_there_is_a_model_is_a_plain_one(ctrl_c):
 
 
 def test_an_interrupt_while_the_certificate_is_made(ctrl_c):
-    ctrl_c.at(base, "_final", 1)
+    ctrl_c.at(loop, "_final", 1)
     model = stopped_in(mm.Regressor("huber", alpha=1e-3).fit, X, y)
     assert model.certificate_.relative <= 1e-6  # it had been solved
 

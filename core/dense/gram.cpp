@@ -1,8 +1,8 @@
 #include "dense/gram.hpp"
 
-#include "lanes.hpp"
-#include "symmetric.hpp"
-#include "watch.hpp"
+#include "common/lanes.hpp"
+#include "common/symmetric.hpp"
+#include "common/watch.hpp"
 
 // A matrix product in the manner of Goto: blocks of rows are packed into panels of kPanel columns,
 // once as they are and once weighted, and a micro-kernel multiplies a sub-panel by a panel with all

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "parallel.hpp"
+#include "common/parallel.hpp"
 
 namespace minimand {
 

@@ -1,6 +1,6 @@
 #include "dense/tiles.hpp"
 
-#include "lanes.hpp"
+#include "common/lanes.hpp"
 
 namespace minimand {
 namespace {

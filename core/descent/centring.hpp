@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <span>
 
+#include "common/lanes.hpp"
 #include "descent/sweeps.hpp"
-#include "lanes.hpp"
 
 namespace minimand {
 

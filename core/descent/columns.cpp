@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "lanes.hpp"
+#include "common/lanes.hpp"
 #include "sparse/entries.hpp"
 
 namespace minimand {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "lanes.hpp"
+#include "common/lanes.hpp"
 
 namespace minimand {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <span>
 
-#include "targets.hpp"
-#include "watch.hpp"
+#include "common/targets.hpp"
+#include "common/watch.hpp"
 
 namespace minimand {
 

@@ -7,11 +7,11 @@
 #include <numeric>
 #include <vector>
 
+#include "common/parallel.hpp"
+#include "common/targets.hpp"
+#include "common/watch.hpp"
 #include "dual/order.hpp"
 #include "dual/rows.hpp"
-#include "parallel.hpp"
-#include "targets.hpp"
-#include "watch.hpp"
 
 namespace minimand {
 

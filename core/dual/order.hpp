@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "targets.hpp"
+#include "common/targets.hpp"
 
 // In which order rows are visited.
 namespace minimand {

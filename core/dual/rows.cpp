@@ -1,7 +1,7 @@
 #include "dual/rows.hpp"
 
+#include "common/row_kernels.hpp"
 #include "dual/ascent.hpp"
-#include "row_kernels.hpp"
 
 namespace minimand {
 namespace {

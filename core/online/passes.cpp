@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "row_kernels.hpp"
+#include "common/row_kernels.hpp"
 
 namespace minimand {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanes.hpp"
+#include "common/lanes.hpp"
 
 namespace minimand {
 namespace {

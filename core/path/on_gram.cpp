@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanes.hpp"
+#include "common/lanes.hpp"
+#include "common/watch.hpp"
 #include "path/gap.hpp"
-#include "watch.hpp"
 
 namespace minimand {
 namespace {

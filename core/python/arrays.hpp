@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "common/parallel.hpp"
 #include "dense/matrix.hpp"
-#include "parallel.hpp"
 #include "python/blocks.hpp"
 #include "sparse/compressed.hpp"
 

@@ -1,9 +1,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/targets.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
-#include "targets.hpp"
 
 namespace minimand::python {
 namespace {

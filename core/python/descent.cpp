@@ -2,12 +2,12 @@
 
 #include <optional>
 
+#include "common/symmetric.hpp"
 #include "descent/columns.hpp"
 #include "descent/dense_columns.hpp"
 #include "descent/gram.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
-#include "symmetric.hpp"
 
 namespace minimand::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "watch.hpp"
+#include "common/watch.hpp"
 
 #include <utility>
 

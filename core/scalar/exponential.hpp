@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lanes.hpp"
+#include "common/lanes.hpp"
 
 namespace minimand {
 

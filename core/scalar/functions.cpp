@@ -1,6 +1,6 @@
 #include "scalar/functions.hpp"
 
-#include "parallel.hpp"
+#include "common/parallel.hpp"
 #include "scalar/entropy.hpp"
 #include "scalar/logistic.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "lanes.hpp"
+#include "common/lanes.hpp"
 
 namespace minimand {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <span>
 
-#include "targets.hpp"
+#include "common/targets.hpp"
 
 namespace minimand {
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "lanes.hpp"
-#include "parallel.hpp"
+#include "common/lanes.hpp"
+#include "common/parallel.hpp"
 
 namespace minimand {
 

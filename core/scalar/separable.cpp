@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "lanes.hpp"
-#include "targets.hpp"
+#include "common/lanes.hpp"
+#include "common/targets.hpp"
 
 namespace minimand {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "parallel.hpp"
+#include "common/parallel.hpp"
 
 namespace minimand {
 

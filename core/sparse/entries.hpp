@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "targets.hpp"
+#include "common/targets.hpp"
 
 // Operations of one sparse vector with one dense vector.
 namespace minimand {

@@ -1,8 +1,8 @@
 #include "sparse/gram.hpp"
 
+#include "common/symmetric.hpp"
+#include "common/watch.hpp"
 #include "sparse/entries.hpp"
-#include "symmetric.hpp"
-#include "watch.hpp"
 
 namespace minimand {
 namespace {

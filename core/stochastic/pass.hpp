@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "row_kernels.hpp"
+#include "common/row_kernels.hpp"
 #include "stochastic/slopes.hpp"
 
 namespace minimand {

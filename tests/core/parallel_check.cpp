@@ -1,10 +1,11 @@
-// What core/parallel.hpp promises and no kernel can be made to show: run by test_core_parallel.py.
+// What core/common/parallel.hpp promises and no kernel can be made to show;
+// test_core_parallel.py runs it.
 #include <cstdio>
 #include <new>
 #include <stdexcept>
 #include <string_view>
 
-#include "parallel.hpp"
+#include "common/parallel.hpp"
 
 using namespace minimand;
 

@@ -9,8 +9,8 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 import minimand as mm
-from minimand.canonical import RowDual
-from minimand.design import AscentProblem, AscentState, as_design
+from minimand.canonical import AscentProblem, AscentState, RowDual, ascend
+from minimand.design import as_design
 
 
 @settings(max_examples=40, deadline=None)
@@ -60,16 +60,16 @@ def test_the_state_is_consistent(
         image = exact.T @ (mass * sign * v)
         return -(mass @ loss.dual(v)) - 0.5 * (by_column @ image**2)
 
-    found = design.ascend(problem, state, epochs, 0.0, seed)
+    found = ascend(design, problem, state, epochs, 0.0, seed)
     image = exact.T @ (mass * sign * state.v)
     np.testing.assert_allclose(state.w, -by_column * image, atol=1e-9)
     assert (state.v >= -1.0).all()
     assert (state.v <= 0.0).all()
     assert sorted(state.order) == list(range(n))
-    assert 0 <= found.memory[2] <= n
+    assert 0 <= found.clock[2] <= n
     if not intercept:
         before = state.v.copy()
-        design.ascend(problem, state._replace(memory=found.memory), 1, 0.0, seed + 1)
+        ascend(design, problem, state._replace(clock=found.clock), 1, 0.0, seed + 1)
         assert dual(state.v) >= dual(before) - 1e-12
 
 
@@ -104,12 +104,12 @@ def test_logistic_steps_over_their_whole_domain():
     t, v, step = (part.ravel() for part in grid)
     exact = softplus_slope(t, v, step)
     design, problem, state = independent(t, v, step)
-    design.ascend(problem, state, 1, 0.0, 0)
+    ascend(design, problem, state, 1, 0.0, 0)
     assert (state.v >= -1.0).all()
     assert (state.v <= 0.0).all()
     noise = 1e-14 * (1 + np.abs(t) / step)  # of v, as t itself is rounded
     assert (np.abs(state.v - exact) <= 2e-3 * np.abs(exact - v) + noise).all()
-    design.ascend(problem, state, 6, 0.0, 0)  # steps that have become short are exact
+    ascend(design, problem, state, 6, 0.0, 0)  # steps that have become short are exact
     assert (np.abs(state.v - exact) <= 1e-14).all()
 
 
@@ -121,7 +121,7 @@ def test_numbers_that_overflow_leave_the_slope_alone():
     state = AscentState(
         np.full(n, -0.25), t.copy(), np.arange(n, dtype=np.uint32), (0.0, 0.0, n, np.inf)
     )
-    as_design(sp.identity(n, format="csr")).ascend(problem, state, 3, 0.0, 0)
+    ascend(as_design(sp.identity(n, format="csr")), problem, state, 3, 0.0, 0)
     assert ((state.v >= -1) & (state.v <= 0)).all()
 
 
@@ -142,8 +142,8 @@ def test_logistic_ascent_equals_a_plain_loop(intercept):
     plain_v, plain_w, plain_b = v.copy(), w.copy(), b
     for row in rng.integers(n, size=60):
         order = np.array([row], dtype=np.uint32)
-        found = design.ascend(problem, AscentState(v, w, order, (b, bias, 1, np.inf)), 1, 0.0, 5)
-        b = found.memory[0]
+        found = ascend(design, problem, AscentState(v, w, order, (b, bias, 1, np.inf)), 1, 0.0, 5)
+        b = found.clock[0]
         t = sign[row] * (X[row] @ plain_w + plain_b) - shift[row]
         new = softplus_slope(t, plain_v[row], mass[row] * (squares[row] + bias))
         scale = -mass[row] * sign[row] * (new - plain_v[row])

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minimand import _core
+from minimand.canonical.row_steps import OnlineRule
 from minimand.design import as_design
-from minimand.design.base import OnlineRule
 from minimand.solvers.stochastic.online import CONSTANT, PA1, PA2, Learner
 
 

@@ -7,8 +7,18 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import minimand as mm
-from minimand.design import Block, DenseDesign, Design, SparseDesign, Standardized, as_design
-from minimand.solvers import SOLVERS
+from minimand.design import (
+    Access,
+    Block,
+    DenseDesign,
+    Design,
+    Reach,
+    SparseDesign,
+    Standardized,
+    as_design,
+)
+from minimand.problem.objective import Objective
+from minimand.solvers import SOLVERS, Control, solve
 from minimand.testing import check_design
 
 
@@ -171,13 +181,119 @@ def test_a_design_of_blocks_only(size, density):
     check_design(OnDisk(x if density == 1 else sparse.csr_array(x), size), x)
 
 
+class Cluster(Design):
+    """Two functions over parts that live elsewhere, added up as a tree would."""
+
+    access = Access(blocks=Reach.NONE)
+
+    def __init__(self, x, parts=4):
+        self._cuts = np.linspace(0, len(x), parts + 1).astype(int)
+        self._parts = [x[a:b] for a, b in zip(self._cuts, self._cuts[1:])]
+        self.shape = x.shape
+
+    def _apply(self, f, rowwise):
+        cuts = zip(self._cuts, self._cuts[1:])
+        return [f(x, *(r[a:b] for r in rowwise)) for x, (a, b) in zip(self._parts, cuts)]
+
+    def map_rows(self, f, *rowwise):
+        return np.concatenate(self._apply(f, rowwise))
+
+    def reduce(self, f, *rowwise):
+        def add(a, b):
+            return tuple(map(add, a, b)) if isinstance(a, tuple) else a + b
+
+        one, two, three, four = self._apply(f, rowwise)
+        return add(add(one, two), add(three, four))
+
+
+def test_two_functions_are_enough():
+    x = matrix(40, 6)
+    check_design(Cluster(x), x)
+    with pytest.raises(NotImplementedError):
+        next(iter(Cluster(x).blocks()))
+    mass = np.full(40, 1 / 40)
+    for penalty in (mm.L1(), mm.L2()):
+        objective = Objective(mm.Squared(), penalty.bind(6, 0.1), Cluster(x), x[:, 0], mass)
+        assert solve(objective, "auto", Control()).converged
+
+
+class Kernel(Design):
+    """Inner products of rows and nothing else."""
+
+    access = Access(Reach.NONE, Reach.CHEAP, Reach.NONE)
+
+    def __init__(self, everything, index):
+        self.everything, self.index = everything, index
+        self.shape = (len(index), 0)
+
+    def row_gram(self, weights=None, centre=None):
+        return self.everything[np.ix_(self.index, self.index)]
+
+    def cross(self, new):
+        return self.everything[np.ix_(new.index, self.index)]
+
+    def rows(self, rows):
+        return Kernel(self.everything, self.index[rows])
+
+    @property
+    def row_lengths(self):
+        return np.diag(self.row_gram()).copy()
+
+
+def test_a_design_without_columns():
+    x = matrix(20, 4)
+    check_design(Kernel(x @ x.T, np.arange(20)), x)
+    with pytest.raises(AssertionError, match=r"Kernel\.row_gram"):
+        check_design(Kernel(x @ x.T + 1e-3, np.arange(20)), x)
+
+
+class FewRows(OnDisk):
+    """Blocks of which no more than a few rows may be gathered."""
+
+    def rows(self, rows):
+        assert rows.size < self.shape[0], "all rows were copied"
+        return super().rows(rows)
+
+
+@pytest.mark.parametrize("shape", [(30, 5), (30, 200)])
+def test_products_of_blocks_gather_no_rows(shape):
+    x = matrix(*shape)
+    design, rng = OnDisk(x), np.random.default_rng(0)
+    if shape[1] > shape[0]:  # else a copy of the rows is smaller than their Gram
+        design = FewRows(x)
+        np.testing.assert_allclose(design.row_gram(), x @ x.T)
+    design.rows = None
+    h = rng.uniform(size=30)
+    design.matvec(rng.standard_normal(shape[1]))
+    design.curvature_product(rng.standard_normal(shape[1]), 0.5, h)
+    design.covariance(h)
+    np.testing.assert_allclose(design.row_lengths, (x**2).sum(axis=1))
+
+
+@pytest.mark.parametrize("solver", ["dual", "sgd"])
+def test_a_copy_of_all_rows_is_said_and_counted(solver):
+    x = matrix(40, 6)
+    y, mass, room = np.sign(x[:, 0]), np.full(40, 1 / 40), 8.0 * x.size
+    problem = {
+        name: Objective(mm.Hinge(), mm.L2().bind(6, 0.1), design, y, mass)
+        for name, design in {"blocks": OnDisk(x), "C": as_design(x)}.items()
+    }
+    said = SOLVERS[solver].verdict(problem["blocks"], Control(memory=room))
+    assert said.ok
+    assert "copies all rows into memory" in said.reason
+    refused = SOLVERS[solver].verdict(problem["blocks"], Control(memory=room - 1))
+    assert not refused.ok
+    assert "memory" in refused.reason
+    for memory in (0.0, np.inf):
+        verdict = SOLVERS[solver].verdict(problem["C"], Control(memory=memory))
+        assert verdict.ok
+        assert "copies" not in verdict.reason
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("kind", ["dense", "sparse", "standardized"])
 @pytest.mark.parametrize("penalty", [mm.L1(), mm.L2(), mm.NoPenalty()], ids=repr)
 def test_blocks_are_enough_for_every_solver(solver, kind, penalty):
-    from minimand.problem.objective import Objective
-    from minimand.solvers import Control, solve
-
     x = matrix(40, 6, density=0.6, seed=3)
     y = x @ np.linspace(-1, 1, 6) + np.random.default_rng(0).standard_normal(40)
     design = OnDisk(sparse.csr_array(x) if kind == "sparse" else x)

@@ -1,5 +1,6 @@
 """Where a solver gives up, another goes on from its point."""
 
+import time
 from unittest import mock
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 
 import minimand as mm
 from minimand.certificate import judge
-from minimand.solvers import choose as decision
+from minimand.design import as_design
+from minimand.problem.objective import Objective
+from minimand.solvers import Control, HandOver, loop, run
 from minimand.solvers.kinked.primal_dual import PrimalDual
 from minimand.solvers.smooth.newton import Newton
 
@@ -56,9 +59,137 @@ def test_limits_are_not_a_reason_to_try_another(monkeypatch):
     """max_iter ends a fit, whoever else might go on."""
     X, y = classes()
     taken = mock.Mock()
-    monkeypatch.setattr(decision, "_taken_over", taken)
+    monkeypatch.setattr(loop, "cheapest_others", taken)
     model = mm.Classifier("squared_hinge", "l2", alpha=1e-3, max_iter=1)
     with pytest.warns(UserWarning, match="max_iter"):
         model.fit(X, y)
     assert model.solver_ == "newton"
     taken.assert_not_called()
+
+
+def problem(X, y):
+    """The squared hinge with a little L2."""
+    n = len(y)
+    penalty = mm.L2().bind(X.shape[1], 1e-3)
+    return Objective(mm.SquaredHinge(), penalty, as_design(X), y * 1.0, np.full(n, 1 / n))
+
+
+class Resigned(mm.solvers.Solver):
+    """Judges the start and a worse point, and hands over."""
+
+    name = "resigned"
+
+    def __init__(self, to=("newton",)):
+        self.to, self.answers = to, []
+
+    def accepts(self, objective, control):
+        return mm.solvers.Verdict(True, "anything", 1.0)
+
+    def iterate(self, objective, start, control):
+        yield judge(objective, start)
+        yield judge(objective, objective.point(np.full(objective.n_features, 1e-3), 0.0))
+        hand_over = HandOver("it was told to", self.to)
+        yield hand_over
+        self.answers.append(hand_over.taken)
+        yield judge(objective, start)
+
+
+def test_a_hand_over_is_carried_out_and_told():
+    """Who ran, in order; why; one history; and the heir's point is the model."""
+    X, y = classes()
+    seen = []
+    common = {"alpha": 1e-3, "callbacks": [seen.append]}
+    found = mm.Classifier("squared_hinge", "l2", solver=Resigned(), **common).fit(X, y)
+    assert found.solver_ == "resigned → newton"
+    assert found.history_.solver.endswith(" → newton")
+    assert found.history_.hand_overs == ("resigned → newton: it was told to",)
+    assert found.certificate_.relative <= 1e-6
+    assert [state.iteration for state in seen] == list(range(len(seen)))
+    assert len(found.history_) >= len(seen) == found.certificate_.iterations + 1
+    alone = mm.Classifier("squared_hinge", "l2", solver="newton", alpha=1e-3).fit(X, y)
+    np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-2, atol=1e-6)
+
+
+@pytest.mark.parametrize("to", [(), ("closed_form", "simplex")])
+def test_a_hand_over_that_nobody_takes_is_declined(to):
+    """The solver hears of it, goes on, and alone is named."""
+    X, y = classes()
+    solver = Resigned(to)
+    model = mm.Classifier("squared_hinge", "l2", alpha=1e-3, solver=solver)
+    with pytest.warns(UserWarning, match="no further progress"):
+        model.fit(X, y)
+    assert model.solver_ == "resigned"
+    assert model.history_.hand_overs == ()
+    assert len(model.history_) >= 3
+
+
+def test_an_heir_that_fails_gives_the_solver_back(monkeypatch):
+    """The solver that handed over goes on after its heir; the best point of all is kept."""
+    X, y = classes()
+
+    def one_step(self, objective, start, control):
+        point = objective.point(0.9 * start.w, start.b)
+        yield judge(objective, objective.null)
+        yield judge(objective, point)
+
+    monkeypatch.setattr(Newton, "iterate", one_step)
+    objective = problem(X, y)
+    solver, control = Resigned(), Control()
+    solution = run(solver, objective, control)
+    assert solution.solver == "resigned → newton → resigned"
+    assert solver.answers == [True]
+    assert solution.certificate.gap <= solution.history.gap.min() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_limits_hold_across_a_hand_over(limit):
+    X, y = classes()
+    model = mm.Classifier("squared_hinge", "l2", alpha=1e-3, solver=Resigned(), max_iter=limit)
+    with pytest.warns(UserWarning, match=f"max_iter={limit}"):
+        model.fit(X, y)
+    assert model.certificate_.iterations == limit
+
+
+def test_a_callback_stops_the_heir():
+    X, y = classes()
+
+    def impatient(state):
+        return mm.STOP if state.iteration == 3 else None
+
+    model = mm.Classifier("squared_hinge", "l2", alpha=1e-3, solver=Resigned())
+    with pytest.warns(UserWarning, match="a callback"):
+        model.set_params(callbacks=[impatient]).fit(X, y)
+    assert model.solver_ == "resigned → newton"
+
+
+def test_the_time_of_a_fit_is_shared(monkeypatch):
+    """The heir has what the first solver left of max_seconds."""
+    X, y = classes()
+
+    def endless(self, objective, start, control):
+        while True:
+            yield judge(objective, start)
+            time.sleep(0.01)
+
+    monkeypatch.setattr(Newton, "iterate", endless)
+    monkeypatch.setattr(Newton, "patience", 10**9)
+    model = mm.Classifier("squared_hinge", "l2", alpha=1e-3, solver=Resigned(), max_seconds=0.2)
+    with pytest.warns(UserWarning, match="max_seconds"):
+        model.fit(X, y)
+    assert model.solver_ == "resigned → newton"
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "alpha", "chain"),
+    [
+        ("hinge", "l2", 1e-4, "dual → primal_dual"),
+        ("logistic", "l2", 1e-4, "dual → newton"),
+        ("squared_hinge", "l2", 1e-5, "dual → newton"),
+    ],
+)
+def test_who_hands_over_to_whom(loss, penalty, alpha, chain):
+    """Sweeps are slow where columns have different units: others go on from there."""
+    X, y = classes()
+    model = mm.Classifier(loss, penalty, alpha=alpha, solver="dual").fit(X, y)
+    assert model.certificate_.relative <= 1e-6
+    assert model.solver_ == chain

@@ -249,7 +249,7 @@ def test_can_be_watched_and_stopped():
     X, y = data(LINES[0], n=200)
     seen = []
     fit("absolute", "l1", X, y, alpha=0.01, callbacks=[seen.append])
-    assert len(seen) > 5
+    assert len(seen) >= 2  # steps far from the optimum are not judged
     assert seen[-1].gap < 1e-3 * seen[0].gap
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         model = fit("absolute", "l1", X, y, alpha=0.01, max_iter=2)

@@ -101,8 +101,8 @@ def _samples(objective: Objective, judgement: Judgement) -> SampleTable:
         return SampleTable(
             value=z,
             slack=judgement.terms.value,
-            multiplier=objective.mass * theta,
-            largest=objective.mass * steepest,
+            multiplier=objective.row_mass * theta,
+            largest=objective.row_mass * steepest,
             product=judgement.by_sample,
         )
     margins = objective.y * z
@@ -110,8 +110,8 @@ def _samples(objective: Objective, judgement: Judgement) -> SampleTable:
     return SampleTable(
         value=margins,
         slack=np.maximum(edge - margins, 0.0),
-        multiplier=np.maximum(-objective.mass * objective.y * theta, 0.0),
-        largest=objective.mass * steepest,
+        multiplier=np.maximum(-objective.row_mass * objective.y * theta, 0.0),
+        largest=objective.row_mass * steepest,
         product=judgement.by_sample,
         heading="margin y·z",
     )

@@ -14,20 +14,30 @@ class Explanation:
     """The objective in words, every solver's verdict, and the one that would run.
 
     ``chosen`` is empty if no solver accepts the problem, or not the one that the estimator names.
+    ``heir`` is the solver that goes on where the chosen one hands over; mostly it need not.
     """
 
     objective: str
     verdicts: dict[str, Verdict]
     chosen: str
+    heir: str = ""
 
     def __str__(self) -> str:
         lines = [f"minimise {self.objective}"]
         width = max(len(name) for name in self.verdicts)
         for name, verdict in self.verdicts.items():
-            mark = "→" if name == self.chosen else "✓" if verdict.ok else "✗"
+            mark = self._mark(name, verdict)
             cost = f" (about {verdict.cost:.1e} operations)" if verdict.ok else ""
             lines.append(f"  {mark} {name:<{width}}  {verdict.reason}{cost}")
         return "\n".join(lines)
+
+    def _mark(self, name: str, verdict: Verdict) -> str:
+        """→ runs, ↳ goes on where it hands over, ✓ accepts, ✗ refuses."""
+        if name == self.chosen:
+            return "→"
+        if name == self.heir:
+            return "↳"
+        return "✓" if verdict.ok else "✗"
 
     __repr__ = __str__
 
@@ -56,7 +66,8 @@ def explain(
     asked = estimator.solver
     found = verdicts(objective, control, asked)
     try:
-        chosen = choose_solver(objective, control, asked).name
+        chosen = choose_solver(objective, control, asked)
     except ValueError:  # a refusal still gets the table: that is where it is wanted most
-        chosen = ""
-    return Explanation(objective.words, found, chosen)
+        return Explanation(objective.words, found, "")
+    heir = next((name for name in chosen.heirs if found[name].ok), "")
+    return Explanation(objective.words, found, chosen.name, heir)

@@ -1,5 +1,19 @@
 """The forms that compiled kernels see: a quadratic model × a separable penalty, and a dual."""
 
+from .ascent import Ascent, AscentProblem, AscentState, ascend
+from .descent import Descent, DescentProblem, descend
 from .forms import Quadratic, RowDual, Weighted, movable
 
-__all__ = ["Quadratic", "RowDual", "Weighted", "movable"]
+__all__ = [
+    "Ascent",
+    "AscentProblem",
+    "AscentState",
+    "Descent",
+    "DescentProblem",
+    "Quadratic",
+    "RowDual",
+    "Weighted",
+    "ascend",
+    "descend",
+    "movable",
+]

@@ -18,9 +18,11 @@ import numpy as np
 from .. import _core
 from .._base.linear_system import factorise_block
 from .._base.typing import Array, BoolArray, IntArray
-from ..design import Ascent, AscentProblem, AscentState, Descent, DescentProblem, Design
+from ..design import Design
 from ..losses import Pieces, Rowwise
 from ..penalties import Separable
+from .ascent import Ascent, AscentProblem, AscentState, ascend
+from .descent import Descent, DescentProblem, descend
 
 _SHARE_OF_INTERCEPT = 0.03
 
@@ -40,7 +42,7 @@ class Weighted:
         problem = DescentProblem(
             self.columns, self.h, penalty.l1, penalty.l2, self.centre, penalty.bounds
         )
-        return self.design.descend(problem, self.q, w, sweeps, tol)
+        return descend(self.design, problem, self.q, w, sweeps, tol)
 
     @property
     def slope(self) -> Array:
@@ -152,7 +154,7 @@ class RowDual:
     def __post_init__(self) -> None:
         # Rows without weight have no say.
         self._order = np.flatnonzero(self.mass).astype(np.uint32)
-        self._memory = (self.b, self._first_step, self._order.size, np.inf)
+        self._clock = (self.b, self._first_step, self._order.size, np.inf)
 
     @property
     def curved(self) -> bool:
@@ -174,14 +176,14 @@ class RowDual:
     @property
     def step(self) -> float:
         """By how much b moves per unit of Σ mass·sign·v."""
-        return self._memory[1]
+        return self._clock[1]
 
     def move(self, rows: IntArray, dv: Array, dw: Array, dtotal: float) -> None:
         """Change some slopes, and w and b as they ask for."""
         self.v[rows] += dv
         self.w += dw
         self.b -= self.step * dtotal
-        self._memory = (self.b, *self._memory[1:])
+        self._clock = (self.b, *self._clock[1:])
 
     @property
     def _first_step(self) -> float:
@@ -197,10 +199,10 @@ class RowDual:
         problem = AscentProblem(
             self.loss.psi.parts, rows, self._inverse, (self.intercept, self.reach)
         )
-        state = AscentState(self.v, self.w, self._order, self._memory)
-        found = self.design.ascend(problem, state, epochs, tol, self.seed)
-        self._memory = found.memory
-        self.b = found.memory[0]
+        state = AscentState(self.v, self.w, self._order, self._clock)
+        found = ascend(self.design, problem, state, epochs, tol, self.seed)
+        self._clock = found.clock
+        self.b = found.clock[0]
         return found
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from .._base.typing import Array, BoolArray
 from ..losses import Terms
-from ..problem.objective import EPS, Objective, Point, dot
+from ..penalties import Plane
+from ..problem.objective import EPS, Objective, Point
 
 Kind = Literal["global", "relaxation", "stationary"]
 _LONG = 100_000  # numbers that are worth freeing: a safeguard, copying the rest takes 10 μs
@@ -26,12 +26,23 @@ _MEANING = {
 
 
 class Dual(NamedTuple):
-    """Multipliers θ, one per sample, the slope Xᵀ(mass∘θ) they give, and the bound they prove."""
+    """Multipliers θ in the shape of z, the slope Xᵀ(mass∘θ) they give, and the bound they prove.
+
+    Of a design without columns, the slope is mass∘θ itself; ``image`` and ``plane`` say what that
+    amounts to.
+    """
 
     theta: Array
     slope: Array
     value: float = np.inf  # an upper bound of the dual objective; inf: not known yet
     exact: BoolArray | None = None  # columns whose slope is more than a stand-in; None: all
+    image: Array | None = None  # of a design without columns: K(mass∘θ)
+    plane: Plane | None = None  # and where −Xᵀ(mass∘θ) is, seen from some w
+
+    def scaled(self, s: float) -> Dual:
+        """S times the multipliers."""
+        image = None if self.image is None else s * self.image
+        return self._replace(theta=s * self.theta, slope=s * self.slope, image=image)
 
     def serves(self, w: Array) -> bool:
         """Whether the slopes that a model w needs are exact."""
@@ -137,11 +148,10 @@ class Finding:
     def rounding(self, objective: Objective) -> float:
         """Rounding error of the gap: of z = X w + b first, then of the terms it is made of.
 
-        Σ|xᵢⱼwⱼ| is bounded by Cauchy-Schwarz: the root mean square of a column times |wⱼ|.
+        The size of z is that of its parts, which may cancel.
         """
-        w, b, _ = self.point
         slope, terms = self.sizes(objective)
-        reach = dot(objective.root_spread, np.abs(w)) + abs(b)
+        reach = objective.reach(self.point)
         if objective.offset is not None:
             reach += float(np.max(np.abs(objective.offset)))
         size = slope * reach + terms
@@ -186,8 +196,8 @@ class Judgement(Finding):
     """The same, with what a solver needs to go on from there."""
 
     terms: Terms  # of the loss, at point.z
-    samples: Callable[[], Array]  # makes the terms of the samples, which most have no use for
-    by_feature: Array
+    by_sample: Array  # by unit of the loss
+    by_feature: Any  # in the shape of w or by group; None where the penalty does not say
     promise: float  # the gap, or what it may become once unpenalised columns have been repaired
 
     def beats(self, other: Judgement) -> bool:
@@ -220,24 +230,21 @@ class Judgement(Finding):
         nothing = np.empty(0)
         point = self.point._replace(z=nothing)
         terms = Terms(nothing, nothing, nothing)
-        return replace(self, point=point, terms=terms, samples=lambda: nothing)
-
-    @property
-    def by_sample(self) -> Array:
-        """The terms of the gap, one for each sample."""
-        return self.samples()
+        return replace(self, point=point, terms=terms, by_sample=nothing)
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """From the terms of the loss; its rounding goes with z and y, unless it is a square."""
         value, gradient, _ = self.terms
+        z, y = self.point.z, objective.y
         with np.errstate(over="ignore", invalid="ignore"):
-            slope = math.sqrt(objective.mean_of(np.square, gradient))
-            share = 0.0 if objective.loss.quadratic else 1.0
-            terms = objective.mean_of(
-                lambda loss, theta, z, y: abs(loss) + abs(theta) * (abs(z) + share * abs(y)),
-                value,
+            slope = math.sqrt(objective.row_total_of(np.square, gradient))
+            # Classes have no size: only a y that is compared with z has one.
+            share = 0.0 if objective.loss.quadratic or y.shape != z.shape else 1.0
+            steep = objective.row_total_of(
+                lambda theta, z, *y: abs(theta) * (abs(z) + share * abs(y[0]) if y else abs(z)),
                 gradient,
-                self.point.z,
-                objective.y,
+                z,
+                *((y,) if share else ()),
             )
-            return slope, terms + objective.penalty.value(self.point.w)
+            terms = objective.mean(np.abs(value)) + steep
+            return slope, terms + objective.price(self.point)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -12,7 +11,8 @@ import numpy as np
 
 from .._base.typing import Array
 from ..losses import Terms
-from ..penalties import Separable
+from ..losses.curvature import beside
+from ..penalties import Separable, Young
 from ..problem.objective import EPS, Objective, Point
 from .finding import Dual
 from .repair import Cleared, clear_rays, leftover
@@ -30,8 +30,8 @@ class Measured(NamedTuple):
     """The gap for one dual point, in parts."""
 
     gap: float
-    samples: Callable[[], Array]  # their terms, as long as the data: mostly nobody asks
-    by_feature: Array
+    by_sample: Array
+    by_feature: Array | None
     dual: Dual
     infeasibility: str
     promise: float = np.inf  # of a gap that is infinite
@@ -48,48 +48,42 @@ def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False
     With a small quadratic part, Ω* is finite but huge outside the l1 box; then the same point
     scaled into the box can be much better, so both are measured.
     """
-    penalty = objective.penalty
-    scales = {penalty.shrink(-dual.slope)}
-    form = penalty.sum_over_features
-    if form is not None and form.mixed:
-        scales.add(form.shrink_into_box(-dual.slope))
+    scales = objective.shares(dual.slope, dual.image)
     options = [_scaled(objective, point, dual, s, raw and s == 1.0) for s in scales]
     return tightest(options)
 
 
 def measure_zero(objective: Objective, point: Point, terms: Terms) -> Measured:
     """The gap of θ = 0."""
-
-    def above(values: Array, y: Array) -> Array:
-        return values - objective.loss.infimum(y)
-
-    total = objective.mean_of(above, terms.value, objective.y)
-    nothing = Dual(np.zeros(point.z.shape), np.zeros_like(point.w))
-    by_feature = objective.penalty.by_feature(point.w, nothing.slope)
-    gap = total + float(by_feature.sum())
-    samples = partial(_products, objective.mass, above, terms.value, objective.y)
-    return Measured(gap, samples, by_feature, nothing, "")
+    by_sample = objective.above_infimum(terms.value)
+    image = None if objective.has_columns else np.zeros(point.z.shape)
+    nothing = Dual(np.zeros(point.z.shape), np.zeros_like(point.w), image=image)
+    charge = _charged(objective, point, nothing)
+    return Measured(float(by_sample.sum()) + charge.total, by_sample, charge.parts, nothing, "")
 
 
-def _products(mass: Array, values: Callable[..., Array], *rowwise: Array) -> Array:
-    return mass * values(*rowwise)
+def _charged(objective: Objective, point: Point, dual: Dual) -> Young:
+    """The Fenchel-Young term of the penalty; slopes that a repair answers for are left out."""
+    if dual.image is not None:
+        dual = dual._replace(plane=objective.plane(point, dual.slope, dual.image))
+    elif objective.has_rays:
+        slope = np.where(objective.penalty.unscalable(-dual.slope), 0.0, dual.slope)
+        dual = dual._replace(slope=slope)
+    return objective.penalty.fenchel_young(point.w, dual)
 
 
 def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool) -> Measured:
     """The gap of s·θ. With ``raw``, θ is the gradient at z and the samples' terms vanish."""
     if s != 1.0:
-        dual = dual._replace(theta=s * dual.theta, slope=s * dual.slope)
-    slope = dual.slope
-    if objective.has_rays:
-        slope = np.where(objective.penalty.unscalable(-slope), 0.0, slope)
-    by_feature = objective.penalty.by_feature(point.w, -slope)
-    gap = float(by_feature.sum())
-    samples = partial(np.zeros, dual.theta.shape)
-    if not raw:
-        samples = partial(objective.young, point.z, dual.theta)
-        gap += objective.mean_young(point.z, dual.theta)
+        dual = dual.scaled(s)
+    gap, by_feature = _charged(objective, point, dual)
+    if raw:
+        by_sample = np.zeros(objective.mass.shape)  # unlike zeros_like, no memory until it is read
+    else:
+        by_sample = objective.young(point.z, dual.theta)
+        gap += float(by_sample.sum())
     # inf − inf in an overflowing term proves nothing.
-    return Measured(np.inf if math.isnan(gap) else gap, samples, by_feature, dual, "")
+    return Measured(np.inf if math.isnan(gap) else gap, by_sample, by_feature, dual, "")
 
 
 def without_constraints(
@@ -116,13 +110,15 @@ def without_penalty(
     A penalty far smaller than the loss (|r|^20 of large residuals) has a conjugate that turns the
     rounding of the slope into a huge term; its optimum cannot lie below that of the loss alone.
     """
-    penalty, price = objective.penalty, objective.penalty.value(point.w)
+    if not objective.has_columns:
+        return []
+    penalty, price = objective.penalty, objective.price(point)
     convex = penalty.sum_over_features is not None and not penalty.has_constraints
     if not convex or not 0 < price <= _NEGLIGIBLE * objective.scale:
         return []
     if gap <= 2 * price or objective.n_features > objective.n_samples:
         return []
-    nothing = np.zeros(objective.n_features)
+    nothing = np.zeros(objective.coef_shape)
     other = objective.with_penalty(Separable(nothing, nothing))
     found = [measure(other, point, dual) for dual in duals if dual.exact is None]
     cleared = [with_rays(other, point, terms, found, True)] if found else []
@@ -139,9 +135,10 @@ def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
     wrong = penalty.unscalable(-slope) & ~penalty.free
     if not wrong.any():
         return 0.0
-    bend = objective.spread[wrong] * float(terms.curvature.max(initial=0.0))
+    spread = np.broadcast_to(beside(objective.spread, wrong), wrong.shape)[wrong]
+    bend = spread * terms.curvature.max
     if not objective.loss.smooth and not bend.any():
-        steep = objective.root_spread[wrong] * objective.mean(np.abs(terms.gradient))
+        steep = np.sqrt(spread) * float(np.sum(objective.row_mean(np.abs(terms.gradient))))
         share = np.abs(slope[wrong]) / np.maximum(steep, 1e-300)
         return float(np.max(np.minimum(share, 1.0))) * objective.scale
     return float(np.max(0.5 * slope[wrong] ** 2 / np.maximum(bend, 1e-300)))
@@ -158,7 +155,7 @@ def with_rays(
     if not objective.penalty.free.all():
         found = [f._replace(gap=f.gap + _pull(objective, terms, f.dual.slope)) for f in found]
     order = sorted(found, key=attrgetter("gap"))
-    above = objective.mean(terms.value - objective.loss.infimum(objective.y))
+    above = float(objective.above_infimum(terms.value).sum())
     near = 1e-3 if thorough else 1e-5
     if not objective.loss.attained(objective.y) and above <= near * objective.scale:
         return order[0]._replace(gap=np.inf, infeasibility=UNATTAINED)
@@ -202,7 +199,8 @@ def hidden_gain(objective: Objective, point: Point, terms: Terms, dual: Dual, ga
 
     No model in working precision can use that difference, but the exact optimum may.
     """
-    basis = objective.free_basis if objective.has_free_columns else None
+    searched = objective.single and objective.has_free_columns
+    basis = objective.free_basis if searched else None
     if basis is None or not basis.faint.size:
         return 0.0
     least = objective.mean(terms.value) - objective.infimum

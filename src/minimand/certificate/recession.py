@@ -21,7 +21,8 @@ def falls_for_ever(objective: Objective, point: Point, terms: Terms, gap: float)
     other sample, and move each of them downhill or not at all, then they do.
     """
     y = objective.y
-    if not (objective.convex and objective.has_free_columns) or objective.loss.attained(y):
+    rows = objective.n_scores == 1 and objective.units is None
+    if not (rows and objective.convex and objective.has_free_columns) or objective.loss.attained(y):
         return ""
     low = _next_to_nothing(objective, terms, gap)
     kinds = np.unique(y[low])

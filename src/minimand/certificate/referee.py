@@ -12,9 +12,9 @@ sum and never P − D, which loses all digits. A solver never certifies itself: 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from .measure import (
     without_penalty,
 )
 from .repair import balance
+from .repair_scores import balance_scores
 
 if TYPE_CHECKING:
     from ..problem.tangent import Tangent
@@ -79,16 +80,18 @@ def lifted(judgement: Judgement, tangent: Tangent) -> Judgement:
     point = tangent.outside(judgement.point)
     whole, unit = tangent.whole, tangent.unit
     primal, gap = whole.primal(point), unit * judgement.gap
-    theta, slope = tangent.dual_outside(judgement.dual.theta), unit * judgement.dual.slope
+    dual = judgement.dual
+    theta, slope = tangent.dual_outside(dual.theta), unit * dual.slope
+    image = None if dual.image is None else unit * dual.image
     return replace(
         judgement,
         point=point,
         primal=primal,
         gap=gap,
-        dual=Dual(theta, tangent.spread(slope), primal - gap),
-        terms=judgement.terms if whole.loss.convex else whole.loss.terms(point.z, whole.y),
+        dual=Dual(theta, tangent.spread(slope), primal - gap, image=image),
+        terms=judgement.terms if whole.loss.convex else whole.terms(point.z),
         slope=tangent.spread(unit * judgement.slope),
-        samples=lambda: unit * judgement.by_sample,
+        by_sample=unit * judgement.by_sample,
         by_feature=tangent.spread(unit * judgement.by_feature),
         promise=unit * judgement.promise,
         infeasibility=judgement.infeasibility and _OF_TANGENT + judgement.infeasibility,
@@ -107,13 +110,17 @@ def _judge(
     terms = objective.terms(point.z)
     off = objective.intercept and _unbalanced(objective, terms.gradient)
     gradient = _centred_gradient(objective, point, terms) if off else terms.gradient
-    proposed = [_admissible(objective, theta) for theta in duals]
+    proposed = list(_admissible(objective, duals, terms))
     known = [old for old in known if old.serves(point.w)]
     thetas = [gradient, *proposed] if raw or not (proposed or known) else proposed
     stationary = not off and bool(thetas) and thetas[0] is gradient
     slopes = objective.slopes(point.w, thetas) if thetas else []
-    fresh = [Dual(theta, slope, exact=exact) for theta, (slope, exact) in zip(thetas, slopes)]
-    primal = objective.mean(terms.value) + objective.penalty.value(point.w)
+    images = objective.images([slope for slope, _ in slopes])
+    fresh = [
+        Dual(theta, slope, exact=exact, image=image)
+        for theta, (slope, exact), image in zip(thetas, slopes, images)
+    ]
+    primal = objective.mean(terms.value) + objective.price(point)
     found = [
         measure(objective, point, dual, raw=stationary and i == 0) for i, dual in enumerate(fresh)
     ]
@@ -141,7 +148,7 @@ def _judge(
         dual=best.dual._replace(value=primal - gap + slack(primal)),
         terms=terms,
         slope=(fresh or known)[0].slope,
-        samples=best.samples,
+        by_sample=best.by_sample,
         by_feature=best.by_feature,
         promise=min(gap, best.promise),
         infeasibility=""
@@ -155,28 +162,45 @@ def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array
     # At the null model the intercept is the best one already, exactly where there are kinks.
     centred = point is objective.null and objective.kinks is not None
     shift = 0.0 if centred else best_shift(objective, point.z)
-    z = point.z + shift if shift else point.z
+    moves = bool(np.any(shift))
+    z = point.z + shift if moves else point.z
     balanced = balanced_gradient(objective, z)
     if balanced is not None:
         return balanced
-    moved = objective.loss.gradient(z, objective.y) if shift else terms.gradient
-    return balance(objective, moved)
+    moved = objective.loss.gradient(z, objective.y) if moves else terms.gradient
+    if objective.single:
+        return balance(objective, moved)
+    found = balance_scores(objective, moved, objective.terms(z).curvature)
+    return np.zeros_like(moved) if found is None else found
 
 
 def _unbalanced(objective: Objective, gradient: Array) -> bool:
     """Whether Σ mass·gradient is more than rounding: then the intercept is not the best one."""
-    return not is_balanced(objective.mean(gradient), objective.mean_of(np.abs, gradient))
+    mean, size = objective.row_mean(gradient), objective.row_mean_of(np.abs, gradient)
+    balanced = is_balanced(mean, size)
+    return not (balanced if objective.n_scores == 1 else balanced.all())
 
 
-def is_balanced(mean: float, size: float) -> bool:
+def is_balanced(mean: Any, size: Any) -> Any:
     """Whether the mean of some numbers, of that mean size, is zero but for rounding."""
     return abs(mean) <= 16 * EPS * size
 
 
-def _admissible(objective: Objective, theta: Array) -> Array:
-    """θ moved into the domain of ℓ*, with Σ mass·θ = 0 if the intercept is free."""
-    theta = objective.loss.into_domain(theta, objective.y)
-    return balance(objective, theta) if objective.intercept else theta
+def _admissible(objective: Objective, duals: Iterable[Array], terms: Terms) -> Iterator[Array]:
+    """Each θ moved into the domain of ℓ*, with Σ mass·θ = 0 if the intercept is free.
+
+    One for which no such point was found is left out.
+    """
+    for theta in duals:
+        inside = objective.loss.into_domain(theta, objective.y)
+        if not objective.intercept:
+            yield inside
+        elif objective.single:
+            yield balance(objective, inside)
+        else:
+            found = balance_scores(objective, inside, terms.curvature)
+            if found is not None:
+                yield found
 
 
 def slack(primal: float) -> float:

@@ -9,8 +9,10 @@ import numpy as np
 
 from .._base.linear_system import solver_for
 from .._base.typing import Array, BoolArray
+from ..losses.curvature import Curvature
 from ..problem.basis import Basis
 from ..problem.objective import EPS, Objective, dot
+from .repair_scores import Cleared, clear_scores
 
 _ROUNDS = 8
 _NO_BOUND = (
@@ -34,7 +36,7 @@ def balance(objective: Objective, theta: Array) -> Array:
 
     Zero lies in the domain of ℓ* and the domain is convex, so shrinking cannot leave it.
     """
-    weighted = objective.mass * theta
+    weighted = objective.row_mass * theta
     total = float(weighted.sum())
     half = 0.5 * float(np.abs(weighted).sum())
     plus, minus = half + 0.5 * total, half - 0.5 * total
@@ -45,24 +47,12 @@ def balance(objective: Objective, theta: Array) -> Array:
     return theta * np.where(theta > 0, up, down)
 
 
-class Cleared(NamedTuple):
-    """A dual point that no unpenalised column can exploit: its slope vanishes, up to rounding,
-    on the free ones and has the right sign on those that are bounded on one side.
-
-    ``reason`` says in words why there is no such point, where there is none.
-    """
-
-    theta: Array
-    slope: Array
-    reason: str = ""
-
-
 def clear_rays(
     objective: Objective,
     w: Array,
     theta: Array,
     slope: Array,
-    curvature: Array,
+    curvature: Curvature,
     *,
     faint: bool = False,
 ) -> Cleared:
@@ -75,15 +65,17 @@ def clear_rays(
     rounds find them, and bring the slope down to rounding. With ``faint``, T also holds what the
     columns differ by in their last places only.
     """
+    if not objective.single:
+        return clear_scores(objective, theta, slope, curvature)
     limit = _rounding_of_slopes(objective, theta)
     chosen = objective.penalty.free | _departed(objective, w)
     if not np.isfinite(limit[chosen]).all():
         return Cleared(theta, slope, "numbers overflow: rescale the data or the offset")
-    ones = np.ones_like(curvature)
+    h, ones = curvature.bound, np.ones_like(theta)
     if objective.loss.smooth:
-        metrics = [curvature if curvature.any() else ones]
+        metrics = [h if h.any() else ones]
     else:
-        metrics = [_room(objective, theta), curvature, ones]
+        metrics = [_room(objective, theta), h, ones]
     span = _Span.of(objective, chosen, faint)
     if span is None or not span.wrong(theta, slope, limit):
         return Cleared(theta, slope, "" if span else _too_many(chosen))
@@ -100,12 +92,13 @@ def leftover(objective: Objective, w: Array, theta: Array, slope: Array) -> floa
     Coefficients of nearly collinear columns are large and cancel; those of their basis do not.
     """
     open_columns = objective.penalty.unscalable(-slope)
-    basis = objective.free_basis if objective.has_free_columns else None
+    regular = not objective.single or not objective.has_free_columns
+    basis = None if regular else objective.free_basis
     if basis is None or basis.regular:
         return float(np.abs(w * slope)[open_columns].sum())
     open_columns[basis.dropped] = False
     a = basis.inside(w)
-    basic = basis.residues.T @ (objective.mass * theta)
+    basic = basis.residues.T @ (objective.row_mass * theta)
     kept = np.abs(a[: basis.stays.size] * slope[basis.stays])[open_columns[basis.stays]]
     return float(kept.sum() + np.abs(a[basis.stays.size :] * basic).sum())
 
@@ -144,15 +137,15 @@ class _Span(NamedTuple):
     def _wrong_extra(self, theta: Array) -> bool:
         if not self.extra.size:
             return False
-        weighted = self.objective.mass * theta
-        size = np.sqrt(self.objective.mass @ (self.extra * self.extra))
+        weighted = self.objective.row_mass * theta
+        size = np.sqrt(self.objective.row_mass @ (self.extra * self.extra))
         limit = _noise(self.objective) * size * np.sqrt(dot(weighted, theta))
         return bool((np.abs(self.extra.T @ weighted) > limit).any())
 
     def projection(self, metric: Array) -> Projection:
         """Solve with [T 1]ᵀ diag(mass·metric) [T 1]."""
         objective, kept = self.objective, self.basis.kept
-        h = objective.mass * metric
+        h = objective.row_mass * metric
         total = float(h.sum())
         matrix, mean = objective.hessian(h, kept)
         if self.extra.size:
@@ -166,8 +159,8 @@ class _Span(NamedTuple):
         solve = solver_for(matrix)
 
         def project(theta: Array, slope: Array) -> Array:
-            constant = objective.mean(theta) if objective.intercept else 0.0
-            basic = np.append(slope[kept], self.extra.T @ (objective.mass * theta))
+            constant = objective.row_mean(theta) if objective.intercept else 0.0
+            basic = np.append(slope[kept], self.extra.T @ (objective.row_mass * theta))
             a = solve(basic - mean * constant)
             w = np.zeros(objective.n_features)
             w[kept] = a[: kept.size]
@@ -195,7 +188,7 @@ def _clear(theta: Array, slope: Array, span: _Span, metric: Array) -> Cleared:
         theta = objective.loss.into_domain(project(theta, slope), objective.y)
         if objective.intercept:
             theta = balance(objective, theta)
-        slope = objective.backward(objective.mass * theta)
+        slope = objective.backward(objective.row_mass * theta)
         if not span.wrong(theta, slope, limit):
             return Cleared(theta, slope)
         wrong = span.wrong_columns(slope, limit)
@@ -240,5 +233,5 @@ def _noise(objective: Objective) -> float:
 
 def _rounding_of_slopes(objective: Objective, theta: Array) -> Array:
     """What rounding alone can leave of Σ mass·θ·x, per column, by Cauchy-Schwarz."""
-    size = np.sqrt(objective.mean(theta * theta))
+    size = np.sqrt(objective.row_mean(theta * theta))
     return _noise(objective) * objective.root_spread * size

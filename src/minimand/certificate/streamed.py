@@ -256,11 +256,8 @@ class Tally:
         nothing = np.zeros_like(self.w)
         by_feature = penalty.by_feature(self.w, nothing)
         least = (self.value - self.least) / self.total + by_feature.sum(), by_feature
-        form = penalty.sum_over_features
         for atom in self._atoms():
-            largest = {penalty.shrink(-atom.slope)}
-            if form is not None and form.mixed:
-                largest.add(form.shrink_into_box(-atom.slope))
+            largest = penalty.shares(-atom.slope)
             for c in np.unique(np.concatenate([s * _SHARES for s in sorted(largest)])):
                 by_feature = penalty.by_feature(self.w, -c * atom.slope)
                 gap = float(atom.at(c)) + float(by_feature.sum())

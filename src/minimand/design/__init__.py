@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from .base import (
-    Ascent,
-    AscentProblem,
-    AscentState,
-    Block,
-    Covariance,
-    Descent,
-    DescentProblem,
-    Design,
-    Moments,
-    RowSteps,
-)
+from .base import Access, Block, Covariance, Design, Lines, Moments, Reach
 from .dense import DenseDesign
 from .sparse import SparseDesign
 from .wrap import Standardized, as_design
 
 __all__ = [
-    "Ascent",
-    "AscentProblem",
-    "AscentState",
+    "Access",
     "Block",
     "Covariance",
     "DenseDesign",
-    "Descent",
-    "DescentProblem",
     "Design",
+    "Lines",
     "Moments",
-    "RowSteps",
+    "Reach",
     "SparseDesign",
     "Standardized",
     "as_design",

@@ -3,14 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from .. import _core
 from .._base.typing import AnyArray, Array, IntArray
 
 T = TypeVar("T")
+
+Lines = AnyArray | _core.Compressed
+"""Rows or columns as compiled kernels read them: contiguous in an array, or CSR or CSC."""
+
+
+class Reach(IntEnum):
+    """What it takes to get at some rows or columns of a design."""
+
+    NONE = 0  # the design does not have them
+    COPY = 1  # a pass over the data, and a copy
+    CHEAP = 2  # they lie in memory, one by one
+
+
+class Access(NamedTuple):
+    """What a design can give, for the verdicts of solvers.
+
+    Without ``columns`` (`Reach.NONE`) the design is a kernel: it has `row_gram`, `cross` and
+    `row_lengths`, and no coefficients.
+    """
+
+    columns: Reach = Reach.COPY
+    rows: Reach = Reach.COPY
+    blocks: Reach = Reach.CHEAP
+
+    @property
+    def only_blocks(self) -> bool:
+        """Whether neither rows nor columns can be had without a copy of the data."""
+        return self.rows is not Reach.CHEAP and self.columns is not Reach.CHEAP
 
 
 class Block(NamedTuple):
@@ -34,127 +64,82 @@ class Covariance(NamedTuple):
     mean: Array
 
 
-class DescentProblem(NamedTuple):
-    """Σ qᵢtᵢ + ½hᵢtᵢ² + Σ l1ⱼ|wⱼ| + ½ l2ⱼwⱼ² over t = X_c(w − w₀) + b, for the compiled descent."""
-
-    columns: IntArray
-    h: Array
-    l1: Array
-    l2: Array
-    centre: bool  # whether b is free
-    bounds: tuple[Array, Array] | None = None  # of w, which keeps them if it starts in them
-
-
-class Descent(NamedTuple):
-    """What a run of coordinate descent did: the intercept's move, sweeps, last decrease."""
-
-    shift: float
-    sweeps: int
-    decrease: float
-
-
-AscentMemory = tuple[float, float, int, float]
-"""The intercept, its step, how many rows are not skipped, and how far from a knot they are."""
-
-
-class AscentProblem(NamedTuple):
-    """A loss of single rows with an L2 penalty, as the compiled ascent sees it."""
-
-    psi: tuple[Array, Array, Array, Array, Array] | str  # pieces, or the name of another function
-    rows: tuple[Array, Array, Array, Array]  # sign, shift, mass, and squares
-    inverse: Array  # 1/l2; one number where all are equal
-    intercept: tuple[bool, float]  # whether it is free, and about how far a t is from a knot
-
-
-class AscentState(NamedTuple):
-    """What an ascent moves, v and w in place, and what it remembers."""
-
-    v: Array
-    w: Array
-    order: AnyArray
-    memory: AscentMemory
-
-
-class Ascent(NamedTuple):
-    """What a run of dual coordinate ascent did, and what it wants to be told the next time."""
-
-    memory: AscentMemory
-    sweeps: float
-    gap: float  # an estimate
-
-
-class OnlineRule(NamedTuple):
-    """What a row with score z = x·w + b does to a model that learns row by row.
-
-    Its loss is max(0, threshold − y·z), or max(0, |y − z| − threshold) for ``numbers``; where that
-    is not flat, w moves along ±x and b by ``share`` as much. ``step`` 0 moves by ``rate``; 1 is
-    PA-I, min(rate, loss/‖x‖²); 2 is PA-II, loss/(‖x‖² + 1/(2·rate)). The penalty is
-    ridge·½‖w‖² + lasso·‖w‖₁; ``average`` is the step that averaging begins with, 0 for never.
-    """
-
-    step: int
-    numbers: bool
-    threshold: float
-    rate: float
-    ridge: float = 0.0
-    lasso: float = 0.0
-    share: float = 1.0
-    average: int = 0
-
-
-OnlineClock = tuple[float, float, float, float]
-"""The intercept, its drift, 1 + rows so far, and what the l1 norm may have taken."""
-
-
-class OnlineReport(NamedTuple):
-    """What one pass did: the clock, losses and penalties it met added up, rows that moved w."""
-
-    clock: OnlineClock
-    objective: float
-    moves: int
-
-
-class RowSteps(NamedTuple):
-    """Stochastic steps, as the compiled passes take them: see `solvers.learner`."""
-
-    adaptive: bool
-    models: tuple[int, int, int]  # groups, models in each, numbers of a coefficient in a model
-    slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool]
-    rows: tuple[Array, Array, Array, AnyArray]
-    penalty: tuple[Array, Array]
-    options: tuple[float, float, float, float, float, float, float, float, bool, bool]
-
-
 class Design:
     """An n×d matrix of which only products are needed.
 
-    A subclass must say its `shape` and give its `blocks`; every other operation then has a
-    default that makes one pass over the blocks, so data on disk or on other machines needs
-    nothing more. Designs in memory override what they can do faster.
+    A subclass must say its `shape` and give its `blocks`, or define `map_rows` and `reduce`, as a
+    cluster would; every other operation goes through these two, in one pass. Designs in memory
+    override what they can do faster, and say so by `access`.
     """
 
     shape: tuple[int, int]
+
+    # What a subclass must define: blocks, or the two passes over them ------------------------
 
     def blocks(self) -> Iterator[Block]:
         """The rows, in order, as in-memory pieces."""
         raise NotImplementedError(f"{type(self).__name__} must define blocks()")
 
-    def reduce(self, f: Callable[..., T], *rowwise: Array) -> T:
-        """Σ over blocks of f(matrix, *rows of each rowwise array): the one pass."""
+    def map_rows(self, f: Callable[..., Array], *rowwise: AnyArray) -> Array:
+        """f(matrix, *rows of each rowwise array) of every block, one below the other.
+
+        f gives a row of numbers, or one number, for every row of its block.
+        """
+        whole: Array | None = None
+        for block in self.blocks():
+            part = f(block.matrix, *(array[block.rows] for array in rowwise))
+            if whole is None:
+                whole = np.empty((self.shape[0], *part.shape[1:]))
+            whole[block.rows] = part
+        return _unless_empty(whole)
+
+    def reduce(self, f: Callable[..., T], *rowwise: AnyArray) -> T:
+        """Σ over blocks of f(matrix, *rows of each rowwise array).
+
+        f gives an array or number, which are added; a list, which are joined in the order of the
+        rows; or a tuple of these.
+        """
         total: T | None = None
         for block in self.blocks():
             part = f(block.matrix, *(array[block.rows] for array in rowwise))
             total = part if total is None else _add(total, part)
-        if total is None:
-            raise ValueError("a design without rows cannot be reduced")
-        return total
+        return _unless_empty(total)
+
+    # What verdicts ask -----------------------------------------------------------------------
+
+    @property
+    def access(self) -> Access:
+        """What can be had without a copy; by default blocks and nothing else."""
+        return Access()
+
+    @property
+    def row_copy_bytes(self) -> float:
+        """Bytes that `row_lines` copies: none where rows lie together in memory."""
+        return 0.0 if self.access.rows is Reach.CHEAP else 8.0 * self.shape[0] * self.shape[1]
+
+    @property
+    def nnz(self) -> int:
+        """Stored numbers: what one pass costs."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def column_sizes(self) -> IntArray:
+        """Stored numbers of every column: what descending along it costs."""
+        return np.full(self.shape[1], self.shape[0])
+
+    @property
+    def sparse(self) -> bool:
+        """Whether zeros are not stored."""
+        return False
+
+    def ready_to_pick(self) -> None:
+        """Make columns cheap if a copy can do that, where many problems will use them."""
+
+    # Products --------------------------------------------------------------------------------
 
     def matvec(self, w: Array) -> Array:
         """X w; w is (d,) or (d, k)."""
-        out = np.empty((self.shape[0], *w.shape[1:]))
-        for block in self.blocks():
-            out[block.rows] = block.matrix @ w
-        return out
+        return self.map_rows(lambda x: x @ w)
 
     def rmatvec(self, u: Array) -> Array:
         """Xᵀ u; u is (n,) or (n, k)."""
@@ -174,30 +159,23 @@ class Design:
 
     def rmatvec_on(self, columns: IntArray, u: Array) -> Array:
         """X_cᵀ u for some columns."""
-        return self.columns(columns).rmatvec(u)
-
-    @property
-    def picks_columns(self) -> bool:
-        """Whether a few columns can be reached without a pass over the others."""
-        return False
-
-    def ready_to_pick(self) -> None:
-        """Make what `picks_columns` needs, where many problems will use it."""
+        return self.reduce(lambda x, part: np.asarray(x[:, columns].T @ part), u)
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """(Xᵀ(h∘t), t) with t = X v + shift: a Hessian times a vector, and its scores."""
-        scores = np.empty(self.shape[0])
-        image = np.zeros(self.shape[1])
-        for block in self.blocks():
-            scores[block.rows] = block.matrix @ v + shift
-            image += block.matrix.T @ (h[block.rows] * scores[block.rows])
-        return image, scores
+
+        def product(x: np.ndarray, part: Array) -> tuple[Array, list[Array]]:
+            t = x @ v + shift
+            return np.asarray(x.T @ (part * t)), [t]
+
+        image, scores = self.reduce(product, h)
+        return image, np.concatenate(scores)
 
     def moments(self, h: Array) -> Moments:
         """First and second moments of the columns under the row weights h."""
 
         def sums(x: np.ndarray, part: Array) -> tuple[Array, Array]:
-            x = _dense(x)
+            x = dense_block(x)
             return part @ x, part @ (x * x)
 
         return Moments(*self.reduce(sums, h))
@@ -206,7 +184,7 @@ class Design:
         """X_cᵀ diag(h) X_c for some columns (all by default), dense."""
 
         def product(x: np.ndarray, part: Array) -> Array:
-            x = _dense(x if columns is None else x[:, columns])
+            x = dense_block(x if columns is None else x[:, columns])
             return (x * part[:, None]).T @ x
 
         return self.reduce(product, h)
@@ -223,99 +201,84 @@ class Design:
         matrix = self.gram(h, columns) - np.outer(mean, mean * total)
         return Covariance(without_constants(matrix, mean * mean * total, 1e-13), mean)
 
+    # Inner products of rows: all that a design without columns has -------------------------------
+
+    def row_gram(self, weights: Array | None = None, centre: Array | None = None) -> Array:
+        """(X − 1·centreᵀ) diag(weights) (X − 1·centreᵀ)ᵀ, dense n×n; weights are one by default.
+
+        A pass over the blocks for as many rows as take no more memory than the result.
+        """
+        n, d = self.shape
+        found, size = np.empty((n, n)), max(1, n * n // max(d, 1))
+
+        def scaled(x: np.ndarray) -> Array:
+            return scaled_rows(dense_block(x), weights, centre)
+
+        for start in range(0, n, size):
+            some = self.rows(np.arange(start, min(start + size, n))).map_rows(scaled).T
+            found[:, start : start + size] = self._scaled_times(scaled, some)
+        return found
+
+    def _scaled_times(self, scaled: Callable[[np.ndarray], Array], right: Array) -> Array:
+        return self.map_rows(lambda x: scaled(x) @ right)
+
+    def cross(self, new: Design) -> Array:
+        """Inner products of the rows of another design with those of this one, (m, n)."""
+        other = new.map_rows(dense_block)
+        return np.ascontiguousarray(self.map_rows(lambda x: x @ other.T).T)
+
+    def row_squares(self, inverse: Array) -> Array:
+        """Σⱼ inverseⱼ·xᵢⱼ² of every row; ``inverse`` may be one number."""
+        weights = np.broadcast_to(inverse, self.shape[1:])
+
+        def squares(x: np.ndarray) -> Array:
+            x = dense_block(x)
+            return (x * x) @ weights
+
+        return self.map_rows(squares)
+
+    @cached_property
+    def row_lengths(self) -> Array:
+        """Σⱼ xᵢⱼ² of every row, the diagonal of `row_gram`: every alpha and class asks for it."""
+        return self.row_squares(np.ones(1))
+
+    # Parts of the matrix -----------------------------------------------------------------------
+
     def columns(self, columns: IntArray) -> Design:
         """Those columns, gathered in memory."""
         from .wrap import as_design
 
-        return as_design(
-            np.asfortranarray(np.concatenate([_dense(b.matrix[:, columns]) for b in self.blocks()]))
-        )
+        return as_design(np.asfortranarray(self.map_rows(lambda x: dense_block(x[:, columns]))))
 
     def rows(self, rows: IntArray) -> Design:
         """Those rows, gathered in memory (``rows`` increasing)."""
         from .wrap import as_design
 
-        kept = []
-        for block in self.blocks():
-            inside = rows[(rows >= block.rows.start) & (rows < block.rows.stop)]
-            kept.append(_dense(block.matrix)[inside - block.rows.start])
-        return as_design(np.concatenate(kept))
+        def kept(x: np.ndarray, times: IntArray) -> list[Array]:
+            return [dense_block(x)[np.repeat(np.arange(times.size), times)]]
+
+        times = np.bincount(rows, minlength=self.shape[0])
+        return as_design(np.concatenate(self.reduce(kept, times)))
 
     def thinned(self, every: int) -> Design:
         """Every k-th row."""
         return self.rows(np.arange(0, self.shape[0], every))
 
-    def row_gram(self, weights: Array, centre: Array | None = None) -> Array:
-        """(X − 1·centreᵀ) diag(weights) (X − 1·centreᵀ)ᵀ, dense n×n."""
-        rows = np.concatenate([_dense(block.matrix) for block in self.blocks()])
-        return scaled_row_gram(rows, weights, centre)
-
-    def descend(
-        self, problem: DescentProblem, q: Array, w: Array, sweeps: int, tol: float
-    ) -> Descent:
-        """Coordinate descent over some columns; see `canonical.Weighted`. Changes w and q."""
-        gathered = self.columns(problem.columns)
-        everything = np.arange(problem.columns.size)
-        return gathered.descend(problem._replace(columns=everything), q, w, sweeps, tol)
-
     @cached_property
-    def in_rows(self) -> Design:
-        """The same matrix in memory with its rows together, for `ascend` and `online_pass`."""
-        return self.rows(np.arange(self.shape[0]))
+    def row_lines(self) -> Lines:
+        """All rows, each of them in one piece, as compiled kernels read them.
 
-    @property
-    def rows_together(self) -> bool:
-        """Whether `in_rows` needs no copy."""
-        return False
+        Where `access` does not call rows cheap this copies the data into memory, and keeps the
+        copy: a solver that asks for it counts `row_copy_bytes` first, and says so.
+        """
+        return self.rows(np.arange(self.shape[0])).row_lines
 
-    def row_squares(self, inverse: Array) -> Array:
-        """Σⱼ inverseⱼ·xᵢⱼ² of every row; ``inverse`` may be one number."""
-        return self.in_rows.row_squares(inverse)
+    def column_lines(self, columns: IntArray) -> tuple[Lines, IntArray]:
+        """A matrix that has some columns in one piece each, and where they are in it.
 
-    @cached_property
-    def row_lengths(self) -> Array:
-        """Σⱼ xᵢⱼ² of every row: every alpha and every class asks for it."""
-        return self.row_squares(np.ones(1))
-
-    def ascend(
-        self, problem: AscentProblem, state: AscentState, epochs: int, tol: float, seed: int
-    ) -> Ascent:
-        """Coordinate ascent over the rows; see `canonical.RowDual`. Changes the state."""
-        return self.in_rows.ascend(problem, state, epochs, tol, seed)
-
-    def online_pass(
-        self,
-        rule: OnlineRule,
-        rows: tuple[Array, Array, AnyArray],
-        state: tuple[Array, Array, Array, Array],
-        clock: OnlineClock,
-    ) -> OnlineReport:
-        """One pass over rows (y, weight, order); see `solvers.online.Learner`. Changes state."""
-        return self.in_rows.online_pass(rule, rows, state, clock)
-
-    def step_rows(self, steps: RowSteps, fields: Array, memory: Array) -> None:
-        """Stochastic steps over rows, one after the other; changes fields and memory."""
-        self.in_rows.step_rows(steps, fields, memory)
-
-    @property
-    def nnz(self) -> int:
-        """Stored numbers: what one pass costs."""
-        return self.shape[0] * self.shape[1]
-
-    @property
-    def column_sizes(self) -> IntArray:
-        """Stored numbers of every column: what descending along it costs."""
-        return np.full(self.shape[1], self.shape[0])
-
-    @property
-    def sparse(self) -> bool:
-        """Whether zeros are not stored."""
-        return False
-
-    @property
-    def by_rows(self) -> bool:
-        """Whether sparse rows lie together, so that a Gram of some columns is cheap."""
-        return False
+        By default a copy of these columns.
+        """
+        return self.columns(columns).column_lines(np.arange(columns.size))
 
 
 def plain(x: AnyArray, dtype: Any = None) -> AnyArray:
@@ -336,18 +299,29 @@ def without_constants(matrix: Array, removed: Array, noise: float) -> Array:
     return matrix
 
 
-def scaled_row_gram(rows: np.ndarray, weights: Array, centre: Array | None) -> Array:
-    """The row Gram of a dense matrix, in float64, centred before it is multiplied."""
+def scaled_rows(rows: np.ndarray, weights: Array | None, centre: Array | None) -> Array:
+    """A float64 copy of dense rows, centred and then multiplied by √weights.
+
+    Its product with its own transpose is the row Gram; centring first keeps that accurate.
+    """
     scaled = rows - centre if centre is not None else rows.astype(np.float64)
-    scaled *= np.sqrt(weights)
-    return np.asarray(scaled @ scaled.T)
+    if weights is not None:
+        scaled *= np.sqrt(weights)
+    return scaled
 
 
-def _dense(x: np.ndarray) -> Array:
+def dense_block(x: np.ndarray) -> Array:
+    """The matrix of a block as a float64 array."""
     return np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=float)
 
 
 def _add(total: Any, part: Any) -> Any:
     if isinstance(total, tuple):
-        return tuple(a + b for a, b in zip(total, part))
+        return tuple(_add(a, b) for a, b in zip(total, part))
     return total + part
+
+
+def _unless_empty(found: T | None) -> T:
+    if found is None:
+        raise ValueError("a design without rows cannot be reduced")
+    return found

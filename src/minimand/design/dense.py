@@ -10,21 +10,15 @@ import numpy as np
 from .. import _core
 from .._base.typing import AnyArray, Array, IntArray
 from .base import (
-    Ascent,
-    AscentProblem,
-    AscentState,
+    Access,
     Block,
     Covariance,
-    Descent,
-    DescentProblem,
     Design,
+    Lines,
     Moments,
-    OnlineClock,
-    OnlineReport,
-    OnlineRule,
-    RowSteps,
+    Reach,
     plain,
-    scaled_row_gram,
+    scaled_rows,
     without_constants,
 )
 
@@ -88,9 +82,21 @@ class DenseDesign(Design):
         return operand.ndim == 2 and operand.shape[1] >= _WIDE and self.x.dtype == np.float64
 
     @property
-    def picks_columns(self) -> bool:
-        """In Fortran order."""
-        return bool(self.x.strides[0] == self.x.itemsize)
+    def access(self) -> Access:
+        """Rows in C order, columns in Fortran order; a single line is in both."""
+        return Access(
+            columns=Reach.CHEAP if self.x.strides[0] == self.x.itemsize else Reach.COPY,
+            rows=Reach.CHEAP if self._rows_together else Reach.COPY,
+        )
+
+    @property
+    def _rows_together(self) -> bool:
+        return bool(self.x.strides[1] == self.x.itemsize or self.shape[1] <= 1)
+
+    @property
+    def row_copy_bytes(self) -> float:
+        """The size of X where it is in Fortran order."""
+        return 0.0 if self._rows_together else float(self.x.nbytes)
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """Fused: each row is read once."""
@@ -125,6 +131,10 @@ class DenseDesign(Design):
         mean = centre + shift
         return Covariance(without_constants(matrix, mean * mean * total, 1e-26), mean)
 
+    def rmatvec_on(self, columns: IntArray, u: Array) -> Array:
+        """X_cᵀ u: of a copy of these columns."""
+        return self.columns(columns).rmatvec(u)
+
     def columns(self, columns: IntArray) -> Design:
         """A Fortran-ordered copy of some columns."""
         return DenseDesign(np.asfortranarray(self.x[:, columns]))
@@ -139,61 +149,24 @@ class DenseDesign(Design):
         """A view of every k-th row where rows lie together, else a copy."""
         return DenseDesign(self.x[::every])
 
-    def row_gram(self, weights: Array, centre: Array | None = None) -> Array:
+    def row_gram(self, weights: Array | None = None, centre: Array | None = None) -> Array:
         """One scaled copy of X, then a matrix product."""
-        return scaled_row_gram(self.x, weights, centre)
-
-    def descend(
-        self, problem: DescentProblem, q: Array, w: Array, sweeps: int, tol: float
-    ) -> Descent:
-        """Descent on contiguous columns; gathers them first when X is in C order."""
-        if self.x.strides[0] == self.x.itemsize:
-            columns, h, l1, l2, centre, bounds = problem
-            found = _core.cd_columns_dense(
-                self.x, columns, h, q, w, l1, l2, centre, sweeps, tol, bounds
-            )
-            return Descent(*found)
-        return super().descend(problem, q, w, sweeps, tol)
-
-    @property
-    def rows_together(self) -> bool:
-        """Whether it is in C order."""
-        return bool(self.x.strides[1] == self.x.itemsize or self.shape[1] <= 1)
-
-    @cached_property
-    def in_rows(self) -> Design:
-        """Itself in C order, else a copy."""
-        return self if self.rows_together else DenseDesign(np.ascontiguousarray(self.x))
+        scaled = scaled_rows(self.x, weights, centre)
+        return np.asarray(scaled @ scaled.T)
 
     def row_squares(self, inverse: Array) -> Array:
         """Σⱼ inverseⱼ·xᵢⱼ² of every row."""
-        if self.in_rows is not self:
+        if not self._rows_together:
             return super().row_squares(inverse)
         return _core.row_squares_dense(self.x, inverse)
 
-    def ascend(
-        self, problem: AscentProblem, state: AscentState, epochs: int, tol: float, seed: int
-    ) -> Ascent:
-        """Ascent on contiguous rows; copies X once when it is in Fortran order."""
-        if self.in_rows is not self:
-            return super().ascend(problem, state, epochs, tol, seed)
-        return Ascent(*_core.dual_rows_dense(self.x, *problem, *state, epochs, tol, seed))
+    @cached_property
+    def row_lines(self) -> Lines:
+        """X itself in C order, else a copy."""
+        return self.x if self._rows_together else np.ascontiguousarray(self.x)
 
-    def online_pass(
-        self,
-        rule: OnlineRule,
-        rows: tuple[Array, Array, AnyArray],
-        state: tuple[Array, Array, Array, Array],
-        clock: OnlineClock,
-    ) -> OnlineReport:
-        """A pass over contiguous rows; copies X once when it is in Fortran order."""
-        if self.in_rows is not self:
-            return super().online_pass(rule, rows, state, clock)
-        return OnlineReport(*_core.online_pass_dense(self.x, rule, rows, state, clock))
-
-    def step_rows(self, steps: RowSteps, fields: Array, memory: Array) -> None:
-        """Steps on contiguous rows; copies X once when it is in Fortran order."""
-        if self.in_rows is not self:
-            super().step_rows(steps, fields, memory)
-            return
-        _core.stochastic_dense(self.x, *steps, fields, memory)
+    def column_lines(self, columns: IntArray) -> tuple[Lines, IntArray]:
+        """X itself in Fortran order, else a copy of these columns."""
+        if self.access.columns is Reach.CHEAP:
+            return self.x, columns
+        return super().column_lines(columns)

@@ -10,21 +10,7 @@ import numpy as np
 
 from .. import _core
 from .._base.typing import AnyArray, Array, IntArray
-from .base import (
-    Ascent,
-    AscentProblem,
-    AscentState,
-    Block,
-    Descent,
-    DescentProblem,
-    Design,
-    Moments,
-    OnlineClock,
-    OnlineReport,
-    OnlineRule,
-    RowSteps,
-    plain,
-)
+from .base import Access, Block, Design, Lines, Moments, Reach, plain
 
 _BLOCK_ROWS = 1 << 14
 _FEW = 8  # a product with fewer nonzeros than 1/8 goes by columns, if there are any
@@ -62,9 +48,22 @@ class SparseDesign(Design):
         return True
 
     @property
-    def by_rows(self) -> bool:
-        """Whether it came as CSR."""
-        return bool(self.x.format == "csr")
+    def access(self) -> Access:
+        """Rows of a CSR, columns of a CSC, both once the other form was made."""
+        rows = Reach.CHEAP if self.x.format == "csr" else Reach.COPY
+        return Access(Reach.CHEAP if self._picks_columns else Reach.COPY, rows, rows)
+
+    @property
+    def row_copy_bytes(self) -> float:
+        """The size of the CSR form where X came as CSC."""
+        if self.x.format == "csr":
+            return 0.0
+        per_number = self.x.data.itemsize + self.x.indices.itemsize
+        return float(per_number) * self.nnz + self.x.indices.itemsize * (self.shape[0] + 1.0)
+
+    @property
+    def _picks_columns(self) -> bool:
+        return bool(self.x.format == "csc") or "by_column" in self.__dict__
 
     @cached_property
     def column_sizes(self) -> IntArray:
@@ -101,7 +100,7 @@ class SparseDesign(Design):
         """X w: a gather over rows, or a scatter over columns, of which zeros skip theirs."""
         w = np.ascontiguousarray(w)
         by_columns = self.x.format == "csc"
-        if not by_columns and self.picks_columns and w.ndim == 1:
+        if not by_columns and self._picks_columns and w.ndim == 1:
             by_columns = _FEW * np.count_nonzero(w) < w.size
         if by_columns:
             return _core.scatter(self._columns, w)
@@ -110,20 +109,15 @@ class SparseDesign(Design):
     def rmatvec(self, u: Array) -> Array:
         """Xᵀ u: a gather over columns if there are any, else a scatter over rows."""
         u = np.ascontiguousarray(u)
-        if self.picks_columns:
+        if self._picks_columns:
             return _core.gather(self._columns, u)
         return _core.scatter(self._own, u)
 
     def rmatvec_on(self, columns: IntArray, u: Array) -> Array:
         """X_cᵀ u: a gather over these columns, or over all that there is."""
-        if not self.picks_columns:
+        if not self._picks_columns:
             return self.rmatvec(u)[columns]
         return _core.gather_picked(self._columns, u, columns)
-
-    @property
-    def picks_columns(self) -> bool:
-        """As CSC, given or made."""
-        return bool(self.x.format == "csc") or "by_column" in self.__dict__
 
     def ready_to_pick(self) -> None:
         """Make the CSC form, which takes as much memory as X."""
@@ -131,7 +125,7 @@ class SparseDesign(Design):
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """Two gathers, which threads share best, if both forms are there; else fused over rows."""
-        if self.x.format == "csr" and not (self.picks_columns and _core.get_num_threads() > 1):
+        if self.x.format == "csr" and not (self._picks_columns and _core.get_num_threads() > 1):
             return _core.curvature_product(self._own, v, shift, h)
         scores = self.matvec(v) + shift
         return self.rmatvec(h * scores), scores
@@ -160,8 +154,10 @@ class SparseDesign(Design):
         """Those rows as CSR."""
         return SparseDesign(self.by_row[rows])
 
-    def row_gram(self, weights: Array, centre: Array | None = None) -> Array:
+    def row_gram(self, weights: Array | None = None, centre: Array | None = None) -> Array:
         """Through the sparse product; centring is subtracted from it."""
+        if weights is None:
+            weights = np.ones(self.shape[1])
         scaled = self.by_row.multiply(np.sqrt(weights)).tocsr()
         gram = np.asarray((scaled @ scaled.T).toarray(), dtype=float)
         if centre is not None:
@@ -169,44 +165,18 @@ class SparseDesign(Design):
             gram += float((weights * centre) @ centre) - along[:, None] - along[None, :]
         return gram
 
-    def descend(
-        self, problem: DescentProblem, q: Array, w: Array, sweeps: int, tol: float
-    ) -> Descent:
-        """Descent on the CSC columns."""
-        columns, h, l1, l2, centre, bounds = problem
-        result = _core.cd_columns(
-            self._columns, columns, h, q, w, l1, l2, centre, sweeps, tol, bounds
-        )
-        return Descent(*result)
-
-    @property
-    def rows_together(self) -> bool:
-        """Whether it came as CSR."""
-        return self.by_rows
-
     def row_squares(self, inverse: Array) -> Array:
         """Σⱼ inverseⱼ·xᵢⱼ² of every row."""
         return _core.row_squares(self._rows, inverse)
 
-    def ascend(
-        self, problem: AscentProblem, state: AscentState, epochs: int, tol: float, seed: int
-    ) -> Ascent:
-        """Ascent on the CSR rows."""
-        return Ascent(*_core.dual_rows(self._rows, *problem, *state, epochs, tol, seed))
+    @cached_property
+    def row_lines(self) -> Lines:
+        """The CSR form."""
+        return self._rows
 
-    def online_pass(
-        self,
-        rule: OnlineRule,
-        rows: tuple[Array, Array, AnyArray],
-        state: tuple[Array, Array, Array, Array],
-        clock: OnlineClock,
-    ) -> OnlineReport:
-        """A pass over the CSR rows."""
-        return OnlineReport(*_core.online_pass(self._rows, rule, rows, state, clock))
-
-    def step_rows(self, steps: RowSteps, fields: Array, memory: Array) -> None:
-        """Steps on the CSR rows."""
-        _core.stochastic_sparse(self._rows, *steps, fields, memory)
+    def column_lines(self, columns: IntArray) -> tuple[Lines, IntArray]:
+        """The CSC form."""
+        return self._columns, columns
 
 
 def _checked(x: Any) -> tuple[Any, _core.Compressed]:

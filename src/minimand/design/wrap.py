@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base.typing import Array
-from .base import Block, Design, Moments, _dense
+from .base import Block, Design, Moments, dense_block
 from .dense import DenseDesign
 from .sparse import SparseDesign
 
@@ -50,7 +50,7 @@ class Standardized(Design):
     def blocks(self) -> Iterator[Block]:
         """Dense standardised copies of the inner blocks, one at a time."""
         for block in self.inner.blocks():
-            yield Block(block.rows, (_dense(block.matrix) - self.shift) / self.scale)
+            yield Block(block.rows, (dense_block(block.matrix) - self.shift) / self.scale)
 
     def matvec(self, w: Array) -> Array:
         """X (w/scale) − shift·(w/scale)."""

@@ -58,7 +58,8 @@ def _alternatives(objective: Objective, control: Control, solution: Solution) ->
     found = verdicts(objective, control)
     known = {name: SOLVERS.get(name) for name in found}
     ranked = sorted((v.cost, name) for name, v in found.items() if v.ok)
-    return [n for _, n in ranked if n != solution.solver and not known[n].by_name_only]
+    ran = solution.solver.split(" → ")
+    return [n for _, n in ranked if n not in ran and not known[n].by_name_only]
 
 
 def shortfall(solution: Solution, tol: float, others: list[str]) -> str:

@@ -81,7 +81,7 @@ class Regressor(RegressorMixin, Estimator):
         stationary (its `kind` says which).
     n_iter_ : int
     solver_ : str
-        The solver that was chosen.
+        The solver that ran; "dual → newton" where one handed over to another.
     history_ : History
         Objective, bound and gap after every iteration, against passes and seconds.
     support_ : ndarray of shape (n_support,)

@@ -56,7 +56,7 @@ class Training:
                 return None
             points.append(solution.certificate.dual_point)
         theta = _side_by_side(points)
-        multipliers = first.mass[:, None] * theta
+        multipliers = first.row_mass[:, None] * theta
         rows = _Rows(None, first.n_samples)
         if weights is not None and not weights.all():
             rows = _Rows(np.flatnonzero(weights), weights.size)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from .._base.parameters import Parameterized
 from .._base.registry import snake_case
-from .._base.typing import Array
+from .._base.typing import Array, IntArray
+from .curvature import as_curvature
 from .pieces import PLQ
 from .rowwise import Rowwise
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from .concave import RobustLoss
 
 Target = Literal["real", "sign", "unit", "count", "positive"]
+Unit = Literal["row", "run", "set"]
 
 _DOMAINS: dict[str, str] = {
     "real": "finite numbers",
@@ -28,11 +31,11 @@ _DOMAINS: dict[str, str] = {
 
 
 class Terms(NamedTuple):
-    """A loss at a point: its value, gradient and curvature in z, one number per sample each."""
+    """A loss at a point: its value by unit, its gradient and its curvature in z."""
 
     value: Array
     gradient: Array
-    curvature: Array
+    curvature: Any  # a `Curvature`, or one number per row that stands for a `Diagonal`
 
 
 class Loss(Parameterized):
@@ -41,14 +44,25 @@ class Loss(Parameterized):
     A subclass writes `value` and `gradient`; `curvature` if the loss is smooth; `conjugate`
     (ℓ*(u, y) = sup_z u·z − ℓ(z, y)) and `infimum` for the certificate. Most losses are a function
     of one number, the residual or the margin: then subclass `Distance` or `Margin` instead.
+
+    z holds a score for every row, (n,), or k scores, (n, k). What a loss is a number of, its unit,
+    is a row by default. A loss over runs of rows (`unit` = "run") is told where they begin by
+    `bind`; the unit may also be all rows (`unit` = "set"). `value`, `conjugate`, `fenchel_young`
+    and `infimum` give one number per unit; `gradient`, `into_domain`, `room` the shape of z.
     """
 
     target: ClassVar[Target] = "real"
     smoothness: float = np.inf
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
-    pooled: ClassVar[bool] = False  # whether it is one number for the whole set of samples
+    unit: ClassVar[Unit] = "row"  # what it gives a number for
+    units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
     auto: ClassVar[Mapping[str, float]] = {}  # parameters that may be "auto", in units of the noise
+
+    @property
+    def pooled(self) -> bool:
+        """Whether its units are more than single rows."""
+        return self.unit != "row"
 
     @property
     def undecided(self) -> list[str]:
@@ -68,29 +82,46 @@ class Loss(Parameterized):
         return None if robust is None or robust is self else robust.sample_weights(z, y)
 
     def equal_masses(self, n_samples: int) -> Array:
-        """What every sample counts where all have one weight."""
+        """The same where all samples have one weight, without another vector of their length."""
+        if type(self).masses is not Loss.masses:
+            return self.masses(np.ones(n_samples))
         return np.full(n_samples, 1.0 / n_samples)
 
+    def bind(self, units: IntArray) -> Self:
+        """The same loss over these runs of rows: run i goes from row units[i] to units[i + 1]."""
+        units = np.asarray(units, dtype=np.int64)
+        if units.ndim != 1 or units.size < 2 or units[0] != 0 or (np.diff(units) <= 0).any():
+            raise ValueError(
+                "units must be the rows where runs begin, increasing from 0, and the number of "
+                "rows at the end: no run is empty."
+            )
+        bound = copy.copy(self)
+        bound.units = units
+        return bound
+
     def masses(self, weight: Array) -> Array:
-        """What every sample counts in the objective, by its weight: a share of the mean."""
+        """What every unit counts in the objective, by its weight: a share of the mean."""
         mass = weight / weight.max()  # first, so that the sum cannot overflow
         mass /= mass.sum()
         return mass
 
-    def best_shift(self, z: Array, y: Array) -> float:
-        """The b that minimises the loss at z + b: only a loss of the whole set is asked."""
-        raise NotImplementedError(f"{type(self).__name__} must define best_shift(z, y)")
+    def best_shift(self, z: Array, y: Array, mass: Array) -> float | Array | None:
+        """The b that minimises Σ mass·ℓ(z + b, y), where the loss knows it; None: search for it.
+
+        A loss with kinks must say it if its units are not rows, or if it has k scores.
+        """
+        return None
 
     def value(self, z: Array, y: Array) -> Array:
-        """ℓ(z, y), elementwise."""
+        """ℓ(z, y), one number per unit."""
         raise NotImplementedError(f"{type(self).__name__} must define value(z, y)")
 
     def gradient(self, z: Array, y: Array) -> Array:
-        """∂ℓ/∂z, elementwise; any subgradient where there is a kink."""
+        """∂ℓ/∂z, in the shape of z; any subgradient where there is a kink."""
         raise NotImplementedError(f"{type(self).__name__} must define gradient(z, y)")
 
-    def curvature(self, z: Array, y: Array) -> Array:
-        """∂²ℓ/∂z², elementwise, not negative."""
+    def curvature(self, z: Array, y: Array) -> Any:
+        """∂²ℓ/∂z², a `Curvature`; an array in the shape of z stands for a diagonal one."""
         raise NotImplementedError(f"{type(self).__name__} must define curvature(z, y)")
 
     def majoriser(self, z: Array, y: Array) -> Array:
@@ -100,14 +131,14 @@ class Loss(Parameterized):
         """
         bound = self.smoothness
         if not np.isfinite(bound):
-            bound = float(np.max(self.curvature(z, y), initial=0.0)) or 1.0
+            bound = as_curvature(self.curvature(z, y)).max or 1.0
         return np.full(np.shape(z), bound)
 
     def terms(self, z: Array, y: Array) -> Terms:
         """Value, gradient and curvature together; a fused override may be faster."""
         return Terms(self.value(z, y), self.gradient(z, y), self.curvature(z, y))
 
-    def slopes(self, z: Array, y: Array) -> tuple[Array, Array]:
+    def slopes(self, z: Array, y: Array) -> tuple[Array, Any]:
         """Gradient and curvature, for those who have no use for a value that may be dear."""
         if type(self).terms is Loss.terms:
             return self.gradient(z, y), self.curvature(z, y)
@@ -119,7 +150,17 @@ class Loss(Parameterized):
 
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
         """ℓ(z, y) + ℓ*(u, y) − u·z ≥ 0, zero iff u is a subgradient at z."""
-        return np.maximum(self.value(z, y) + self.conjugate(u, y) - u * z, 0.0)
+        product = self.by_unit(u * z)
+        return np.maximum(self.value(z, y) + self.conjugate(u, y) - product, 0.0)
+
+    def by_unit(self, values: Array) -> Array:
+        """Sums over the scores and the rows of every unit of numbers in the shape of z."""
+        by_row = values if values.ndim == 1 else values.sum(axis=1)
+        if self.unit == "row":
+            return by_row
+        if self.unit == "set":
+            return by_row.sum(keepdims=True)
+        return np.add.reduceat(by_row, runs_of(self)[:-1])
 
     def into_domain(self, u: Array, y: Array) -> Array:
         """The point of dom ℓ*(·, y) nearest to u (identity when that is everything)."""
@@ -243,3 +284,10 @@ class Loss(Parameterized):
                 f"y is outside the domain of {type(self).__name__}: it takes "
                 f"{_DOMAINS[self.target]}, but y ranges from {np.min(y):g} to {np.max(y):g}."
             )
+
+
+def runs_of(loss: Loss) -> IntArray:
+    """The units of a loss over runs of rows, which must have been bound to them."""
+    if loss.units is None:
+        raise ValueError(f"{loss!r} is a loss over runs of rows: bind(units) says where they are.")
+    return loss.units

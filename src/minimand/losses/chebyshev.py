@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._base.typing import Array
-from .base import Loss
+from .base import Loss, Unit
 
 _TIE = 8 * float(np.finfo(float).eps)
 _ROOM = 1e-14  # by which rounding may carry Σ|uᵢ| beyond 1
@@ -20,42 +20,33 @@ class Chebyshev(Loss):
     and ``sample_weight`` says which samples are present (weight > 0) and no more. Outliers decide:
     at the optimum at least d + 2 residuals have the largest size, unless columns are collinear.
 
-    `value`, `gradient` and the others return one number per sample, the sum of which is meant;
-    `value` has it all at the worst sample.
+    `value` and the others therefore return one number; `gradient` returns one for every sample.
 
     Examples
     --------
     >>> import numpy as np, minimand as mm
     >>> mm.Chebyshev().value(np.array([1.0, 4.0, 2.0]), np.array([1.5, 1.0, 2.0]))
-    array([0., 3., 0.])
+    array([3.])
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 0.0, 1.0])
     >>> model = mm.Regressor("chebyshev", "no_penalty").fit(X, y)
     >>> float(np.abs(model.predict(X) - y).max().round(9))
     0.5
     """
 
-    pooled: ClassVar[bool] = True
+    unit: ClassVar[Unit] = "set"
 
     @property
     def smooth(self) -> bool:
         """No: it has a kink wherever two residuals share the lead."""
         return False
 
-    def equal_masses(self, n_samples: int) -> Array:
-        """1 for every sample."""
-        return np.ones(n_samples)
-
     def masses(self, weight: Array) -> Array:
-        """1 for every sample that is present."""
-        return (weight > 0).astype(float)
+        """1, for the whole set: samples without a weight are not part of it."""
+        return np.ones(1)
 
     def value(self, z: Array, y: Array) -> Array:
-        """maxᵢ |rᵢ| at the worst sample, 0 elsewhere."""
-        size = np.abs(z - y)
-        out = np.zeros_like(size)
-        worst = np.argmax(size)
-        out[worst] = size[worst]
-        return out
+        """maxᵢ |rᵢ|."""
+        return np.abs(z - y).max(keepdims=True)
 
     def gradient(self, z: Array, y: Array) -> Array:
         """sign(r) at the worst sample; half of it at each of two that err to both sides alike."""
@@ -77,17 +68,16 @@ class Chebyshev(Loss):
 
     def conjugate(self, u: Array, y: Array) -> Array:
         """Σ uᵢyᵢ where Σ|uᵢ| ≤ 1."""
-        return u * y if np.abs(u).sum() <= 1.0 + _ROOM else np.full(np.shape(u), np.inf)
+        return np.array([u @ y if np.abs(u).sum() <= 1.0 + _ROOM else np.inf])
 
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
-        """|uᵢ|·max|r| − uᵢrᵢ, and what Σ|uᵢ| leaves of 1, times max|r|, at the worst sample."""
+        """Σ (|uᵢ|·max|r| − uᵢrᵢ), and what Σ|uᵢ| leaves of 1, times max|r|."""
         r, size = z - y, np.abs(u)
         largest, used = np.max(np.abs(r)), size.sum()
         if not used <= 1.0 + _ROOM:
-            return np.full(np.shape(r), np.inf)
+            return np.array([np.inf])
         terms = np.maximum(size * largest - u * r, 0.0)
-        terms[np.argmax(np.abs(r))] += max(1.0 - used, 0.0) * largest
-        return terms
+        return np.array([terms.sum() + max(1.0 - used, 0.0) * largest])
 
     def into_domain(self, u: Array, y: Array) -> Array:
         """Scaled down to Σ|uᵢ| ≤ 1, so that what vanishes in sums of u still does."""
@@ -100,7 +90,7 @@ class Chebyshev(Loss):
 
     def infimum(self, y: Array) -> Array:
         """0."""
-        return np.zeros(np.shape(y))
+        return np.zeros(1)
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
         """y + what is left of r when its largest entries are cut off, step in total."""
@@ -112,7 +102,7 @@ class Chebyshev(Loss):
         top = max(float(levels.max(initial=0.0)), 0.0)
         return y + np.clip(r, -top, top)
 
-    def best_shift(self, z: Array, y: Array) -> float:
+    def best_shift(self, z: Array, y: Array, mass: Array) -> float:
         """−(max r + min r)/2: the midrange."""
         r = z - y
         return float(-0.5 * (r.max() + r.min()))

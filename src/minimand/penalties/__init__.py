@@ -23,7 +23,7 @@ _ELSEWHERE = {
 # Loaded when they are first used; type checkers read the same list in __init__.pyi.
 _NAMES = {
     "algebra": ("Scaled", "Sum"),
-    "base": ("BoundPenalty", "Majorised", "Majoriser", "Penalty"),
+    "base": ("BoundPenalty", "Majorised", "Majoriser", "Penalty", "Plane", "Young"),
     "concave": ("Concave",),
     "constraint": ("Ball", "Box", "L1Ball", "L2Ball", "NonNegative"),
     "nonconvex": ("MCP", "SCAD", "ConcavePenalty", "Lq"),

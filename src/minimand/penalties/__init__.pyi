@@ -7,6 +7,8 @@ from .base import BoundPenalty as BoundPenalty
 from .base import Majorised as Majorised
 from .base import Majoriser as Majoriser
 from .base import Penalty as Penalty
+from .base import Plane as Plane
+from .base import Young as Young
 from .concave import Concave as Concave
 from .constraint import Ball as Ball
 from .constraint import Box as Box

@@ -25,7 +25,7 @@ class Scaled(Penalty):
         self.factor = factor
         self.penalty = penalty
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
+    def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """(α·factor)·Ω."""
         _check_factor(self.factor)
         return self.penalty.bind(n_features, alpha * self.factor)
@@ -57,7 +57,7 @@ class Sum(Penalty):
         self.left = left
         self.right = right
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
+    def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """Bound penalties know how to add up: sums over features do, and a ball joins them."""
         left: Any = self.left.bind(n_features, alpha)
         right: Any = self.right.bind(n_features, alpha)

@@ -42,9 +42,9 @@ class Size:
             return most
         return most * float(np.sqrt(((w / most) ** 2).sum()))
 
-    def times(self, multiplier: float, n_features: int) -> Separable:
+    def times(self, multiplier: float, shape: tuple[int, ...]) -> Separable:
         """multiplier·‖w‖₁ or multiplier·½‖w‖²."""
-        factor, none = np.full(n_features, multiplier), np.zeros(n_features)
+        factor, none = np.full(shape, multiplier), np.zeros(shape)
         return Separable(factor, none) if self.norm == "l1" else Separable(none, factor)
 
     def slack(self, multiplier: float, radius: float, w: Array) -> float:
@@ -76,7 +76,7 @@ class Ball(BoundPenalty):
 
     def with_multiplier(self, multiplier: float) -> Separable:
         """S + multiplier·size: the penalised problem that has the constrained one's solution."""
-        return self.rest + self.size.times(multiplier, self.rest.l1.size)
+        return self.rest + self.size.times(multiplier, self.rest.l1.shape)
 
     def times(self, factor: float) -> Ball:
         """factor·S inside the same ball."""

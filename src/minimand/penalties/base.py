@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,6 +12,33 @@ from .._base.typing import Array, BoolArray, IntArray
 if TYPE_CHECKING:
     from .algebra import Scaled, Sum
     from .separable import Separable
+
+
+class Plane(NamedTuple):
+    """Where w and v lie in the plane that they span: ‖w‖, and v along w and across it."""
+
+    norm: float
+    along: float
+    across: float
+
+
+class DualPoint(Protocol):
+    """What a penalty is told of a dual point."""
+
+    @property
+    def slope(self) -> Array:
+        """Xᵀu, in the shape of w; v = −slope is where Ω* is asked."""
+
+    @property
+    def plane(self) -> Plane | None:
+        """Of a design without columns: w and v, as far as functions of ‖w‖ depend on them."""
+
+
+class Young(NamedTuple):
+    """A Fenchel-Young term Ω(w) + Ω*(v) − v·w ≥ 0: the whole, and by feature or group."""
+
+    total: float
+    parts: Array | None = None
 
 
 class BoundPenalty:
@@ -26,13 +53,25 @@ class BoundPenalty:
         """Ω(w)."""
         raise NotImplementedError(f"{type(self).__name__} must define value(w)")
 
+    def fenchel_young(self, w: Array, dual: DualPoint) -> Young:
+        """Ω(w) + Ω*(v) − v·w with v = −slope; inf outside dom Ω*."""
+        if dual.plane is not None:
+            form = self.function_of_norm
+            return Young(np.inf if form is None else young_in_plane(form, dual.plane))
+        terms = self.by_feature(w, -dual.slope)
+        return Young(float(terms.sum()), terms)
+
     def by_feature(self, w: Array, v: Array) -> Array:
-        """Fenchel-Young terms Ω(w) + Ω*(v) − v·w ≥ 0, one per feature; inf outside dom Ω*."""
+        """The same terms one by one, in the shape of w or one per group."""
         raise NotImplementedError(f"{type(self).__name__} must define by_feature(w, v)")
 
     def shrink(self, v: Array) -> float:
         """The largest s ≤ 1 with Ω*(s·v) finite, unscalable columns left out."""
         raise NotImplementedError(f"{type(self).__name__} must define shrink(v)")
+
+    def shares(self, v: Array) -> set[float]:
+        """Scales s for which s·v may prove most: the largest one, and others worth a look."""
+        return {self.shrink(v)}
 
     def unscalable(self, v: Array) -> BoolArray:
         """Columns where Ω*(s·v) is infinite for every s > 0: v must be moved, not scaled.
@@ -126,13 +165,18 @@ class Penalty(Parameterized):
     """A function Ω(w); ``0.1 * L1() + L2()`` is one too.
 
     A subclass writes `bind`, and `formula` for its words; everything else follows. A norm of any
-    kind may write `value` and `prox` instead of `bind`.
+    kind may write `value` and `prox` instead of `bind`. Coefficients are a vector w, or a matrix
+    with a row for every feature and a column for every score: ``bind`` is told the number of
+    features d, or the shape (d, k).
     """
 
     __array_ufunc__ = None  # so that np.float64(0.1) * L1() asks L1, not NumPy
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
-        """α·Ω over vectors of this length; raises ValueError where parameters do not fit."""
+    def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
+        """α·Ω over vectors of length d, or matrices of shape (d, k).
+
+        Raises ValueError where parameters do not fit.
+        """
         own = type(self)
         if own.value is Penalty.value or own.prox is Penalty.prox:
             raise NotImplementedError(
@@ -159,19 +203,19 @@ class Penalty(Parameterized):
     def value(self, w: Array) -> float:
         """Ω(w)."""
         w = np.asarray(w, float)
-        return self.bind(w.shape[0]).value(w)
+        return self.bind(shape_of(w)).value(w)
 
     def conjugate(self, v: Array) -> float:
         """Ω*(v) = sup_w v·w − Ω(w)."""
         v = np.asarray(v, float)
-        bound = self.bind(v.shape[0])
+        bound = self.bind(shape_of(v))
         w = bound.project(np.zeros_like(v))  # any point where Ω is finite
-        return float(bound.by_feature(w, v).sum() + v @ w) - bound.value(w)
+        return float(bound.by_feature(w, v).sum() + np.vdot(v, w)) - bound.value(w)
 
     def prox(self, w: Array, step: float) -> Array:
         """argmin_x Ω(x) + ‖x − w‖²/(2·step)."""
         w = np.asarray(w, float)
-        return self.bind(w.shape[0]).prox(w, step)
+        return self.bind(shape_of(w)).prox(w, step)
 
     def scaled(self, alpha: float) -> Penalty:
         """What enters the objective: α·Ω; constraints ignore alpha."""
@@ -190,6 +234,22 @@ class Penalty(Parameterized):
         if not isinstance(other, Penalty):
             return NotImplemented
         return Sum(self, other)
+
+
+def young_in_plane(form: Separable, plane: Plane) -> float:
+    """The term of r(‖w‖), r the ``form``: [r(t) + r*(s) − t·s] + [t·s − v·w], t = ‖w‖, s = ‖v‖.
+
+    The second bracket is t·(s − along), where s and along may be all but equal.
+    """
+    t, along, across = plane
+    s = float(np.hypot(along, across))
+    left = across * (across / (s + along)) if along > 0 else s - along
+    return float(form.by_feature(np.array([t]), np.array([s]))[0]) + t * left
+
+
+def shape_of(w: Array) -> Any:
+    """What `bind` is told of such coefficients: their number, or their shape if they have two."""
+    return w.shape[0] if w.ndim == 1 else w.shape
 
 
 def number(x: float) -> str:

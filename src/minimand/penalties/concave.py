@@ -107,8 +107,13 @@ class Concave(BoundPenalty):
     def majoriser(self, w: Array) -> Majoriser:
         """The tangent at w: Σ p'(|wⱼ|)·|·| on the columns whose slope is finite, the others 0."""
         slopes = self.slopes(w)
-        columns = np.flatnonzero(np.isfinite(slopes))
-        return self._weighted(slopes, columns)
+        finite = np.isfinite(slopes)
+        if (
+            finite.ndim > 1
+        ):  # a row of which some scores are zero stays, with a steep price for these
+            slopes = np.where(finite, slopes, _STEEPEST)
+            finite = np.asarray(finite.any(axis=1))
+        return self._weighted(slopes, np.flatnonzero(finite))
 
     def first_majoriser(self) -> Majoriser:
         """Where to start: the tangent at zero, or the lasso with the same λ if there is none."""
@@ -116,7 +121,7 @@ class Concave(BoundPenalty):
         return self._weighted(np.where(np.isfinite(slopes), slopes, self.lam), None)
 
     def _weighted(self, l1: Array, columns: IntArray | None) -> Majoriser:
-        if columns is None or columns.size == l1.size:
+        if columns is None or columns.size == len(l1):
             return Majoriser(Separable(l1, np.zeros_like(l1)) + self.convex, None)
         l1 = l1[columns]
         part = Separable(l1, np.zeros_like(l1)) + self.convex.take(columns)

@@ -38,7 +38,7 @@ class NonNegative(Constraint):
     array([1., 0.])
     """
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> Separable:
+    def bind(self, n_features: Any, alpha: float = 1.0) -> Separable:
         """lo = 0, hi = ∞."""
         return _within(np.zeros(n_features), np.full(n_features, np.inf))
 
@@ -70,14 +70,15 @@ class Box(Constraint):
         self.lo = lo
         self.hi = hi
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> Separable:
+    def bind(self, n_features: Any, alpha: float = 1.0) -> Separable:
         """The bounds, one per feature."""
         lo, hi = _limits(self.lo, n_features, "lo"), _limits(self.hi, n_features, "hi")
         wrong = (lo > hi) | (lo == np.inf) | (hi == -np.inf)
         if wrong.any():
-            j = int(np.argmax(wrong))
+            j = int(np.argwhere(wrong)[0, 0])
+            low, high = float(lo[wrong][0]), float(hi[wrong][0])
             raise ValueError(
-                f"lo and hi of Box leave feature {j} no value: lo={lo[j]:g}, hi={hi[j]:g}; "
+                f"lo and hi of Box leave feature {j} no value: lo={low:g}, hi={high:g}; "
                 "make lo the smaller one."
             )
         return _within(lo, hi)
@@ -94,7 +95,7 @@ class _BallConstraint(Constraint):
     def __init__(self, r: float = 1.0) -> None:
         self.r = r
 
-    def _ball(self, n_features: int, size: Size) -> Ball:
+    def _ball(self, n_features: Any, size: Size) -> Ball:
         is_number = isinstance(self.r, int | float | np.number) and not isinstance(self.r, bool)
         if not is_number or not np.isfinite(self.r) or self.r < 0:
             raise ValueError(
@@ -127,7 +128,7 @@ class L1Ball(_BallConstraint):
     500 2
     """
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> Ball:
+    def bind(self, n_features: Any, alpha: float = 1.0) -> Ball:
         """The ball of the 1-norm."""
         return self._ball(n_features, absolute)
 
@@ -151,7 +152,7 @@ class L2Ball(_BallConstraint):
     array([3., 4.])
     """
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> Ball:
+    def bind(self, n_features: Any, alpha: float = 1.0) -> Ball:
         """The ball of the 2-norm."""
         return self._ball(n_features, square)
 
@@ -163,23 +164,25 @@ class L2Ball(_BallConstraint):
 def _within(lo: Array, hi: Array) -> Separable:
     """Nothing but bounds; none at all where every side is open."""
     bounds = None if np.isinf(lo).all() and np.isinf(hi).all() else (lo, hi)
-    return Separable(np.zeros(lo.size), np.zeros(lo.size), bounds)
+    return Separable(np.zeros(lo.shape), np.zeros(lo.shape), bounds)
 
 
-def _limits(limit: ArrayLike, n_features: int, name: str) -> Array:
+def _limits(limit: ArrayLike, n_features: Any, name: str) -> Array:
     """One bound per feature."""
     try:
         array = np.asarray(limit, dtype=float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} of Box must be a number or one per feature.") from error
-    if array.shape not in ((), (n_features,)):
+    count = n_features if np.ndim(n_features) == 0 else n_features[0]
+    if array.shape not in ((), (count,)):
         raise ValueError(
             f"{name} of Box must be a number or hold one per feature: expected shape "
-            f"({n_features},), got {array.shape}."
+            f"({count},), got {array.shape}."
         )
     if np.isnan(array).any():
         raise ValueError(f"{name} of Box must not be NaN; -inf and inf leave a side open.")
-    return np.full(n_features, array)
+    beside = array[:, None] if array.ndim and np.ndim(n_features) else array
+    return np.full(n_features, beside)
 
 
 def _shown(limit: Any, name: str) -> str:

@@ -53,7 +53,7 @@ class ConcavePenalty(Penalty):
     def check_parameters(self) -> None:
         """Raise ValueError, in one sentence, for a parameter outside its range."""
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
+    def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """λ = α·weights; nothing at all where that is zero everywhere."""
         self.check_parameters()
         weights = getattr(self, "weights", None)  # a constructor of one's own may have none
@@ -233,7 +233,7 @@ class Lq(ConcavePenalty):
         if not _is_real(self.q) or not 0 < self.q <= 1:
             raise ValueError(f"q of Lq must be a number with 0 < q ≤ 1, not {self.q!r}.")
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> BoundPenalty:
+    def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """The l1 norm itself for q = 1, which is convex."""
         bound = super().bind(n_features, alpha)
         if self.q == 1 and isinstance(bound, Concave):

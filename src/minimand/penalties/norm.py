@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,20 +43,20 @@ class Norm(BoundPenalty):
 
     penalty: Penalty
     alpha: float
-    n_features: int
+    n_features: Any  # d, or (d, k)
     squares: float = 0.0
 
     def __add__(self, other: Separable) -> Norm:
-        same = isinstance(other, Separable) and other.bounds is None and not other.l1.any()
-        if not same or np.ptp(other.l2) > 0:
+        form = other.function_of_norm if isinstance(other, Separable) else None
+        if form is None:
             return NotImplemented  # nothing is known of the conjugate of such a sum
-        return replace(self, squares=self.squares + float(other.l2[0]))
+        return replace(self, squares=self.squares + float(form.l2[0]))
 
     __radd__ = __add__
 
     def value(self, w: Array) -> float:
         """α·Ω(w) + ½·squares·‖w‖²."""
-        return self._size(w) + 0.5 * self.squares * float(w @ w)
+        return self._size(w) + 0.5 * self.squares * float(np.vdot(w, w))
 
     def prox(self, w: Array, step: float) -> Array:
         """That of Ω alone, once the squares have shrunk w and the step."""
@@ -99,10 +99,10 @@ class Norm(BoundPenalty):
         """
         a = self._inside(v) if self.squares > 0 else v
         inside = not a[self.unseen].any() and (not a.any() or self._vanishes(a, 1.0))
-        term = max(self._size(w) - float(a @ w), 0.0) if inside else np.inf
+        term = max(self._size(w) - float(np.vdot(a, w)), 0.0) if inside else np.inf
         if self.squares > 0:
             rest = np.sqrt(self.squares) * w - (v - a) / np.sqrt(self.squares)
-            term += 0.5 * float(rest @ rest)
+            term += 0.5 * float(np.vdot(rest, rest))
         return np.full(w.shape, term / max(w.size, 1))
 
     def _inside(self, v: Array) -> Array:
@@ -178,9 +178,9 @@ def check_norm(norm: Norm) -> None:
         # v = (w − p)/step is a subgradient at p: v·x ≤ Ω(x) everywhere, with equality at p.
         v = (w - p) / step
         pairs = [*zip(points, values), (p, float(penalty.value(p))), (v, float(penalty.value(v)))]
-        slack = _ROUNDING * (1.0 + float(v @ v))
-        below = all(v @ x <= value + slack for x, value in pairs)
-        if not below or abs(float(v @ p) - pairs[-2][1]) > slack + _ROUNDING * pairs[-2][1]:
+        slack = _ROUNDING * (1.0 + float(np.vdot(v, v)))
+        below = all(np.vdot(v, x) <= value + slack for x, value in pairs)
+        if not below or abs(float(np.vdot(v, p)) - pairs[-2][1]) > slack + _ROUNDING * pairs[-2][1]:
             where = np.array2string(w, precision=3, threshold=8)
             raise ValueError(
                 f"prox of {name} is not the minimiser of step·Ω(x) + ½‖x − w‖², or its value is "

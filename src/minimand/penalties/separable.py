@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ class Separable(BoundPenalty):
     """Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ² where loⱼ ≤ wⱼ ≤ hiⱼ: the canonical form that compiled kernels see.
 
     ``bounds`` holds lo and hi, infinite where a side is open; None where no feature is bounded.
+    With k scores all are of shape (d, k), and features are coefficients.
     """
 
     l1: Array
@@ -38,7 +40,9 @@ class Separable(BoundPenalty):
         """Σ l1|w| + ½ l2 w²; inf outside the bounds."""
         if self.bounds is not None and ((w < self.bounds[0]) | (w > self.bounds[1])).any():
             return np.inf
-        return _core.separable_value(self.l1, self.l2, np.ascontiguousarray(w))
+        if w.ndim == 1:
+            return _core.separable_value(self.l1, self.l2, np.ascontiguousarray(w))
+        return _core.separable_value(_flat(self.l1), _flat(self.l2), _flat(w))
 
     def project(self, w: Array) -> Array:
         """The nearest point within the bounds."""
@@ -72,6 +76,9 @@ class Separable(BoundPenalty):
         """
         if self.bounds is not None:
             return young_within(self.l1, self.l2, *self.bounds, w, v)
+        if w.ndim > 1:
+            terms = _core.separable_young(*map(_flat, (self.l1, self.l2, w, v)))
+            return terms.reshape(w.shape)
         return _core.separable_young(
             self.l1, self.l2, np.ascontiguousarray(w), np.ascontiguousarray(v)
         )
@@ -83,6 +90,10 @@ class Separable(BoundPenalty):
     def shrink_into_box(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·vⱼ| ≤ l1ⱼ wherever l1ⱼ > 0."""
         return _shrink(v, self.l1, (self.l1 > 0) & self._runs_away(v))
+
+    def shares(self, v: Array) -> set[float]:
+        """Also the largest within the l1 box: beside it Ω* is finite, but may be huge."""
+        return {self.shrink(v), self.shrink_into_box(v)} if self.mixed else {self.shrink(v)}
 
     def unscalable(self, v: Array) -> BoolArray:
         """Unpenalised features that v pulls to where nothing stops them."""
@@ -121,17 +132,22 @@ class Separable(BoundPenalty):
 
     @property
     def sum_over_rows(self) -> Separable | None:
-        """Itself, if it depends on |wⱼ| only: a row of a vector is one number."""
-        symmetric = self.bounds is None or np.array_equal(self.bounds[0], -self.bounds[1])
-        return self if symmetric else None
+        """Itself, if it depends on |wⱼ| only: a row of a vector is one number; else of squares."""
+        if self.l1.ndim == 1:
+            symmetric = self.bounds is None or np.array_equal(self.bounds[0], -self.bounds[1])
+            return self if symmetric else None
+        ridge = self.ridge
+        if ridge is None or (ridge != ridge[:, :1]).any():
+            return None
+        return Separable(np.zeros(len(ridge)), np.ascontiguousarray(ridge[:, 0]))
 
     @property
     def function_of_norm(self) -> Separable | None:
         """½ l2‖w‖², if that is all and l2 is the same for every feature."""
         ridge = self.ridge
-        if ridge is None or not ridge.size or (ridge != ridge[0]).any():
+        if ridge is None or not ridge.size or (ridge != ridge.flat[0]).any():
             return None
-        return Separable(np.zeros(1), ridge[:1])
+        return Separable(np.zeros(1), ridge.reshape(-1)[:1])
 
     @cached_property
     def ridge(self) -> Array | None:
@@ -169,23 +185,36 @@ def _intersection(
         return one or two
     lo, hi = np.maximum(one[0], two[0]), np.minimum(one[1], two[1])
     if (lo > hi).any():
-        j = int(np.argmax(lo > hi))
+        j = int(np.argwhere(lo > hi)[0, 0])
+        low, high = float(lo[lo > hi][0]), float(hi[lo > hi][0])
         raise ValueError(
-            f"the bounds contradict each other: feature {j} would have to be at least {lo[j]:g} "
-            f"and at most {hi[j]:g}; widen one of them."
+            f"the bounds contradict each other: feature {j} would have to be at least {low:g} "
+            f"and at most {high:g}; widen one of them."
         )
     return lo, hi
 
 
 def _shrink(v: Array, limit: Array, where: BoolArray) -> float:
     """The largest s ≤ 1 with s·|v| ≤ limit at the marked places."""
-    return _core.largest_scale(np.ascontiguousarray(v), np.where(where, limit, np.inf))
+    limits = np.where(where, limit, np.inf)
+    if v.ndim == 1:
+        return _core.largest_scale(np.ascontiguousarray(v), limits)
+    return _core.largest_scale(_flat(v), _flat(limits))
 
 
-def _weights(weights: ArrayLike, n_features: int, owner: str) -> Array:
-    """Per-feature factors: ones by default, else checked and of the right length."""
+def _flat(x: Array) -> Array:
+    """The numbers one after the other, for the core: x itself where it is such a vector."""
+    return np.ascontiguousarray(x).ravel()
+
+
+def _weights(weights: ArrayLike, shape: Any, owner: str) -> Array:
+    """Per-feature factors: ones by default, else checked and of the right length.
+
+    With k scores, the same for all of a feature.
+    """
     if weights is None:
-        return np.ones(n_features)
+        return np.ones(shape)
+    n_features = shape if np.ndim(shape) == 0 else shape[0]
     try:
         array = np.asarray(weights, dtype=float)
     except (TypeError, ValueError) as error:
@@ -197,7 +226,7 @@ def _weights(weights: ArrayLike, n_features: int, owner: str) -> Array:
         )
     if not np.isfinite(array).all() or (array < 0).any():
         raise ValueError(f"weights of {owner} must be finite and not negative.")
-    return array
+    return array if np.ndim(shape) == 0 else np.broadcast_to(array[:, None], shape)
 
 
 class _Weighted(Penalty):
@@ -226,7 +255,7 @@ class L1(_Weighted):
     3.0
     """
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> Separable:
+    def bind(self, n_features: Any, alpha: float = 1.0) -> Separable:
         """l1 = α·weights."""
         return Separable(alpha * _weights(self.weights, n_features, "L1"), np.zeros(n_features))
 
@@ -251,7 +280,7 @@ class L2(_Weighted):
     12.5
     """
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> Separable:
+    def bind(self, n_features: Any, alpha: float = 1.0) -> Separable:
         """l2 = α·weights."""
         return Separable(np.zeros(n_features), alpha * _weights(self.weights, n_features, "L2"))
 
@@ -271,7 +300,7 @@ class NoPenalty(Penalty):
     0.0
     """
 
-    def bind(self, n_features: int, alpha: float = 1.0) -> Separable:
+    def bind(self, n_features: Any, alpha: float = 1.0) -> Separable:
         """l1 = l2 = 0."""
         return Separable(np.zeros(n_features), np.zeros(n_features))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,19 +38,22 @@ class Risk(Protocol):
         """Σ mass·values."""
 
 
-def best_shift(risk: Risk, z: Array, steps: int = 200) -> float:
-    """The b that minimises Σ mass·ℓ(z + b, y).
+def best_shift(risk: Risk, z: Array, steps: int = 200) -> Any:
+    """The b that minimises Σ mass·ℓ(z + b, y): a float, or a number for each of k scores.
 
     Exact where the loss is quadratic, or piecewise quadratic with kinks (the middle, if several
     do); otherwise a safeguarded Newton method on the slope. A loss that is not convex may have
     many minima: the lowest that was found.
     """
+    if z.ndim > 1 or risk.loss.unit != "row":
+        from .shift import newton_shift
+
+        known = risk.loss.best_shift(z, risk.y, risk.mass)
+        return newton_shift(risk, z, steps) if known is None else known
     if not risk.loss.convex:
         from .robust_intercept import robust_shift
 
         return robust_shift(risk.loss, z, risk.y, risk.mass)
-    if risk.loss.pooled:
-        return risk.loss.best_shift(z, risk.y)
     if risk.kinks is not None:
         return _middle(*risk.kinks.best_shifts(z, risk.mass))
     if risk.loss.quadratic:
@@ -80,7 +83,7 @@ def _middle(lowest: float, highest: float) -> float:
 
 
 def balanced_gradient(risk: Risk, z: Array) -> Array | None:
-    """A subgradient with Σ mass·θ = 0 at the best intercept; None where there is none.
+    """A subgradient with Σ mass·θ = 0 at the best intercept; None where none is known.
 
     Samples at a kink may take any slope between those on its two sides: as much of it as makes
     the sum vanish.

@@ -1,56 +1,42 @@
 """The one place where the mean, the weights, alpha, the offset and the penalty meet.
 
 P(w, b) = Σ massᵢ·ℓ(zᵢ, yᵢ) + Ω(w),   z = offset + X w + b,   massᵢ = sᵢ/Σs,   Ω = α·penalty
+
+i runs over the units of the loss (see `units`): rows, unless it says otherwise. With k scores, z is
+(n, k), w is (d, k) and b is (k,); with one they are (n,), (d,) and a float.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core
-from .._base.row_blocks import ROWS, in_parts
-from .._base.typing import AnyArray, Array, BoolArray, IntArray
-from ..design import Covariance, Design, Moments
+from .._base import row_blocks
+from .._base.typing import AnyArray, Array, IntArray
+from ..design import Design
 from ..losses import PLQ, Loss, Terms
-from ..penalties import BoundPenalty
+from ..losses.curvature import Diagonal, as_curvature
+from ..penalties import BoundPenalty, Plane
+from . import units as units_of
 from .basis import Basis
 from .dependence import find_basis
 from .intercept import best_shift
+from .point import EPS, Meter, Point, dot
+from .products import Products
+from .without_columns import Represented, plane
 
 if TYPE_CHECKING:
     from .path_facts import Memory
 
-EPS = float(np.finfo(float).eps)
-_NARROW = 8  # numbers in a row: measured at 10⁷ rows, a vector costs as much as a pass over these
-
-
-def dot(a: Array, b: Array) -> float:
-    """Σ aᵢbᵢ without BLAS, whose threads cost more than such a short sum."""
-    return _core.dot(a, b)
-
-
-class Point(NamedTuple):
-    """A model on the training data: coefficients, intercept, and the scores z they give."""
-
-    w: Array
-    b: float
-    z: Array
-
-
-@dataclass
-class Meter:
-    """Counts passes over the data."""
-
-    passes: float = 0.0
+__all__ = ["EPS", "Meter", "Objective", "Point", "dot"]
 
 
 @dataclass(frozen=True, eq=False)
-class Objective:
+class Objective(Products):
     """A problem to be minimised; it holds the data and knows no algorithm."""
 
     loss: Loss
@@ -63,16 +49,27 @@ class Objective:
     words: str = ""
     meter: Meter = field(default_factory=Meter)
     memory: Memory | None = None  # what the problems of a path share
+    n_scores: int = 1  # of a row
 
     @property
-    def n_samples(self) -> int:
-        """Rows of the design."""
-        return self.design.shape[0]
+    def coef_shape(self) -> tuple[int, ...]:
+        """The shape of w."""
+        return (self.n_features,) if self.n_scores == 1 else (self.n_features, self.n_scores)
 
     @property
-    def n_features(self) -> int:
-        """Columns of the design."""
-        return self.design.shape[1]
+    def no_shift(self) -> Any:
+        """An intercept of zero."""
+        return 0.0 if self.n_scores == 1 else np.zeros(self.n_scores)
+
+    @cached_property
+    def units(self) -> IntArray | None:
+        """Where the units of the loss begin and end among the rows; None where rows are units."""
+        return units_of.offsets(self.loss, self.n_samples)
+
+    @cached_property
+    def row_mass(self) -> Array:
+        """The mass of its unit for every row: `mass` itself where rows are units."""
+        return units_of.over_rows(self.mass, self.units)
 
     def with_target(self, y: Array) -> Objective:
         """The same problem for another y; the data are shared, the passes counted anew."""
@@ -117,7 +114,7 @@ class Objective:
                 known += ["null_primal", "scale"]  # zero costs nothing under either penalty
         else:
             old = self.null.w[chosen]
-            null = penalty.project(np.zeros(old.size))
+            null = penalty.project(np.zeros(old.shape))
             if np.array_equal(null, old):  # constraints may have moved it
                 new["null"] = self.null._replace(w=null)
                 known.append("null_loss")
@@ -161,98 +158,12 @@ class Objective:
         new.__dict__["constant_target"] = self.constant_target
         return new, total
 
-    # Products with the data, counted ---------------------------------------------------------
-
-    def scores(self, w: Array, b: float) -> Array:
-        """offset + X w + b."""
-        if not w.any():
-            z = np.zeros(self.n_samples)
-        else:
-            self.meter.passes += 1
-            z = self.design.matvec(w)
-        if self.offset is not None:
-            z += self.offset
-        z += b
-        return z
-
-    def forward(self, w: Array) -> Array:
-        """X w."""
-        self.meter.passes += 1
-        return self.design.matvec(w)
-
-    def backward(self, u: Array) -> Array:
-        """Xᵀ u, for one or several columns in one pass."""
-        if not u.any():
-            return np.zeros((self.n_features, *u.shape[1:]))
-        self.meter.passes += 1
-        return self.design.rmatvec(u)
-
-    def backward_on(self, columns: IntArray, u: Array) -> Array:
-        """X_cᵀ u."""
-        self.meter.passes += columns.size / self.n_features
-        return self.design.rmatvec_on(columns, u)
-
-    def slopes(self, w: Array, thetas: list[Array]) -> list[tuple[Array, BoolArray | None]]:
-        """Xᵀ(mass∘θ) for several θ, as the certificate of a model w needs them.
-
-        With each comes a mask of the columns where it is exact, None where it is exact everywhere.
-        """
-        if self.memory is not None:
-            return [self.memory.slopes.of(self, w, theta) for theta in thetas]
-        if len(thetas) == 1 or self._long_and_narrow:
-            return [(self._slope(theta), None) for theta in thetas]
-        side_by_side = np.empty((self.n_samples, len(thetas)))
-        for column, theta in zip(side_by_side.T, thetas):
-            np.multiply(self.mass, theta, out=column)
-        slopes = self.backward(side_by_side)
-        return [(slope, None) for slope in np.ascontiguousarray(slopes.T)]
-
-    @cached_property
-    def _long_and_narrow(self) -> bool:
-        """Whether another pass costs less than another vector as long as the data."""
-        return self.n_samples > ROWS and self.design.nnz <= _NARROW * self.n_samples
-
-    @cached_property
-    def _equal_mass(self) -> float | None:
-        """What every one of many samples counts, if that is the same."""
-        same = self.n_samples > ROWS and bool(self.mass.max() == self.mass.min())
-        return float(self.mass[0]) if same else None
-
-    def _slope(self, theta: Array) -> Array:
-        """Xᵀ(mass∘θ)."""
-        if self._equal_mass is None:
-            return self.backward(self.mass * theta)
-        return self._equal_mass * self.backward(theta)
-
-    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
-        """Xᵀ(h∘t) and t = X v + shift."""
-        self.meter.passes += 1
-        return self.design.curvature_product(v, shift, h)
-
-    def gram(self, h: Array, columns: IntArray | None = None) -> Array:
-        """X_cᵀ diag(h) X_c."""
-        self.meter.passes += 1
-        return self.design.gram(h, columns)
-
-    def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
-        """The Gram of h-centred columns, and their means."""
-        self.meter.passes += 1
-        return self.design.covariance(h, columns)
-
-    def hessian(self, h: Array, columns: IntArray | None = None) -> Covariance:
-        """The quadratic form of w with the intercept, if there is one, minimised out."""
-        if self.intercept and h.any():
-            found = self.covariance(h, columns)
-        else:
-            size = self.n_features if columns is None else columns.size
-            found = Covariance(self.gram(h, columns), np.zeros(size))
-        if h is self.mass and columns is None:  # the diagonal saves another pass
-            self.__dict__.setdefault("spread", np.diag(found.matrix) + found.mean**2)
-        return found
-
     def thinned(self, every: int) -> Objective:
-        """The same problem on every k-th row: a cheap place to start from."""
-        return self._on(self.design.thinned(every), slice(None, None, every))
+        """The same problem on every k-th unit: a cheap place to start from."""
+        rows = units_of.thinned(self.loss, self.units, every)
+        if not isinstance(rows, slice):
+            return self.on_rows(rows)
+        return self._on(self.design.thinned(every), rows)
 
     def on_rows(self, rows: AnyArray) -> Objective:
         """The same problem on some rows (increasing)."""
@@ -260,74 +171,134 @@ class Objective:
 
     def _on(self, design: Design, rows: Any) -> Objective:
         """The same problem on a design of some rows; passes are counted anew."""
+        loss, units = units_of.on_rows(self.loss, self.units, rows)
         return replace(
             self,
+            loss=loss,
             design=design,
             y=np.ascontiguousarray(self.y[rows]),
-            mass=self.loss.masses(self.mass[rows]),
+            mass=loss.masses(self.mass[units]),
             offset=None if self.offset is None else np.ascontiguousarray(self.offset[rows]),
             meter=Meter(),
         )
 
-    def moments(self, h: Array) -> Moments:
-        """Σ h x and Σ h x² of every column."""
-        self.meter.passes += 1
-        return self.design.moments(h)
-
     # Values --------------------------------------------------------------------------------
 
     def mean(self, values: Array) -> float:
-        """Σ massᵢ·valuesᵢ."""
+        """Σ massᵢ·valuesᵢ over units."""
         return dot(self.mass, values)
 
-    def mean_of(self, values: Callable[..., Array], *rowwise: Array) -> float:
-        """Σ massᵢ·values(rows)ᵢ, some rows at a time: nothing as long as y is made on the way."""
-        if self.n_samples <= ROWS:
-            return dot(self.mass, values(*rowwise))
-        parts = in_parts(self.mass, *rowwise)
-        return sum(dot(mass, values(*part)) for mass, *part in parts)
+    def row_mean(self, values: Array) -> Any:
+        """Σ massᵢ·valuesᵢ over rows; of numbers in the shape of z, one for each score."""
+        return dot(self.row_mass, values) if values.ndim == 1 else self.row_mass @ values
+
+    def row_mean_of(self, values: Callable[..., Array], *rowwise: Array) -> Any:
+        """The same of values(rows), some rows at a time: nothing as long as y is made."""
+        if len(rowwise[0]) <= row_blocks.ROWS:
+            found = values(*rowwise)
+            return dot(self.row_mass, found) if found.ndim == 1 else self.row_mass @ found
+        parts = row_blocks.in_parts(self.row_mass, *rowwise)
+        return sum(mass @ values(*part) for mass, *part in parts)
+
+    def row_total_of(self, values: Callable[..., Array], *rowwise: Array) -> float:
+        """The same, added up over the scores."""
+        found = self.row_mean_of(values, *rowwise)
+        return found if self.n_scores == 1 else float(found.sum())
+
+    def _in_blocks(self) -> Iterator[tuple[Loss, slice, slice]]:
+        return units_of.in_blocks(self.loss, self.units, self.n_samples)
+
+    def mean_loss(self, z: Array) -> float:
+        """Σ massᵢ·ℓ(zᵢ, yᵢ), some units at a time."""
+        if self.n_samples <= row_blocks.ROWS:
+            return dot(self.mass, self.loss.value(z, self.y))
+        return sum(
+            dot(self.mass[units], loss.value(z[rows], self.y[rows]))
+            for loss, rows, units in self._in_blocks()
+        )
 
     def terms(self, z: Array) -> Terms:
-        """Value, gradient and curvature of the loss of every sample, some rows at a time too."""
-        if self.loss.pooled or self.n_samples <= ROWS:
-            return self.loss.terms(z, self.y)
-        value, gradient = np.empty(self.n_samples), np.empty(self.n_samples)
-        same = self.loss.quadratic
-        # The curvature of a quadratic is one number, which takes no memory.
-        one = self.loss.curvature(z[:1], self.y[:1]) if same else np.empty(0)
-        curvature = np.broadcast_to(one, z.shape) if same else np.empty(self.n_samples)
-        for *out, scores, y in in_parts(value, gradient, curvature, z, self.y):
-            for place, term in zip(out[:2] if same else out, self.loss.terms(scores, y)):
+        """Value, gradient and curvature of the loss, some rows at a time where these are units."""
+        if self.units is not None or self.n_scores > 1 or self.n_samples <= row_blocks.ROWS:
+            value, gradient, curvature = self.loss.terms(z, self.y)
+            return Terms(value, gradient, as_curvature(curvature))
+        whole = [np.empty(self.n_samples) for _ in Terms._fields]
+        for *out, scores, y in row_blocks.in_parts(*whole, z, self.y):
+            for place, term in zip(out, self.loss.terms(scores, y)):
                 place[:] = term
-        return Terms(value, gradient, curvature)
+        return Terms(whole[0], whole[1], Diagonal(whole[2]))
 
     def young(self, z: Array, theta: Array) -> Array:
-        """massᵢ times the Fenchel-Young term of every sample, some rows at a time likewise."""
-        if self.loss.pooled or self.n_samples <= ROWS:
+        """massᵢ times the Fenchel-Young term of every unit, some units at a time."""
+        if self.n_samples <= row_blocks.ROWS:
             return self.mass * self.loss.fenchel_young(z, theta, self.y)
-        terms = np.empty(self.n_samples)
-        for out, mass, *part in in_parts(terms, self.mass, z, theta, self.y):
-            np.multiply(mass, self.loss.fenchel_young(*part), out=out)
+        terms = np.empty(self.mass.size)
+        for loss, rows, units in self._in_blocks():
+            found = loss.fenchel_young(z[rows], theta[rows], self.y[rows])
+            np.multiply(self.mass[units], found, out=terms[units])
         return terms
 
-    def mean_young(self, z: Array, theta: Array) -> float:
-        """Their sum, without a vector as long as y."""
-        if self.loss.pooled:
-            return float(self.young(z, theta).sum())
-        return self.mean_of(self.loss.fenchel_young, z, theta, self.y)
+    def above_infimum(self, value: Array) -> Array:
+        """massᵢ·(valueᵢ − inf ℓ) of every unit, some units at a time."""
+        terms = np.empty(self.mass.size)
+        for loss, rows, units in self._in_blocks():
+            found = value[units] - loss.infimum(self.y[rows])
+            np.multiply(self.mass[units], found, out=terms[units])
+        return terms
 
-    def point(self, w: Array, b: float) -> Point:
+    def point(self, w: Array, b: Any) -> Point:
         """The model (w, b) with its scores."""
         return Point(w, b, self.scores(w, b))
 
     def primal(self, point: Point) -> float:
         """P(w, b)."""
-        return self.mean(self.loss.value(point.z, self.y)) + self.penalty.value(point.w)
+        return self.mean_loss(point.z) + self.price(point)
+
+    def price(self, point: Point) -> float:
+        """Ω(w)."""
+        if self.has_columns:
+            return self.penalty.value(point.w)
+        form = self.penalty.function_of_norm
+        return np.inf if form is None else form.value(np.array([self._represented(point).norm]))
+
+    # A design without columns ----------------------------------------------------------------
+
+    @cached_property
+    def has_columns(self) -> bool:
+        """Whether w is a number per column; else it is one per row, which Xᵀ makes w of."""
+        return not getattr(self.design, "without_columns", False)
+
+    def _represented(self, point: Point) -> Represented:
+        """W by its coefficients and the scores that it alone gives."""
+        image = point.z - point.b
+        return Represented(point.w, image if self.offset is None else image - self.offset)
+
+    def plane(self, point: Point, slope: Array, image: Array) -> Plane:
+        """Where w and the slope of a dual point lie in the plane that they span."""
+        return plane(self._represented(point), Represented(slope, image))
+
+    def shares(self, slope: Array, image: Array | None) -> set[float]:
+        """Scales at which to measure a dual point, by the domain of Ω*."""
+        if image is None:
+            return self.penalty.shares(-slope)
+        form = self.penalty.function_of_norm
+        return {0.0} if form is None else form.shares(np.array([Represented(slope, image).norm]))
 
     def hidden_rounding(self, z: Array) -> float:
         """The mean rounding of the loss at z that its formula hides."""
         noise = self.loss.noise(z, self.y)
         return self.mean(noise) if isinstance(noise, np.ndarray) else noise
+
+    def reach(self, point: Point) -> float:
+        """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: how large the parts of a score are."""
+        if self.n_scores == 1:
+            return dot(self.root_spread, np.abs(point.w)) + abs(point.b)
+        return float(np.linalg.norm(self.root_spread @ np.abs(point.w) + np.abs(point.b)))
+
+    @property
+    def single(self) -> bool:
+        """Whether each multiplier is that of a row by itself, and may shrink by itself."""
+        return self.n_scores == 1 and self.loss.unit != "run"
 
     @cached_property
     def convex(self) -> bool:
@@ -343,14 +314,16 @@ class Objective:
     @cached_property
     def has_free_columns(self) -> bool:
         """Whether some column is not penalised."""
-        return bool(self.penalty.free.any())
+        return self.has_columns and bool(self.penalty.free.any())
 
     @cached_property
     def has_rays(self) -> bool:
         """Whether some column may grow for ever, on one side at least, at no cost."""
+        if not self.has_columns:
+            return False
         if not self.penalty.has_constraints:
             return self.has_free_columns
-        ones = np.ones(self.n_features)
+        ones = np.ones(self.coef_shape)
         return bool((self.penalty.unscalable(ones) | self.penalty.unscalable(-ones)).any())
 
     @cached_property
@@ -365,18 +338,24 @@ class Objective:
         ):
             return self.free_basis
         self.meter.passes += 1
-        return find_basis(self.design, self.mass, columns, self.intercept, self.root_spread)
+        return find_basis(self.design, self.row_mass, columns, self.intercept, self.root_spread)
 
     @cached_property
     def constant_target(self) -> bool:
         """Whether y − offset is one number: then the null model is perfect, up to rounding."""
-        target = self.y if self.offset is None else self.y - self.offset
-        return bool(np.ptp(target) == 0)
+        target = self.y
+        if self.offset is not None:
+            if self.offset.shape != target.shape:
+                return False  # classes, and scores of them
+            target = target - self.offset
+        return bool(np.ptp(target) == 0) if target.ndim == 1 else not np.ptp(target, axis=0).any()
 
     @cached_property
     def spread(self) -> Array:
         """Σ mass·x² of every column: its size, for tolerances and rounding."""
-        return self.moments(self.mass).second
+        if not self.has_columns:  # Kᵢⱼ² ≤ Kᵢᵢ·Kⱼⱼ
+            return self.design.row_lengths * self.row_mean(self.design.row_lengths)
+        return self.moments(self.row_mass).second
 
     @cached_property
     def root_spread(self) -> Array:
@@ -388,16 +367,16 @@ class Objective:
         """√(Σ mass·x²) of every column, centred where an intercept centres it; never too small."""
         if not self.intercept:
             return self.root_spread
-        mean = self.moments(self.mass).first
+        mean = self.moments(self.row_mass).first
         rounding = 4 * EPS * np.sqrt(self.n_samples + 16.0)
         return np.sqrt(np.maximum(self.spread - mean * mean, 0.0) + rounding * self.spread)
 
     @cached_property
     def null(self) -> Point:
         """w = 0, or the feasible point nearest to it, with the best intercept."""
-        w = self.penalty.project(np.zeros(self.n_features))
-        z = self.scores(w, 0.0)
-        b = best_shift(self, z) if self.intercept else 0.0
+        w = self.penalty.project(np.zeros(self.coef_shape))
+        z = self.scores(w, self.no_shift)
+        b = best_shift(self, z) if self.intercept else self.no_shift
         z += b
         return Point(w, b, z)
 
@@ -409,19 +388,22 @@ class Objective:
     @cached_property
     def infimum(self) -> float:
         """The mean infimum of the loss."""
-        return self.mean_of(self.loss.infimum, self.y)
+        if self.n_samples <= row_blocks.ROWS:
+            return dot(self.mass, self.loss.infimum(self.y))
+        return sum(
+            dot(self.mass[units], loss.infimum(self.y[rows]))
+            for loss, rows, units in self._in_blocks()
+        )
 
     @cached_property
     def null_loss(self) -> float:
         """The mean loss of the null model."""
-        if self.loss.pooled:
-            return self.mean(self.loss.value(self.null.z, self.y))
-        return self.mean_of(self.loss.value, self.null.z, self.y)
+        return self.mean_loss(self.null.z)
 
     @cached_property
     def null_primal(self) -> float:
         """P(null)."""
-        return self.null_loss + self.penalty.value(self.null.w)
+        return self.null_loss + self.price(self.null)
 
 
 def _is_unbounded(penalty: BoundPenalty) -> bool:

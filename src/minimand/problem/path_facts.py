@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .._base.typing import Array, BoolArray, IntArray
-from ..design import Design
+from ..design import Design, Reach
 from ..penalties import BoundPenalty
 
 EPS = float(np.finfo(float).eps)
@@ -27,8 +27,8 @@ class Problem(Protocol):
         """The data."""
 
     @property
-    def mass(self) -> Array:
-        """Weights of the samples."""
+    def row_mass(self) -> Array:
+        """Weights of the rows."""
 
     @property
     def n_features(self) -> int:
@@ -42,8 +42,8 @@ class Problem(Protocol):
     def column_norms(self) -> Array:
         """The same, of centred columns where there is an intercept."""
 
-    def mean(self, values: Array) -> float:
-        """Σ massᵢ·valuesᵢ."""
+    def row_mean(self, values: Array) -> Any:
+        """Σ massᵢ·valuesᵢ over rows."""
 
     def backward(self, u: Array) -> Array:
         """Xᵀ u."""
@@ -86,14 +86,15 @@ class SlopeMemory:
         moved = self._follow(objective, theta)
         look = moved & self._matters(objective, w)
         count = int(np.count_nonzero(look))
-        if count > _MOST_PICKED * look.size or (count and not objective.design.picks_columns):
-            self._slope = objective.backward(objective.mass * theta)
+        picked = objective.design.access.columns is Reach.CHEAP
+        if count > _MOST_PICKED * look.size or (count and not picked):
+            self._slope = objective.backward(objective.row_mass * theta)
             self._reach = np.zeros_like(self._slope)
             return self._slope, None
         if count:
             places = np.flatnonzero(look)
             self._slope = self._slope.copy()
-            self._slope[places] = objective.backward_on(places, objective.mass * theta)
+            self._slope[places] = objective.backward_on(places, objective.row_mass * theta)
             self._reach[places] = 0.0
         exact = ~(moved & ~look)
         return self._slope, None if exact.all() else exact
@@ -104,9 +105,9 @@ class SlopeMemory:
         if before is None:
             self._reach = np.full(objective.n_features, np.inf)
             return np.ones(objective.n_features, dtype=bool)
-        move = np.sqrt(objective.mean((theta - before) ** 2))
+        move = np.sqrt(objective.row_mean((theta - before) ** 2))
         self._reach = self._reach + objective.column_norms * move
-        rounding = 2 * EPS * np.sqrt(objective.mean(theta * theta))
+        rounding = 2 * EPS * np.sqrt(objective.row_mean(theta * theta))
         return self._reach > rounding * objective.root_spread
 
     def _matters(self, objective: Problem, w: Array) -> BoolArray:

@@ -113,7 +113,7 @@ def _where_zero_wins(
     One coefficient of size t gains |slope|·t − ½ct², c its curvature at the null model, and costs
     alpha·p(t).
     """
-    curvature = unit * objective.mean(objective.loss.curvature(objective.null.z, objective.y))
+    curvature = unit * objective.row_mean(objective.loss.curvature(objective.null.z, objective.y))
     bend = np.maximum(curvature * objective.column_norms**2, 1e-300)
     gain, steep = 0.0, np.abs(slope)
     for share in np.geomspace(1e-3, 2.0, 200, endpoint=False):
@@ -200,12 +200,12 @@ def _slope_at(objective: Objective, point: Point) -> Array:
     balanced = balanced_gradient(objective, point.z) if objective.intercept else None
     at_hand = objective.loss.gradient(point.z, objective.y)
     gradient = at_hand if balanced is None else balanced
-    slope = objective.backward(objective.mass * gradient)
+    slope = objective.backward(objective.weigh(gradient))
     if objective.intercept:
         # The mean of the gradient is what rounding has left of an intercept far from zero.
-        mean = objective.mean(gradient) / float(objective.mass.sum())
-        slope = slope - mean * objective.moments(objective.mass).first
-    size = np.sqrt(objective.mean(gradient * gradient)) * objective.root_spread
+        mean = objective.row_mean(gradient) / float(objective.row_mass.sum())
+        slope = slope - mean * objective.moments(objective.row_mass).first
+    size = np.sqrt(objective.row_mean(gradient * gradient)) * objective.root_spread
     noise = 8 * EPS * np.sqrt(objective.n_samples + 16.0)
     return np.where(np.abs(slope) <= noise * size, 0.0, slope)
 
@@ -221,7 +221,7 @@ def _ridge_top(settings: Settings, objective: Objective) -> float:
             f"penalty {settings.penalty!r} has no scale for a grid: pass alphas of your own."
         )
     objective, unit = _convex(objective)
-    curvature = unit * objective.mean(objective.loss.curvature(objective.null.z, objective.y))
+    curvature = unit * objective.row_mean(objective.loss.curvature(objective.null.z, objective.y))
     bends = curvature * objective.column_norms[l2 > 0] ** 2 / l2[l2 > 0]
     return _RIDGE_TOP * float(bends.max(initial=0.0))
 

@@ -92,8 +92,9 @@ def held_out_losses(path: Path, model: Any, test: Samples, measure: Loss | None 
     design = as_design(model._map_features(test.X))
     loss = measure or model._fitted.output.loss
     weight = np.ones(len(test)) if test.weight is None else test.weight
-    mass, present = loss.masses(weight), weight > 0
+    present = weight > 0
     whole = slice(None) if present.all() else present
+    mass = loss.masses(weight[whole])
     coefs = path.coefs.reshape(len(path), -1, design.shape[1])
     intercepts = path.intercepts.reshape(len(path), -1)
     total = np.zeros(len(path))
@@ -105,7 +106,7 @@ def held_out_losses(path: Path, model: Any, test: Samples, measure: Loss | None 
             if test.offset is not None:
                 z += test.offset
             with np.errstate(over="ignore", invalid="ignore"):
-                total[part] += [mass[whole] @ loss.value(row[whole], target[whole]) for row in z]
+                total[part] += [mass @ loss.value(row[whole], target[whole]) for row in z]
     return total
 
 

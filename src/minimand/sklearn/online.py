@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base.typing import AnyArray, Array
-from ..design.base import OnlineRule
+from ..canonical.row_steps import OnlineRule
 from ..estimators.stopping import stoppable
 from ..solvers.stochastic.online import Learner
 from .epochs import Epochs

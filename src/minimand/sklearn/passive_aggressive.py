@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn import linear_model
 
-from ..design.base import OnlineRule
+from ..canonical.row_steps import OnlineRule
 from ..solvers.stochastic.online import PA1, PA2
 from .epochs import intercept_share
 from .online import OnlineClassifier, OnlineRegressor

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn import linear_model
 
-from ..design.base import OnlineRule
+from ..canonical.row_steps import OnlineRule
 from ..solvers.stochastic.online import CONSTANT
 from .epochs import intercept_share, penalties
 from .online import OnlineClassifier

@@ -14,8 +14,8 @@ from .._base.threads import get_num_threads
 from .._base.typing import AnyArray, Array, ArrayLike
 from .._base.watch import interrupt, reason
 from ..audit.foreign.objectives import problem_of
+from ..canonical.row_steps import OnlineRule
 from ..certificate import Certificate, judge
-from ..design.base import OnlineRule
 from ..estimators.inputs.data import refuse_negative
 from ..estimators.outcome import combined
 from ..estimators.stopping import stoppable

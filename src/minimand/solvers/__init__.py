@@ -10,13 +10,14 @@ from .base import Solver
 
 # Loaded when they are first used; type checkers read the same list in __init__.pyi.
 _NAMES = {
-    "base": ("STOP", "Control", "Solution", "Solver", "State", "Verdict", "run"),
+    "base": ("STOP", "Control", "HandOver", "Solution", "Solver", "State", "Verdict"),
     "smooth.closed_form": ("ClosedForm",),
     "kinked.column_generation": ("ColumnGeneration",),
     "programs.constraint_generation": ("ConstraintGeneration",),
     "textbook.coordinates": ("Cyclic", "Random"),
-    "choose": ("choose_solver", "shared", "solve", "verdicts"),
+    "choose": ("choose_solver", "shared", "verdicts"),
     "kinked.dual": ("Dual",),
+    "loop": ("run", "solve"),
     "nested.graduated": ("Graduated",),
     "programs.linear_program": ("Simplex",),
     "nested.multiplier": ("Multiplier",),

@@ -5,18 +5,19 @@ from collections.abc import Mapping
 from .._base.registry import Registry
 from .base import STOP as STOP
 from .base import Control as Control
+from .base import HandOver as HandOver
 from .base import Solution as Solution
 from .base import Solver as Solver
 from .base import State as State
 from .base import Verdict as Verdict
-from .base import run as run
 from .choose import choose_solver as choose_solver
 from .choose import shared as shared
-from .choose import solve as solve
 from .choose import verdicts as verdicts
 from .kinked.column_generation import ColumnGeneration as ColumnGeneration
 from .kinked.dual import Dual as Dual
 from .kinked.primal_dual import PrimalDual as PrimalDual
+from .loop import run as run
+from .loop import solve as solve
 from .nested.graduated import Graduated as Graduated
 from .nested.multiplier import Multiplier as Multiplier
 from .nested.reweighted import Reweighted as Reweighted

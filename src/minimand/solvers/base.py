@@ -1,8 +1,7 @@
-"""What a solver is, and the one loop that runs any of them."""
+"""What a solver is: verdicts, limits, hand-overs and solutions."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,12 +11,10 @@ import numpy as np
 
 from .._base.parameters import Parameterized
 from .._base.typing import Array
-from .._base.watch import INTERRUPT, StoppedError, current, interrupt, undisturbed, watching
 from .._base.watch import reason as reason_to_stop
-from ..certificate import UNATTAINED, Certificate, Finding, Judgement, judge
+from ..certificate import Certificate, Finding, Judgement
 from ..problem.objective import Objective, Point
 from .history import History, State
-from .independent_columns import points_of
 
 
 class Stop:
@@ -29,7 +26,6 @@ class Stop:
 
 STOP = Stop()
 
-_MOMENT = 0.25  # seconds for a closer look at a model whose fit was stopped; a safeguard
 CALLBACK = "a callback"  # who stopped a fit, as the warning says it
 
 
@@ -39,6 +35,20 @@ class Verdict(NamedTuple):
     ok: bool
     reason: str
     cost: float = np.inf
+
+
+@dataclass(eq=False)
+class HandOver:
+    """What `Solver.iterate` yields where others would do better from here on.
+
+    The first of ``to`` that accepts the problem goes on from the best point so far. When it has
+    ended without a solution, the solver that handed over is resumed: ``taken`` then tells it
+    whether there was such an heir. ``reason`` completes "handed over because …".
+    """
+
+    reason: str
+    to: tuple[str, ...]
+    taken: bool = False
 
 
 Callback = Callable[[State], Any]
@@ -64,6 +74,20 @@ class Control:
         """Since the start."""
         return time.perf_counter() - self.started
 
+    def state(self, objective: Objective, finding: Finding, iteration: int) -> State:
+        """What has been found by now, and what it took."""
+        primal, gap = finding.primal, finding.gap
+        return State(
+            iteration,
+            objective.meter.passes,
+            time.perf_counter() - self.started,
+            primal,
+            primal - gap,
+            gap,
+            self.target,
+            finding.point,
+        )
+
     @property
     def remaining(self) -> float | None:
         """Seconds that are left; None where there is no limit."""
@@ -79,7 +103,7 @@ class Control:
     @property
     def expired(self) -> bool:
         """Whether the time is up; solvers ask inside long iterations."""
-        return bool(self.why)
+        return bool(self.late() or reason_to_stop())
 
     @property
     def why(self) -> str:
@@ -88,8 +112,10 @@ class Control:
 
     def late(self) -> str:
         """The limit of time that has passed, in words; empty if none has."""
-        remaining = self.remaining
-        return f"max_seconds={self.max_seconds}" if remaining is not None and remaining <= 0 else ""
+        end = self.max_seconds if self.until is None else self.until
+        if end is None or time.perf_counter() - self.started < end:
+            return ""
+        return f"max_seconds={self.max_seconds}"
 
 
 class Solver(Parameterized):
@@ -107,6 +133,7 @@ class Solver(Parameterized):
     takes_nonconvex: ClassVar[bool] = False  # others are not asked about such problems
     takes_pooled: ClassVar[bool] = False  # nor about a loss that is no mean over samples
     default_max_iter: ClassVar[int | None] = None  # most iterations where max_iter is None
+    heirs: ClassVar[tuple[str, ...]] = ()  # to whom it may hand over: the first that accepts
     patience: ClassVar[int] = 30  # iterations without any progress before it is given up
     exhausted: ClassVar[str] = "no further progress"  # why its last judgement was the last
 
@@ -148,8 +175,14 @@ class Solver(Parameterized):
         """
         return self
 
-    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """Judged points, each better than the last; the caller stops when it has enough."""
+    def iterate(
+        self, objective: Objective, start: Point, control: Control
+    ) -> Iterator[Judgement | HandOver]:
+        """Judged points, each better than the last; the caller stops when it has enough.
+
+        A `HandOver` between them asks for another solver, see there. It is carried out for solvers
+        that were asked for by name, too: it is part of their algorithm.
+        """
         raise NotImplementedError
 
 
@@ -160,7 +193,7 @@ class Solution:
     point: Point
     slope: Array  # of the mean loss at the point, or near it
     certificate: Certificate
-    solver: str
+    solver: str  # the name; of several, which went on after one another, "first → second"
     converged: bool
     stopped_by: str = ""
     history: History = field(default_factory=History)
@@ -182,217 +215,13 @@ class Solution:
         return self.point.b
 
 
-def run(
-    solver: Solver, objective: Objective, control: Control, start: Point | None = None
-) -> Solution:
-    """Iterate until the gap is small enough, a limit is reached, or somebody says stop."""
-    around, before = current(), reason_to_stop()
-    if before and around is not None and around.hears:
-        raise StoppedError(before)  # whoever hears it has a better point than this would find
-    history = History(_label(solver), objective.words)
-    control.ended_by = ""
-    start = _feasible(objective, start)
-    best, stopped_by = None, before
-    if not before:
-        best, stopped_by = _improved(solver, objective, control, start, history)
-    try:
-        return _conclude(solver, objective, control, best, start, stopped_by, history)
-    except KeyboardInterrupt:
-        if stopped_by == INTERRUPT:
-            raise  # whoever asks twice will not wait for a certificate
-        interrupt()
-        return _conclude(solver, objective, control, best, start, INTERRUPT, history)
-
-
-def _improved(
-    solver: Solver, objective: Objective, control: Control, start: Point | None, history: History
-) -> tuple[Judgement | None, str]:
-    """The best judged point, and who stopped the solver; nobody if the gap is small enough."""
-    best: Judgement | None = None
-    with watching(control.late, hears=True) as watch:
-        try:
-            control.target = history.target = control.tol * _finite_scale(objective)
-            begin = objective.null if start is None else start
-            if control.late():
-                return None, control.late()  # what is handed over will be judged anyway
-            for judgement in points_of(solver, objective, begin, control):
-                if best is None or judgement.beats(best):
-                    best = judgement.summary
-                asked = observe(control, objective, judgement, len(history), history)
-                unmoved = judgement.point is objective.null and not solver.null_may_do
-                # The null model will not do, unless it is the optimum itself up to rounding.
-                if judgement.reaches(objective, control.target) and (
-                    not unmoved or judgement.gap <= judgement.rounding(objective)
-                ):
-                    # Of several minima this is one; the search for a lower one was cut off.
-                    why = control.why if judgement.kind == "stationary" else ""
-                    return judgement.summary, why
-                stopped_by = asked or _limit(solver, control, judgement, history)
-                if stopped_by:
-                    return best, stopped_by
-                del judgement  # which is as long as the data, before the solver makes the next
-        except KeyboardInterrupt:
-            watch.interrupt()
-            return best, INTERRUPT
-        except StoppedError as stopped:
-            return best, stopped.reason
-    return best, ""
-
-
-def _label(solver: Solver) -> str:
-    """The solver's name; with its options where they are not the default ones."""
-    return solver.name if repr(solver).endswith("()") else repr(solver)
-
-
-def _feasible(objective: Objective, start: Point | None) -> Point | None:
-    """The start, moved to the nearest point that keeps the constraints."""
-    if start is None:
-        return None
-    w = objective.penalty.project(start.w)
-    return start if np.array_equal(w, start.w) else objective.point(w, start.b)
-
-
-def _finite_scale(objective: Objective) -> float:
-    if math.isfinite(objective.scale):
-        return objective.scale
-    if np.isfinite(objective.mean(objective.loss.infimum(objective.y))):
-        raise ValueError(
-            f"{objective.loss!r} overflows on these data: rescale y, the offset or the weights."
-        )
-    raise ValueError(
-        f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no "
-        "minimum to be compared with."
-    )
-
-
-def _limit(solver: Solver, control: Control, judgement: Judgement, history: History) -> str:
-    """The limit that has been reached, in words; empty if none has."""
-    most = solver.default_max_iter if control.max_iter is None else control.max_iter
-    if most is not None and len(history) > most:
-        return f"max_iter={most}"
-    if control.expired:
-        return control.why
-    if judgement.infeasibility.endswith(UNATTAINED):
-        return "a minimum that is not attained"
-    return "no further progress" if _stalled(history, solver.patience) else ""
-
-
-def _stalled(history: History, patience: int) -> bool:
-    """Whether neither the gap nor the objective has moved for many iterations."""
-    if len(history) <= patience:
-        return False
-    before, now = history[-patience - 1], history[-1]
-    falling = before.primal - now.primal > 1e-13 * abs(before.primal)
-    return not falling and not now.gap < 0.999 * before.gap
-
-
 def observe(
-    control: Control,
-    objective: Objective,
-    judgement: Finding,
-    iteration: int,
-    history: History,
+    control: Control, objective: Objective, finding: Finding, iteration: int, history: History
 ) -> str:
     """Record the state, tell the callbacks, and say whether one of them wants to stop."""
-    state = _state(control, objective, judgement, iteration)
+    state = control.state(objective, finding, iteration)
     history.append(state)
+    if not control.callbacks:
+        return ""
     answers = [callback(state) for callback in control.callbacks]
     return CALLBACK if any(answer is STOP for answer in answers) else ""
-
-
-def _ends_at(history: History, best: Judgement | None) -> bool:
-    """Whether the last record is that of the best point."""
-    if best is None or not len(history):
-        return False
-    return (history[-1].primal, history[-1].gap) == (best.primal, best.gap)
-
-
-def _state(control: Control, objective: Objective, judgement: Finding, iteration: int) -> State:
-    """What has been found and what it took."""
-    return State(
-        iteration,
-        objective.meter.passes,
-        control.seconds,
-        judgement.primal,
-        judgement.primal - judgement.gap,
-        judgement.gap,
-        control.target,
-        judgement.point,
-    )
-
-
-def _conclude(
-    solver: Solver,
-    objective: Objective,
-    control: Control,
-    best: Judgement | None,
-    start: Point | None,
-    stopped_by: str,
-    history: History,
-) -> Solution:
-    """The model that is handed over, as a solution with its certificate."""
-    if stopped_by and not stopped_by.startswith("max_iter"):
-        # Who stopped it may have done so while the memory was being changed.
-        objective = objective.with_memory(None)
-    final = _final(objective, control, best, start, bool(stopped_by))
-    fresh, target = final.point, control.tol * objective.scale
-    iterations = max(len(history) - 1, 0)
-    certificate = final.certificate(objective, iterations, control.seconds)
-    if not len(history) and stopped_by == control.late():
-        observe(control, objective, final, 0, history)  # no point was, as there was no time
-    elif fresh is objective.null or not _ends_at(history, best):
-        history.append(_state(control, objective, final, len(history)))
-    # A search among several minima that was cut off is not over, wherever it stands.
-    cut_off = bool(stopped_by) and final.kind == "stationary"
-    converged = final.reaches(objective, target) and not cut_off
-    solution = Solution(
-        point=fresh,
-        slope=final.slope if best is None else best.slope,
-        certificate=certificate,
-        solver=solver.name,
-        converged=converged,
-        stopped_by=stopped_by or ("" if converged else control.ended_by or solver.exhausted),
-        history=history,
-    )
-    return solution.certified(certificate)
-
-
-def _final(
-    objective: Objective,
-    control: Control,
-    best: Judgement | None,
-    start: Point | None,
-    stopped: bool,
-) -> Judgement:
-    """Judge the model that is handed over once more, from its coefficients alone.
-
-    That much is carried through whoever has stopped the fit. A closer look, which may take as long
-    as a factorisation, is then given up after a moment.
-    """
-    with undisturbed():
-        began = time.perf_counter()
-        first = objective.null if start is None else start
-        duals = [best.dual] if best is not None else []
-        point = first if best is None else best.point
-        stays = stopped and _unmoved(objective, point, first)
-        fresh = first if stays else objective.point(point.w, point.b)
-        # The slopes of a dual point do not depend on the model: they are known.
-        final = judge(objective, fresh, known=duals, raw=False)
-        if fresh is not objective.null and not final.primal <= objective.null_primal:
-            # Nothing worse than the null model, or NaN, is ever handed over.
-            final = judge(objective, objective.null, known=duals, raw=False)
-        end = began + _MOMENT if stopped else np.inf
-        if final.gap <= control.tol * objective.scale or time.perf_counter() > end:
-            return final
-        with watching(lambda: "a moment" if time.perf_counter() > end else "", hears=True):
-            try:
-                return judge(objective, final.point, known=duals, thorough=True)
-            except StoppedError:
-                return final
-
-
-def _unmoved(objective: Objective, point: Point, first: Point) -> bool:
-    """Whether a point is the first one, or has its w alone and an intercept that is no better."""
-    if not np.array_equal(point.w, first.w):
-        return False
-    return point.b == first.b or (first is objective.null and objective.convex)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
+from collections.abc import Iterator, Sequence
 
 from .._base.typing import Array
-from ..problem.objective import Objective, Point
+from ..problem.objective import Objective
 from . import ASKED, REGISTRY, SOLVERS
-from .base import Control, Solution, Solver, Verdict, run
+from .base import Control, Solver, Verdict
 
 _MOST_TO_TAKE_OVER = 1e10  # units of `costs`, about ten seconds: a safeguard
 
@@ -73,41 +71,12 @@ def _point_to_pieces(objective: Objective) -> None:
         )
 
 
-def _gave_up(solver: Solver, solution: Solution) -> bool:
-    """Whether a solver had nothing further to try, though a proof of its optimum is possible."""
-    certificate = solution.certificate
-    ended = solution.stopped_by in ("no further progress", solver.exhausted)
-    provable = certificate.kind == "global" and not certificate.infeasibility
-    return ended and provable and not solution.converged
-
-
-def _taken_over(objective: Objective, control: Control, solution: Solution) -> Solution:
-    """What others, the cheapest first, make of a point where a solver gave up; the best of all."""
-    others = [SOLVERS[name] for name in ASKED if name != solution.solver]
+def cheapest_others(
+    objective: Objective, control: Control, ran: Sequence[Solver]
+) -> Iterator[Solver]:
+    """Solvers that may go on where others have given up, the cheapest first."""
+    names = {solver.name for solver in ran}
+    others = [SOLVERS[name] for name in ASKED if name not in names]
     answers = [(other.verdict(objective, control), other.name) for other in others]
     accepting = [(v.cost, name) for v, name in answers if v.ok and v.cost <= _MOST_TO_TAKE_OVER]
-    for _, name in sorted(accepting):
-        if control.expired or solution.converged:
-            break
-        second = run(SOLVERS[name], objective, control, solution.point)
-        solution = second if second.certificate.gap < solution.certificate.gap else solution
-    return solution
-
-
-def solve(
-    objective: Objective,
-    solver: str | Solver = "auto",
-    control: Control | None = None,
-    start: Point | None = None,
-) -> Solution:
-    """Minimise an objective to a certified gap, by a solver that is named or given."""
-    control = control or Control()
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the gap tells of it
-        try:
-            chosen = choose_solver(objective, control, solver)
-            solution = run(chosen, objective, control, start)
-            if isinstance(solver, str) and solver == "auto" and _gave_up(chosen, solution):
-                return _taken_over(objective, control, solution)
-            return solution
-        except (OverflowError, np.linalg.LinAlgError) as error:
-            raise ValueError("numbers overflow on these data: rescale X and y.") from error
+    return (SOLVERS[name] for _, name in sorted(accepting))

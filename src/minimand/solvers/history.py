@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import overload
@@ -9,6 +10,7 @@ from typing import overload
 import numpy as np
 
 from .._base.typing import Array
+from ..certificate import Finding
 from ..problem.objective import Point
 
 _COLUMNS = ("passes", "seconds", "primal", "dual", "gap")
@@ -41,7 +43,10 @@ class History(Sequence[State]):
     primal, dual, gap : ndarray
         The objective, the lower bound that was proved there, and their distance.
     solver : str
-        The solver, with its options if it has any that are not the default.
+        The solver, with its options if it has any that are not the default; "first → second" where
+        another one went on.
+    hand_overs : tuple of str
+        Why it did, a sentence for each; mostly empty.
     objective : str
         The formula that was minimised, in words.
     target : float
@@ -63,59 +68,67 @@ class History(Sequence[State]):
 
     def __init__(self, solver: str = "", objective: str = "", target: float = 0.0) -> None:
         self.solver, self.objective, self.target = solver, objective, target
-        self._records = np.empty((0, len(_COLUMNS)))  # room for more rows than there are records
-        self._length = 0
+        self.hand_overs: tuple[str, ...] = ()
+        self._numbers = array("d")  # of one record after the other
 
     def append(self, state: State) -> None:
         """Record a state; its model is not kept."""
-        if self._length == len(self._records):  # twice the room, so that records cost O(1) each
-            room = np.empty((max(16, 2 * self._length), len(_COLUMNS)))
-            room[: self._length] = self._records
-            self._records = room
         values = (state.passes, state.seconds, state.primal, state.dual, state.gap)
-        self._records[self._length] = values
-        self._length += 1
+        self._numbers.extend(values)
 
-    def _column(self, name: str) -> Array:
-        """One number of every record; a view."""
-        return self._records[: self._length, _COLUMNS.index(name)]
+    def end(self, primal: float, dual: float, gap: float) -> None:
+        """Put these numbers in place of the last ones, if there are any."""
+        if self._numbers:
+            self._numbers[-3:] = array("d", (primal, dual, gap))
+
+    def ends_at(self, finding: Finding | None) -> bool:
+        """Whether the last record is that of this point."""
+        if finding is None or not self._numbers:
+            return False
+        return (self._numbers[-3], self._numbers[-1]) == (finding.primal, finding.gap)
 
     def ending(self, primal: float, dual: float, gap: float) -> History:
         """The same course, if there is one, with these numbers in place of the last ones."""
         ended = self[:]
-        if not len(ended):
-            return ended
-        for name, value in (("primal", primal), ("dual", dual), ("gap", gap)):
-            ended._column(name)[-1] = value
+        ended.end(primal, dual, gap)
         return ended
+
+    @property
+    def _records(self) -> Array:
+        """A copy, one row a record."""
+        return np.array(self._numbers).reshape(-1, len(_COLUMNS))
+
+    def _column(self, name: str) -> Array:
+        """One number of every record; a copy."""
+        return self._records[:, _COLUMNS.index(name)].copy()
 
     @property
     def passes(self) -> Array:
         """Passes over the data."""
-        return self._column("passes").copy()
+        return self._column("passes")
 
     @property
     def seconds(self) -> Array:
         """Seconds since the start."""
-        return self._column("seconds").copy()
+        return self._column("seconds")
 
     @property
     def primal(self) -> Array:
         """The objective."""
-        return self._column("primal").copy()
+        return self._column("primal")
 
     @property
     def dual(self) -> Array:
         """The lower bounds that were proved."""
-        return self._column("dual").copy()
+        return self._column("dual")
 
     @property
     def gap(self) -> Array:
         """The certified gaps, primal − dual."""
-        return self._column("gap").copy()
+        return self._column("gap")
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._numbers) // len(_COLUMNS)
 
     @overload
     def __getitem__(self, index: int) -> State: ...
@@ -124,11 +137,15 @@ class History(Sequence[State]):
     def __getitem__(self, index: int | slice) -> State | History:
         if isinstance(index, slice):
             part = History(self.solver, self.objective, self.target)
-            part._records = self._records[: self._length][index].copy()
-            part._length = len(part._records)
+            part.hand_overs = self.hand_overs
+            if index == slice(None):
+                part._numbers = self._numbers[:]
+            else:
+                part._numbers = array("d", self._records[index].tobytes())
             return part
         place = range(len(self))[index]
-        passes, seconds, primal, dual, gap = self._records[place].tolist()
+        size = len(_COLUMNS)
+        passes, seconds, primal, dual, gap = self._numbers[size * place : size * (place + 1)]
         return State(place, passes, seconds, primal, dual, gap, self.target)
 
     def __repr__(self) -> str:
@@ -150,10 +167,11 @@ def combined(histories: Sequence[History]) -> History:
     if len(histories) == 1:
         return first
     total = History(first.solver, first.objective, sum(h.target for h in histories))
+    total.hand_overs = tuple(reason for h in histories for reason in h.hand_overs)
     length = max(len(h) for h in histories)
-    total._records, total._length = np.zeros((length, len(_COLUMNS))), length
+    numbers = np.zeros((length, len(_COLUMNS)))
     for history in histories:
         if len(history):
-            last = len(history) - 1
-            total._records += history._records[np.minimum(np.arange(length), last)]
+            numbers += history._records[np.minimum(np.arange(length), len(history) - 1)]
+    total._numbers = array("d", numbers.tobytes())
     return total

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,26 +12,8 @@ from ..penalties import Separable
 from ..problem.basis import Basis
 from ..problem.objective import Objective, Point
 
-if TYPE_CHECKING:
-    from .base import Control, Solver
 
-
-def points_of(
-    solver: Solver, objective: Objective, start: Point, control: Control
-) -> Iterator[Judgement]:
-    """The points of a solver, which is given independent columns in place of dependent ones.
-
-    A solver that is there to be studied gets the columns as they are.
-    """
-    reduced = None if solver.by_name_only else reduction_of(objective)
-    if reduced is None:
-        yield from solver.iterate(objective, start, control)
-        return
-    for judgement in solver.iterate(reduced.problem, reduced.inside(start), control):
-        yield reduced.outside(judgement)
-
-
-def reduction_of(objective: Objective) -> Reduction | None:
+def independent_columns(objective: Objective) -> IndependentColumns | None:
     """The problem on independent columns; None where the columns are independent."""
     form = objective.penalty.separable
     if form is None or not objective.convex or not objective.has_free_columns:
@@ -41,11 +21,11 @@ def reduction_of(objective: Objective) -> Reduction | None:
     basis = objective.free_basis
     if basis is None or basis.regular:
         return None
-    return Reduction(objective, _problem(objective, form, basis), basis)
+    return IndependentColumns(objective, _problem(objective, form, basis), basis)
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
+class IndependentColumns:
     """The ``problem`` that is left of the ``whole`` on a basis of its unpenalised columns.
 
     Both have the same scores, values and multipliers: only the coefficients differ.

@@ -119,7 +119,7 @@ def _generic_optimum(objective: Objective) -> float:
     d, ball = objective.n_features, objective.penalty
     form = ball.rest if isinstance(ball, Ball) else ball.sum_over_features
     assert form is not None
-    scale = np.sqrt(np.maximum(objective.moments(objective.mass).second, 1e-300))
+    scale = np.sqrt(np.maximum(objective.moments(objective.row_mass).second, 1e-300))
     l1, l2 = form.l1, form.l2
 
     def split(x: Array) -> Array:
@@ -129,7 +129,7 @@ def _generic_optimum(objective: Objective) -> float:
         w = split(x)
         z = objective.scores(w, float(x[-1]))
         terms = objective.loss.terms(z, objective.y)
-        u = objective.mass * terms.gradient
+        u = objective.weigh(terms.gradient)
         slope = (objective.backward(u) + l2 * w) / scale
         total = objective.mean(terms.value) + float(0.5 * (l2 @ w**2))
         total += float((l1 / scale) @ (x[:d] + x[d : 2 * d]))

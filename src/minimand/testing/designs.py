@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import Array, ArrayLike
-from ..design import DescentProblem, Design
+from ..canonical import DescentProblem, descend
+from ..design import Design, Reach
 from .require import require
 
 
@@ -17,9 +18,11 @@ def check_design(design: Design, X_dense: ArrayLike, *, rtol: float = 1e-10) -> 
     Parameters
     ----------
     design : Design
-        A design with at least two rows and two columns.
+        A design with at least two rows and two columns. One without columns, as its `access` says,
+        is checked for the inner products of its rows: `row_gram`, `row_lengths`, `cross`, `rows`.
     X_dense : array-like of shape (n, d)
-        The same matrix as a NumPy array.
+        The same matrix as a NumPy array; of a design without columns any matrix whose rows have
+        the same inner products.
     rtol : float, default=1e-10
         Allowed rounding, relative to the sum of absolute values of the products.
 
@@ -37,12 +40,21 @@ def check_design(design: Design, X_dense: ArrayLike, *, rtol: float = 1e-10) -> 
     """
     X = np.asarray(X_dense, dtype=float)
     name = type(design).__name__
+    rng = np.random.default_rng(0)
+    if design.access.columns is Reach.NONE:
+        require(design.shape[0] == X.shape[0], f"{name}: {design.shape[0]} rows, not {len(X)}.")
+        _check_row_products(design, X, rng, rtol)
+        return
     require(design.shape == X.shape, f"{name}: shape is {design.shape}, not {X.shape}.")
     require(0 <= design.nnz <= X.size, f"{name}: nnz={design.nnz} is impossible.")
-    rng = np.random.default_rng(0)
-    _check_blocks(design, X, rtol)
+    if design.access.blocks is not Reach.NONE:
+        _check_blocks(design, X, rtol)
+    _check_passes(design, X, rtol)
     _check_products(design, X, rng, rtol)
     _check_pieces(design, X, rng, rtol)
+    _check_row_products(design, X, rng, rtol)
+    _check_weighted_rows(design, X, rng, rtol)
+    _check_access(design, X)
     for centre in (False, True):
         _check_descent(design, X, rng, centre)
 
@@ -66,7 +78,18 @@ def _check_blocks(design: Design, X: Array, rtol: float) -> None:
         _same(design, "blocks", part, want, np.abs(want) + np.abs(X).max(), rtol)
         at = block.rows.stop
     require(at == X.shape[0], f"{name}.blocks: {at} rows instead of {X.shape[0]}.")
-    ones = np.ones(X.shape[0])
+
+
+def _check_passes(design: Design, X: Array, rtol: float) -> None:
+    """`reduce` adds arrays and joins lists; `map_rows` puts blocks below each other."""
+    name, n = type(design).__name__, X.shape[0]
+    place = np.arange(n, dtype=float)
+    joined = design.reduce(lambda x, part: [part.copy()], place)
+    in_order = np.array_equal(np.concatenate(joined), place)
+    require(in_order, f"{name}.reduce: lists are not joined in the order of the rows.")
+    mapped = design.map_rows(lambda x, part: part + np.asarray(x @ np.zeros(X.shape[1])), place)
+    require(np.array_equal(mapped, place), f"{name}.map_rows: rows are not in order.")
+    ones = np.ones(n)
     total, count = design.reduce(lambda x, part: (np.asarray(x.T @ part), float(part.sum())), ones)
     _same(design, "reduce", total, X.sum(axis=0), X.shape[0] * np.abs(X).max() + 0 * total, rtol)
     require(count == X.shape[0], f"{name}.reduce: rowwise arrays are not cut like the rows.")
@@ -119,16 +142,59 @@ def _check_pieces(design: Design, X: Array, rng: np.random.Generator, rtol: floa
         want = X[:, columns] @ w
         size = np.abs(X).max() * np.abs(w).sum() + 0 * want
         _same(design, "columns", piece.matvec(w), want, size, rtol)
+        u = rng.standard_normal(n)
+        want = X[:, columns].T @ u
+        size = np.abs(X).max() * np.abs(u).sum() + 0 * want
+        _same(design, "rmatvec_on", design.rmatvec_on(columns, u), want, size, rtol)
     rows = np.flatnonzero(rng.uniform(size=n) < 0.6)
     rows = rows if rows.size else np.array([n - 1])
     w = rng.standard_normal(d)
     want = X[rows] @ w
     size = np.abs(X).max() * np.abs(w).sum() + 0 * want
     _same(design, "rows", design.rows(rows).matvec(w), want, size, rtol)
-    weights = rng.uniform(0.0, 2.0, d)
-    want = (X * weights) @ X.T
-    size = np.abs(X).max() ** 2 * weights.sum() + 0 * want
-    _same(design, "row_gram", design.row_gram(weights), want, size, rtol)
+
+
+def _check_row_products(design: Design, X: Array, rng: np.random.Generator, rtol: float) -> None:
+    """Inner products of rows, of all and of some: what a design without columns has too."""
+    gram = X @ X.T
+    size = np.abs(X) @ np.abs(X).T + np.abs(X).max() ** 2
+    _same(design, "row_gram", design.row_gram(), gram, size, rtol)
+    _same(design, "row_lengths", design.row_lengths, np.diag(gram), np.diag(size), rtol)
+    rows = np.flatnonzero(rng.uniform(size=X.shape[0]) < 0.6)
+    rows = rows if rows.size else np.array([X.shape[0] - 1])
+    some = design.rows(rows)
+    part = np.ix_(rows, rows)
+    _same(design, "rows.row_gram", some.row_gram(), gram[part], size[part], rtol)
+    _same(design, "cross", design.cross(some), gram[rows], size[rows], rtol)
+
+
+def _check_weighted_rows(design: Design, X: Array, rng: np.random.Generator, rtol: float) -> None:
+    d = int(X.shape[1])
+    weights, centre = rng.uniform(0.0, 2.0, d), rng.standard_normal(d)
+    for middle in (None, centre):
+        moved = X if middle is None else X - middle
+        want = (moved * weights) @ moved.T
+        size = (np.abs(X).max() + np.abs(centre).max()) ** 2 * weights.sum() + 0 * want
+        _same(design, "row_gram(weights)", design.row_gram(weights, middle), want, size, rtol)
+    for inverse in (weights, np.array([0.5])):
+        want = (X * X * inverse).sum(axis=1)
+        size = (X * X).max() * d * 2.0 + 0 * want
+        _same(design, "row_squares", design.row_squares(inverse), want, size, rtol)
+
+
+def _check_access(design: Design, X: Array) -> None:
+    """What is called cheap is not copied, and a copy of the rows is counted."""
+    name = type(design).__name__
+    cheap = design.access.rows is Reach.CHEAP
+    require(
+        cheap == (design.row_copy_bytes == 0),
+        f"{name}: access.rows is {design.access.rows.name}, but row_copy_bytes is "
+        f"{design.row_copy_bytes:g}.",
+    )
+    require(
+        design.column_sizes.shape == X.shape[1:],
+        f"{name}.column_sizes has shape {design.column_sizes.shape}, not {X.shape[1:]}.",
+    )
 
 
 def _check_descent(design: Design, X: Array, rng: np.random.Generator, centre: bool) -> None:
@@ -144,9 +210,9 @@ def _check_descent(design: Design, X: Array, rng: np.random.Generator, centre: b
     shift = 0.0
     problem = DescentProblem(columns, h, l1, l2, centre)
     for _ in range(20):
-        done = design.descend(problem, q, w, sweeps=200, tol=0.0)
+        done = descend(design, problem, q, w, sweeps=200, tol=0.0)
         shift += done.shift
-    where = f"{type(design).__name__}.descend(centre={centre})"
+    where = f"{type(design).__name__}.column_lines, by descent (centre={centre})"
     require(centre or shift == 0.0, f"{where}: the intercept moved.")
     moved = h * (c @ (w - w0) + shift)
     drift = np.abs(q - q0 - moved).max()

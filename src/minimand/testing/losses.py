@@ -18,9 +18,10 @@ from .slopes import (
     check_tangents,
     check_terms,
 )
+from .units import check_units
 
 
-def check_loss(loss: Loss, y: ArrayLike = None) -> None:
+def check_loss(loss: Loss, y: ArrayLike = None, *, n_scores: int = 1) -> None:
     """Check a loss against its own definition, over the whole axis of z.
 
     Slopes are checked without finite-difference error: for a convex ℓ the gradient lies between
@@ -31,7 +32,10 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
     loss : Loss
         An object of your own class.
     y : array-like, optional
-        Targets to try; by default typical ones of the loss's domain, its edges included.
+        Targets to try; by default typical ones of the loss's domain, its edges included. Rows of
+        a matrix are the targets of a loss that has several numbers per row.
+    n_scores : int, default=1
+        Scores of a row. A loss over runs of rows must have been bound to some.
 
     Raises
     ------
@@ -57,14 +61,15 @@ def check_loss(loss: Loss, y: ArrayLike = None) -> None:
         loss.check_parameters()
     except ValueError as error:
         raise AssertionError(str(error)) from error
-    targets = np.asarray(TARGETS[loss.target] if y is None else y, dtype=float).ravel()
+    targets = np.asarray(TARGETS[loss.target] if y is None else y, dtype=float)
+    targets = targets.ravel() if n_scores == 1 else targets
     loss.check_target(targets)
     if loss.composed is not None:
-        check_loss(loss.composed.base, y)
+        check_loss(loss.composed.base, y, n_scores=n_scores)
     else:
         require(loss.convex, f"{loss!r}: the loss says that it is not convex.")
-    if loss.pooled and loss.convex:
-        _check_pooled(loss, targets)
+    if (loss.unit != "row" or n_scores > 1) and loss.convex:
+        check_units(loss, targets, n_scores)
         return
     check = _check_convex if loss.composed is None else _check_robust
     for target in targets:
@@ -103,33 +108,3 @@ def _check_robust(loss: Loss, z: Array, y: Array) -> None:
     slack = noise[:, None] + noise[None, :] + 64 * EPS * size
     sentence = f"{loss!r}: a tangent, the base loss with weights, lies below the loss"
     require_all(value[None, :] <= above + slack, sentence, tangent_at=z[:, None], z=z[None, :])
-
-
-def _check_pooled(loss: Loss, targets: Array) -> None:
-    """The laws of a loss of the whole set, whose terms count by their sum."""
-    rng = np.random.default_rng(0)
-    for n in (1, 2, 7, 40):
-        y = rng.choice(targets, size=n)
-        points = [y + size * rng.standard_normal(n) for size in (1e-3, 1.0, 1e3)] + [y, y + 1.0]
-        for z in points:
-            slope = loss.gradient(z, y)
-            here = loss.value(z, y).sum()
-            noise = 64 * EPS * (here + np.abs(slope) @ (np.abs(z) + np.abs(y)))
-            require(loss.infimum(y).sum() <= here + noise, f"{loss!r}: a value below the infimum")
-            own = loss.fenchel_young(z, slope, y)
-            require(own.sum() <= noise, f"{loss!r}: the gradient does not touch the loss")
-            shifted = loss.value(z + loss.best_shift(z, y), y).sum()
-            for other in points:
-                chord = loss.value(other, y).sum() - here - slope @ (other - z)
-                room = noise + 64 * EPS * np.abs(slope) @ np.abs(other)
-                require(chord >= -room, f"{loss!r}: the gradient is no subgradient")
-                moved = loss.value(z + float(np.mean(other - z)), y).sum()
-                require(shifted <= moved + noise, f"{loss!r}: best_shift is not the best")
-                u = loss.into_domain(other - y, y)
-                terms = loss.fenchel_young(z, u, y)
-                require((terms >= 0).all(), f"{loss!r}: a negative Fenchel-Young term")
-                require(np.isfinite(terms).all(), f"{loss!r}: into_domain leaves the domain")
-                direct = here + loss.conjugate(u, y).sum() - u @ z
-                room = noise + 64 * EPS * np.abs(u) @ (np.abs(z) + np.abs(y))
-                same = abs(terms.sum() - direct) <= room
-                require(same, f"{loss!r}: fenchel_young is not ℓ + ℓ* − u·z")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._base.typing import Array, BoolArray
 from ..penalties import BoundPenalty, Majorised, Penalty
+from ..penalties.base import shape_of
 from .require import require
 
 
-def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
+def check_penalty(penalty: Penalty, n_features: Any = 7) -> None:
     """Check a penalty: Fenchel's inequality, its terms by feature, its prox, its free columns.
 
     Of one that is not convex, also that its tangents lie above it; that settles its slopes, too.
@@ -21,8 +22,9 @@ def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
     ----------
     penalty : Penalty
         An object of your own class, or an expression such as ``L1() + 0.5 * L2()``.
-    n_features : int, default=7
-        Length of the coefficients; that of the penalty's weights if it has any.
+    n_features : int or tuple (int, int), default=7
+        Number of coefficients, that of the penalty's weights if it has any; a shape (d, k) is that
+        of a matrix of coefficients, with k scores.
 
     Raises
     ------
@@ -38,11 +40,11 @@ def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
     for alpha in (1.0, 0.3):
         bound = _bound(penalty, n_features, alpha)
         free = np.asarray(bound.free)
-        require(
-            free.shape == (n_features,) and free.dtype == bool,
-            f"{penalty!r}: free must be one flag per feature.",
-        )
         points = list(_vectors(rng, n_features))
+        require(
+            free.shape == points[0].shape and free.dtype == bool,
+            f"{penalty!r}: free must be one flag per coefficient.",
+        )
         for w in points:
             _check_scaling(penalty, alpha, w)
             _check_free(penalty, bound, w, free)
@@ -58,7 +60,7 @@ def check_penalty(penalty: Penalty, n_features: int = 7) -> None:
         _check_penalty_prox(penalty, alpha, points)
 
 
-def _bound(penalty: Penalty, n_features: int, alpha: float) -> BoundPenalty:
+def _bound(penalty: Penalty, n_features: Any, alpha: float) -> BoundPenalty:
     """The bound form; what `bind` refuses is a broken law, too."""
     try:
         return penalty.bind(n_features, alpha)
@@ -66,28 +68,38 @@ def _bound(penalty: Penalty, n_features: int, alpha: float) -> BoundPenalty:
         raise AssertionError(f"{penalty!r}: {refusal}") from refusal
 
 
-def _vectors(rng: np.random.Generator, d: int) -> Iterator[Array]:
+def _vectors(rng: np.random.Generator, shape: Any) -> Iterator[Array]:
     """Zero, unit vectors and random ones from small to large, some entries exactly zero."""
-    yield np.zeros(d)
-    yield np.eye(d)[-1]
+    yield np.zeros(shape)
+    unit = np.zeros(shape)
+    unit.flat[-1] = 1.0
+    yield unit
     for size in (1e-6, 0.1, 1.0, 1e4):
-        yield size * rng.standard_normal(d)
-        yield size * rng.standard_normal(d) * (rng.uniform(size=d) < 0.5)
+        yield size * rng.standard_normal(shape)
+        some = rng.uniform(size=shape if np.ndim(shape) == 0 else (shape[0], 1)) < 0.5
+        yield size * rng.standard_normal(shape) * some
+
+
+class _At(NamedTuple):
+    """A dual point with this slope, for a design with columns."""
+
+    slope: Array
+    plane: None = None
 
 
 def _conjugate(bound: Any, v: Array) -> float:
     """Ω*(v), read off the terms at the point of the domain that is nearest to zero."""
     w = bound.project(np.zeros_like(v))
-    return float(bound.by_feature(w, v).sum() + v @ w) - float(bound.value(w))
+    return bound.fenchel_young(w, _At(-v)).total + float(np.vdot(v, w)) - float(bound.value(w))
 
 
 def _check_scaling(penalty: Penalty, alpha: float, w: Array) -> None:
-    one, two = penalty.bind(w.size, alpha).value(w), penalty.scaled(alpha).value(w)
+    one, two = penalty.bind(shape_of(w), alpha).value(w), penalty.scaled(alpha).value(w)
     same = one == two or abs(one - two) <= 1e-12 * (abs(one) + abs(two))
     require(same, f"{penalty!r}: scaled({alpha:g}) and bind(…, {alpha:g}) differ: {one}, {two}.")
     require(np.isfinite(one) or one == np.inf, f"{penalty!r}: the value is {one}.")
     if 0 < one < 1e100:  # constraints are 0 or inf whatever alpha is
-        more = penalty.bind(w.size, 2 * alpha).value(w)
+        more = penalty.bind(shape_of(w), 2 * alpha).value(w)
         sentence = f"{penalty!r}: bind(…, alpha) ignores alpha: twice of it costs no more."
         require(more > one or alpha == 0, sentence)
 
@@ -102,9 +114,9 @@ def _check_free(penalty: Penalty, bound: Any, w: Array, free: BoolArray) -> None
     for j in np.flatnonzero(~free):
         for way in (1e150, -1e150):
             far, pull = base.copy(), np.zeros_like(w)
-            far[j] += way
-            pull[j] = np.sign(way)
-            if bound.unscalable(pull)[j]:
+            far.flat[j] += way
+            pull.flat[j] = np.sign(way)
+            if bound.unscalable(pull).flat[j]:
                 continue
             sentence = f"{penalty!r}: column {j} is not said to be free, but costs nothing."
             require(bound.value(far) > bound.value(base), sentence)
@@ -132,23 +144,29 @@ def _check_answers(penalty: Penalty, bound: BoundPenalty, w: Array) -> None:
 
 
 def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
-    terms = np.asarray(bound.by_feature(w, v))
-    require(terms.shape == w.shape, f"{penalty!r}: by_feature must give one term per feature.")
-    require((terms >= 0).all(), f"{penalty!r}: a term by feature is negative or NaN.")
+    young = bound.fenchel_young(w, _At(-v))
+    if young.parts is not None:
+        terms, many = np.asarray(young.parts), len(w)
+        whole = terms.shape == w.shape or (w.ndim > 1 and len(terms) <= many)
+        require(whole, f"{penalty!r}: by_feature must give one term per feature or group.")
+        require((terms >= 0).all(), f"{penalty!r}: a term by feature is negative or NaN.")
+        adds = young.total == terms.sum() or abs(young.total - terms.sum()) <= 1e-12 * young.total
+        require(adds, f"{penalty!r}: the terms by feature do not add up to the whole.")
+    require(young.total >= 0, f"{penalty!r}: the Fenchel-Young term is negative or NaN.")
     conjugate, value = _conjugate(bound, v), bound.value(w)
-    size = abs(value) + abs(float(np.abs(v) @ np.abs(w)))
+    size = abs(value) + abs(float(np.vdot(np.abs(v), np.abs(w))))
     if value == np.inf:
         sentence = f"{penalty!r}: by_feature is finite where the value is not."
-        require(np.isinf(terms.sum()), sentence)
+        require(np.isinf(young.total), sentence)
         return
     if np.isfinite(conjugate):
         size += abs(conjugate)
-        total = value + conjugate - float(v @ w)
+        total = value + conjugate - float(np.vdot(v, w))
         sentence = f"{penalty!r}: by_feature does not add up to value + conjugate − v·w: "
-        require(abs(terms.sum() - total) <= 1e-12 * size, f"{sentence}{terms.sum()}, {total}.")
+        require(abs(young.total - total) <= 1e-12 * size, f"{sentence}{young.total}, {total}.")
     else:
-        require(np.isinf(terms.sum()), f"{penalty!r}: by_feature is finite where Ω* is not.")
-    lower = float(v @ w) - value
+        require(np.isinf(young.total), f"{penalty!r}: by_feature is finite where Ω* is not.")
+    lower = float(np.vdot(v, w)) - value
     sentence = f"{penalty!r}: the conjugate {conjugate} is less than v·w − Ω(w) = {lower}."
     require(conjugate >= lower - 1e-12 * size, sentence)
 
@@ -167,7 +185,7 @@ def _check_shrink(penalty: Penalty, bound: Any, v: Array) -> None:
 def _check_penalty_prox(penalty: Penalty, alpha: float, points: list[Array]) -> None:
     """Ω(x) + |x−w|²/2s ≥ Ω(p) + |p−w|²/2s + |x−p|²/2s for every x; (w−p)/s is a subgradient."""
     scaled = penalty.scaled(alpha)
-    bound = penalty.bind(points[0].size, alpha)
+    bound = penalty.bind(shape_of(points[0]), alpha)
     for step in (0.01, 1.0, 20.0):
         for w in points:
             p = scaled.prox(w, step)
@@ -180,8 +198,8 @@ def _check_penalty_prox(penalty: Penalty, alpha: float, points: list[Array]) -> 
             v = (w - p) / step
             v = np.where(bound.unscalable(v), 0.0, v)
             v = bound.shrink(v) * v  # rounding may have left the domain of Ω*
-            touch = float(bound.by_feature(p, v).sum())
-            size = 1e-9 * (scaled.value(p) + float(np.abs(w) @ np.abs(p)) / step + 1e-12)
+            touch = bound.fenchel_young(p, _At(-v)).total
+            size = 1e-9 * (scaled.value(p) + float(np.vdot(np.abs(w), np.abs(p))) / step + 1e-12)
             sentence = f"{penalty!r}: the terms by feature do not vanish at a subgradient: {touch}."
             require(touch <= size, sentence)
 
@@ -193,10 +211,10 @@ def _check_majorisers(penalty: Penalty, bound: Any, points: list[Array]) -> None
     require(first.columns is None and first.penalty.sum_over_features is not None, sentence)
     for w in points:
         majoriser, columns = bound.majoriser(w)
-        columns = np.arange(w.size) if columns is None else np.asarray(columns)
-        kept = np.isin(np.arange(w.size), columns)
+        columns = np.arange(len(w)) if columns is None else np.asarray(columns)
+        kept = np.isin(np.arange(len(w)), columns).reshape(-1, *[1] * (w.ndim - 1))
         sentence = f"{penalty!r}: the tangent leaves out a coefficient that is not zero."
-        require(not w[~kept].any(), sentence)
+        require(not np.where(kept, 0.0, w).any(), sentence)
         near = [w * (1 + h) for h in (-1.0, -0.5, -1e-3, 1e-3, 1.0, 1e3)]
         for x in [*near, *(np.where(kept, x, 0.0) for x in points)]:
             value, tangent = bound.value(x), majoriser.value(x[columns])
@@ -220,7 +238,8 @@ def _check_global_prox(penalty: Penalty, alpha: float, points: list[Array]) -> N
     for step in (0.01, 1.0, 20.0):
         for w in points:
             p = scaled.prox(w, step)
-            single = [np.where(np.arange(w.size) == j, 0.0, p) for j in range(w.size)]
+            place = np.arange(w.size).reshape(w.shape)
+            single = [np.where(place == j, 0.0, p) for j in range(w.size)]
             least = min(value(x, w, step) for x in [*points, *single, w, p * 1.01, p * 0.99])
             at = value(p, w, step)
             sentence = f"{penalty!r}: prox is not the minimiser for step={step:g}."

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..problem.objective import Objective
 from ..solvers import Control, Solver
-from ..solvers.base import run
+from ..solvers.loop import run
 from .battery import battery_with_optima
 from .require import require
 

@@ -7,17 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..._base.typing import Array
-from ...canonical import RowDual
+from ...canonical import Ascent, RowDual
 from ...certificate import Judgement, judge
-from ...design import Ascent
 from ...losses import Rowwise
 from ...problem.objective import Objective, Point
 from .. import costs
-from ..base import Control, Solver, Verdict
-from ..smooth.newton import Newton
+from ..base import Control, HandOver, Solver, Verdict
 from ..steps.line_search import recentred
+from ..steps.row_copy import row_copy_counted
 from .free_rows import free_step
-from .primal_dual import PrimalDual
 
 _RUNS = 300
 _WORK = 2e8  # numbers to be read in one run, so that it can be stopped within a second
@@ -41,6 +39,7 @@ class Dual(Solver):
     name = "dual"
     null_may_do = False
     side_by_side = True
+    heirs = ("newton", "primal_dual")
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces, and the logistic one; an L2 penalty on every coefficient."""
@@ -52,43 +51,49 @@ class Dual(Solver):
             return Verdict(False, "the penalty is not L2 on every coefficient")
         if objective.loss.plq(objective.y) is None:
             weight = float((costs.rough_spread(objective) / form.l2).sum())
-            return _curved(objective, control, weight / max(objective.n_samples, 1))
-        words = "piecewise quadratic loss and L2: a step per sample"
-        if objective.loss.smooth:
-            return Verdict(True, words, _SMALL + costs.ascent_on_curves(objective, form))
-        return Verdict(True, words, costs.ascent_on_kinks(objective, form))
+            verdict = _curved(objective, weight / max(objective.n_samples, 1))
+        else:
+            words = "piecewise quadratic loss and L2: a step per sample"
+            if objective.loss.smooth:
+                cost = _SMALL + costs.ascent_on_curves(objective, form)
+            else:
+                cost = costs.ascent_on_kinks(objective, form)
+            verdict = Verdict(True, words, cost)
+        return row_copy_counted(objective, control, verdict)
 
-    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+    def iterate(
+        self, objective: Objective, start: Point, control: Control
+    ) -> Iterator[Judgement | HandOver]:
         """Runs of coordinate ascent, each ended by its own estimate of the gap."""
         form = _dual_of(objective, start)
         judgement = _first(objective, start, form)
         yield judgement
         goal = _SHARE * control.target
-        heir = _heir(objective, control)
-        before = np.inf
+        before, impatient = np.inf, True
         for _ in range(_RUNS):
-            found, slow = _advance(form, objective, control, goal, impatient=heir is not None)
+            found, slow = _advance(form, objective, control, goal, impatient)
             point = recentred(objective, objective.point(form.w.copy(), form.b))
             theta = form.loss.sign * form.v
             judgement = judge(objective, point, [theta], known=[judgement.dual], raw=False)
             yield judgement
             if found.gap <= goal:
                 goal *= 0.25  # it thought that it was done, and the referee disagrees
-            if heir is not None and (slow or judgement.gap > _SLOW * before):
-                yield from heir.iterate(objective, judgement.point, control)
-                return
+            if impatient and (slow or judgement.gap > _SLOW * before):
+                hand_over = HandOver("the gap falls slowly", self.heirs)
+                yield hand_over
+                if hand_over.taken:
+                    return
+                impatient = False  # nobody else can: then it does not matter how long it takes
             before = judgement.gap
 
 
-def _curved(objective: Objective, control: Control, weight: float) -> Verdict:
+def _curved(objective: Objective, weight: float) -> Verdict:
     """The verdict where ψ is curved everywhere: as many sweeps as were measured, about.
 
     Few rows among many columns are all but orthogonal: then it does not matter what they weigh.
     """
     (n, d), nnz = objective.design.shape, objective.design.nnz
-    copied = 0 if objective.design.rows_together else nnz
-    if 12.0 * copied > control.memory:
-        return Verdict(False, "rows must lie together in memory, and `memory` allows no copy")
+    copied = nnz if objective.design.row_copy_bytes else 0
     sweeps = 6.0 * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** 0.65
     cost = _SMALL + 4.0 * sweeps * nnz + 20.0 * copied
     return Verdict(True, "logistic loss and L2: a step per sample", cost)
@@ -99,12 +104,6 @@ def _first(objective: Objective, start: Point, form: RowDual) -> Judgement:
     if start is objective.null:
         return judge(objective, start, [form.loss.sign * form.v], raw=False)
     return judge(objective, recentred(objective, start))
-
-
-def _heir(objective: Objective, control: Control) -> Solver | None:
-    """Who goes on where the gap falls slowly: weak penalties, columns that are not scaled."""
-    others: list[Solver] = [Newton(), PrimalDual()] if objective.loss.smooth else [PrimalDual()]
-    return next((other for other in others if other.accepts(objective, control).ok), None)
 
 
 def _advance(

@@ -33,6 +33,8 @@ class PrimalDual(Solver):
 
     Every kink of the loss, of |wⱼ| and of a bound is a pair of numbers whose product is driven to
     zero; see `interior`. About twenty systems of d unknowns, however the columns are scaled.
+    Steps far from the optimum are not judged: callbacks and the history see the last few of them.
+    ``max_iter`` counts all of them.
     """
 
     name = "primal_dual"
@@ -69,9 +71,8 @@ class PrimalDual(Solver):
         yield judgement
         cornered = plq.pieces.linear and not form.l2.all()
         near_enough = (_CORNER if cornered else _NEAR) * control.target
-        watched = bool(control.callbacks) or control.max_iter is not None
         begin = judgement.point
-        if worth_reducing(objective, plq) and not watched:
+        if worth_reducing(objective, plq):
             target = min(0.5 * control.target, near_enough)
             for offer in reduced(objective, plq, form, begin, control, target):
                 judgement = _judged(objective, offer, control)
@@ -79,7 +80,7 @@ class PrimalDual(Solver):
             begin = judgement.point
         inner = InteriorPoint(objective, plq, form, begin)
         least, waited, idle, again = float("inf"), 0, 0, _AGAIN
-        for _ in range(_ITERATIONS):
+        for taken in range(1, _ITERATIONS + 1):
             length = inner.step(_CENTRED if waited > 3 else 0.0)
             near = inner.products <= near_enough
             waited = 0 if inner.products < 0.5 * least else waited + 1
@@ -90,14 +91,17 @@ class PrimalDual(Solver):
                 inner = InteriorPoint(objective, plq, form, begin, room=_WIDER ** (_AGAIN - again))
                 least, waited = float("inf"), 0
                 continue
-            if watched or near or control.expired or stuck:
+            last = taken == control.max_iter
+            if near or last or stuck or control.expired:
                 inner.refresh()
                 found = _judged(objective, offered(inner, near or stuck), control)
                 yield found
                 done = inner.products <= _DONE * near_enough and not found.gap < 0.9 * judgement.gap
                 idle = idle + 1 if done else 0
                 judgement = found if found.beats(judgement) else judgement
-            if stuck or idle >= _IDLE:
+            if last:
+                control.ended_by = f"max_iter={control.max_iter}"
+            if last or stuck or idle >= _IDLE:
                 return
 
 

@@ -17,6 +17,7 @@ from ...problem.objective import Objective, Point
 from ...problem.tangent import Tangent, composed
 from ..base import Control, Solver, Verdict
 from ..steps.anderson import Anderson
+from ..succession import points_of
 from .reweighted import stretched
 
 _ROUNDS = 2000  # of the descent to the final minimum
@@ -272,7 +273,7 @@ def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) ->
     solver = _solver_of(problem, inner)
     best: Judgement | None = None
     progress = _Progress(inner.target)
-    for count, judgement in enumerate(solver.iterate(problem, inside, inner)):
+    for count, judgement in enumerate(points_of(solver, problem, inside, inner)):
         if best is None or judgement.beats(best):
             best = judgement
         unmoved = judgement.point is problem.null and not solver.null_may_do

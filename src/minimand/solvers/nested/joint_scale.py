@@ -108,13 +108,13 @@ class Scaled:
 
     def _without(self, found: Judgement) -> Judgement:
         """The judgement by φ = 0."""
-        objective, w, terms = self.objective, found.point.w, found.terms
+        objective, w = self.objective, found.point.w
         nothing = np.zeros_like(w)
         return replace(
             found,
             gap=found.primal,
             dual=Dual(np.zeros_like(found.point.z), nothing),
-            samples=lambda: objective.mass * terms.value,
+            by_sample=objective.mass * found.terms.value,
             by_feature=objective.penalty.by_feature(w, nothing),
             infeasibility="",
         )

@@ -19,6 +19,7 @@ from ..smooth.closed_form import ClosedForm
 from ..smooth.newton import Newton
 from ..sparse.working_set import WorkingSet
 from ..steps.line_search import recentred
+from ..succession import points_of
 
 _ROUNDS = 200
 _INNER = 200  # most iterations of one penalised problem
@@ -103,7 +104,7 @@ class Multiplier(Solver):
         solver, verdict = self._solver(problem, control)
         assert solver is not None, verdict.reason
         inner = replace(control, target=accuracy * control.target, callbacks=())
-        for count, judgement in enumerate(solver.iterate(problem, start, inner)):
+        for count, judgement in enumerate(points_of(solver, problem, start, inner)):
             far = ball.size.radius(judgement.point.w) > _FAR_OUT * ball.radius
             rough = far and judgement.promise <= 1e-3 * objective.scale
             if rough or judgement.reaches(problem, inner.target) or control.expired:

@@ -12,6 +12,7 @@ from ...problem.objective import Objective, Point
 from ...problem.tangent import Tangent
 from ..base import Control, Solver, Verdict
 from ..sparse.working_set import WorkingSet
+from ..succession import points_of
 
 _ROUNDS = 1000
 _SHARE = 0.1  # of the gap at a tangent's start that its minimisation must leave at most
@@ -81,7 +82,8 @@ class Reweighted(Solver):
         """
         goal = 0.5 * control.target
         inside = tangent.inside(point)
-        for step, judgement in enumerate(self._inner.iterate(tangent.problem, inside, control)):
+        points = points_of(self._inner, tangent.problem, inside, control)
+        for step, judgement in enumerate(points):
             point = tangent.outside(judgement.point)
             if step == 0:
                 goal = max(goal, share * min(judgement.gap, tangent.whole.scale))

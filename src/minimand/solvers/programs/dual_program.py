@@ -146,10 +146,10 @@ def polished(objective: Objective, units: Units, w: Array, theta: Array) -> Arra
     x = units.rows(objective.design, rows)
     x = x[:, kept]
     x = x.toarray() if sparse.issparse(x) else x
-    system = (objective.mass[rows, None] * room[rows, None] * x).T
+    system = (objective.row_mass[rows, None] * room[rows, None] * x).T
     wanted = -form.l1[active] * np.sign(w[active])
     for _ in range(2):
-        u = objective.mass * theta
+        u = objective.row_mass * theta
         total = u.sum()
         slope = objective.backward(u)[active] - units.shift[active] * total
         missing = (wanted - slope) / units.scale[active]

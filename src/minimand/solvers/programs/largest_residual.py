@@ -35,7 +35,7 @@ def rounds(
     """Solve on some rows, judge on all, add the rows with the largest residuals."""
     judgement = judge(objective, recentred(objective, start))
     yield judgement
-    units = Units.of(objective.design, objective.mass, intercept=objective.intercept)
+    units = Units.of(objective.design, objective.row_mass, intercept=objective.intercept)
     null = objective.point(np.zeros(objective.n_features), objective.null.b)
     rows = _first_rows(null.z - objective.y, 2 * (objective.n_features + 2))
     while not control.expired:

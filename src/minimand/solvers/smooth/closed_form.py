@@ -14,7 +14,7 @@ from ...certificate import Judgement, judge
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, Point
 from ..base import Control, Solver, Verdict
-from ..independent_columns import reduction_of
+from ..independent_columns import independent_columns
 from ..steps.line_search import recentred
 
 _LARGEST = 6000
@@ -38,7 +38,7 @@ class ClosedForm(Solver):
     def prepared(self, objective: Objective) -> ClosedForm:
         """With the factorisation done, for other targets on the same data."""
         twin = ClosedForm()
-        reduced = reduction_of(objective)
+        reduced = independent_columns(objective)
         twin._step = next(_steps(objective if reduced is None else reduced.problem))
         return twin
 

@@ -14,8 +14,7 @@ from ...certificate import Judgement, judge
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, Point, dot
 from .. import costs
-from ..base import Control, Solver, Verdict
-from ..kinked.primal_dual import PrimalDual
+from ..base import Control, HandOver, Solver, Verdict
 from ..steps.krylov import conjugate_gradients
 from ..steps.line_search import Caution, line_search, recentred
 
@@ -39,6 +38,7 @@ class Newton(Solver):
 
     name = "newton"
     null_may_do = False
+    heirs = ("primal_dual",)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; penalties without an l1 part."""
@@ -66,26 +66,19 @@ class Newton(Solver):
             return 8.0 * (costs.hessian(objective) + costs.factor(objective.n_features))
         return 8.0 * 20 * 4 * objective.design.nnz
 
-    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+    def iterate(
+        self, objective: Objective, start: Point, control: Control
+    ) -> Iterator[Judgement | HandOver]:
         """Newton steps with an exact line search on the scores.
 
         A loss of pieces whose curvature comes and goes may end them too soon; interior points,
         which see all pieces at once, then go on.
         """
-        point = start
-        for judgement in self._descent(objective, start, control):
-            point = judgement.point
-            yield judgement
-            del judgement  # as long as the data, like the next one
-        heir = PrimalDual()
-        if heir.accepts(objective, control).ok:
-            yield from heir.iterate(objective, point, control)
-
-    def _descent(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         form = objective.penalty.separable
         assert form is not None
         direction, start = self._begin(objective, form, start, control)
         yield from self._steps(objective, form, direction, start)
+        yield HandOver("no step lowers the objective any further", self.heirs)
 
     def _steps(
         self, objective: Objective, form: Separable, direction: _Direction, start: Point
@@ -97,9 +90,9 @@ class Newton(Solver):
             point, terms = judgement.point, judgement.terms
             curvature = caution.curvature(objective, point, terms)
             gradient = judgement.slope + form.l2 * point.w
-            dw, db, dz = direction(objective.mass * curvature, gradient)
+            dw, db, dz = direction(curvature.weighted(objective.mass).bound, gradient)
             t, new = line_search(objective, form, point, dw, dz, db, beyond=True)
-            duals = [terms.gradient + curvature * dz]
+            duals = [terms.gradient + curvature.times(dz)]
             if t == 0.0 and caution.share == 1.0:
                 yield judge(objective, point, duals, known=[judgement.dual])
                 return

@@ -11,12 +11,11 @@ import numpy as np
 from ..._base.typing import Array, IntArray
 from ...canonical import Quadratic, Weighted
 from ...certificate import Judgement, judge
-from ...design import Design
+from ...design import Design, Reach
 from ...losses import Terms
 from ...penalties import Separable
 from ...problem.objective import Objective, Point, dot
-from ..base import Control, Solver, Verdict
-from ..kinked.primal_dual import PrimalDual
+from ..base import Control, HandOver, Solver, Verdict
 from ..steps.active_set import MOST_COLUMNS, settle
 from ..steps.line_search import Caution, line_search, recentred
 from .column_choice import best_columns, first_columns, support_size
@@ -46,6 +45,7 @@ class WorkingSet(Solver):
     """
 
     name = "working_set"
+    heirs = ("primal_dual",)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; any separable penalty."""
@@ -64,7 +64,9 @@ class WorkingSet(Solver):
             return Verdict(True, words, 50 * cost)
         return Verdict(True, "smooth loss and separable penalty with an l1 part", cost)
 
-    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+    def iterate(
+        self, objective: Objective, start: Point, control: Control
+    ) -> Iterator[Judgement | HandOver]:
         """Rounds of: choose columns, solve on them, judge."""
         form = objective.penalty.separable
         assert form is not None
@@ -88,9 +90,8 @@ class WorkingSet(Solver):
             columns, start = best_columns(objective, judgement, form, size), point
             waited = 0 if judgement.promise < 0.5 * best else waited + 1
             best = min(best, judgement.promise)
-            heir = PrimalDual()
-            if waited >= _SLOW and heir.accepts(objective, control).ok:
-                yield from heir.iterate(objective, point, control)
+            if waited >= _SLOW:
+                yield HandOver(f"{_SLOW} rounds have not halved the gap", self.heirs)
                 waited = 0
 
 
@@ -136,7 +137,7 @@ class _Restricted:
         gap: float,
     ) -> _Restricted:
         whole = columns.size == objective.n_features
-        if not whole and objective.design.by_rows and columns.size <= _GRAM_COLUMNS:
+        if not whole and _sparse_rows(objective.design) and columns.size <= _GRAM_COLUMNS:
             whole = True  # its Gram comes from the rows as they are
         elif not whole and objective.design.sparse:
             # Gathered columns lie close together, which descent likes; but not at any price.
@@ -215,10 +216,10 @@ class _Restricted:
         self, point: Point, known: Terms | None, goal: float, control: Control
     ) -> tuple[Point, Array | None, float]:
         objective = self.objective
-        terms = objective.loss.terms(point.z, objective.y) if known is None else known
+        terms = objective.terms(point.z) if known is None else known
         curvature = self.caution.curvature(objective, point, terms)
-        steep = float(curvature.max(initial=0.0))
-        step = _Step(objective.mass * curvature, objective.mass * terms.gradient, steep, goal)
+        h, q = curvature.weighted(objective.mass).bound, objective.mass * terms.gradient
+        step = _Step(h, q, curvature.max, goal)
         w, full = point.w[self.columns], point.w.copy()
         solve = self._solve_gram if self._on_gram() else self._solve_columns
         new, shift = solve(w, step, control)
@@ -242,7 +243,7 @@ class _Restricted:
             return point, None, np.inf
         # The model's own zeros are kept exactly: w + 1·(new − w) need not be new in floating point.
         full[self.columns] = new if t == 1.0 else moved.w
-        dual = terms.gradient + curvature * dz  # the model's own
+        dual = terms.gradient + curvature.times(dz)  # the model's own
         del dz, terms, curvature
         return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
 
@@ -259,7 +260,7 @@ class _Restricted:
         stored = float(self.objective.design.column_sizes[self.columns].sum())
         if stored * self.columns.size <= _CHEAP:
             return True  # whatever it costs, and an active set may finish on it
-        return self.design.by_rows and stored <= _SHORT_ROWS * self.objective.n_samples
+        return _sparse_rows(self.design) and stored <= _SHORT_ROWS * self.objective.n_samples
 
     def _solve_gram(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
         """Descent and Newton polish on the centred Gram of the columns."""
@@ -331,3 +332,8 @@ def _share(wanted: float) -> float:
     The gap goes with the largest slope, the energy with its square.
     """
     return min(max(wanted**2, _FINE), _ROUGH)
+
+
+def _sparse_rows(design: Design) -> bool:
+    """Whether sparse rows lie together, so that a Gram of some columns is cheap."""
+    return design.sparse and design.access.rows is Reach.CHEAP

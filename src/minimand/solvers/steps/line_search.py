@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._base.typing import Array
 from ...losses import Terms
+from ...losses.curvature import Curvature, Diagonal
 from ...penalties import Separable
 from ...problem.intercept import best_shift
 from ...problem.objective import EPS, Objective, Point, dot
@@ -19,13 +20,13 @@ def recentred(objective: Objective, point: Point) -> Point:
 
     Scores that were carried along are computed afresh where large coefficients cancel in them.
     """
-    reach = dot(objective.root_spread, np.abs(point.w)) + abs(point.b)
-    if reach > _CANCELLING * (1.0 + objective.mean_of(np.abs, point.z)):
+    if objective.reach(point) > _CANCELLING * (1.0 + objective.row_total_of(np.abs, point.z)):
         point = objective.point(point.w, point.b)
     if not objective.intercept:
         return point
     shift = best_shift(objective, point.z)
-    return Point(point.w, point.b + shift, point.z + shift) if shift else point
+    moves = shift if objective.n_scores == 1 else shift.any()
+    return Point(point.w, point.b + shift, point.z + shift) if moves else point
 
 
 _BEND = 10.0  # the least that is believed of how fast models become wrong
@@ -61,14 +62,14 @@ class Caution:
         left = (gained / self.last) * (scale / self.last)  # their square may be no number
         self.bend, self.last = max(_BEND, left), max(gained, 0.0) or np.inf
 
-    def curvature(self, objective: Objective, point: Point, terms: Terms) -> Array:
+    def curvature(self, objective: Objective, point: Point, terms: Terms) -> Curvature:
         """The curvature to build a step with."""
-        h = terms.curvature
-        share = self.share if h.any() else 1.0
+        found: Curvature = terms.curvature
+        share = self.share if found.any else 1.0
         if share == 0.0:
-            return h
-        safe = objective.loss.majoriser(point.z, objective.y)
-        return h + share * np.maximum(safe - h, 0.0)
+            return found
+        safe, h = objective.loss.majoriser(point.z, objective.y), found.bound
+        return Diagonal(h + share * np.maximum(safe - h, 0.0))
 
     def learn(self, t: float) -> bool:
         """More caution after a short step, less after a full one; False: do not take this step.

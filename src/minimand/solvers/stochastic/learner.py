@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import pieces, reason
-from ...design import RowSteps
+from ...canonical.row_steps import RowSteps, step_rows
 from ...losses import Logistic, Pieces
 from ...penalties import Separable
 from ...problem.objective import Objective
@@ -179,7 +179,7 @@ class Learner:
         for piece in pieces(order.size, each):
             some = (sign, shift, weight, order[piece])
             given = RowSteps(self.adaptive, models, slopes, some, penalty, options)
-            objective.design.step_rows(given, fields, memory)
+            step_rows(objective.design, given, fields, memory)
 
     def paid(self) -> Array:
         """Σ weight·loss of every model, each row before its step, since this was asked last.

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import pieces
+from ...canonical.row_steps import OnlineReport, OnlineRule, online_pass
 from ...design import Design
-from ...design.base import OnlineReport, OnlineRule
 
 _STEP = 10.0  # nanoseconds per stored number, at most; measured on 2 cores at 2.5 GHz
 CONSTANT, PA1, PA2 = range(3)  # steps of an `OnlineRule`
@@ -60,7 +60,7 @@ class Learner:
         state = (self.w, self.drift, self.taken, moves)
         total, moved = 0.0, 0
         for piece in pieces(order.size, _STEP * design.nnz / max(design.shape[0], 1)):
-            report = design.online_pass(self.rule, (y, weight, order[piece]), state, self.clock)
+            report = online_pass(design, self.rule, (y, weight, order[piece]), state, self.clock)
             self.clock = report.clock
             total, moved = total + report.objective, moved + report.moves
         return OnlineReport(self.clock, total, moved)

@@ -15,6 +15,7 @@ from ...certificate import Judgement, judge
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..steps.line_search import recentred
+from ..steps.row_copy import row_copy_counted
 from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
 from .learning_rate import first_step, spread_of
 from .training import HELD_OUT, SMALL, Classes, HeldOut, Training
@@ -156,7 +157,8 @@ class Sgd(Solver):
             batch = max(self.batch, UNCOMPILED_BATCH)
             words += f"; {objective.loss!r} has no compiled slope: batches of {batch} in NumPy"
         epochs = self.epochs or control.max_iter or _EPOCHS
-        return Verdict(True, words, 20.0 * epochs * objective.design.nnz)
+        verdict = Verdict(True, words, 20.0 * epochs * objective.design.nnz)
+        return row_copy_counted(objective, control, verdict)
 
     def shared(
         self, objectives: Sequence[Objective], starts: Sequence[tuple[Array, float] | None]

@@ -111,7 +111,7 @@ def _swept(
     if bounded:
         curvature = objective.loss.majoriser(point.z, objective.y)
     else:
-        curvature = caution.curvature(objective, point, terms)
+        curvature = caution.curvature(objective, point, terms).bound
     h, q = objective.mass * curvature, objective.mass * terms.gradient
     model = Weighted(objective.design, order, h, q, objective.intercept)
     swept = point.w[order]

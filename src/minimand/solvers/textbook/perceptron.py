@@ -17,8 +17,8 @@ import numpy as np
 from ..._base.typing import AnyArray, Array, BoolArray, IntArray
 from ..._base.watch import interrupt, reason
 from ..._base.wording import counted
+from ...canonical.row_steps import OnlineRule
 from ...design import Design
-from ...design.base import OnlineRule
 from ..stochastic.online import CONSTANT, Learner
 
 
@@ -87,7 +87,7 @@ class Machine:
 
     def __init__(self, design: Design, signs: Array, w: Array, b: float, intercept: bool) -> None:
         rule = OnlineRule(CONSTANT, numbers=False, threshold=0.0, rate=1.0, share=float(intercept))
-        self.design, self.signs = design.in_rows, signs
+        self.design, self.signs = design, signs
         self.learner = Learner(rule, w, b)
         self.ones = np.ones(signs.size)
         self.counts = np.zeros(signs.size)

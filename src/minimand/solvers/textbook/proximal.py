@@ -63,7 +63,7 @@ class _Gradient(Solver):
             every = max(1, objective.n_samples // int(self.subsample))
         rows = objective if every == 1 else objective.thinned(every)
         bound = objective.loss.smoothness
-        curvature = bound if np.isfinite(bound) else judgement.terms.curvature[::every]
+        curvature = bound if np.isfinite(bound) else judgement.terms.curvature.bound[::every]
         largest = lipschitz(rows, rows.mass * curvature)
         if rows is not objective:
             objective.meter.passes += rows.meter.passes / every

@@ -1,4 +1,4 @@
-#include "parallel.hpp"
+#include "common/parallel.hpp"
 
 #include <atomic>
 #include <cmath>

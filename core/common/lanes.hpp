@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "targets.hpp"
+#include "common/targets.hpp"
 
 // Short vectors of doubles, as long as a register of the target. The order of every addition stays
 // written in the source.

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "common/lanes.hpp"
 #include "dense/matrix.hpp"
-#include "lanes.hpp"
 #include "sparse/compressed.hpp"
 #include "sparse/entries.hpp"
 

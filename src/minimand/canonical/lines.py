@@ -1,0 +1,18 @@
+"""Which of two compiled kernels reads a matrix: the one for arrays, or for compressed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from .. import _core
+from ..design import Lines
+
+T = TypeVar("T")
+
+
+def kernel_for(
+    lines: Lines, compressed: Callable[..., T], dense: Callable[..., T]
+) -> Callable[..., T]:
+    """The kernel for these lines."""
+    return compressed if isinstance(lines, _core.Compressed) else dense

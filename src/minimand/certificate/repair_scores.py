@@ -1,0 +1,111 @@
+"""Moving a dual point of k scores, or of units that are runs of rows, onto its constraints.
+
+Slopes Tᵀ(mass∘θ) must vanish for the columns T that nothing penalises, a column of ones for a free
+intercept among them. θ moves along C T A, C the curvature of the loss: it keeps multipliers at the
+edge of their domain there, and their sum over classes as it is. Where the domain stops θ all the
+same, a few rounds bring it nearer. Multipliers of single rows and scores have shorter ways:
+see `repair`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from .._base.typing import Array
+from ..losses.curvature import Curvature, Diagonal
+from ..problem.objective import EPS, Objective
+
+_ROUNDS = 8  # of projections in one metric (safeguard)
+_LARGEST = 3000  # side of a system, of free columns times scores (safeguard: 70 MB)
+_RANK = 1e-12  # eigenvalues below this share of the largest count as zero (safeguard)
+
+
+class Cleared(NamedTuple):
+    """A dual point that no unpenalised column can exploit: its slope vanishes, up to rounding,
+    on the free ones and has the right sign on those that are bounded on one side.
+
+    ``reason`` says in words why there is no such point, where there is none.
+    """
+
+    theta: Array
+    slope: Array
+    reason: str = ""
+
+
+def balance_scores(objective: Objective, theta: Array, curvature: Curvature) -> Array | None:
+    """Make Σ mass·θ = 0 for every score; None where no such point was found."""
+    ones = np.ones((objective.n_samples, 1))
+    return _projected(objective, theta, ones, curvature)
+
+
+def clear_scores(objective: Objective, theta: Array, slope: Array, curvature: Curvature) -> Cleared:
+    """Make the slope vanish on columns that are free for all scores."""
+    free = objective.penalty.free
+    columns = free if free.ndim == 1 else free.all(axis=1)
+    open_places = objective.penalty.unscalable(-slope)
+    if open_places[~columns].any():
+        words = "coefficients that are free for some scores only, or bounded on one side, have no"
+        return Cleared(theta, slope, f"no bound: {words} certificate with several scores yet")
+    kept = np.flatnonzero(columns)
+    size = (kept.size + objective.intercept) * objective.n_scores
+    if size > _LARGEST:
+        return Cleared(theta, slope, f"{kept.size} unpenalised columns are too many to project off")
+    objective.meter.passes += kept.size / objective.n_features
+    parts = [objective.design.columns(kept).matvec(np.eye(kept.size))]
+    if objective.intercept:
+        parts.append(np.ones((objective.n_samples, 1)))
+    found = _projected(objective, theta, np.concatenate(parts, axis=1), curvature)
+    if found is None:
+        words = "the slope along the unpenalised columns does not vanish at any dual point found"
+        return Cleared(theta, slope, f"no bound: {words}; the model is not near the optimum")
+    return Cleared(found, objective.backward(objective.weigh(found)))
+
+
+def _projected(
+    objective: Objective, theta: Array, columns: Array, curvature: Curvature
+) -> Array | None:
+    """θ with Tᵀ(mass∘θ) = 0 up to rounding, for a dense T; None where there is none."""
+    lengths = np.sqrt(objective.row_mass @ columns**2)
+    columns = columns / np.where(lengths > 0, lengths, 1.0)
+    noise = 4 * EPS * np.sqrt(objective.n_samples + 16.0)
+    for metric in _metrics(objective, theta, curvature):
+        solve, moved = None, theta
+        for _ in range(_ROUNDS):
+            slope = columns.T @ objective.weigh(moved)
+            limit = noise * np.sqrt(objective.row_mean(moved * moved))
+            if (np.abs(slope) <= limit).all():
+                return moved
+            solve = solve or _Solve(objective, columns, metric)
+            step = metric.times(columns @ solve(slope))
+            moved = objective.loss.into_domain(moved - step, objective.y)
+    return None
+
+
+def _metrics(objective: Objective, theta: Array, curvature: Curvature) -> Iterator[Curvature]:
+    """Curvature where there is some; at kinks, how much room the multipliers have, squared."""
+    if not objective.loss.smooth:
+        room = objective.loss.room(theta, objective.y)
+        if room.any():
+            yield Diagonal((room / room.max()) ** 2)
+    if curvature.any:
+        yield curvature
+    yield Diagonal(np.ones_like(theta))
+
+
+class _Solve:
+    """Solves with TᵀCT; its null space is left out."""
+
+    def __init__(self, objective: Objective, columns: Array, metric: Curvature) -> None:
+        from ..design import as_design
+
+        gram = metric.weighted(objective.row_mass).gram(as_design(columns))
+        values, self._vectors = np.linalg.eigh(gram)
+        kept = values > _RANK * max(float(values[-1]), 0.0)
+        self._inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+
+    def __call__(self, slope: Array) -> Array:
+        along = self._vectors.T @ slope.ravel()
+        return np.asarray(self._vectors @ (self._inverse * along)).reshape(slope.shape)

@@ -1,0 +1,226 @@
+"""The second derivative of a loss in its scores: a matrix H of which solvers ask products.
+
+    Diagonal    Hᵢ = hᵢ, or diag(hᵢ) for k scores       losses of one number, sums over scores
+    Simplex     Hᵢ = sᵢ·(diag(pᵢ) − pᵢpᵢᵀ)              the softmax: pᵢ are probabilities
+    Operator    a product and nothing else              losses over runs of rows (sequences)
+
+A row has k scores; the first two have a block of their own for each row. Rows and scores of w = X v
+are numbered as W.ravel() is: the coefficients of one feature lie together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from .._base.typing import AnyArray, Array, IntArray
+
+
+class Columns(Protocol):
+    """What is asked of a design."""
+
+    shape: tuple[int, int]
+
+    def gram(self, h: Array, columns: IntArray | None = None) -> Array:
+        """X_cᵀ diag(h) X_c."""
+
+    def columns(self, columns: IntArray) -> Any:
+        """Those columns."""
+
+    def matvec(self, w: Array) -> Array:
+        """X w."""
+
+    def rmatvec(self, u: Array) -> Array:
+        """Xᵀu."""
+
+
+class Curvature:
+    """A positive semidefinite matrix H over the scores of all rows."""
+
+    shape: tuple[int, ...]  # that of z
+
+    def times(self, t: Array) -> Array:
+        """H t, for t in the shape of z."""
+        raise NotImplementedError(f"{type(self).__name__} must define times(t)")
+
+    def weighted(self, weights: Array) -> Curvature:
+        """The same with a weight for every row, which is the same for the rows of one unit."""
+        raise NotImplementedError(f"{type(self).__name__} must define weighted(weights)")
+
+    @property
+    def bound(self) -> Array:
+        """Numbers in the shape of z whose diagonal matrix minus H is positive semidefinite."""
+        raise NotImplementedError(f"{type(self).__name__} must define bound")
+
+    @property
+    def max(self) -> float:
+        """No eigenvalue of H is larger."""
+        return float(self.bound.max(initial=0.0))
+
+    @property
+    def any(self) -> bool:
+        """Whether H is more than zero."""
+        return bool(self.bound.any())
+
+    def over_scores(self) -> Array:
+        """The k×k matrix 1ᵀH1: the second derivative in the intercepts."""
+        k = self.shape[1] if len(self.shape) > 1 else 1
+        found = np.empty((k, k))
+        for c in range(k):
+            t = np.zeros((self.shape[0], k))
+            t[:, c] = 1.0
+            found[:, c] = self.times(t.reshape(self.shape)).reshape(-1, k).sum(axis=0)
+        return found
+
+    def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
+        """XᵀHX in the coefficients of some columns (all by default), by products with H."""
+        part = design if columns is None else design.columns(columns)
+        d, scores = part.shape[1], self.shape[1:]
+        size = d * int(np.prod(scores))
+        found = np.empty((size, size))
+        for i in range(size):
+            w = np.zeros(size)
+            w[i] = 1.0
+            image = self.times(part.matvec(w.reshape(d, *scores)))
+            found[:, i] = part.rmatvec(image).ravel()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonal(Curvature):
+    """diag(h), h in the shape of z."""
+
+    h: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """That of h."""
+        return self.h.shape
+
+    def times(self, t: Array) -> Array:
+        """h∘t."""
+        return self.h * t
+
+    def weighted(self, weights: Array) -> Diagonal:
+        """weights∘h."""
+        return Diagonal(beside(weights, self.h) * self.h)
+
+    @property
+    def bound(self) -> Array:
+        """H itself."""
+        return self.h
+
+    def over_scores(self) -> Array:
+        """Diag of Σ h."""
+        return np.diag(np.atleast_1d(self.h.sum(axis=0)))
+
+    def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
+        """X_cᵀ diag(h) X_c for every score."""
+        if self.h.ndim == 1:
+            return design.gram(self.h, columns)
+        k = self.h.shape[1]
+        blocks = [design.gram(np.ascontiguousarray(h), columns) for h in self.h.T]
+        found = np.zeros((len(blocks[0]), k, len(blocks[0]), k))
+        for c, block in enumerate(blocks):
+            found[:, c, :, c] = block
+        return found.reshape(found.shape[0] * k, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Simplex(Curvature):
+    """scaleᵢ·(diag(pᵢ) − pᵢpᵢᵀ) for every row; the entries of pᵢ are ≥ 0 and add up to 1."""
+
+    p: Array
+    scale: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """That of p."""
+        return self.p.shape
+
+    def times(self, t: Array) -> Array:
+        """p∘(t − p·t) by row."""
+        moved = self.p * (t - np.sum(self.p * t, axis=1, keepdims=True))
+        return moved if self.scale is None else self.scale[:, None] * moved
+
+    def weighted(self, weights: Array) -> Simplex:
+        """Weights times the scale."""
+        return Simplex(self.p, weights if self.scale is None else weights * self.scale)
+
+    @property
+    def bound(self) -> Array:
+        """min(p, ½): diag(p) is a bound, and no eigenvalue of diag(p) − ppᵀ is above ½."""
+        p = self.p if float(self.p.max(initial=0.0)) <= 0.5 else self._at_most_half()
+        return p if self.scale is None else self.scale[:, None] * p
+
+    def _at_most_half(self) -> Array:
+        """½ in rows with a p above it: entry by entry the smaller of two bounds is none."""
+        high = self.p.max(axis=1, keepdims=True) > 0.5
+        return np.where(high, 0.5, self.p)
+
+    def over_scores(self) -> Array:
+        """diag(Σ s·p) − Σ s·ppᵀ."""
+        p = self.p if self.scale is None else self.scale[:, None] * self.p
+        return np.diag(p.sum(axis=0)) - self.p.T @ p
+
+    def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
+        """A Gram for every pair of scores, weighted by s·p and by s·p·pᵀ."""
+        p = self.p if self.scale is None else self.scale[:, None] * self.p
+        k = p.shape[1]
+        d = design.shape[1] if columns is None else columns.size
+        found = np.empty((d, k, d, k))
+        for c in range(k):
+            found[:, c, :, c] = design.gram(p[:, c] * (1.0 - self.p[:, c]), columns)
+            for e in range(c):
+                block = design.gram(p[:, c] * self.p[:, e], columns)
+                found[:, c, :, e] = found[:, e, :, c] = -block
+        return found.reshape(d * k, d * k)
+
+
+@dataclass(frozen=True, eq=False)
+class Operator(Curvature):
+    """A matrix that is known by its products.
+
+    Parameters
+    ----------
+    product : function of t, H t in the shape of z
+    upper : numbers in the shape of z whose diagonal matrix minus H is positive semidefinite
+    scale : weights of the rows, which are the same for the rows of one unit
+    """
+
+    product: Callable[[Array], Array]
+    upper: Array
+    scale: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """That of z."""
+        return self.upper.shape
+
+    def times(self, t: Array) -> Array:
+        """Scale∘(H t)."""
+        image = self.product(t)
+        return image if self.scale is None else beside(self.scale, image) * image
+
+    def weighted(self, weights: Array) -> Operator:
+        """Weights times the scale."""
+        scale = weights if self.scale is None else weights * self.scale
+        return Operator(self.product, self.upper, scale)
+
+    @property
+    def bound(self) -> Array:
+        """scale∘upper."""
+        return self.upper if self.scale is None else beside(self.scale, self.upper) * self.upper
+
+
+def as_curvature(found: Any) -> Curvature:
+    """What a loss says of its curvature, as a `Curvature`: an array stands for a diagonal."""
+    return found if isinstance(found, Curvature) else Diagonal(found)
+
+
+def beside(by_row: Array, like: AnyArray) -> Array:
+    """One number per row, so that it multiplies rows of one score or of several."""
+    return by_row if like.ndim == 1 else by_row[:, None]

@@ -1,0 +1,143 @@
+"""Products with the data, which count their passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._base.typing import Array, BoolArray, IntArray
+from ..design import Covariance, Design, Moments
+from ..losses.curvature import Curvature, Diagonal, beside
+from .point import Meter
+
+if TYPE_CHECKING:
+    from .path_facts import Memory
+
+
+class Products:
+    """What an objective does with its design."""
+
+    design: Design
+    mass: Array
+    offset: Array | None
+    intercept: bool
+    meter: Meter
+    memory: Memory | None
+    n_scores: int
+
+    @property
+    def row_mass(self) -> Array:
+        """The mass of its unit for every row."""
+        raise NotImplementedError
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether w is a number per column."""
+        raise NotImplementedError
+
+    @property
+    def n_samples(self) -> int:
+        """Rows of the design."""
+        return self.design.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the design."""
+        return self.design.shape[1]
+
+    def scores(self, w: Array, b: Any) -> Array:
+        """offset + X w + b."""
+        if not w.any():
+            z = np.zeros((self.n_samples, *w.shape[1:]))
+        else:
+            self.meter.passes += 1
+            z = self.design.matvec(w)
+        if self.offset is not None:
+            z += self.offset
+        z += b
+        return z
+
+    def forward(self, w: Array) -> Array:
+        """X w."""
+        self.meter.passes += 1
+        return self.design.matvec(w)
+
+    def backward(self, u: Array) -> Array:
+        """Xᵀ u, for one or several columns in one pass; u itself, where X has no columns."""
+        if not self.has_columns:
+            return u
+        if not u.any():
+            return np.zeros((self.n_features, *u.shape[1:]))
+        self.meter.passes += 1
+        return self.design.rmatvec(u)
+
+    def backward_on(self, columns: IntArray, u: Array) -> Array:
+        """X_cᵀ u."""
+        self.meter.passes += columns.size / self.n_features
+        return self.design.rmatvec_on(columns, u)
+
+    def slopes(self, w: Array, thetas: list[Array]) -> list[tuple[Array, BoolArray | None]]:
+        """Xᵀ(mass∘θ) for several θ, as the certificate of a model w needs them.
+
+        With each comes a mask of the columns where it is exact, None where it is exact everywhere.
+        """
+        if self.memory is not None and self.n_scores == 1:
+            problem: Any = self
+            return [self.memory.slopes.of(problem, w, theta) for theta in thetas]
+        if len(thetas) == 1:
+            return [(self.backward(self.weigh(thetas[0])), None)]
+        side_by_side = np.empty((self.n_samples, len(thetas), *thetas[0].shape[1:]))
+        for j, theta in enumerate(thetas):
+            np.multiply(beside(self.row_mass, theta), theta, out=side_by_side[:, j])
+        slopes = self.backward(side_by_side.reshape(self.n_samples, -1))
+        slopes = slopes.reshape(len(slopes), len(thetas), *thetas[0].shape[1:])
+        return [(slope, None) for slope in np.ascontiguousarray(slopes.swapaxes(0, 1))]
+
+    def images(self, slopes: list[Array]) -> list[Array | None]:
+        """K u for the u that stand for slopes where X has no columns, in one pass; else None."""
+        if self.has_columns or not slopes:
+            return [None] * len(slopes)
+        if len(slopes) == 1:
+            return [self.forward(slopes[0])]
+        images = self.forward(np.stack(slopes, axis=1).reshape(self.n_samples, -1))
+        images = images.reshape(self.n_samples, len(slopes), *slopes[0].shape[1:])
+        return list(np.ascontiguousarray(images.swapaxes(0, 1)))
+
+    def weigh(self, theta: Array) -> Array:
+        """mass∘θ: what every row adds to slopes, of θ in the shape of z."""
+        return beside(self.row_mass, theta) * theta
+
+    def curvature_product(self, v: Array, shift: Any, h: Array | Curvature) -> tuple[Array, Array]:
+        """Xᵀ(H t) and t = X v + shift; an array h is a diagonal H."""
+        if isinstance(h, Curvature) and not (isinstance(h, Diagonal) and h.h.ndim == 1):
+            t = self.forward(v) + shift
+            return self.backward(h.times(t)), t
+        self.meter.passes += 1
+        return self.design.curvature_product(v, shift, h.h if isinstance(h, Diagonal) else h)
+
+    def gram(self, h: Array, columns: IntArray | None = None) -> Array:
+        """X_cᵀ diag(h) X_c."""
+        self.meter.passes += 1
+        return self.design.gram(h, columns)
+
+    def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
+        """The Gram of h-centred columns, and their means."""
+        self.meter.passes += 1
+        return self.design.covariance(h, columns)
+
+    def hessian(self, h: Array, columns: IntArray | None = None) -> Covariance:
+        """The quadratic form of w with the intercept, if there is one, minimised out."""
+        if self.intercept and h.any():
+            found = self.covariance(h, columns)
+        else:
+            size = self.n_features if columns is None else columns.size
+            found = Covariance(self.gram(h, columns), np.zeros(size))
+        if h is self.mass and columns is None:  # the diagonal saves another pass
+            self.__dict__.setdefault("spread", np.diag(found.matrix) + found.mean**2)
+        return found
+
+    def moments(self, h: Array) -> Moments:
+        """Σ h x and Σ h x² of every column."""
+        self.meter.passes += 1
+        return self.design.moments(h)

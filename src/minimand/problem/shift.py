@@ -1,0 +1,85 @@
+"""The best intercepts of k scores, or of units that are more than rows, by Newton's method.
+
+φ(b) = Σ mass·ℓ(z + b, y) is convex in b, which is a number for every score. Its second derivative
+is a k×k matrix, which is singular where a shift of all scores changes nothing (the softmax): then
+the shortest step is taken, so that the intercepts keep their sum.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._base.typing import Array
+from ..losses.curvature import as_curvature
+from .point import EPS
+
+_HALVINGS = 60  # of a step that does not lead downhill (safeguard)
+_RANK = 1e-12  # eigenvalues below this share of the largest count as zero (safeguard)
+_ROUNDING = 1e-9  # share of its terms below which a slope is taken for rounding (safeguard)
+_LOWER = 1e-4  # share of the slope by which a step must lower the mean loss (Armijo's rule)
+
+
+def newton_shift(risk: Any, z: Array, steps: int = 200) -> Any:
+    """The b that minimises Σ mass·ℓ(z + b, y): a float for one score, else an array."""
+    b = np.zeros(z.shape[1:])
+    with np.errstate(over="ignore", invalid="ignore"):
+        value, slope, size, hessian = _at(risk, z, b)
+        for _ in range(steps):
+            if (np.abs(slope) <= EPS * size).all():
+                break
+            step = _downhill(hessian, slope, size)
+            found = _line_search(risk, z, b, step, value, slope)
+            if found is None:
+                break
+            before = float(np.abs(slope).max())
+            b, (value, slope, size, hessian) = found
+            # At the end of the digits of the value, steps go on as long as they flatten the slope.
+            if float(np.abs(slope).max()) >= before and (np.abs(slope) <= 1e-10 * size).all():
+                break
+    return float(b) if b.ndim == 0 else b
+
+
+def _at(risk: Any, z: Array, b: Array) -> tuple[float, Array, Array, Array]:
+    """The mean loss at z + b, its slope, the size of its terms, and its second derivative."""
+    moved = z + b
+    value, gradient, curvature = risk.loss.terms(moved, risk.y)
+    hessian = as_curvature(curvature).weighted(risk.row_mass).over_scores()
+    slope = np.asarray(risk.row_mass @ gradient)
+    size = np.asarray(risk.row_mass @ np.abs(gradient))
+    return float(risk.mass @ value), slope, size, hessian
+
+
+def _downhill(hessian: Array, slope: Array, size: Array) -> Array:
+    """The Newton step; along directions without curvature, one unit if there is a slope."""
+    flat = np.atleast_1d(slope)
+    if not np.isfinite(hessian).all() or not np.isfinite(flat).all():
+        return -np.sign(np.nan_to_num(slope))
+    values, vectors = np.linalg.eigh(hessian)
+    most = float(values[-1])
+    along = vectors.T @ flat
+    kept = values > _RANK * most
+    step = np.where(kept, along / np.where(kept, values, 1.0), 0.0)
+    lost = ~kept & (np.abs(along) > _ROUNDING * float(size.max()))
+    step = np.where(lost, np.sign(along), step)
+    return np.asarray(-(vectors @ step)).reshape(slope.shape)
+
+
+def _line_search(
+    risk: Any, z: Array, b: Array, step: Array, value: float, slope: Array
+) -> tuple[Array, tuple[float, Array, Array, Array]] | None:
+    """The first of halved steps that lowers the mean loss; None where no digit of it is left."""
+    fall = float(np.sum(slope * step))
+    noise = 8 * EPS * abs(value)
+    share = 1.0
+    for _ in range(_HALVINGS):
+        new = b + share * step
+        if (new == b).all():
+            return None
+        found = _at(risk, z, new)
+        # False for nan; a value that has not changed but for rounding is not worse.
+        if found[0] <= value + _LOWER * share * min(fall, 0.0) + noise:
+            return new, found
+        share *= 0.5
+    return None

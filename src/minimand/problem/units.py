@@ -1,0 +1,72 @@
+"""Units: what a loss gives a number for. A row, a run of rows, or all rows together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._base import row_blocks
+from .._base.typing import Array, IntArray
+from ..losses import Loss
+from ..losses.base import runs_of
+
+
+def offsets(loss: Loss, n_rows: int) -> IntArray | None:
+    """Where the units of a loss begin and end among the rows; None where every row is one."""
+    if loss.unit == "row":
+        return None
+    if loss.unit == "set":
+        return np.array([0, n_rows])
+    units = runs_of(loss)
+    if units[-1] != n_rows:
+        raise ValueError(f"the runs of {loss!r} end at row {units[-1]}, but there are {n_rows}.")
+    return units
+
+
+def over_rows(mass: Array, units: IntArray | None) -> Array:
+    """One number per unit, for every row of it; the same array where units are rows."""
+    return mass if units is None else np.repeat(mass, np.diff(units))
+
+
+def on_rows(loss: Loss, units: IntArray | None, rows: Any) -> tuple[Loss, Any]:
+    """The loss on some rows (increasing), and the index of their units: whole ones only."""
+    if units is None:
+        return loss, rows
+    if loss.unit == "set":
+        return loss, slice(None)  # some of the rows are a set as well
+    unit = np.searchsorted(units, np.arange(units[-1])[rows], side="right") - 1
+    kept, sizes = np.unique(unit, return_counts=True)
+    if not np.array_equal(sizes, np.diff(units)[kept]):
+        raise ValueError(f"rows of one run cannot be parted: {loss!r} is a loss over runs.")
+    return loss.bind(np.append(0, np.cumsum(sizes))), kept
+
+
+def thinned(loss: Loss, units: IntArray | None, every: int) -> Any:
+    """Every k-th row; the rows of every k-th unit where units are runs."""
+    if units is None or loss.unit == "set":
+        return slice(None, None, every)
+    chosen = np.arange(units.size - 1) % every == 0
+    return np.flatnonzero(np.repeat(chosen, np.diff(units)))
+
+
+def in_blocks(
+    loss: Loss, units: IntArray | None, n_rows: int
+) -> Iterator[tuple[Loss, slice, slice]]:
+    """Some whole units after others: the loss on them, their rows, and their places."""
+    most = row_blocks.ROWS
+    if n_rows <= most or loss.unit == "set":
+        yield loss, slice(0, n_rows), slice(None)
+    elif units is None:
+        for start in range(0, n_rows, most):
+            rows = slice(start, start + most)
+            yield loss, rows, rows
+    else:
+        first = 0
+        while first < units.size - 1:
+            end = int(np.searchsorted(units, units[first] + most, side="right")) - 1
+            last = max(end, first + 1)
+            rows = slice(int(units[first]), int(units[last]))
+            yield loss.bind(units[first : last + 1] - units[first]), rows, slice(first, last)
+            first = last

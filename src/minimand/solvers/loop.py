@@ -1,0 +1,291 @@
+"""The one loop that runs any solver: limits, callbacks, hand-overs, and the final judgement."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from .._base.watch import INTERRUPT, StoppedError, current, interrupt, undisturbed, watching
+from .._base.watch import reason as reason_to_stop
+from ..certificate import UNATTAINED, Judgement, judge
+from ..problem.objective import Objective, Point
+from .base import Control, Solution, Solver, observe
+from .choose import cheapest_others, choose_solver
+from .history import History
+from .independent_columns import IndependentColumns, independent_columns
+from .succession import Succession
+
+_MOMENT = 0.25  # seconds for a closer look at a model whose fit was stopped; a safeguard
+_STALLED = "no further progress"
+
+
+def solve(
+    objective: Objective,
+    solver: str | Solver = "auto",
+    control: Control | None = None,
+    start: Point | None = None,
+) -> Solution:
+    """Minimise an objective to a certified gap, by a solver that is named or given."""
+    control = control or Control()
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the gap tells of it
+        try:
+            chosen = choose_solver(objective, control, solver)
+            automatic = isinstance(solver, str) and solver == "auto"
+            return run(chosen, objective, control, start, replaceable=automatic)
+        except (OverflowError, np.linalg.LinAlgError) as error:
+            raise ValueError("numbers overflow on these data: rescale X and y.") from error
+
+
+def run(
+    solver: Solver,
+    objective: Objective,
+    control: Control,
+    start: Point | None = None,
+    *,
+    replaceable: bool = False,
+) -> Solution:
+    """Iterate until the gap is small enough, a limit is reached, or somebody says stop.
+
+    The solver's own hand-overs are carried out. One that is ``replaceable``, because nobody has
+    asked for it by name, is followed by all others that accept the problem, the cheapest first,
+    where it has nothing further to try and a proof of the optimum is possible.
+    """
+    around, before = current(), reason_to_stop()
+    if before and around is not None and around.hears:
+        raise StoppedError(before)  # whoever hears it has a better point than this would find
+    control.ended_by = ""
+    fit = _Fit(solver, objective, control, _feasible(objective, start))
+    solution = fit.concluded(before or fit.improve(solver, fit.start))
+    if not replaceable or not _gave_up(solver, solution):
+        return solution
+    for heir in cheapest_others(objective, control, fit.solvers):
+        if control.expired or not _gave_up(solver, solution):
+            break
+        fit.hand_over(heir, solution.stopped_by)
+        solution = fit.concluded(fit.improve(heir, solution.point))
+    return solution
+
+
+def _gave_up(solver: Solver, solution: Solution) -> bool:
+    """Whether a solver had nothing further to try, though a proof of its optimum is possible."""
+    if solution.converged or solution.stopped_by not in (_STALLED, solver.exhausted):
+        return False
+    return solution.certificate.kind == "global" and not solution.certificate.infeasibility
+
+
+class _Fit:
+    """One problem, from its start to a solution: what was found, by whom, and when."""
+
+    def __init__(
+        self, solver: Solver, objective: Objective, control: Control, start: Point | None
+    ) -> None:
+        self.objective, self.control, self.start = objective, control, start
+        self._asked = solver
+        self._history = History("", objective.words)
+        self._columns: IndependentColumns | None = None
+        self._course: Succession | None = None
+        self._enough: Judgement | None = None  # the point that reached the target
+
+    @property
+    def solvers(self) -> list[Solver]:
+        """Who ran, in their order; who was to run, if no point was found."""
+        return (self._course.ran if self._course is not None else []) or [self._asked]
+
+    @property
+    def best(self) -> Judgement | None:
+        """The point that reached the target, or the best of all."""
+        if self._enough is not None or self._course is None or self._course.best is None:
+            return self._enough
+        best = self._course.best
+        return best if self._columns is None else self._columns.outside(best)
+
+    def improve(self, solver: Solver, start: Point | None) -> str:
+        """Take points of a solver; who stopped it, nobody if it ended or the gap is small enough.
+
+        The first solver says whether the null model will do: one that would not take it should
+        not have it taken by an heir.
+        """
+        objective, control, history = self.objective, self.control, self._history
+        with watching(control.late, hears=True) as watch:
+            try:
+                control.target = history.target = control.tol * _finite_scale(objective)
+                begin = objective.null if start is None else start
+                if late := control.late():
+                    return late  # what is handed over will be judged anyway
+                for judgement in self._points(solver, begin):
+                    said = observe(control, objective, judgement, len(history), history)
+                    if self._will_do(judgement):
+                        self._enough = judgement.summary
+                        # Of several minima this is one; the search for a lower one was cut off.
+                        return control.why if judgement.kind == "stationary" else ""
+                    if stopped_by := said or self._limit(judgement):
+                        return stopped_by
+                    del judgement  # as long as the data, before the solver makes the next
+            except KeyboardInterrupt:
+                watch.interrupt()
+                return INTERRUPT
+            except StoppedError as stopped:
+                return stopped.reason
+        return ""
+
+    def _points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
+        """Judged points; solvers get independent columns in place of dependent ones.
+
+        A solver that is there to be studied gets the columns as they are.
+        """
+        if self._course is None:
+            self._columns = None if solver.by_name_only else independent_columns(self.objective)
+            problem = self.objective if self._columns is None else self._columns.problem
+            self._course = Succession(solver, problem, self.control)
+        columns = self._columns
+        if columns is None:
+            return self._course.points(solver, start)
+        return (columns.outside(j) for j in self._course.points(solver, columns.inside(start)))
+
+    def _will_do(self, judgement: Judgement) -> bool:
+        """Whether the gap is small enough; the null model must be the optimum up to rounding."""
+        objective = self.objective
+        if not judgement.reaches(objective, self.control.target):
+            return False
+        if self._asked.null_may_do or judgement.point is not objective.null:
+            return True
+        return judgement.gap <= judgement.rounding(objective)
+
+    def _limit(self, judgement: Judgement) -> str:
+        """The limit that has been reached, in words; empty if none has."""
+        control, history = self.control, self._history
+        assert self._course is not None
+        solver = self._course.solver
+        most = solver.default_max_iter if control.max_iter is None else control.max_iter
+        if most is not None and len(history) > most:
+            return f"max_iter={most}"
+        if why := control.why:
+            return why
+        if judgement.infeasibility.endswith(UNATTAINED):
+            return "a minimum that is not attained"
+        return _STALLED if _stalled(history, solver.patience) else ""
+
+    def hand_over(self, heir: Solver, reason: str) -> None:
+        """Record that another solver goes on after one that gave up."""
+        if self._course is not None:
+            self._course.reasons.append(f"{self.solvers[-1].name} → {heir.name}: {reason}")
+
+    def concluded(self, stopped_by: str) -> Solution:
+        """The solution, even where Ctrl-C is pressed while it is being judged."""
+        try:
+            return self._solution(stopped_by)
+        except KeyboardInterrupt:
+            if stopped_by == INTERRUPT:
+                raise  # whoever asks twice will not wait for a certificate
+            interrupt()
+            return self._solution(INTERRUPT)
+
+    def _solution(self, stopped_by: str) -> Solution:
+        """The model that is handed over, with its certificate and the way to it."""
+        objective, control, best = self.objective, self.control, self.best
+        if stopped_by and not stopped_by.startswith("max_iter"):
+            # Who stopped it may have done so while the memory was being changed.
+            objective = objective.with_memory(None)
+        final = _final(objective, control, best, self.start, bool(stopped_by))
+        iterations = max(len(self._history) - 1, 0)
+        certificate = final.certificate(objective, iterations, control.seconds)
+        history, told = self._history[:], len(self._history) > 0
+        if not told and stopped_by == control.late():
+            observe(control, objective, final, 0, history)  # there was no time for another
+        elif final.point is objective.null or not (told and history.ends_at(best)):
+            history.append(control.state(objective, final, len(history)))
+        history.solver = " → ".join(map(_label, self.solvers))
+        history.hand_overs = tuple(self._course.reasons) if self._course is not None else ()
+        history.end(certificate.primal, certificate.dual, certificate.gap)
+        # A search among several minima that was cut off is not over, wherever it stands.
+        cut_off = bool(stopped_by) and final.kind == "stationary"
+        converged = not cut_off and final.reaches(objective, control.tol * objective.scale)
+        return Solution(
+            point=final.point,
+            slope=final.slope if best is None else best.slope,
+            certificate=certificate,
+            solver=" → ".join(solver.name for solver in self.solvers),
+            converged=converged,
+            stopped_by=stopped_by
+            or ("" if converged else control.ended_by or self.solvers[-1].exhausted),
+            history=history,
+        )
+
+
+def _label(solver: Solver) -> str:
+    """The solver's name; with its options where they are not the default ones."""
+    return solver.name if not vars(solver) or repr(solver).endswith("()") else repr(solver)
+
+
+def _feasible(objective: Objective, start: Point | None) -> Point | None:
+    """The start, moved to the nearest point that keeps the constraints."""
+    if start is None:
+        return None
+    w = objective.penalty.project(start.w)
+    return start if np.array_equal(w, start.w) else objective.point(w, start.b)
+
+
+def _finite_scale(objective: Objective) -> float:
+    if math.isfinite(objective.scale):
+        return objective.scale
+    if np.isfinite(objective.mean(objective.loss.infimum(objective.y))):
+        raise ValueError(
+            f"{objective.loss!r} overflows on these data: rescale y, the offset or the weights."
+        )
+    raise ValueError(
+        f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no "
+        "minimum to be compared with."
+    )
+
+
+def _stalled(history: History, patience: int) -> bool:
+    """Whether neither the gap nor the objective has moved for many iterations."""
+    if len(history) <= patience:
+        return False
+    before, now = history[-patience - 1], history[-1]
+    falling = before.primal - now.primal > 1e-13 * abs(before.primal)
+    return not falling and not now.gap < 0.999 * before.gap
+
+
+def _final(
+    objective: Objective,
+    control: Control,
+    best: Judgement | None,
+    start: Point | None,
+    stopped: bool,
+) -> Judgement:
+    """Judge the model that is handed over once more, from its coefficients alone.
+
+    That much is carried through whoever has stopped the fit. A closer look, which may take as long
+    as a factorisation, is then given up after a moment.
+    """
+    with undisturbed():
+        began = time.perf_counter()
+        first = objective.null if start is None else start
+        duals = [best.dual] if best is not None else []
+        point = first if best is None else best.point
+        stays = stopped and _unmoved(objective, point, first)
+        fresh = first if stays else objective.point(point.w, point.b)
+        # The slopes of a dual point do not depend on the model: they are known.
+        final = judge(objective, fresh, known=duals, raw=False)
+        if fresh is not objective.null and not final.primal <= objective.null_primal:
+            # Nothing worse than the null model, or NaN, is ever handed over.
+            final = judge(objective, objective.null, known=duals, raw=False)
+        end = began + _MOMENT if stopped else np.inf
+        if final.gap <= control.tol * objective.scale or time.perf_counter() > end:
+            return final
+        with watching(lambda: "a moment" if time.perf_counter() > end else "", hears=True):
+            try:
+                return judge(objective, final.point, known=duals, thorough=True)
+            except StoppedError:
+                return final
+
+
+def _unmoved(objective: Objective, point: Point, first: Point) -> bool:
+    """Whether a point is the first one, or has its w alone and an intercept that is no better."""
+    if not np.array_equal(point.w, first.w):
+        return False
+    return point.b == first.b or (first is objective.null and objective.convex)

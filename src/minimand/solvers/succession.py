@@ -1,0 +1,72 @@
+"""Solvers that work on one problem after one another: where one hands over, another goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..certificate import Judgement
+from ..problem.objective import Objective, Point
+from . import SOLVERS
+from .base import Control, HandOver, Solver
+
+
+class Succession:
+    """The judged points of a solver and of those it hands over to, as if they were one solver.
+
+    Attributes
+    ----------
+    solver : Solver
+        Who is at work.
+    ran : list of Solver
+        Who found the points so far, in their order.
+    reasons : list of str
+        Why they handed over, one sentence each.
+    best : Judgement or None
+        The best point of all of them.
+    """
+
+    def __init__(self, solver: Solver, objective: Objective, control: Control) -> None:
+        self.solver, self._objective, self._control = solver, objective, control
+        self.ran: list[Solver] = []
+        self.reasons: list[str] = []
+        self.best: Judgement | None = None
+
+    def points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
+        """The points of ``solver``, and of its heirs where it hands over."""
+        self.solver = solver
+        for found in solver.iterate(self._objective, start, self._control):
+            if isinstance(found, HandOver):
+                heir = self._heir(found)
+                found.taken = heir is not None
+                if heir is not None:
+                    self.reasons.append(f"{solver.name} → {heir.name}: {found.reason}")
+                    yield from self.points(heir, self._best_point(start))
+                    self.solver = solver
+                continue
+            if not self.ran or self.ran[-1] is not solver:
+                self.ran.append(solver)
+            if self.best is None or found.beats(self.best):
+                self.best = found.summary
+            yield found
+            del found  # as long as the data, before the solver makes the next
+
+    def _heir(self, hand_over: HandOver) -> Solver | None:
+        """The first solver of those that were named which accepts the problem."""
+        for name in hand_over.to:
+            if SOLVERS[name].verdict(self._objective, self._control).ok:
+                return SOLVERS[name]
+        return None
+
+    def _best_point(self, start: Point) -> Point:
+        """Where an heir begins; the scores of long data were not kept."""
+        if self.best is None:
+            return start
+        point = self.best.point
+        return point if point.z.size else self._objective.point(point.w, point.b)
+
+
+def points_of(
+    solver: Solver, objective: Objective, start: Point, control: Control
+) -> Iterator[Judgement]:
+    """The judged points of a solver on a problem that is part of another one's work."""
+    return Succession(solver, objective, control).points(solver, start)

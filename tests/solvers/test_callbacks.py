@@ -1,0 +1,78 @@
+"""Callbacks, progress and limits that are not reached never change what a solver does."""
+
+import io
+from contextlib import redirect_stdout
+
+import numpy as np
+import pytest
+
+import minimand as mm
+from minimand.solvers import SOLVERS
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((120, 6)) * [1.0, 1.0, 2.0, 0.7, 1.0, 1.5]
+Z = X[:, 0] - 0.2 * X[:, 2] + rng.standard_t(3, 120)
+SPECIAL = {  # problems for solvers that do not take the squared loss with L2
+    "working_set": ("logistic", "l1"),
+    "dual": ("hinge", "l2"),
+    "primal_dual": ("hinge", "l1"),
+    "column_generation": ("quantile", "l1"),
+    "multiplier": ("squared", mm.L1Ball(0.5)),
+    "reweighted": ("squared", "mcp"),
+    "simplex": ("absolute", "l1"),
+    "constraint_generation": ("chebyshev", "l2"),
+    "graduated": ("geman_mc_clure", "l2"),
+}
+MARGINS = ("logistic", "hinge", "squared_hinge")
+
+
+def fit(solver, loss, penalty, data=X, target=Z, **kwargs):
+    kind = mm.Classifier if loss in MARGINS else mm.Regressor
+    y = target > 0 if loss in MARGINS else target
+    kwargs = {"alpha": 0.02, "tol": 1e-6, "random_state": 0, **kwargs}
+    with redirect_stdout(io.StringIO()):
+        return kind(loss, penalty, solver=solver, **kwargs).fit(data, y)
+
+
+def same(plain, other):
+    """Bit by bit: model, certificate, and the course of it but for the seconds."""
+    np.testing.assert_array_equal(plain.coef_, other.coef_)
+    np.testing.assert_array_equal(plain.intercept_, other.intercept_)
+    assert plain.solver_ == other.solver_
+    assert plain.certificate_.gap == other.certificate_.gap
+    for name in ("passes", "primal", "dual", "gap"):
+        np.testing.assert_array_equal(
+            getattr(plain.history_, name), getattr(other.history_, name), err_msg=name
+        )
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", [*SOLVERS, "auto"])
+def test_watched_and_unwatched_fits_are_the_same(solver):
+    problem = SPECIAL.get(solver, ("squared", "l2"))
+    most = 5 if solver == "sgd" else 3000  # epochs of the one, a bound of the others
+    limit = {"max_iter": most} if solver in ("sgd", "subgradient") else {}  # else it takes long
+    plain = fit(solver, *problem, **limit)
+    same(plain, fit(solver, *problem, callbacks=[lambda state: None], **limit))
+    same(plain, fit(solver, *problem, verbose=True, **limit))
+    same(plain, fit(solver, *problem, max_iter=most))
+    same(plain, fit(solver, *problem, max_seconds=1000.0, **limit))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "quantile", "absolute"])
+@pytest.mark.parametrize("penalty", ["l1", "l2", "no_penalty"])
+def test_rows_are_left_out_whoever_watches(loss, penalty):
+    """From 8,000 rows on, interior points work on some of them first."""
+    many = np.random.default_rng(1).standard_normal((9000, 3))
+    target = many[:, 0] + np.random.default_rng(2).standard_t(3, 9000)
+    plain = fit("primal_dual", loss, penalty, many, target)
+    same(plain, fit("primal_dual", loss, penalty, many, target, callbacks=[lambda state: None]))
+    same(plain, fit("primal_dual", loss, penalty, many, target, max_iter=1000))
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_classes_are_the_same_one_by_one_and_on_threads(labels):
+    y = np.digitize(Z, np.quantile(Z, np.arange(1, labels) / labels))
+    plain = mm.Classifier("hinge", alpha=0.02, solver="dual").fit(X, y)
+    watched = mm.Classifier("hinge", alpha=0.02, solver="dual", callbacks=[lambda state: None])
+    same(plain, watched.fit(X, y))

@@ -1,0 +1,220 @@
+"""Losses, a penalty and a design of shapes that no public class has yet."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import logsumexp, softmax, xlogy
+
+from minimand.design import Design
+from minimand.losses import Loss
+from minimand.losses.curvature import Operator, Simplex
+from minimand.penalties import BoundPenalty, Penalty, Separable
+
+
+def on_simplex(p):
+    """The nearest point of the probability simplex, row by row."""
+    ordered = -np.sort(-p, axis=1)
+    level = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, p.shape[1] + 1)
+    count = (ordered > level).sum(axis=1)
+    return np.maximum(p - np.take_along_axis(level, count[:, None] - 1, axis=1), 0.0)
+
+
+class Softmax(Loss):
+    """log Σ e^{z_c} − z_y, y the index of a class."""
+
+    smoothness = 0.5
+
+    def value(self, z, y):
+        return logsumexp(z, axis=1) - np.take_along_axis(z, y[:, None].astype(int), axis=1)[:, 0]
+
+    def gradient(self, z, y):
+        return softmax(z, axis=1) - self._true(z, y)
+
+    def curvature(self, z, y):
+        return Simplex(softmax(z, axis=1))
+
+    def conjugate(self, u, y):
+        p = u + self._true(u, y)
+        off = np.abs(p.sum(axis=1) - 1.0) + np.maximum(-p, 0.0).sum(axis=1)
+        return np.where(off <= 1e-12, xlogy(p, np.maximum(p, 0.0)).sum(axis=1), np.inf)
+
+    def fenchel_young(self, z, u, y):
+        p, log_q = np.maximum(u + self._true(u, y), 0.0), z - logsumexp(z, axis=1, keepdims=True)
+        terms = xlogy(p, p) - p * log_q - (p - np.exp(log_q))  # each is never negative
+        return np.where(
+            np.isfinite(self.conjugate(u, y)), np.maximum(terms, 0.0).sum(axis=1), np.inf
+        )
+
+    def into_domain(self, u, y):
+        return on_simplex(u + self._true(u, y)) - self._true(u, y)
+
+    def infimum(self, y):
+        return np.zeros(len(y))
+
+    def attained(self, y):
+        return False
+
+    def _true(self, z, y):
+        return (np.arange(z.shape[1]) == y[:, None]).astype(float)
+
+
+class RunSquares(Loss):
+    """½(mean of r over the run)², r = z − y: rows of a run count together."""
+
+    unit = "run"
+    smoothness = 1.0
+
+    def _mean(self, r):
+        return np.add.reduceat(r, self.units[:-1]) / np.diff(self.units)
+
+    def _spread(self, by_unit):
+        sizes = np.diff(self.units)
+        return np.repeat(by_unit / sizes, sizes)
+
+    def value(self, z, y):
+        return 0.5 * self._mean(z - y) ** 2
+
+    def gradient(self, z, y):
+        return self._spread(self._mean(z - y))
+
+    def curvature(self, z, y):
+        return Operator(
+            lambda t: self._spread(self._mean(t)), self._spread(np.ones(len(self.units) - 1))
+        )
+
+    def conjugate(self, u, y):
+        total = np.add.reduceat(u, self.units[:-1])
+        alike = np.abs(u - self._spread(total)) <= 1e-12 * (1.0 + np.abs(u))
+        inside = np.logical_and.reduceat(alike, self.units[:-1])
+        return np.where(inside, 0.5 * total**2 + np.add.reduceat(u * y, self.units[:-1]), np.inf)
+
+    def fenchel_young(self, z, u, y):
+        total = np.add.reduceat(u, self.units[:-1])
+        return np.where(
+            np.isfinite(self.conjugate(u, y)), 0.5 * (self._mean(z - y) - total) ** 2, np.inf
+        )
+
+    def into_domain(self, u, y):
+        return self._spread(np.add.reduceat(u, self.units[:-1]))
+
+    def infimum(self, y):
+        return np.zeros(len(self.units) - 1)
+
+
+class RunMaximum(Loss):
+    """max(0, max of r over the run), r = z − y: the worst row of a run counts."""
+
+    unit = "run"
+    smooth = False
+
+    def value(self, z, y):
+        return np.maximum(np.maximum.reduceat(z - y, self.units[:-1]), 0.0)
+
+    def gradient(self, z, y):
+        out = np.zeros_like(z)
+        for start, stop in zip(self.units, self.units[1:]):
+            worst = start + int(np.argmax(z[start:stop] - y[start:stop]))
+            out[worst] = float(z[worst] > y[worst])
+        return out
+
+    def curvature(self, z, y):
+        return np.zeros_like(z)
+
+    def conjugate(self, u, y):
+        total = np.add.reduceat(u, self.units[:-1])
+        low = np.minimum.reduceat(u, self.units[:-1])
+        inside = (low >= -1e-12) & (total <= 1.0 + 1e-12)
+        return np.where(inside, np.add.reduceat(u * y, self.units[:-1]), np.inf)
+
+    def into_domain(self, u, y):
+        u = np.maximum(u, 0.0)
+        total = np.repeat(np.add.reduceat(u, self.units[:-1]), np.diff(self.units))
+        return u / np.maximum(total, 1.0)
+
+    def room(self, u, y):
+        return u
+
+    def infimum(self, y):
+        return np.zeros(len(self.units) - 1)
+
+    def best_shift(self, z, y, mass):
+        # The slope of Σ mass·max(0, top + b) is Σ mass over top + b > 0: never negative.
+        return -float(np.max(z - y))
+
+
+@dataclass(frozen=True, eq=False)
+class RowNorms(BoundPenalty):
+    """Σ l1ⱼ‖Wⱼ‖ + ½ l2ⱼ‖Wⱼ‖² over the rows of W."""
+
+    form: Separable
+    k: int
+
+    def _norms(self, w):
+        return np.linalg.norm(w, axis=1)
+
+    def value(self, w):
+        return self.form.value(self._norms(w))
+
+    def by_feature(self, w, v):
+        t, s = self._norms(w), self._norms(v)
+        return self.form.by_feature(t, s) + np.maximum(t * s - (v * w).sum(axis=1), 0.0)
+
+    def shrink(self, v):
+        return self.form.shrink(self._norms(v))
+
+    def shares(self, v):
+        return self.form.shares(self._norms(v))
+
+    def prox(self, w, step):
+        t = self._norms(w)
+        return w * (self.form.prox(t, step) / np.where(t > 0, t, 1.0))[:, None]
+
+    def times(self, factor):
+        return replace(self, form=self.form.times(factor))
+
+    @property
+    def free(self):
+        return np.repeat(self.form.free[:, None], self.k, axis=1)
+
+    @property
+    def sum_over_rows(self):
+        return self.form
+
+    @property
+    def makes_zeros(self):
+        return self.form.makes_zeros
+
+
+class L21(Penalty):
+    """Σ weightsⱼ‖Wⱼ‖ + ½ squareⱼ‖Wⱼ‖²: rows vanish together."""
+
+    def __init__(self, weights=None, square=0.0):
+        self.weights = weights
+        self.square = square
+
+    def bind(self, n_features, alpha=1.0):
+        d, k = n_features
+        l1 = np.ones(d) if self.weights is None else np.asarray(self.weights, float)
+        return RowNorms(Separable(alpha * l1, alpha * self.square * (l1 > 0)), k)
+
+
+class Gram(Design):
+    """A design of which the products of rows are known, and nothing else."""
+
+    without_columns = True
+
+    def __init__(self, matrix):
+        self.matrix = matrix
+        self.shape = matrix.shape
+
+    def matvec(self, w):
+        return self.matrix @ w
+
+    @property
+    def row_lengths(self):
+        return np.diag(self.matrix).copy()
+
+    def rmatvec(self, u):
+        raise AssertionError("a kernel has no columns")
+
+    columns = gram = moments = blocks = rmatvec
