@@ -88,5 +88,5 @@ def _problem(objective: Objective, form: Separable, basis: Basis) -> Objective:
 
 def _sizes(objective: Objective, basis: Basis) -> Array:
     """Root mean squares of the columns that stay and of the residues."""
-    squares = objective.mass @ (basis.residues * basis.residues)
+    squares = objective.row_mass @ (basis.residues * basis.residues)
     return np.append(objective.root_spread[basis.stays], np.sqrt(squares))

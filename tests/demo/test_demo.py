@@ -42,7 +42,7 @@ def test_both_rows_of_a_problem_share_the_objective_and_the_optimum(rows):
 
 
 def test_the_readme_shows_what_comes_out(rows):
-    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     shown = {row.problem for row in rows if f"| {cells(row)[2]} | {row.value:.7g} |" in text}
     assert shown == {"lasso", "poisson", "L1 logistic", "SVM", "own loss"}
 

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import minimand as mm
 
 ENGEL = np.loadtxt(
-    Path(__file__).parent.parent / "data" / "engel.csv", delimiter=",", comments="#", skiprows=3
+    Path(__file__).parents[2] / "data" / "engel.csv", delimiter=",", comments="#", skiprows=3
 )
 
 
