@@ -227,6 +227,12 @@ class Design:
         other = new.map_rows(dense_block)
         return np.ascontiguousarray(self.map_rows(lambda x: x @ other.T).T)
 
+    def row_product(self, a: Array) -> Array:
+        """X Xᵀa, a of shape (n,) or (n, k): the scores of w = Xᵀa."""
+        if self.access.columns is Reach.NONE:
+            return self.row_gram() @ a
+        return self.matvec(self.rmatvec(a))
+
     def row_squares(self, inverse: Array) -> Array:
         """Σⱼ inverseⱼ·xᵢⱼ² of every row; ``inverse`` may be one number."""
         weights = np.broadcast_to(inverse, self.shape[1:])

@@ -17,17 +17,16 @@ import numpy as np
 
 from .._base import row_blocks
 from .._base.typing import AnyArray, Array, IntArray
-from ..design import Design
+from ..design import Design, Reach
 from ..losses import PLQ, Loss, Terms
 from ..losses.curvature import Diagonal, as_curvature
-from ..penalties import BoundPenalty, Plane
+from ..penalties import BoundPenalty
 from . import units as units_of
 from .basis import Basis
 from .dependence import find_basis
 from .intercept import best_shift
 from .point import EPS, Meter, Point, dot
 from .products import Products
-from .without_columns import Represented, plane
 
 if TYPE_CHECKING:
     from .path_facts import Memory
@@ -54,7 +53,8 @@ class Objective(Products):
     @property
     def coef_shape(self) -> tuple[int, ...]:
         """The shape of w."""
-        return (self.n_features,) if self.n_scores == 1 else (self.n_features, self.n_scores)
+        count = self.n_features if self.has_columns else self.n_samples
+        return (count,) if self.n_scores == 1 else (count, self.n_scores)
 
     @property
     def no_shift(self) -> Any:
@@ -266,34 +266,12 @@ class Objective(Products):
     @cached_property
     def has_columns(self) -> bool:
         """Whether w is a number per column; else it is one per row, which Xᵀ makes w of."""
-        return not getattr(self.design, "without_columns", False)
-
-    def _represented(self, point: Point) -> Represented:
-        """W by its coefficients and the scores that it alone gives."""
-        image = point.z - point.b
-        return Represented(point.w, image if self.offset is None else image - self.offset)
-
-    def plane(self, point: Point, slope: Array, image: Array) -> Plane:
-        """Where w and the slope of a dual point lie in the plane that they span."""
-        return plane(self._represented(point), Represented(slope, image))
-
-    def shares(self, slope: Array, image: Array | None) -> set[float]:
-        """Scales at which to measure a dual point, by the domain of Ω*."""
-        if image is None:
-            return self.penalty.shares(-slope)
-        form = self.penalty.function_of_norm
-        return {0.0} if form is None else form.shares(np.array([Represented(slope, image).norm]))
+        return self.design.access.columns is not Reach.NONE
 
     def hidden_rounding(self, z: Array) -> float:
         """The mean rounding of the loss at z that its formula hides."""
         noise = self.loss.noise(z, self.y)
         return self.mean(noise) if isinstance(noise, np.ndarray) else noise
-
-    def reach(self, point: Point) -> float:
-        """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: how large the parts of a score are."""
-        if self.n_scores == 1:
-            return dot(self.root_spread, np.abs(point.w)) + abs(point.b)
-        return float(np.linalg.norm(self.root_spread @ np.abs(point.w) + np.abs(point.b)))
 
     @property
     def single(self) -> bool:

@@ -9,7 +9,9 @@ import numpy as np
 from .._base.typing import Array, BoolArray, IntArray
 from ..design import Covariance, Design, Moments
 from ..losses.curvature import Curvature, Diagonal, beside
-from .point import Meter
+from ..penalties import BoundPenalty, Plane
+from .point import Meter, Point, dot
+from .without_columns import Represented, plane
 
 if TYPE_CHECKING:
     from .path_facts import Memory
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 class Products:
     """What an objective does with its design."""
 
+    penalty: BoundPenalty
     design: Design
     mass: Array
     offset: Array | None
@@ -29,6 +32,11 @@ class Products:
     @property
     def row_mass(self) -> Array:
         """The mass of its unit for every row."""
+        raise NotImplementedError
+
+    @property
+    def root_spread(self) -> Array:
+        """Root mean square of every column."""
         raise NotImplementedError
 
     @property
@@ -48,20 +56,16 @@ class Products:
 
     def scores(self, w: Array, b: Any) -> Array:
         """offset + X w + b."""
-        if not w.any():
-            z = np.zeros((self.n_samples, *w.shape[1:]))
-        else:
-            self.meter.passes += 1
-            z = self.design.matvec(w)
+        z = self.forward(w) if w.any() else np.zeros((self.n_samples, *w.shape[1:]))
         if self.offset is not None:
             z += self.offset
         z += b
         return z
 
     def forward(self, w: Array) -> Array:
-        """X w."""
+        """X w, or X Xᵀw where X has no columns and w stands for Xᵀw."""
         self.meter.passes += 1
-        return self.design.matvec(w)
+        return self.design.matvec(w) if self.has_columns else self.design.row_product(w)
 
     def backward(self, u: Array) -> Array:
         """Xᵀ u, for one or several columns in one pass; u itself, where X has no columns."""
@@ -141,3 +145,27 @@ class Products:
         """Σ h x and Σ h x² of every column."""
         self.meter.passes += 1
         return self.design.moments(h)
+
+    def reach(self, point: Point) -> float:
+        """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: how large the parts of a score are."""
+        if self.n_scores == 1:
+            return dot(self.root_spread, np.abs(point.w)) + abs(point.b)
+        return float(np.linalg.norm(self.root_spread @ np.abs(point.w) + np.abs(point.b)))
+
+    # Of a design without columns -----------------------------------------------------------------
+
+    def _represented(self, point: Point) -> Represented:
+        """W by its coefficients and the scores that it alone gives."""
+        image = point.z - point.b
+        return Represented(point.w, image if self.offset is None else image - self.offset)
+
+    def plane(self, point: Point, slope: Array, image: Array) -> Plane:
+        """Where w and the slope of a dual point lie in the plane that they span."""
+        return plane(self._represented(point), Represented(slope, image))
+
+    def shares(self, slope: Array, image: Array | None) -> set[float]:
+        """Scales at which to measure a dual point, by the domain of Ω*."""
+        if image is None:
+            return self.penalty.shares(-slope)
+        form = self.penalty.function_of_norm
+        return {0.0} if form is None else form.shares(np.array([Represented(slope, image).norm]))

@@ -69,7 +69,7 @@ class Scaled:
 
     def at(self, sigma: float) -> Scaled:
         """The same problem with another σ; what depends on X alone is shared."""
-        old, form = self.objective, self.objective.penalty.separable
+        old, form = self.objective, self.objective.penalty.sum_over_features
         assert form is not None
         penalty = Separable(form.l1, sigma / self.sigma * form.l2)
         new = replace(old, loss=Huber(self.epsilon * sigma), penalty=penalty)
@@ -161,7 +161,7 @@ class Scaled:
 
     @property
     def _words(self) -> str:
-        form = self.objective.penalty.separable
+        form = self.objective.penalty.sum_over_features
         assert form is not None
         factor = number(float(2.0 / self.sigma * form.l2.max(initial=0.0)))
         score = self.objective.words.rpartition("z = ")[2]
