@@ -110,6 +110,28 @@ def test_a_hand_over_is_carried_out_and_told():
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-2, atol=1e-6)
 
 
+class Standing(Resigned):
+    """Judges the start as often as patience allows, and hands over if it is told to whom."""
+
+    name = "standing"
+
+    def iterate(self, objective, start, control):
+        for _ in range(self.patience):
+            yield judge(objective, start)
+        if self.to:
+            yield HandOver("it was told to", self.to)
+        yield judge(objective, start)
+
+
+@pytest.mark.parametrize("to", [(), ("newton",)])
+def test_an_heir_is_not_blamed_for_the_standstill_before_it(to):
+    """Patience is counted from the heir's own first point on."""
+    X, y = classes()
+    found = run(Standing(to), problem(X, y), Control(), replaceable=True)
+    assert found.converged
+    assert found.solver.startswith("standing → ")
+
+
 @pytest.mark.parametrize("to", [(), ("closed_form", "simplex")])
 def test_a_hand_over_that_nobody_takes_is_declined(to):
     """The solver hears of it, goes on, and alone is named."""

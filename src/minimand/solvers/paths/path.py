@@ -69,10 +69,11 @@ def solve_path(
         objective = at(base, alpha)
         if base.memory is not None:
             base.memory.forecast = trail.forecast(alpha)
-        # Where the loss has kinks, a weak penalty asks for another solver than a strong one.
-        if chosen is None or alpha == 0 or not base.loss.smooth:
+        # Where the loss has kinks, a weak penalty asks for another solver than a strong one, and
+        # interior points may get stuck at a warm start: then others take over.
+        if settler is None and base.loss.smooth and (chosen is None or alpha == 0):
             chosen = choose_solver(objective, control, solver)
-        named = chosen if settler is None else solver
+        named = chosen or solver
         solution = solve(objective, named, replace(control), trail.last)
         base = objective  # it has computed what no penalty changes
         trail.add(alpha, solution.point, solution.slope)
