@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._base.row_blocks import in_parts
 from .._base.typing import Array, BoolArray, IntArray
 from ..losses import Loss, Margin
 from ..problem.objective import Objective
@@ -58,8 +59,10 @@ class Places:
         pieces = self.loss.pieces
         assert pieces is not None
         size = max(float(pieces.jumps.max()), 0.5 * float(pieces.curvatures.max()))
-        terms = self.loss.fenchel_young(self.present, self.slopes, np.ones_like(self.present))
-        root = (1 + 1e-9) * np.sqrt(np.maximum(terms, self.gaps) / size)
+        root = np.empty(self.present.shape)
+        for out, margins, slopes in in_parts(root, self.present, self.slopes):
+            terms = self.loss.fenchel_young(margins, slopes, np.ones_like(margins))
+            np.multiply(1 + 1e-9, np.sqrt(np.maximum(terms, self.gaps) / size), out=out)
         found: Array = self.rows.spread(root, 0.0)
         return found
 
@@ -92,7 +95,7 @@ class Training:
             if solution.certificate.dual_point is None:
                 return None
             points.append(solution.certificate.dual_point)
-        theta = np.array(points).T
+        theta = _side_by_side(points)
         multipliers = first.row_mass[:, None] * theta
         rows = _Rows(None, first.n_samples)
         if weights is not None and not weights.all():
@@ -142,8 +145,13 @@ def _counted(objectives: list[Objective], solutions: list[Solution], rows: _Rows
         if column is None:
             return None
         columns.append(column)
-    counted: Array = rows.spread(np.stack(columns, axis=1), np.nan)
+    counted: Array = rows.spread(_side_by_side(columns), np.nan)
     return counted
+
+
+def _side_by_side(columns: list[Array]) -> Array:
+    """A column for each; the same memory where there is but one."""
+    return columns[0][:, None] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
 def _factor(objective: Objective) -> float | None:
