@@ -28,6 +28,7 @@ from .problem import Posed
 
 _NORMAL = 1.4826  # a standard deviation in median absolute deviations of normal noise
 _WEAK = 1e-3  # the penalty of the first fit, in units of y and of the columns: a safeguard
+_TOL = 1e-9  # of the first fit; measured: at 1e-6 the median still moves in its fourth digit
 _ZERO = 1e-12  # times the largest |y|: residuals below are rounding
 
 
@@ -52,14 +53,14 @@ def noise_of(objectives: list[Objective], control: Control) -> float:
     spread = np.abs(y - median(y, mass))
     least = _ZERO * float(np.abs(y).max())
     # Where every sample is met, the spread of y is the only unit that there is.
-    unit = _middle(spread, mass, 1, least)
+    unit = _middle(spread, y, mass, 1, least)
     if unit is None:
         return 1.0  # y is constant
     fits = [_first_fit(objective, unit, control) for objective in objectives]
     sizes = np.concatenate([np.abs(s.point.z - o.y) for o, s in zip(objectives, fits)])
     passed = sum(int(np.count_nonzero(s.w)) + o.intercept for o, s in zip(objectives, fits))
     least = max(least, *(s.certificate.gap for s in fits))  # smaller ones cannot be told from 0
-    return _NORMAL * (_middle(sizes, mass, passed, least) or unit)
+    return _NORMAL * (_middle(sizes, y, mass, passed, least) or unit)
 
 
 def _first_fit(objective: Objective, unit: float, control: Control) -> Solution:
@@ -68,15 +69,22 @@ def _first_fit(objective: Objective, unit: float, control: Control) -> Solution:
     if 2 * (objective.n_features + 1) <= objective.n_samples:
         variance = np.maximum(objective.column_norms, np.finfo(float).tiny) ** 2
         first = replace(first, penalty=Separable(np.zeros_like(variance), _WEAK / unit * variance))
+    control = replace(control, tol=min(control.tol, _TOL))
     try:
         return solve(first, "auto", control, None)
     except ValueError:
         return solve(replace(first, loss=Squared()), "auto", control, None)
 
 
-def _middle(sizes: Array, mass: Array, dropped: int, least: float) -> float | None:
-    """The median of the sizes above ``least``, without the smallest ones; None if none is left."""
-    kept = sizes > max(least, _smallest(sizes, dropped))
+def _middle(sizes: Array, y: Array, mass: Array, dropped: int, least: float) -> float | None:
+    """The median of the sizes above ``least``, without the smallest ones; None if none is left.
+
+    Sizes below it count among the smallest, once for every y: whether rounding made them zero or
+    next to it, and whether a sample comes in copies, makes no difference.
+    """
+    met = sizes <= least
+    more = dropped - np.unique(y[met]).size
+    kept = sizes > max(least, _smallest(sizes[~met], more))
     return median(sizes[kept], mass[kept]) if kept.any() else None
 
 

@@ -15,6 +15,7 @@ from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.line_search import recentred
 from ..steps.row_copy import row_copy_counted
+from ..traits import Trait
 from .free_rows import free_step
 
 _RUNS = 300
@@ -38,17 +39,15 @@ class Dual(Solver):
 
     name = "dual"
     null_may_do = False
-    side_by_side = True
+    parallel = True
+    needs = Trait.ROWS_SOLVED_EXACTLY, Trait.L2_EVERYWHERE
+    least_cost = 16.0
     heirs = ("newton", "primal_dual")
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces, and the logistic one; an L2 penalty on every coefficient."""
-        form = objective.penalty.separable
-        if objective.loss.rowwise(objective.y) is None:
-            words = f"{objective.loss!r} is neither piecewise quadratic nor logistic"
-            return Verdict(False, words + "; the dual steps are exact for such losses only")
-        if form is None or form.l1.any() or form.bounds is not None or not (form.l2 > 0).all():
-            return Verdict(False, "the penalty is not L2 on every coefficient")
+        form = objective.penalty.sum_over_features
+        assert form is not None
         if objective.loss.plq(objective.y) is None:
             weight = float((costs.rough_spread(objective) / form.l2).sum())
             verdict = _curved(objective, weight / max(objective.n_samples, 1))
@@ -128,7 +127,7 @@ def _advance(
 
 def _dual_of(objective: Objective, start: Point) -> RowDual:
     """The dual at the slopes that the loss has at the start; at zero for the null model."""
-    loss, form = objective.loss.rowwise(objective.y), objective.penalty.separable
+    loss, form = objective.loss.rowwise(objective.y), objective.penalty.sum_over_features
     assert loss is not None
     assert form is not None
     if objective.offset is not None:
@@ -148,7 +147,7 @@ def _is_worse_than_zero(objective: Objective, theta: Array, w: Array) -> bool:
 
     The slopes at a model that is far from the optimum make a w that is farther still.
     """
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     assert form is not None
     paid = objective.loss.conjugate(theta, objective.y)
     if objective.offset is not None:

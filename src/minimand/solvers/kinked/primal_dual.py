@@ -11,6 +11,7 @@ from .. import costs
 from ..base import Control, Solver, Verdict
 from ..smooth.closed_form import rows_suffice
 from ..steps.line_search import recentred
+from ..traits import Trait
 
 if TYPE_CHECKING:
     from .vertex import Offer
@@ -38,14 +39,13 @@ class PrimalDual(Solver):
     """
 
     name = "primal_dual"
+    needs = Trait.PIECES, Trait.SUM_OVER_FEATURES
+    least_cost = 40.0
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and penalties that are a sum over features; not both n and d large."""
-        form = objective.penalty.separable
-        if objective.loss.plq(objective.y) is None:
-            return Verdict(False, f"{objective.loss!r} is not linear or quadratic piece by piece")
-        if form is None:
-            return Verdict(False, "the penalty is not a sum over features")
+        form = objective.penalty.sum_over_features
+        assert form is not None
         n, d = objective.design.shape
         size = n if rows_suffice(objective, form) else d
         memory = 8.0 * (3 * size * size + 16 * n)
@@ -64,7 +64,7 @@ class PrimalDual(Solver):
         from .row_reduction import reduced, worth_reducing
         from .vertex import offered
 
-        form, plq = objective.penalty.separable, objective.loss.plq(objective.y)
+        form, plq = objective.penalty.sum_over_features, objective.loss.plq(objective.y)
         assert form is not None
         assert plq is not None
         judgement = judge(objective, recentred(objective, start))

@@ -69,10 +69,11 @@ def solve_path(
         objective = at(base, alpha)
         if base.memory is not None:
             base.memory.forecast = trail.forecast(alpha)
-        # Where the loss has kinks, a weak penalty asks for another solver than a strong one.
-        if chosen is None or alpha == 0 or not base.loss.smooth:
+        # Where the loss has kinks, a weak penalty asks for another solver than a strong one, and
+        # interior points may get stuck at a warm start: then others take over.
+        if settler is None and base.loss.smooth and (chosen is None or alpha == 0):
             chosen = choose_solver(objective, control, solver)
-        named = chosen if settler is None else solver
+        named = chosen or solver
         solution = solve(objective, named, replace(control), trail.last)
         base = objective  # it has computed what no penalty changes
         trail.add(alpha, solution.point, solution.slope)
@@ -93,10 +94,10 @@ def settler_of(
         if not np.isfinite(base.scale):
             return None
     least = at(base, min(alphas))
-    form = least.penalty.separable
-    if form is None or form.bounds is not None or not least.convex or least.has_rays:
+    form = least.penalty.sum_over_features
+    if form is None or form.has_constraints or not least.convex or least.has_rays:
         return None
-    if not form.l1.any():
+    if not form.makes_zeros:
         return None
     _ = base.root_spread  # now, so that all problems share it
     control.target = control.tol * base.scale
@@ -120,8 +121,8 @@ def _is_curved(base: Objective) -> bool:
 
 def _sparse_models(objective: Objective) -> bool:
     """Whether most coefficients will be zero, so that few columns matter."""
-    form = objective.penalty.separable
-    return form is not None and bool(form.l1.any())
+    form = objective.penalty.sum_over_features
+    return form is not None and form.makes_zeros
 
 
 def _ridge_solutions(
@@ -137,8 +138,8 @@ def _ridge_solutions(
     base = base.with_memory(None)
     _ = base.root_spread, base.scale  # now, so that all problems share them
     unit = at(base, 1.0)
-    form = unit.penalty.separable
-    if form is None or form.bounds is not None or form.l1.any() or not (form.l2 > 0).all():
+    l2 = unit.penalty.ridge
+    if l2 is None or not (l2 > 0).all():
         return None
     problems = [at(base, alpha) for alpha in alphas]
     coefs, intercepts = ridge_path(unit, np.asarray(alphas, dtype=float))

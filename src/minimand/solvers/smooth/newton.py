@@ -17,6 +17,7 @@ from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.krylov import conjugate_gradients
 from ..steps.line_search import Caution, line_search, recentred
+from ..traits import Trait
 
 _DENSE_HESSIAN = 1500  # columns up to which the Hessian is formed and factorised
 _ITERATIONS = 200
@@ -38,19 +39,19 @@ class Newton(Solver):
 
     name = "newton"
     null_may_do = False
+    needs = (
+        Trait.SMOOTH,
+        Trait.CURVED_ENOUGH,
+        Trait.SUM_OVER_FEATURES,
+        Trait.NO_L1,
+        Trait.NO_BOUNDS,
+    )
     heirs = ("primal_dual",)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; penalties without an l1 part."""
-        form = objective.penalty.separable
-        if not objective.loss.smooth:
-            return Verdict(False, f"{objective.loss!r} has kinks; Newton needs a smooth loss")
-        if objective.loss.nearly_kinked:
-            return Verdict(False, f"{objective.loss!r} all but has kinks; Newton's steps stall")
-        if form is None or form.l1.any():
-            return Verdict(False, "the penalty has kinks; Newton takes L2 or no penalty")
-        if form.bounds is not None:
-            return Verdict(False, "the coefficients are bounded; Newton's steps know no bounds")
+        form = objective.penalty.sum_over_features
+        assert form is not None
         formed = self._factorises(objective, control)
         how = "Cholesky of the Hessian" if formed else "conjugate gradients"
         cost = self._cost(objective, form, formed)
@@ -74,7 +75,7 @@ class Newton(Solver):
         A loss of pieces whose curvature comes and goes may end them too soon; interior points,
         which see all pieces at once, then go on.
         """
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         assert form is not None
         direction, start = self._begin(objective, form, start, control)
         yield from self._steps(objective, form, direction, start)

@@ -18,6 +18,7 @@ from ...problem.objective import Objective, Point, dot
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.active_set import MOST_COLUMNS, settle
 from ..steps.line_search import Caution, line_search, recentred
+from ..traits import Trait
 from .column_choice import best_columns, first_columns, support_size
 from .support_newton import polish
 
@@ -46,20 +47,17 @@ class WorkingSet(Solver):
 
     name = "working_set"
     heirs = ("primal_dual",)
+    needs = Trait.SMOOTH, Trait.SUM_OVER_FEATURES
+    least_cost = 40.0
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; any separable penalty."""
-        if not objective.loss.smooth:
-            return Verdict(
-                False, f"{objective.loss!r} has kinks; proximal Newton needs a smooth loss"
-            )
-        form = objective.penalty.separable
-        if form is None:
-            return Verdict(False, "the penalty is not a sum over features")
-        cost = 40.0 * objective.design.nnz
+        form = objective.penalty.sum_over_features
+        assert form is not None
+        cost = self.least_cost * objective.design.nnz
         if form.bounds is not None:
             return Verdict(True, "smooth loss and separable penalty with bounds", cost)
-        if not form.l1.any():
+        if not form.makes_zeros:
             words = "separable penalty; without an l1 part Newton is faster"
             return Verdict(True, words, 50 * cost)
         return Verdict(True, "smooth loss and separable penalty with an l1 part", cost)
@@ -68,7 +66,7 @@ class WorkingSet(Solver):
         self, objective: Objective, start: Point, control: Control
     ) -> Iterator[Judgement | HandOver]:
         """Rounds of: choose columns, solve on them, judge."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement
