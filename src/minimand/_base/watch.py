@@ -12,10 +12,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import _core
 
+T = TypeVar("T")
 PIECE = 2e8  # nanoseconds between two looks; a safeguard, well below half a second
 INTERRUPT = "an interrupt (Ctrl-C)"  # who stopped a fit, as messages say it
 
@@ -146,6 +147,18 @@ def interrupt() -> None:
     if watch is None:
         raise KeyboardInterrupt
     watch.interrupt()
+
+
+def carried_through(compute: Callable[[], T]) -> T:
+    """What ``compute`` gives, also if Ctrl-C comes meanwhile; whoever asks twice need not wait.
+
+    The scopes are told, and it is begun again: for what is short, and needed for any model at all.
+    """
+    try:
+        return compute()
+    except KeyboardInterrupt:
+        interrupt()
+        return compute()
 
 
 def look() -> None:

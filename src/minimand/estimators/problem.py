@@ -54,12 +54,14 @@ def build(
         offset = None if offset is None else offset[kept]
     n, d = design.shape
     alpha, free = settings.factor, bool(intercept)
+    loss = settings.loss
+    mass = loss.equal_masses(n) if sample_weight is None else loss.masses(sample_weight)
     return Objective(
-        loss=settings.loss,
+        loss=loss,
         penalty=settings.penalty.bind(d, alpha),
         design=design,
         y=y,
-        mass=settings.loss.masses(np.ones(n) if sample_weight is None else sample_weight),
+        mass=mass,
         offset=offset,
         intercept=free,
         words=settings.words_with_score(alpha, offset=offset is not None, intercept=free),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._base.row_blocks import in_parts
 from .._base.typing import Array, BoolArray, IntArray
 from ..losses import Loss, Margin
 from ..problem.objective import Objective
@@ -54,7 +55,7 @@ class Training:
             if solution.certificate.dual_point is None:
                 return None
             points.append(solution.certificate.dual_point)
-        theta = np.array(points).T
+        theta = _side_by_side(points)
         multipliers = first.row_mass[:, None] * theta
         rows = _Rows(None, first.n_samples)
         if weights is not None and not weights.all():
@@ -101,11 +102,13 @@ def _places(
     loss: Any = objectives[0].loss
     pieces = loss.pieces
     size = max(float(pieces.jumps.max()), 0.5 * float(pieces.curvatures.max()))
-    y = np.stack([o.y for o in objectives], axis=1)
-    z = np.stack([s.point.z for s in solutions], axis=1)
+    y = _side_by_side([o.y for o in objectives])
+    z = _side_by_side([s.point.z for s in solutions])
     gaps = np.array([max(s.certificate.gap, s.certificate.rounding) for s in solutions])
-    products = np.maximum(loss.fenchel_young(z, theta, y), gaps)
-    tolerance = (1 + 1e-9) * np.sqrt(products / size)
+    tolerance = np.empty(z.shape)
+    for out, *part in in_parts(tolerance, z, theta, y):
+        products = np.maximum(loss.fenchel_young(*part), gaps)
+        np.multiply(1 + 1e-9, np.sqrt(products / size), out=out)
     return Places(edge, rows.spread(y * z, np.nan), rows.spread(tolerance, 0.0))
 
 
@@ -119,7 +122,12 @@ def _counted(objectives: list[Objective], solutions: list[Solution], rows: _Rows
     """How much samples count for a robust loss, a column per score."""
     found = [o.loss.sample_weights(s.point.z, o.y) for o, s in zip(objectives, solutions)]
     known = [column for column in found if column is not None]
-    return rows.spread(np.stack(known, axis=1), np.nan) if len(known) == len(found) else None
+    return rows.spread(_side_by_side(known), np.nan) if len(known) == len(found) else None
+
+
+def _side_by_side(columns: list[Array]) -> Array:
+    """A column for each; the same memory where there is but one."""
+    return columns[0][:, None] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
 def _factor(objective: Objective) -> float | None:
