@@ -12,6 +12,7 @@ from ..._base.typing import Array, IntArray
 from ...certificate import Judgement
 from ...penalties import Separable
 from ...problem.objective import Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
 from ..traits import Trait
 
@@ -42,9 +43,8 @@ class ConstraintGeneration(Solver):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Chebyshev and a quadratic part."""
-        d = objective.n_features + 2.0
-        cost = 50.0 * objective.design.nnz + 500.0 * d * d * (d + 100.0)
-        return Verdict(True, "quadratic programs on the rows with the largest residuals", cost)
+        words = "quadratic programs on the rows with the largest residuals"
+        return Verdict(True, words, costs.programs_on_rows(objective))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One quadratic program per round."""
