@@ -29,8 +29,8 @@ class Reach(IntEnum):
 class Access(NamedTuple):
     """What a design can give, for the verdicts of solvers.
 
-    Without ``columns`` (`Reach.NONE`) the design is a kernel: it has `row_gram`, `cross` and
-    `row_lengths`, and no coefficients.
+    Without ``columns`` (`Reach.NONE`) the design is a kernel, of shape (n, 0): it has `row_gram`,
+    `cross`, `row_lengths` and `rows`, and no products with coefficients of columns.
     """
 
     columns: Reach = Reach.COPY

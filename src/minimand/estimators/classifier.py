@@ -22,7 +22,7 @@ from .support_vectors import Margins
 
 def _gives_probabilities(estimator: Any) -> bool:
     """What the loss of the fit says, or before it that of the parameters."""
-    fitted = getattr(estimator, "_fitted", None)
+    fitted = estimator.__dict__.get("_fitted")
     loss = loss_of(estimator) if fitted is None else fitted.output.loss
     if loss is None or not loss.probabilistic:
         asked = estimator.loss if fitted is None else loss

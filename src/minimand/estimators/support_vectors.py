@@ -16,13 +16,55 @@ from ..solvers import Solution
 from .inputs.matrix import matrix_of
 
 
+class _Rows(NamedTuple):
+    """Where the samples of an objective are among those of ``fit``; None: they are the same."""
+
+    kept: IntArray | None
+    n_samples: int
+
+    def spread(self, values: Any, empty: float) -> Any:
+        """The values, with a filling for samples that were left out."""
+        if self.kept is None:
+            return values
+        whole = np.full((self.n_samples, *values.shape[1:]), empty, dtype=values.dtype)
+        whole[self.kept] = values
+        return whole
+
+
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Margins of samples, beside the one where the loss begins to vanish."""
+    """Margins of the samples that count, beside the one where the loss begins to vanish."""
 
     edge: float  # 1 for the hinge
-    margins: Array  # y·z, (n_samples, n_scores); NaN for samples of weight zero
-    tolerance: Array  # how far from the edge a margin may be and count as on it
+    loss: Margin
+    present: Array  # y·z, a column per score
+    slopes: Array  # y·θ, likewise
+    gaps: Array  # of every score
+    rows: _Rows
+
+    @property
+    def margins(self) -> Array:
+        """y·z, (n_samples, n_scores); NaN for samples of weight zero."""
+        found: Array = self.rows.spread(self.present, np.nan)
+        return found
+
+    @property
+    def tolerance(self) -> Array:
+        """How far from the edge a margin may be and count as on it.
+
+        At an optimum (distance to the edge)·(distance of the slope from that of its piece) = 0 for
+        every sample. The Fenchel-Young term bounds the product, so that the smaller of the two
+        distances is below its root.
+        """
+        pieces = self.loss.pieces
+        assert pieces is not None
+        size = max(float(pieces.jumps.max()), 0.5 * float(pieces.curvatures.max()))
+        root = np.empty(self.present.shape)
+        for out, margins, slopes in in_parts(root, self.present, self.slopes):
+            terms = self.loss.fenchel_young(margins, slopes, np.ones_like(margins))
+            np.multiply(1 + 1e-9, np.sqrt(np.maximum(terms, self.gaps) / size), out=out)
+        found: Array = self.rows.spread(root, 0.0)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +74,7 @@ class Training:
     multipliers: Array  # mass·θ, (n_samples, n_scores)
     alpha: float | None  # factor of ½‖w‖²; None where the penalty is another
     places: Places | None = None  # None where the loss has no margin
-    vectors: Any = (
-        None  # rows of φ(X) whose multiplier is not zero; None where all but few are such
-    )
+    vectors: Any = None  # rows of φ(X) with a multiplier; None where all but few are such
     weights: Array | None = None  # how much samples count, (n_samples, n_scores); None: all fully
 
     @classmethod
@@ -62,8 +102,7 @@ class Training:
             rows = _Rows(np.flatnonzero(weights), weights.size)
         if first.loss.quadratic:  # every sample is met halfway, and counts fully
             return cls(rows.spread(multipliers, 0.0), _factor(first))
-        edge = edge_of(first.loss)
-        places = None if edge is None else _places(edge, objectives, solutions, theta, rows)
+        places = _places(objectives, solutions, theta, rows)
         kept = None
         if vectors and _has_flat_part(first):
             kept = matrix_of(first.design.rows(np.flatnonzero(multipliers.any(axis=1))))
@@ -76,53 +115,38 @@ class Training:
         )
 
 
-class _Rows(NamedTuple):
-    """Where the samples of an objective are among those of ``fit``; None: they are the same."""
-
-    kept: IntArray | None
-    n_samples: int
-
-    def spread(self, values: Any, empty: float) -> Any:
-        """The values, with a filling for samples that were left out."""
-        if self.kept is None:
-            return values
-        whole = np.full((self.n_samples, *values.shape[1:]), empty, dtype=values.dtype)
-        whole[self.kept] = values
-        return whole
-
-
 def _places(
-    edge: float,
-    objectives: list[Objective],
-    solutions: list[Solution],
-    theta: Array,
-    rows: _Rows,
-) -> Places:
-    """The tolerance is a root: of a product that is known, one factor is below its root."""
+    objectives: list[Objective], solutions: list[Solution], theta: Array, rows: _Rows
+) -> Places | None:
+    """Margins and slopes of all scores; None where the loss has no margin."""
     loss: Any = objectives[0].loss
-    pieces = loss.pieces
-    size = max(float(pieces.jumps.max()), 0.5 * float(pieces.curvatures.max()))
-    y = _side_by_side([o.y for o in objectives])
-    z = _side_by_side([s.point.z for s in solutions])
-    gaps = np.array([max(s.certificate.gap, s.certificate.rounding) for s in solutions])
-    tolerance = np.empty(z.shape)
-    for out, *part in in_parts(tolerance, z, theta, y):
-        products = np.maximum(loss.fenchel_young(*part), gaps)
-        np.multiply(1 + 1e-9, np.sqrt(products / size), out=out)
-    return Places(edge, rows.spread(y * z, np.nan), rows.spread(tolerance, 0.0))
+    edge = edge_of(loss)
+    if edge is None:
+        return None
+    margins, slopes, gaps = np.empty_like(theta), np.empty_like(theta), np.empty(theta.shape[1])
+    for k, (objective, solution) in enumerate(zip(objectives, solutions)):
+        margins[:, k] = objective.y * solution.point.z
+        slopes[:, k] = objective.y * theta[:, k]
+        gaps[k] = max(solution.certificate.gap, solution.certificate.rounding)
+    return Places(edge, loss.snapshot(), margins, slopes, gaps, rows)
 
 
 def _has_flat_part(objective: Objective) -> bool:
     """Whether samples may be met so well that they have no multiplier."""
-    plq = objective.loss.plq(objective.y[:1])
+    plq = objective.kinks or objective.loss.plq(objective.y[:1])
     return plq is not None and bool(((plq.pieces.slopes == 0) & (plq.pieces.curvatures == 0)).any())
 
 
 def _counted(objectives: list[Objective], solutions: list[Solution], rows: _Rows) -> Array | None:
     """How much samples count for a robust loss, a column per score."""
-    found = [o.loss.sample_weights(s.point.z, o.y) for o, s in zip(objectives, solutions)]
-    known = [column for column in found if column is not None]
-    return rows.spread(_side_by_side(known), np.nan) if len(known) == len(found) else None
+    columns = []
+    for objective, solution in zip(objectives, solutions):
+        column = objective.loss.sample_weights(solution.point.z, objective.y)
+        if column is None:
+            return None
+        columns.append(column)
+    counted: Array = rows.spread(_side_by_side(columns), np.nan)
+    return counted
 
 
 def _side_by_side(columns: list[Array]) -> Array:
@@ -267,14 +291,15 @@ class Margins(SupportVectors):
     def margin_points_(self) -> MarginPoints:
         """Which samples lie on the margin, inside it and beyond it."""
         found = self._places("margin_points_")
-        ahead = found.margins - found.edge
-        on = np.abs(ahead) <= found.tolerance
+        margins, tolerance = found.margins, found.tolerance
+        ahead = margins - found.edge
+        on = np.abs(ahead) <= tolerance
         return MarginPoints(
             on=_flat(on),
             inside=_flat(~on & (ahead < 0)),
             beyond=_flat(~on & (ahead > 0)),
-            margins=_flat(found.margins),
-            tolerance=_flat(found.tolerance),
+            margins=_flat(margins),
+            tolerance=_flat(tolerance),
         )
 
 

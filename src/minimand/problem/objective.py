@@ -24,6 +24,7 @@ from ..penalties import BoundPenalty
 from . import units as units_of
 from .basis import Basis
 from .dependence import find_basis
+from .facts import Facts
 from .intercept import best_shift
 from .point import EPS, Meter, Point, dot
 from .products import Products
@@ -49,6 +50,7 @@ class Objective(Products):
     meter: Meter = field(default_factory=Meter)
     memory: Memory | None = None  # what the problems of a path share
     n_scores: int = 1  # of a row
+    known: Facts | None = None  # about these or other data
 
     @property
     def coef_shape(self) -> tuple[int, ...]:
@@ -73,11 +75,7 @@ class Objective(Products):
 
     def with_target(self, y: Array) -> Objective:
         """The same problem for another y; the data are shared, the passes counted anew."""
-        new = replace(self, y=y, meter=Meter())
-        new.__dict__["spread"] = self.spread
-        if "free_basis" in self.__dict__:
-            new.__dict__["free_basis"] = self.free_basis
-        return new
+        return replace(self, y=y, meter=Meter(), known=self.facts)
 
     def with_penalty(
         self,
@@ -93,20 +91,16 @@ class Objective(Products):
         a new meter.
         """
         new = self._copied()
-        new.update(penalty=penalty, constant_target=self.constant_target)
+        new.update(penalty=penalty, constant_target=self.constant_target, known=self.facts)
         if words is not None:
             new["words"] = words
         if meter is not None:
             new["meter"] = meter
         if columns is not None:
-            new.update(design=self.design.columns(columns), memory=None)
+            design = self.design.columns(columns)
+            new.update(design=design, memory=None, known=self.facts.on_columns(columns, design))
         chosen = slice(None) if columns is None else columns
-        for name in ("spread", "root_spread", "column_norms"):
-            if name in self.__dict__:
-                new[name] = self.__dict__[name][chosen]
-        known = ["infimum"]
-        if columns is None and np.array_equal(penalty.free, self.penalty.free):
-            known.append("free_basis")
+        known = ["infimum", "units", "row_mass"]
         if columns is None and self._null_is_zero and _is_unbounded(penalty):
             new["null"] = self.null
             known += ["null_loss", "_null_is_zero"]
@@ -307,14 +301,16 @@ class Objective(Products):
     @cached_property
     def free_basis(self) -> Basis | None:
         """The unpenalised columns in terms of some that are far from collinear; None: too many."""
-        return self.basis_of(np.flatnonzero(self.penalty.free))
+        columns = np.flatnonzero(self.penalty.free)
+        found = self.basis_of(columns)
+        self.facts.free_basis = columns, found
+        return found
 
     def basis_of(self, columns: IntArray) -> Basis | None:
         """Some columns (and the intercept) in terms of others that are far from collinear."""
-        if "free_basis" in self.__dict__ and np.array_equal(
-            columns, np.flatnonzero(self.penalty.free)
-        ):
-            return self.free_basis
+        known = self.facts.basis_of(columns)
+        if known is not None:
+            return known[0]
         self.meter.passes += 1
         return find_basis(self.design, self.row_mass, columns, self.intercept, self.root_spread)
 
@@ -327,27 +323,6 @@ class Objective(Products):
                 return False  # classes, and scores of them
             target = target - self.offset
         return bool(np.ptp(target) == 0) if target.ndim == 1 else not np.ptp(target, axis=0).any()
-
-    @cached_property
-    def spread(self) -> Array:
-        """Σ mass·x² of every column: its size, for tolerances and rounding."""
-        if not self.has_columns:  # Kᵢⱼ² ≤ Kᵢᵢ·Kⱼⱼ
-            return self.design.row_lengths * self.row_mean(self.design.row_lengths)
-        return self.moments(self.row_mass).second
-
-    @cached_property
-    def root_spread(self) -> Array:
-        """Root mean square of every column."""
-        return np.sqrt(self.spread)
-
-    @cached_property
-    def column_norms(self) -> Array:
-        """√(Σ mass·x²) of every column, centred where an intercept centres it; never too small."""
-        if not self.intercept:
-            return self.root_spread
-        mean = self.moments(self.row_mass).first
-        rounding = 4 * EPS * np.sqrt(self.n_samples + 16.0)
-        return np.sqrt(np.maximum(self.spread - mean * mean, 0.0) + rounding * self.spread)
 
     @cached_property
     def null(self) -> Point:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from .._base.typing import Array, BoolArray, IntArray
 from ..design import Covariance, Design, Moments
 from ..losses.curvature import Curvature, Diagonal, beside
 from ..penalties import BoundPenalty, Plane
-from .point import Meter, Point, dot
+from .facts import Facts
+from .point import EPS, Meter, Point, dot
 from .without_columns import Represented, plane
 
 if TYPE_CHECKING:
@@ -34,10 +36,25 @@ class Products:
         """The mass of its unit for every row."""
         raise NotImplementedError
 
+    known: Facts | None
+
     @property
-    def root_spread(self) -> Array:
-        """Root mean square of every column."""
+    def units(self) -> IntArray | None:
+        """Where the units of the loss begin and end among the rows; None where rows are units."""
         raise NotImplementedError
+
+    def row_mean(self, values: Array) -> Any:
+        """Σ massᵢ·valuesᵢ over rows."""
+        raise NotImplementedError
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known about the data, shared with other objectives of the same data."""
+        key = self.design, self.mass, self.intercept, self.units
+        if self.known is None or not self.known.describe(*key):
+            object.__setattr__(self, "known", Facts(*key))
+        assert self.known is not None
+        return self.known
 
     @property
     def has_columns(self) -> bool:
@@ -137,8 +154,8 @@ class Products:
         else:
             size = self.n_features if columns is None else columns.size
             found = Covariance(self.gram(h, columns), np.zeros(size))
-        if h is self.mass and columns is None:  # the diagonal saves another pass
-            self.__dict__.setdefault("spread", np.diag(found.matrix) + found.mean**2)
+        if h is self.mass and columns is None and self.facts.spread is None:
+            self.facts.spread = np.diag(found.matrix) + found.mean**2  # saves another pass
         return found
 
     def moments(self, h: Array) -> Moments:
@@ -169,3 +186,38 @@ class Products:
             return self.penalty.shares(-slope)
         form = self.penalty.function_of_norm
         return {0.0} if form is None else form.shares(np.array([Represented(slope, image).norm]))
+
+    # Facts about the columns ---------------------------------------------------------------
+
+    @property
+    def spread(self) -> Array:
+        """Σ mass·x² of every column: its size, for tolerances and rounding."""
+        if self.facts.spread is None:
+            self.facts.spread = self._spread()
+        return self.facts.spread
+
+    def _spread(self) -> Array:
+        if not self.has_columns:  # Kᵢⱼ² ≤ Kᵢᵢ·Kⱼⱼ
+            return self.design.row_lengths * self.row_mean(self.design.row_lengths)
+        return self.moments(self.row_mass).second
+
+    @property
+    def root_spread(self) -> Array:
+        """Root mean square of every column."""
+        if self.facts.root_spread is None:
+            self.facts.root_spread = np.sqrt(self.spread)
+        return self.facts.root_spread
+
+    @property
+    def column_norms(self) -> Array:
+        """√(Σ mass·x²) of every column, centred where an intercept centres it; never too small."""
+        if self.facts.column_norms is None:
+            self.facts.column_norms = self._column_norms()
+        return self.facts.column_norms
+
+    def _column_norms(self) -> Array:
+        if not self.intercept:
+            return self.root_spread
+        mean = self.moments(self.row_mass).first
+        rounding = 4 * EPS * np.sqrt(self.n_samples + 16.0)
+        return np.sqrt(np.maximum(self.spread - mean * mean, 0.0) + rounding * self.spread)

@@ -217,7 +217,7 @@ def rough_spread(objective: Objective) -> Array:
     """Σ mass·x² of every column; of the squared loss, which others solve faster, from some rows."""
     every = objective.n_samples // _SAMPLE
     exact = not objective.loss.quadratic or objective.design.sparse or every <= 1
-    if exact or "spread" in objective.__dict__:
+    if exact or objective.facts.spread is not None:
         return objective.spread
     return objective.thinned(every).spread
 
