@@ -41,6 +41,7 @@ RATES = MappingProxyType(  # units per elementary operation; measured by `python
 # Counts ------------------------------------------------------------------------------------------
 # All of them from the survey in the docstring above, unless a line says otherwise.
 
+_LINEAR_SYSTEM_GRAMS = 3.0  # Grams whose time a closed form takes, with centring and refinement
 _NEWTON_STEPS = 8.0  # steps of Newton's method on a loss that is curved everywhere
 _NEWTON_PRODUCTS = 20.0  # products XᵀHXv per such a step by conjugate gradients
 _KRYLOV_READS = 4.0  # reads of a stored number per such a product, with what its vectors take
@@ -48,7 +49,7 @@ _PIECES_STEPS = 2.0, 6.0  # steps on a loss of pieces: least, and how many more 
 _CROWDED_STEPS = 1.5, 190.0  # more steps per √weight where columns abound, and at most
 _PIECES_PRODUCTS = 2.0, 6.0, 14.0  # products per step: least, most, more where columns abound
 _HESSIANS = 2.0  # formed at most, where the steps between reuse an earlier one
-WORKING_SET_PASSES = 40.0  # passes over the data in a fit of a working set
+_WORKING_SET_PASSES = 40.0  # passes over the data in a fit of a working set
 _NO_ZEROS = 50.0  # times as many where no l1 part keeps columns out
 _INTERIOR_STEPS = 20.0  # systems that an interior-point method solves
 _COLUMN_STEPS = 60.0  # the same over all rounds of column generation
@@ -117,7 +118,7 @@ def linear_system(objective: Objective, size: int) -> float:
         products = RATES["sparse_gram"] * objective.design.nnz**2 / n
     else:
         products = RATES["dense_gram"] * objective.design.nnz * size
-    return products + factor(size)
+    return _LINEAR_SYSTEM_GRAMS * products + factor(size)
 
 
 def newton(objective: Objective, *, formed: bool) -> float:
@@ -150,7 +151,7 @@ def working_set(objective: Objective, *, zeros: bool) -> float:
 
     Without an l1 part (``zeros`` False) no column can be left out.
     """
-    return (1.0 if zeros else _NO_ZEROS) * WORKING_SET_PASSES * objective.design.nnz
+    return (1.0 if zeros else _NO_ZEROS) * _WORKING_SET_PASSES * objective.design.nnz
 
 
 def interior_points(objective: Objective, size: int) -> float:
@@ -208,6 +209,20 @@ def programs_on_rows(objective: Objective) -> float:
     passes, systems = _ROUNDS_OF_ROWS
     d = objective.n_features + 2.0
     return passes * objective.design.nnz + systems * d * d * (d + 100.0)
+
+
+# What they cost at least, per stored number of the data, whatever its shape: a solver that cannot
+# be cheaper than one that accepts is not asked.
+LEAST_WORKING_SET = _WORKING_SET_PASSES
+LEAST_ASCENT = min(
+    _CURVED_SWEEPS * RATES["dense_sweep"],
+    _KINKED_SWEEPS * _KINKED_READS[0] * RATES["dense_sweep"],
+    _LOGISTIC_SWEEPS * RATES["sparse_sweep"],
+)
+LEAST_INTERIOR_POINTS = 2.0 * _INTERIOR_STEPS
+LEAST_COLUMN_GENERATION = 2.0 * _COLUMN_STEPS
+LEAST_LINEAR_PROGRAM = 10.0 * _SIMPLEX_PIVOTS
+LEAST_PROGRAMS_ON_ROWS = _ROUNDS_OF_ROWS[0]
 
 
 # The shape of a problem --------------------------------------------------------------------------

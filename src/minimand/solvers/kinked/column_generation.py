@@ -36,7 +36,7 @@ class ColumnGeneration(Solver):
 
     name = "column_generation"
     needs = Trait.KINKED, Trait.PIECES, Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS
-    least_cost = 480.0
+    least_cost = costs.LEAST_COLUMN_GENERATION
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and kinks; an l1 part on almost all coefficients."""

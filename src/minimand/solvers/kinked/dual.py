@@ -40,7 +40,7 @@ class Dual(Solver):
     null_may_do = False
     parallel = True
     needs = Trait.ROWS_SOLVED_EXACTLY, Trait.L2_EVERYWHERE
-    least_cost = 16.0
+    least_cost = costs.LEAST_ASCENT
     heirs = ("newton", "primal_dual")
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:

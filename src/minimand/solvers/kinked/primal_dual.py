@@ -39,7 +39,7 @@ class PrimalDual(Solver):
 
     name = "primal_dual"
     needs = Trait.PIECES, Trait.SUM_OVER_FEATURES
-    least_cost = 40.0
+    least_cost = costs.LEAST_INTERIOR_POINTS
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and penalties that are a sum over features; not both n and d large."""

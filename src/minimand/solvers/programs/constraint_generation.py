@@ -39,7 +39,7 @@ class ConstraintGeneration(Solver):
     name = "constraint_generation"
     kind = Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY, Trait.LARGEST_RESIDUAL
     needs = Trait.SUM_OVER_FEATURES, Trait.SOME_L2
-    least_cost = 50.0
+    least_cost = costs.LEAST_PROGRAMS_ON_ROWS
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Chebyshev and a quadratic part."""

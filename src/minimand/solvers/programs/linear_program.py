@@ -45,7 +45,7 @@ class Simplex(Solver):
     name = "simplex"
     kind = Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY
     needs = Trait.STRAIGHT_PIECES, Trait.SUM_OVER_FEATURES, Trait.NO_L2
-    least_cost = 2000.0
+    least_cost = costs.LEAST_LINEAR_PROGRAM
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Straight pieces in both."""

@@ -49,7 +49,7 @@ class WorkingSet(Solver):
     name = "working_set"
     heirs = ("primal_dual",)
     needs = Trait.SMOOTH, Trait.SUM_OVER_FEATURES
-    least_cost = costs.WORKING_SET_PASSES
+    least_cost = costs.LEAST_WORKING_SET
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; any separable penalty."""
