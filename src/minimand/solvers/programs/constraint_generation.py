@@ -12,6 +12,7 @@ from ..._base.typing import Array, IntArray
 from ...certificate import Judgement
 from ...penalties import Separable
 from ...problem.objective import Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
 from ..traits import Trait
 
@@ -38,13 +39,12 @@ class ConstraintGeneration(Solver):
     name = "constraint_generation"
     kind = Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY, Trait.LARGEST_RESIDUAL
     needs = Trait.SUM_OVER_FEATURES, Trait.SOME_L2
-    least_cost = 50.0
+    least_cost = costs.LEAST_PROGRAMS_ON_ROWS
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Chebyshev and a quadratic part."""
-        d = objective.n_features + 2.0
-        cost = 50.0 * objective.design.nnz + 500.0 * d * d * (d + 100.0)
-        return Verdict(True, "quadratic programs on the rows with the largest residuals", cost)
+        words = "quadratic programs on the rows with the largest residuals"
+        return Verdict(True, words, costs.programs_on_rows(objective))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One quadratic program per round."""

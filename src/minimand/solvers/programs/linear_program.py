@@ -14,6 +14,7 @@ import numpy as np
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...problem.objective import Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
 from ..steps.line_search import recentred
 from ..traits import Trait
@@ -44,18 +45,17 @@ class Simplex(Solver):
     name = "simplex"
     kind = Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY
     needs = Trait.STRAIGHT_PIECES, Trait.SUM_OVER_FEATURES, Trait.NO_L2
-    least_cost = 2000.0
+    least_cost = costs.LEAST_LINEAR_PROGRAM
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Straight pieces in both."""
         plq = objective.loss.plq(objective.y)
-        n, d = objective.design.shape
         # One copy of the data per kink, and as many again for HiGHS; Chebyshev needs a few rows.
         copies = 0 if plq is None else 2 * plq.pieces.knots.size
         if 12.0 * objective.design.nnz * copies > control.memory:
             return Verdict(False, f"the linear program does not fit into memory={control.memory:g}")
-        cost = 200.0 * (objective.design.nnz + n) * (d + 10.0)
-        return Verdict(True, "straight pieces: an exact vertex by linear programming", cost)
+        words = "straight pieces: an exact vertex by linear programming"
+        return Verdict(True, words, costs.linear_program(objective))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """The start, then one linear program; for a loss of the whole set one per round."""
