@@ -23,9 +23,10 @@ def vectors_of_n(model, X, y):
 @pytest.mark.parametrize(
     ("model", "most"),
     [
-        (mm.Regressor("squared", "l1", alpha=0.1), 8),
-        (mm.Regressor("squared", "l2", alpha=0.1), 11.5),
-        (mm.Classifier("logistic", "l2", alpha=0.1), 12.5),  # with the terms of the loss
+        (mm.Regressor("squared", "l1", alpha=0.1, solver="working_set"), 8),
+        (mm.Regressor("squared", "l2", alpha=0.1, solver="closed_form"), 11.5),
+        # With the terms of the loss.
+        (mm.Classifier("logistic", "l2", alpha=0.1, solver="newton"), 12.5),
     ],
     ids=["lasso", "ridge", "logistic"],
 )
