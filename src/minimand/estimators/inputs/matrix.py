@@ -141,7 +141,7 @@ def _check_form(X: Any) -> Any:
     """Refuse, before any conversion, what is not a matrix of real numbers with some rows."""
     if X is None:
         raise ValueError("X is None: pass a matrix with one row per sample.")
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # a DOK matrix is a dict, too
         raise ValueError(
             "X must be 2D, one row per sample, but it is a dict: make a data frame of its columns, "
             "as pandas.DataFrame(X) does."
