@@ -19,8 +19,8 @@ class ClassOutput(Output):
 
     @classmethod
     def of(cls, y: AnyArray, loss: Loss) -> ClassOutput:
-        """The output space of y, all of whose samples count."""
-        classes = np.unique(y)  # without the index of every sample: that would have to sort y
+        """The output space of y, in which every sample has positive weight."""
+        classes = np.unique(y)  # without return_inverse, which would have to sort y
         if classes.size < 2:
             raise ValueError(
                 f"y holds one class only ({classes.tolist()}, samples of weight 0 left out): "
@@ -34,7 +34,7 @@ class ClassOutput(Output):
         return 1 if self.classes.size == 2 else int(self.classes.size)
 
     def encode(self, y: AnyArray) -> Array:
-        """For every score: is the sample of that class (of the second, for two)?"""
+        """For every score, whether the sample is of its class (of two classes, the second)."""
         low = 0.0 if self.loss.target in ("unit", "count") else -1.0
         if self.classes.size == 2:
             return np.where(y == self.classes[1], 1.0, low)
