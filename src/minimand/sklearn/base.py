@@ -93,7 +93,7 @@ class DropIn(CallbackSupportMixin):
     """Mixin in front of a scikit-learn class: its parameters and attributes, our solvers.
 
     Parameters that choose an algorithm are checked as scikit-learn checks them and have no effect
-    on the optimum; those that shape the model are read in `minimand.readings`.
+    on the optimum; those that shape the model are read in `minimand.audit.foreign`.
     """
 
     certificate_: Certificate
