@@ -13,7 +13,7 @@ from ..solvers import Control, Solution
 from ..solvers.paths.certified_together import certify_together
 from .stopping import collected
 
-_BATCH = 1 << 23  # scores held at a time
+_BATCH = 1 << 23  # scores held at a time, 64 MB; safeguard
 
 At = Callable[[Objective, float], Objective]
 Solve = Callable[[Objective], Iterator[Solution]]
@@ -27,11 +27,11 @@ def condensed_path(
     solved: Solve,
     known: Sums | None = None,
 ) -> Iterator[Solution]:
-    """Solutions of a problem with the squared loss by way of its condensed twin.
+    """Solutions of a problem with the squared loss from a condensed problem of d + 1 rows.
 
-    ``solved`` gives the solutions of the twin; ``known`` are the sums over all rows, where somebody
-    has them. Every solution is judged on the data themselves;
-    one that misses the tolerance there is solved there.
+    ``solved`` gives the solutions of the condensed problem; ``known`` are the sums over all rows,
+    if the caller has them. Every solution is judged on the data, and one that misses the tolerance
+    there is solved again on the data.
     """
     small = condense(objective, sums(objective) if known is None else known)
     solutions, places = solved(small.objective), iter(alphas)

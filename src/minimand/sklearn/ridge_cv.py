@@ -110,22 +110,24 @@ class RidgeCV(Chooser, linear_model.RidgeCV):
 
     def _left_out(self, alphas: Array, X: Any, y: AnyArray, weights: Array | None) -> Array:
         """y − prediction without the sample: (n_targets, n_alphas, n_samples)."""
-        # At alpha = 1, so that the penalty of the unit is what an alpha multiplies.
-        units = problem_of(Ridge(1.0, fit_intercept=self.fit_intercept), X, y, weights).objectives
-        if units[0].n_samples < 2:
+        # At alpha = 1, so that alphas multiply the penalties of these problems.
+        problems = problem_of(
+            Ridge(1.0, fit_intercept=self.fit_intercept), X, y, weights
+        ).objectives
+        if problems[0].n_samples < 2:
             raise ValueError(
                 "leaving one out needs two samples of positive weight, but there is one sample "
                 "(n_samples=1): pass more data."
             )
-        if units[0].n_samples == X.shape[0]:
-            return residuals_of_sum(units, alphas)
+        if problems[0].n_samples == X.shape[0]:
+            return residuals_of_sum(problems, alphas)
         # A sample of weight 0 is always left out: the model of all others predicts it.
         assert weights is not None
         there = weights > 0
-        left = np.empty((len(units), len(alphas), X.shape[0]))
-        left[:, :, there] = residuals_of_sum(units, alphas)
+        left = np.empty((len(problems), len(alphas), X.shape[0]))
+        left[:, :, there] = residuals_of_sum(problems, alphas)
         for k, column in enumerate(y.reshape(X.shape[0], -1).T):
-            coefs, intercepts = ridge_path(units[k], alphas)
+            coefs, intercepts = ridge_path(problems[k], alphas)
             z = np.asarray(X[~there] @ coefs.T) + intercepts
             left[k][:, ~there] = (column[~there, None] - z).T
         return left
