@@ -9,7 +9,7 @@ namespace minimand {
 
 /// Copies the upper triangle of a square matrix onto its lower one, in tiles that fit the cache.
 inline void mirror_upper(std::span<double> square, std::size_t side) {
-  constexpr std::size_t kTile = 32;
+  constexpr std::size_t kTile = 32;  // side of a tile, 8 kB; safeguard: it fits the first cache
   for (std::size_t row = 0; row < side; row += kTile) {
     for (std::size_t column = 0; column <= row; column += kTile) {
       for (std::size_t i = row; i < std::min(row + kTile, side); ++i) {
@@ -44,7 +44,7 @@ inline void block_product(std::span<const double> square, std::size_t side,
   const std::size_t count = columns.size();
   for (std::size_t a = 0; a < rows.size(); ++a) {
     const double* const from = square.data() + static_cast<std::size_t>(rows[a]) * side;
-    double sums[4] = {};  // each waits for its own last addition only
+    double sums[4] = {};  // independent sums hide the latency of additions
     for (std::size_t b = 0; b < count; ++b) {
       sums[b % 4] += v[b] * from[static_cast<std::size_t>(columns[b])];
     }
