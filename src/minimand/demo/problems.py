@@ -28,7 +28,7 @@ from ..penalties import L1, L2
 
 
 class LogCosh(Distance):
-    """ln cosh r: a loss that the library does not know, in three lines."""
+    """ln cosh r: a user's own loss, in three lines."""
 
     def psi(self, r: Array) -> Array:  # noqa: D102
         return np.logaddexp(r, -r) - np.log(2)
@@ -41,7 +41,7 @@ class LogCosh(Distance):
 
 
 class Data(NamedTuple):
-    """Training and test parts, split once for everybody."""
+    """Training and test parts, the same split for both libraries."""
 
     X: Array
     X_test: Array
