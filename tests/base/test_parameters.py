@@ -179,3 +179,14 @@ def test_a_registry_finds_names_and_passes_objects():
         registry.get(mm.Huber)
     with pytest.raises(ValueError, match=r"did you mean 'huber'\?"):
         registry.get("hubr")
+
+
+def test_objects_that_are_named_are_shared_and_never_changed():
+    """What one estimator makes of a named loss or penalty is not what the next one gets."""
+    first = mm.Regressor("huber", "l1").set_params(loss__delta=3.0, penalty__weights=[1.0, 2.0])
+    assert first.loss == mm.Huber(3.0)
+    second = mm.Regressor("huber", "l1").set_params(loss__delta=1.0, penalty__weights=None)
+    assert second.loss == mm.Huber()
+    assert second.penalty == mm.L1()
+    settings = mm.Regressor("huber", "l1")._checked_settings()
+    assert (settings.loss, settings.penalty) == (mm.Huber(), mm.L1())

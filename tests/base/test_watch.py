@@ -222,9 +222,9 @@ def test_a_perceptron_that_was_cut_off_does_not_claim_to_have_converged(ctrl_c):
 
 
 def test_an_interrupt_before_there_is_a_model_is_a_plain_one(ctrl_c):
-    from minimand.estimators import regressor
+    from minimand.estimators import problem
 
-    ctrl_c.at(regressor, "build", 1)
+    ctrl_c.at(problem, "build", 1)
     with pytest.raises(KeyboardInterrupt) as stopped:
         mm.Regressor().fit(X, y)
     assert not isinstance(stopped.value, mm.Interrupted)
@@ -356,3 +356,30 @@ def test_the_words_say_how_far_a_choice_came():
     tuned = mm.Tuned(mm.Regressor("huber", "l1", callbacks=[impatient]), alphas=30)
     with pytest.raises(mm.Interrupted, match=r"among \d+ of 30 alphas on \d of 5 folds"):
         tuned.fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["null_of", "recentred", "_Course"])
+def test_the_scale_of_a_huber_fit_is_interrupted_before_its_first_model(name, ctrl_c):
+    from minimand.solvers.nested import scale_search
+
+    ctrl_c.at(scale_search, name, 1)
+    model = drop_in.HuberRegressor()
+    assert stopped_in(model.fit, X, y) is model
+    assert model.scale_ > 0
+    found = model.certificate_
+    assert found.dual <= found.primal
+    assert drop_in.HuberRegressor().fit(X, y).certificate_.primal <= found.primal
+
+
+@pytest.mark.parametrize("tol", [None, 1e-3])
+def test_an_interrupt_between_two_epochs_leaves_a_model(tol, ctrl_c):
+    from minimand.sklearn import stochastic
+
+    ctrl_c.at(stochastic, "reason", 2)
+    model = drop_in.SGDRegressor(max_iter=10, tol=tol, random_state=0)
+    assert stopped_in(model.fit, X, y) is model
+    once = drop_in.SGDRegressor(max_iter=1, tol=None, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        once.fit(X, y)
+    np.testing.assert_array_equal(model.coef_, once.coef_)

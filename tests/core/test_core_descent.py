@@ -35,9 +35,24 @@ problems = {
 }
 
 
+def _least_curvature(G):
+    """The smallest eigenvalue that is not zero up to rounding."""
+    values = np.linalg.eigvalsh(G)
+    return values[values > 1e-12 * values[-1]].min()
+
+
+def test_cd_gram_may_need_more_sweeps_than_it_has():
+    """A Gram with small eigenvalues and without a penalty: 200,000 sweeps are not enough."""
+    check_cd_gram(11, 14, 0.3, 0.0, 0.0, 0.0, 379256303)
+
+
 @settings(max_examples=80, deadline=None)
 @given(**problems)
 def test_cd_gram(n, m, density, correlation, l1, l2, seed):
+    check_cd_gram(n, m, density, correlation, l1, l2, seed)
+
+
+def check_cd_gram(n, m, density, correlation, l1, l2, seed):
     rng = np.random.default_rng(seed)
     X = design(rng, n, m, density, correlation, np.float64)
     G, q = X.T @ X, X.T @ rng.normal(size=n)

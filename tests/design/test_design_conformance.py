@@ -363,3 +363,23 @@ class LosesARow(OnDisk):
 def test_the_suite_sees_mistakes(made):
     with pytest.raises(AssertionError, match=type(made).__name__):
         check_design(made, matrix())
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("columns", [None, [7, 2, 4, 1]])
+def test_a_sparse_covariance_keeps_the_digits_of_columns_far_from_zero(kind, columns):
+    """Columns 1, 2 and 7 have means of 1e6 and more, and column 4 is constant."""
+    rng = np.random.default_rng(0)
+    x = matrix(200, 9, 0.3)
+    x[:, [1, 2, 7]] = rng.standard_normal((200, 3)) + np.array([1e6, -1e7, 1e6])
+    x[:, 4] = 1e6
+    columns = columns if columns is None else np.array(columns)
+    h = rng.uniform(size=200) * (rng.uniform(size=200) < 0.8)
+    covariance, mean = SparseDesign(kind(x)).covariance(h, columns)
+    exact = (x if columns is None else x[:, columns]).astype(np.longdouble)
+    middle = h @ exact / h.sum()
+    exact = exact - middle
+    expected = ((h[:, None] * exact).T @ exact).astype(float)
+    np.testing.assert_allclose(mean, middle.astype(float), rtol=1e-13)
+    np.testing.assert_allclose(covariance, expected, atol=1e-8)
+    assert not covariance[:, middle == 1e6].any()

@@ -168,3 +168,15 @@ def test_who_says_stop_stops_every_class(how, five):
     assert model.predict_proba(X).shape == (300, 5)
     best = mm.Classifier(tol=1e-10, alpha=1e-3).fit(X, y).certificate_.primal
     assert model.certificate_.primal - best <= model.certificate_.gap
+
+
+def test_labels_are_found_in_long_vectors():
+    from minimand.outputs.classes import distinct
+
+    rng = np.random.default_rng(0)
+    for y in (rng.integers(-3, 9, 400_000), rng.integers(0, 5000, 400_000), np.arange(300_000) > 9):
+        np.testing.assert_array_equal(distinct(y), np.unique(y))
+    late = np.zeros(400_000)
+    late[-1] = -1.0
+    assert distinct(late).tolist() == [-1.0, 0.0]
+    assert distinct(np.array(["b", "a", "b"])).tolist() == ["a", "b"]

@@ -75,9 +75,10 @@ BAD_X = {
     "no rows": (fit(R(), X[:0], Y[:0]), r"X has 0 sample\(s\) .* a minimum of 1 is required"),
     "no columns": (fit(K(), X[:, :0]), r"X has 0 feature\(s\) .* a minimum of 1 is required"),
     "1D": (fit(R(), X[:, 0]), r"X must be 2D, .* it is 1D: Reshape your data"),
+    "3D": (fit(R(), X[:, :, None]), r"X must be 2D, .* it is 3D: .* X.reshape\(len\(X\), -1\)"),
+    "dict": (fit(R(), {"a": X[:, 0]}), r"X must be 2D, .* it is a dict: .*DataFrame"),
     "series": (fit(R(), pd.Series(X[:, 0])), "X must be 2D, .* it is 1D"),
     "scalar": (fit(R(), 3.0), "X must be 2D, .* it is 0D"),
-    "3D": (fit(R(), X[None]), "X must be 2D, .* it is 3D"),
     "None": (lambda: R().fit(None, Y), "X is None: pass a matrix"),
     "ragged": (fit(R(), [[1, 2], [3]], [1, 2]), "X .* rows differ in length"),
     "complex": (fit(R(), X + 1j), r"X is complex \(Complex data not supported\): pass real"),
@@ -237,7 +238,7 @@ BAD_SETTINGS = {
     ),
     "closed form, l1": (
         fit(R(penalty="l1", solver="closed_form")),
-        "solver='closed_form' does not accept this problem: only L2 or no penalty",
+        "solver='closed_form' does not accept .*: the penalty has kinks; .* L2 or no penalty",
     ),
     "newton, l1": (
         fit(K(penalty="l1", solver="newton")),

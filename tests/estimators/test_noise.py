@@ -134,3 +134,18 @@ def test_the_median_of_weighted_numbers():
     assert median(values, np.ones(4)) == 2.5
     assert median(values, np.array([1.0, 1.0, 1.0, 2.0])) == 3.0
     assert median(values, np.array([0.1, 0.1, 0.7, 0.1])) == 2.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_noise_does_not_depend_on_the_layout(seed):
+    """One-hot columns: the first fit passes through many samples, up to rounding or exactly."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 12, 400), rng.integers(0, 6, 400)
+    numbers = np.round(rng.standard_normal((400, 2)), 1)
+    X = np.hstack([np.eye(12)[a], np.eye(6)[b], numbers])
+    y = rng.standard_normal(12)[a] + rng.standard_normal(6)[b] + rng.standard_t(2, 400)
+    one, other = (
+        mm.Regressor(mm.GemanMcClure(sigma="auto"), alpha=0.01).fit(layout(X), y).loss_.sigma
+        for layout in (np.ascontiguousarray, np.asfortranarray)
+    )
+    assert one == pytest.approx(other, rel=1e-9)

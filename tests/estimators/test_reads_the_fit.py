@@ -169,3 +169,16 @@ def test_the_widest_margin_is_judged_as_it_was_fitted() -> None:
     assert after[0].gap == before[0].gap
     assert after[0].objective == before[0].objective
     assert after[1] == before[1]
+
+
+def test_coefficients_that_were_set_by_hand() -> None:
+    """Weights from elsewhere make a model: the parameters say what they mean."""
+    model = mm.Regressor("poisson", alpha=0.1)
+    model.coef_, model.intercept_, model.n_features_in_ = np.array([1.0, 0.0, 0.0]), 0.5, 3
+    np.testing.assert_allclose(model.predict(X), np.exp(X[:, 0] + 0.5))
+    assert mm.certify(model, X, np.abs(Y)).gap > 0
+    model = mm.Classifier("logistic")
+    model.coef_, model.intercept_, model.n_features_in_ = np.eye(3), np.zeros(3), 3
+    model.classes_ = np.array(["a", "b", "c"])
+    np.testing.assert_array_equal(model.predict(X), model.classes_[X.argmax(axis=1)])
+    assert mm.certify(model, X, THREE).gap > 0

@@ -244,3 +244,13 @@ def test_models_that_interpolate_are_a_good_start_too(seed, intercept):
         cold = clone(model).set_params(alpha=alpha).fit(X, y).certificate_
         assert certificate.relative <= 1e-6
         assert certificate.primal <= cold.primal + cold.gap + certificate.gap + 1e-12
+
+
+def test_a_start_that_leads_nowhere_is_given_up():
+    """From the model of the alpha before, interior points get stuck at one of these alphas."""
+    rng = np.random.default_rng(5)
+    n, d = int(rng.integers(50, 200)), int(rng.integers(5, 20))
+    X = rng.standard_normal((n, d))
+    y = X @ rng.standard_normal(d) + rng.standard_normal(n)
+    path = mm.path(mm.Regressor(mm.Quantile(0.1), "l1"), X, y, alphas=100)
+    assert max(certificate.relative for certificate in path.certificates) <= 1e-6

@@ -110,6 +110,28 @@ def test_a_hand_over_is_carried_out_and_told():
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-2, atol=1e-6)
 
 
+class Standing(Resigned):
+    """Judges the start as often as patience allows, and hands over if it is told to whom."""
+
+    name = "standing"
+
+    def iterate(self, objective, start, control):
+        for _ in range(self.patience):
+            yield judge(objective, start)
+        if self.to:
+            yield HandOver("it was told to", self.to)
+        yield judge(objective, start)
+
+
+@pytest.mark.parametrize("to", [(), ("newton",)])
+def test_an_heir_is_not_blamed_for_the_standstill_before_it(to):
+    """Patience is counted from the heir's own first point on."""
+    X, y = classes()
+    found = run(Standing(to), problem(X, y), Control(), replaceable=True)
+    assert found.converged
+    assert found.solver.startswith("standing → ")
+
+
 @pytest.mark.parametrize("to", [(), ("closed_form", "simplex")])
 def test_a_hand_over_that_nobody_takes_is_declined(to):
     """The solver hears of it, goes on, and alone is named."""
@@ -193,3 +215,27 @@ def test_who_hands_over_to_whom(loss, penalty, alpha, chain):
     model = mm.Classifier(loss, penalty, alpha=alpha, solver="dual").fit(X, y)
     assert model.certificate_.relative <= 1e-6
     assert model.solver_ == chain
+
+
+LOSSES = ["squared", "huber", "absolute", "quantile", "chebyshev", "epsilon_insensitive", "poisson",
+          "hinge", "squared_hinge", "logistic", "geman_mc_clure"]  # fmt: skip
+PENALTIES = ["l1", "l2", "no_penalty", mm.L1() + mm.L2(), mm.Box(-1, 1), "mcp", mm.L1Ball(1.0)]
+
+
+@pytest.mark.parametrize("shape", [(300, 4), (60, 90), (2000, 3)])
+@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_who_is_not_asked_would_not_have_been_chosen(loss, penalty, shape):
+    """ "auto" stops asking early; it takes the cheapest of all that accept."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape)
+    y = np.abs(X[:, 0]) + rng.random(shape[0])
+    margin = loss in ("hinge", "squared_hinge", "logistic")
+    model = (mm.Classifier if margin else mm.Regressor)(loss, penalty, alpha=0.1)
+    found = mm.explain(model, X, y > 1 if margin else y)
+    costs = {name: found.verdicts[name].cost for name in mm.solvers.ASKED}
+    least = min(costs.values())
+    assert found.chosen == (min(costs, key=costs.get) if np.isfinite(least) else "")
+    for name, verdict in found.verdicts.items():
+        solver = mm.solvers.SOLVERS[name]
+        assert not verdict.ok or verdict.cost >= solver.least_cost * X.size

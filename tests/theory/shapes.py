@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp, softmax, xlogy
 
-from minimand.design import Design
+from minimand.design import Access, Design, Reach
 from minimand.losses import Loss
 from minimand.losses.curvature import Operator, Simplex
 from minimand.penalties import BoundPenalty, Penalty, Separable
@@ -201,20 +201,27 @@ class L21(Penalty):
 class Gram(Design):
     """A design of which the products of rows are known, and nothing else."""
 
-    without_columns = True
+    access = Access(Reach.NONE, Reach.CHEAP, Reach.NONE)
 
-    def __init__(self, matrix):
+    def __init__(self, matrix, index=None):
         self.matrix = matrix
-        self.shape = matrix.shape
+        self.index = np.arange(len(matrix)) if index is None else index
+        self.shape = (len(self.index), 0)
 
-    def matvec(self, w):
-        return self.matrix @ w
+    def row_gram(self, weights=None, centre=None):
+        return self.cross(self)
+
+    def cross(self, new):
+        return self.matrix[np.ix_(new.index, self.index)]
+
+    def rows(self, rows):
+        return Gram(self.matrix, self.index[rows])
 
     @property
     def row_lengths(self):
-        return np.diag(self.matrix).copy()
+        return np.diag(self.matrix)[self.index]
 
     def rmatvec(self, u):
         raise AssertionError("a kernel has no columns")
 
-    columns = gram = moments = blocks = rmatvec
+    matvec = columns = gram = moments = blocks = rmatvec

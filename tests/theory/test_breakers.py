@@ -28,7 +28,7 @@ def test_an_unpenalised_column_far_from_zero(loss, mean):
     y = 0.1 * x[:, 0] + rng.standard_normal(2000)
     optimum = quietly(mm.Regressor(loss, "no_penalty"), x, y).primal
     found = quietly(mm.Regressor(loss, "no_penalty"), mean + x, y)
-    assert found.dual <= optimum + 1e-9
+    assert found.dual <= optimum + 1e-9 + found.rounding
     assert found.primal <= optimum + 1e-3
 
 

@@ -22,7 +22,8 @@ def data(seed=0, n=30, d=4):
 
 def problem(loss, penalty, X, y, k=1, intercept=True, weights=None, offset=None, design=None):
     design = as_design(X) if design is None else design
-    n, d = design.shape
+    n = design.shape[0]
+    d = design.shape[1] or n  # of a kernel, w is known by a number per row
     count = len(loss.units) - 1 if loss.unit == "run" else n
     return Objective(
         loss=loss,
@@ -231,6 +232,7 @@ LOSSES = [
 def test_a_kernel_is_certified_as_its_features_are(loss, k, penalty, intercept):
     X, score = data()
     K, L = kernel(X)
+    mm.testing.check_design(Gram(K), L)
     rng = np.random.default_rng(0)
     y = {1: score, 3: np.digitize(score, np.quantile(score, [0.3, 0.6])).astype(float)}[k]
     if loss.target == "sign":

@@ -11,10 +11,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import _core
 
+T = TypeVar("T")
 PIECE = 2e8  # nanoseconds between two looks; safeguard: Ctrl-C works within half a second
 INTERRUPT = "an interrupt (Ctrl-C)"  # this reason to stop, as messages name it
 
@@ -144,6 +145,19 @@ def interrupt() -> None:
     if watch is None:
         raise KeyboardInterrupt
     watch.interrupt()
+
+
+def carried_through(compute: Callable[[], T]) -> T:
+    """The result of ``compute``, also if Ctrl-C comes meanwhile; a second Ctrl-C ends it.
+
+    After the first Ctrl-C the scopes are stopped and ``compute`` runs again. For short computations
+    without which there is no model at all.
+    """
+    try:
+        return compute()
+    except KeyboardInterrupt:
+        interrupt()
+        return compute()
 
 
 def look() -> None:

@@ -108,9 +108,9 @@ def _begin(
     tallies = []
     for (objective, _), w, b, aim in zip(parts, coefs, intercepts, aims):
         check_intercept(view.model, objective, b)
-        if objective.loss.pooled or not objective.convex:
+        if objective.loss.unit != "row" or not objective.convex:
             loss = objective.loss
-            what = repr(loss) if loss.pooled or not loss.convex else "the model's penalty"
+            what = repr(loss) if loss.unit != "row" or not loss.convex else "the model's penalty"
             raise ValueError(
                 f"batches certify convex means over samples with convex penalties, and {what} is "
                 "none: pass X and y."

@@ -25,7 +25,7 @@ from .referee import is_balanced, judge, slack
 
 _LARGE = 1 << 24  # products from which several threads gain more than they cost
 _FEWEST = 8  # models for each of them
-_FEW = 0.25  # share of dense columns up to which a copy of them costs less than all; measured
+_FEW = 0.25  # share of dense columns up to which a copy of them costs less; a guess
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,7 +118,7 @@ def _in_parts(objective: Objective, coefs: Array, intercepts: Array) -> list[_Pa
 
 def _part(objective: Objective, coefs: Array, shifts: Array) -> _Part:
     """Scores, the best intercepts, residuals and slopes: two products."""
-    scores = _scores(objective.design, coefs)
+    scores = scores_together(objective.design, coefs)
     if objective.offset is not None:
         scores += objective.offset
     mass = objective.mass
@@ -131,7 +131,7 @@ def _part(objective: Objective, coefs: Array, shifts: Array) -> _Part:
     return _Part(shifts, scores, residuals, sums, slopes)
 
 
-def _scores(design: Design, coefs: Array) -> Array:
+def scores_together(design: Design, coefs: Array) -> Array:
     """The scores of all models, from the columns that one of them uses where these are few."""
     used = np.flatnonzero(coefs.any(axis=0))
     if design.sparse or used.size > _FEW * design.shape[1]:

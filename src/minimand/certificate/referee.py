@@ -162,7 +162,7 @@ def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array
     # At the null model the intercept is the best one already, exactly where there are kinks.
     centred = point is objective.null and objective.kinks is not None
     shift = 0.0 if centred else best_shift(objective, point.z)
-    moves = bool(np.any(shift))
+    moves = bool(shift) if objective.n_scores == 1 else bool(np.any(shift))
     z = point.z + shift if moves else point.z
     balanced = balanced_gradient(objective, z)
     if balanced is not None:

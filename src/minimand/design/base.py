@@ -29,8 +29,8 @@ class Reach(IntEnum):
 class Access(NamedTuple):
     """What a design can give, for the verdicts of solvers.
 
-    Without ``columns`` (`Reach.NONE`) the design is a kernel: it has `row_gram`, `cross` and
-    `row_lengths`, and no coefficients.
+    Without ``columns`` (`Reach.NONE`) the design is a kernel, of shape (n, 0): it has `row_gram`,
+    `cross`, `row_lengths` and `rows`, and no products with coefficients of columns.
     """
 
     columns: Reach = Reach.COPY
@@ -226,6 +226,12 @@ class Design:
         """Inner products of the rows of another design with those of this one, (m, n)."""
         other = new.map_rows(dense_block)
         return np.ascontiguousarray(self.map_rows(lambda x: x @ other.T).T)
+
+    def row_product(self, a: Array) -> Array:
+        """X Xᵀa, a of shape (n,) or (n, k): the scores of w = Xᵀa."""
+        if self.access.columns is Reach.NONE:
+            return self.row_gram() @ a
+        return self.matvec(self.rmatvec(a))
 
     def row_squares(self, inverse: Array) -> Array:
         """Σⱼ inverseⱼ·xᵢⱼ² of every row; ``inverse`` may be one number."""

@@ -10,9 +10,20 @@ import numpy as np
 
 from .. import _core
 from .._base.typing import AnyArray, Array, IntArray
-from .base import Access, Block, Design, Lines, Moments, Reach, plain
+from .base import (
+    Access,
+    Block,
+    Covariance,
+    Design,
+    Lines,
+    Moments,
+    Reach,
+    plain,
+    without_constants,
+)
 
 _BLOCK_ROWS = 1 << 14
+_FULL = 1e-4  # variance as a share of mean², below which a column is centred first; safeguard
 _FEW = 8  # a product with fewer nonzeros than 1/8 goes by columns, if there are any
 
 
@@ -145,6 +156,30 @@ class SparseDesign(Design):
         slot = np.full(self.shape[1], -1, dtype=np.int64)
         slot[columns] = np.arange(columns.size)
         return _core.gram_minor(self._own, h, slot, columns.size)
+
+    def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
+        """Subtracted afterwards, but for columns that hardly vary about their mean.
+
+        Such a column has next to no zeros. So nothing is lost by centring it before it is
+        multiplied, and only then do digits of its spread remain.
+        """
+        matrix, mean = super().covariance(h, columns)
+        total = float(h.sum())
+        full = np.flatnonzero(np.diag(matrix) < _FULL * mean * mean * total)
+        if not full.size:
+            return Covariance(matrix, mean)
+        every = np.arange(self.shape[1]) if columns is None else columns
+        x = self.x[:, every[full]].toarray().astype(float, copy=False)
+        centre = x.mean(axis=0)
+        x -= centre
+        shift = h @ x / total
+        x -= shift
+        weighted = h[:, None] * x
+        mean[full] = centre + shift
+        cross = self.rmatvec(weighted)[every] - np.outer(mean, weighted.sum(axis=0))
+        cross[full] = x.T @ weighted
+        matrix[:, full], matrix[full] = cross, cross.T
+        return Covariance(without_constants(matrix, mean * mean * total, 1e-26), mean)
 
     def columns(self, columns: IntArray) -> Design:
         """Those columns as CSC."""

@@ -68,7 +68,6 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
     alpha_: float
     certificate_: Certificate
     loss_: Loss
-    _fitted: Fitted
     _elsewhere = ELSEWHERE
 
     def set_params(self, **params: Any) -> Self:

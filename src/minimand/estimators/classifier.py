@@ -22,11 +22,14 @@ from .support_vectors import Margins
 
 def _gives_probabilities(estimator: Any) -> bool:
     """Whether the loss gives probabilities: that of the fit, or else that of the parameters."""
-    fitted = getattr(estimator, "_fitted", None)
+    fitted = estimator.__dict__.get("_fitted")
     loss = loss_of(estimator) if fitted is None else fitted.output.loss
     if loss is None or not loss.probabilistic:
         asked = estimator.loss if fitted is None else loss
-        raise AttributeError(f"loss={asked!r} does not give probabilities.")
+        raise AttributeError(
+            f"loss={asked!r} does not give probabilities, its scores say which class and no more: "
+            "take loss='logistic', or put the model into sklearn's CalibratedClassifierCV."
+        )
     return True
 
 

@@ -29,6 +29,7 @@ from .problem import Posed
 
 _NORMAL = 1.4826  # factor; definition: standard deviation / median |r| of normal noise
 _WEAK = 1e-3  # penalty of the first fit, in units of y and of the columns; safeguard
+_TOL = 1e-9  # relative gap of the first fit; measured: at 1e-6 the fourth digit still changes
 _ZERO = 1e-12  # share of the largest |y|; safeguard: smaller residuals are rounding
 
 
@@ -53,14 +54,14 @@ def noise_of(objectives: list[Objective], control: Control) -> float:
     spread = np.abs(y - median(y, mass))
     least = _ZERO * float(np.abs(y).max())
     # If the fit is exact, the spread of y replaces the residuals as the scale.
-    unit = _middle(spread, mass, 1, least)
+    unit = _middle(spread, y, mass, 1, least)
     if unit is None:
         return 1.0  # y is constant
     fits = [_first_fit(objective, unit, control) for objective in objectives]
     sizes = np.concatenate([np.abs(s.point.z - o.y) for o, s in zip(objectives, fits)])
     passed = sum(int(np.count_nonzero(s.w)) + o.intercept for o, s in zip(objectives, fits))
     least = max(least, *(s.certificate.gap for s in fits))  # smaller ones may be 0 at the optimum
-    return _NORMAL * (_middle(sizes, mass, passed, least) or unit)
+    return _NORMAL * (_middle(sizes, y, mass, passed, least) or unit)
 
 
 def _first_fit(objective: Objective, unit: float, control: Control) -> Solution:
@@ -69,15 +70,22 @@ def _first_fit(objective: Objective, unit: float, control: Control) -> Solution:
     if 2 * (objective.n_features + 1) <= objective.n_samples:
         variance = np.maximum(objective.column_norms, np.finfo(float).tiny) ** 2
         first = replace(first, penalty=Separable(np.zeros_like(variance), _WEAK / unit * variance))
+    control = replace(control, tol=min(control.tol, _TOL))
     try:
         return solve(first, "auto", control, None)
     except ValueError:
         return solve(replace(first, loss=Squared()), "auto", control, None)
 
 
-def _middle(sizes: Array, mass: Array, dropped: int, least: float) -> float | None:
-    """The median of the sizes above ``least`` and above the ``dropped`` smallest; None if empty."""
-    kept = sizes > max(least, _smallest(sizes, dropped))
+def _middle(sizes: Array, y: Array, mass: Array, dropped: int, least: float) -> float | None:
+    """The median of the sizes above ``least``, without the ``dropped`` smallest; None if empty.
+
+    Sizes up to ``least`` count among the smallest, equal y once: so it makes no difference whether
+    rounding made a size zero or nearly zero, or whether a sample is repeated.
+    """
+    met = sizes <= least
+    more = dropped - np.unique(y[met]).size
+    kept = sizes > max(least, _smallest(sizes[~met], more))
     return median(sizes[kept], mass[kept]) if kept.any() else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,12 +55,14 @@ def build(
         offset = None if offset is None else offset[kept]
     n, d = design.shape
     alpha, free = settings.factor, bool(intercept)
+    loss = settings.loss
+    mass = loss.equal_masses(n) if sample_weight is None else loss.masses(sample_weight)
     return Objective(
-        loss=settings.loss,
+        loss=loss,
         penalty=settings.penalty.bind(d, alpha),
         design=design,
         y=y,
-        mass=settings.loss.masses(np.ones(n) if sample_weight is None else sample_weight),
+        mass=mass,
         offset=offset,
         intercept=free,
         words=settings.words_with_score(alpha, offset=offset is not None, intercept=free),
@@ -141,7 +144,13 @@ class PosesProblems(MapsFeatures):
 
     alpha_: float
     loss_: Loss
-    _fitted: Fitted
+
+    @cached_property
+    def _fitted(self) -> Fitted:
+        """What a fit leaves here; for coefficients that were set by hand, the parameters."""
+        settings = self._checked_settings()
+        classes: Any = getattr(self, "classes_", None)
+        return Fitted(settings, self._output_of(classes, None, settings.loss))
 
     # What differs between numbers and labels -------------------------------------------------
 
@@ -223,7 +232,7 @@ class PosesProblems(MapsFeatures):
         check_is_fitted(self)
         X, y = data.check_xy(self, X, y, fitted=True)
         fitted, mapped = self._fitted, self._map_features(X)
-        coded = self._coded(fitted.settings, y, sample_weight, offset)
+        coded = self._coded(fitted.settings, y, sample_weight, offset).at_one_sample()
         self._check_same(coded.output)
         return Posed(X, mapped, coded, self._described(coded.objectives(mapped)))
 

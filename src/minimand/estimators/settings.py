@@ -83,7 +83,7 @@ class Settings:
 
     @cached_property
     def _mean_loss(self) -> str:
-        return self.loss.name if self.loss.pooled else f"mean {self.loss.name}"
+        return self.loss.name if self.loss.unit == "set" else f"mean {self.loss.name}"
 
 
 def check_settings(estimator: Any) -> Settings:

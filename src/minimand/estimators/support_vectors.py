@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._base.row_blocks import in_parts
 from .._base.typing import Array, BoolArray, IntArray
 from ..losses import Loss, Margin
 from ..problem.objective import Objective
@@ -15,13 +16,55 @@ from ..solvers import Solution
 from .inputs.matrix import matrix_of
 
 
+class _Rows(NamedTuple):
+    """Where the samples of an objective are among those of ``fit``; None: they are the same."""
+
+    kept: IntArray | None
+    n_samples: int
+
+    def spread(self, values: Any, empty: float) -> Any:
+        """The values for all samples of ``fit``, ``empty`` for those that were left out."""
+        if self.kept is None:
+            return values
+        whole = np.full((self.n_samples, *values.shape[1:]), empty, dtype=values.dtype)
+        whole[self.kept] = values
+        return whole
+
+
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The margins of samples, and the margin from which on the loss is zero."""
+    """Margins of the samples of positive weight, and the margin from which on the loss is zero."""
 
     edge: float  # 1 for the hinge
-    margins: Array  # y·z, (n_samples, n_scores); NaN for samples of weight zero
-    tolerance: Array  # a margin this close to the edge counts as on it
+    loss: Margin
+    present: Array  # y·z, a column per score
+    slopes: Array  # y·θ, a column per score
+    gaps: Array  # of every score
+    rows: _Rows
+
+    @property
+    def margins(self) -> Array:
+        """y·z, (n_samples, n_scores); NaN for samples of weight zero."""
+        found: Array = self.rows.spread(self.present, np.nan)
+        return found
+
+    @property
+    def tolerance(self) -> Array:
+        """A margin within this distance of the edge counts as on it.
+
+        At an optimum (distance to the edge)·(distance of the slope from that of its piece) = 0 for
+        every sample. The Fenchel-Young term bounds the product, so the smaller of the two distances
+        is at most its root.
+        """
+        pieces = self.loss.pieces
+        assert pieces is not None
+        size = max(float(pieces.jumps.max()), 0.5 * float(pieces.curvatures.max()))
+        root = np.empty(self.present.shape)
+        for out, margins, slopes in in_parts(root, self.present, self.slopes):
+            terms = self.loss.fenchel_young(margins, slopes, np.ones_like(margins))
+            np.multiply(1 + 1e-9, np.sqrt(np.maximum(terms, self.gaps) / size), out=out)
+        found: Array = self.rows.spread(root, 0.0)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +96,14 @@ class Training:
             if solution.certificate.dual_point is None:
                 return None
             points.append(solution.certificate.dual_point)
-        theta = np.array(points).T
+        theta = _as_columns(points)
         multipliers = first.row_mass[:, None] * theta
         rows = _Rows(None, first.n_samples)
         if weights is not None and not weights.all():
             rows = _Rows(np.flatnonzero(weights), weights.size)
         if first.loss.quadratic:  # no margin, no flat part, and every sample has weight 1
             return cls(rows.spread(multipliers, 0.0), _factor(first))
-        edge = edge_of(first.loss)
-        places = None if edge is None else _places(edge, objectives, solutions, theta, rows)
+        places = _places(objectives, solutions, theta, rows)
         kept = None
         if vectors and _has_flat_part(first):
             kept = matrix_of(first.design.rows(np.flatnonzero(multipliers.any(axis=1))))
@@ -74,55 +116,43 @@ class Training:
         )
 
 
-class _Rows(NamedTuple):
-    """Where the samples of an objective are among those of ``fit``; None: they are the same."""
-
-    kept: IntArray | None
-    n_samples: int
-
-    def spread(self, values: Any, empty: float) -> Any:
-        """The values for all samples of ``fit``, ``empty`` for those that were left out."""
-        if self.kept is None:
-            return values
-        whole = np.full((self.n_samples, *values.shape[1:]), empty, dtype=values.dtype)
-        whole[self.kept] = values
-        return whole
-
-
 def _places(
-    edge: float,
-    objectives: list[Objective],
-    solutions: list[Solution],
-    theta: Array,
-    rows: _Rows,
-) -> Places:
-    """Margins with the tolerance √product, as `MarginPoints` explains.
-
-    The product bounds (distance from the edge)·(distance of the multiplier from its end): so one
-    of the two factors is at most √product.
-    """
+    objectives: list[Objective], solutions: list[Solution], theta: Array, rows: _Rows
+) -> Places | None:
+    """Margins and slopes of all scores; None if the loss has no margin."""
     loss: Any = objectives[0].loss
-    pieces = loss.pieces
-    size = max(float(pieces.jumps.max()), 0.5 * float(pieces.curvatures.max()))
-    y = np.stack([o.y for o in objectives], axis=1)
-    z = np.stack([s.point.z for s in solutions], axis=1)
-    gaps = np.array([max(s.certificate.gap, s.certificate.rounding) for s in solutions])
-    products = np.maximum(loss.fenchel_young(z, theta, y), gaps)
-    tolerance = (1 + 1e-9) * np.sqrt(products / size)  # factor; safeguard: rounding of the root
-    return Places(edge, rows.spread(y * z, np.nan), rows.spread(tolerance, 0.0))
+    edge = edge_of(loss)
+    if edge is None:
+        return None
+    margins, slopes, gaps = np.empty_like(theta), np.empty_like(theta), np.empty(theta.shape[1])
+    for k, (objective, solution) in enumerate(zip(objectives, solutions)):
+        margins[:, k] = objective.y * solution.point.z
+        slopes[:, k] = objective.y * theta[:, k]
+        gaps[k] = max(solution.certificate.gap, solution.certificate.rounding)
+    return Places(edge, loss.snapshot(), margins, slopes, gaps, rows)
 
 
 def _has_flat_part(objective: Objective) -> bool:
     """Whether the loss is flat somewhere, so that samples may have the multiplier 0."""
-    plq = objective.loss.plq(objective.y[:1])
+    plq = objective.kinks or objective.loss.plq(objective.y[:1])
     return plq is not None and bool(((plq.pieces.slopes == 0) & (plq.pieces.curvatures == 0)).any())
 
 
 def _counted(objectives: list[Objective], solutions: list[Solution], rows: _Rows) -> Array | None:
     """The weights that a robust loss gives to samples, a column per score."""
-    found = [o.loss.sample_weights(s.point.z, o.y) for o, s in zip(objectives, solutions)]
-    known = [column for column in found if column is not None]
-    return rows.spread(np.stack(known, axis=1), np.nan) if len(known) == len(found) else None
+    columns = []
+    for objective, solution in zip(objectives, solutions):
+        column = objective.loss.sample_weights(solution.point.z, objective.y)
+        if column is None:
+            return None
+        columns.append(column)
+    counted: Array = rows.spread(_as_columns(columns), np.nan)
+    return counted
+
+
+def _as_columns(columns: list[Array]) -> Array:
+    """The vectors as columns of a matrix; a single one without a copy."""
+    return columns[0][:, None] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
 def _factor(objective: Objective) -> float | None:
@@ -262,14 +292,15 @@ class Margins(SupportVectors):
     def margin_points_(self) -> MarginPoints:
         """Which samples lie on the margin, inside it and beyond it."""
         found = self._places("margin_points_")
-        ahead = found.margins - found.edge
-        on = np.abs(ahead) <= found.tolerance
+        margins, tolerance = found.margins, found.tolerance
+        ahead = margins - found.edge
+        on = np.abs(ahead) <= tolerance
         return MarginPoints(
             on=_flat(on),
             inside=_flat(~on & (ahead < 0)),
             beyond=_flat(~on & (ahead > 0)),
-            margins=_flat(found.margins),
-            tolerance=_flat(found.tolerance),
+            margins=_flat(margins),
+            tolerance=_flat(tolerance),
         )
 
 

@@ -81,6 +81,12 @@ class Loss(Parameterized):
         robust = self.composed
         return None if robust is None or robust is self else robust.sample_weights(z, y)
 
+    def equal_masses(self, n_samples: int) -> Array:
+        """The same where all samples have one weight, without another vector of their length."""
+        if type(self).masses is not Loss.masses:
+            return self.masses(np.ones(n_samples))
+        return np.full(n_samples, 1.0 / n_samples)
+
     def bind(self, units: IntArray) -> Self:
         """The same loss over these runs of rows: run i goes from row units[i] to units[i + 1]."""
         units = np.asarray(units, dtype=np.int64)

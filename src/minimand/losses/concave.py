@@ -148,7 +148,7 @@ class RobustLoss(Loss):
 
 def _check_concave(loss: RobustLoss) -> None:
     """Test φ(0) = 0, φ' ≥ 0 and φ(b) ≤ φ(a) + φ'(a)(b − a) on all pairs of a grid."""
-    if not loss.base.convex or loss.base.pooled:
+    if not loss.base.convex or loss.base.unit != "row":
         raise ValueError(f"base of {loss!r} must be a convex loss of samples, not {loss.base!r}.")
     s = np.concatenate([np.linspace(0.01, 8.0, 120), np.geomspace(1e-8, 1e10, 181)])
     s = np.unique(s)

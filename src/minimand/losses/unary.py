@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from .._base.row_blocks import in_parts
 from .._base.typing import Array
 from .analysis import probe
 from .base import Loss, Target, Terms
@@ -237,9 +238,12 @@ class Distance(Unary):
         slope, bend = (float(f(np.zeros(1))[0]) for f in (self.dpsi, self.ddpsi))
         if slope != 0 or not (np.isfinite(bend) and bend > 0):
             return None
-        r = z - y
-        ratio = np.divide(self.dpsi(r), bend * r, out=np.ones_like(r), where=r != 0)
-        return np.clip(ratio, 0.0, 1.0)
+        weights = np.ones(z.shape)
+        for out, scores, targets in in_parts(weights, z, y):
+            r = scores - targets
+            np.divide(self.dpsi(r), bend * r, out=out, where=r != 0)
+            np.clip(out, 0.0, 1.0, out=out)
+        return weights
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
         """Piece by piece where there are pieces, else by safeguarded Newton."""

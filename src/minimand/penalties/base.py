@@ -110,11 +110,6 @@ class BoundPenalty:
         return None
 
     @property
-    def separable(self) -> Separable | None:
-        """The same as `sum_over_features`."""
-        return self.sum_over_features
-
-    @property
     def sum_over_rows(self) -> Separable | None:
         """The same form of the norms ‖wⱼ‖₂ of the rows of w, one for each feature, if Ω is one."""
         return None

@@ -181,9 +181,10 @@ def check_norm(norm: Norm) -> None:
         slack = _ROUNDING * (1.0 + float(np.vdot(v, v)))
         below = all(np.vdot(v, x) <= value + slack for x, value in pairs)
         if not below or abs(float(np.vdot(v, p)) - pairs[-2][1]) > slack + _ROUNDING * pairs[-2][1]:
+            where = np.array2string(w, precision=3, threshold=8)
             raise ValueError(
                 f"prox of {name} is not the minimiser of step·Ω(x) + ½‖x − w‖², or its value is "
-                "not convex: minimand.testing.check_penalty shows where."
+                f"not convex: see w = {where}, step = {step:g}."
             )
     far = np.random.default_rng(0).uniform(1.0, 2.0, d)
     if norm.prox(far, _FAR / norm.alpha)[~norm.unseen].any():

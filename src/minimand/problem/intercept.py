@@ -64,12 +64,14 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> Any:
 def _mean(risk: Risk, z: Array) -> float:
     """The mean residual, whose own rounding a second one takes out; 0 where it is no more."""
     with np.errstate(over="ignore", invalid="ignore"):
-        residual = risk.y - z
-        b = risk.mean(residual)
-        residual -= b
-        more = risk.mean(residual)
-        # The same memory for both sizes: with many samples it counts.
-        size = risk.mean(np.abs(residual, out=residual)) + risk.mean(np.abs(z, out=residual))
+        b = sum(dot(mass, y - scores) for mass, y, scores in in_parts(risk.mass, risk.y, z))
+        more = size = 0.0
+        for mass, y, scores in in_parts(risk.mass, risk.y, z):
+            residual = y - scores
+            residual -= b
+            more += dot(mass, residual)
+            size += dot(mass, np.abs(residual, out=residual))
+            size += dot(mass, np.abs(scores, out=residual))
         return 0.0 if abs(b) <= _EPS * size else b + more
 
 

@@ -17,17 +17,17 @@ import numpy as np
 
 from .._base import row_blocks
 from .._base.typing import AnyArray, Array, IntArray
-from ..design import Design
+from ..design import Design, Reach
 from ..losses import PLQ, Loss, Terms
 from ..losses.curvature import Diagonal, as_curvature
-from ..penalties import BoundPenalty, Plane
+from ..penalties import BoundPenalty
 from . import units as units_of
 from .basis import Basis
 from .dependence import find_basis
+from .facts import Facts
 from .intercept import best_shift
 from .point import EPS, Meter, Point, dot
 from .products import Products
-from .without_columns import Represented, plane
 
 if TYPE_CHECKING:
     from .path_facts import Memory
@@ -50,11 +50,13 @@ class Objective(Products):
     meter: Meter = field(default_factory=Meter)
     memory: Memory | None = None  # what the problems of a path share
     n_scores: int = 1  # of a row
+    known: Facts | None = None  # about these or other data
 
     @property
     def coef_shape(self) -> tuple[int, ...]:
         """The shape of w."""
-        return (self.n_features,) if self.n_scores == 1 else (self.n_features, self.n_scores)
+        count = self.n_features if self.has_columns else self.n_samples
+        return (count,) if self.n_scores == 1 else (count, self.n_scores)
 
     @property
     def no_shift(self) -> Any:
@@ -73,11 +75,7 @@ class Objective(Products):
 
     def with_target(self, y: Array) -> Objective:
         """The same problem for another y; the data are shared, the passes counted anew."""
-        new = replace(self, y=y, meter=Meter())
-        new.__dict__["spread"] = self.spread
-        if "free_basis" in self.__dict__:
-            new.__dict__["free_basis"] = self.free_basis
-        return new
+        return replace(self, y=y, meter=Meter(), known=self.facts)
 
     def with_penalty(
         self,
@@ -93,20 +91,16 @@ class Objective(Products):
         a new meter.
         """
         new = self._copied()
-        new.update(penalty=penalty, constant_target=self.constant_target)
+        new.update(penalty=penalty, constant_target=self.constant_target, known=self.facts)
         if words is not None:
             new["words"] = words
         if meter is not None:
             new["meter"] = meter
         if columns is not None:
-            new.update(design=self.design.columns(columns), memory=None)
+            design = self.design.columns(columns)
+            new.update(design=design, memory=None, known=self.facts.on_columns(columns, design))
         chosen = slice(None) if columns is None else columns
-        for name in ("spread", "root_spread", "column_norms"):
-            if name in self.__dict__:
-                new[name] = self.__dict__[name][chosen]
-        known = ["infimum"]
-        if columns is None and np.array_equal(penalty.free, self.penalty.free):
-            known.append("free_basis")
+        known = ["infimum", "units", "row_mass"]
         if columns is None and self._null_is_zero and _is_unbounded(penalty):
             new["null"] = self.null
             known += ["null_loss", "_null_is_zero"]
@@ -266,34 +260,12 @@ class Objective(Products):
     @cached_property
     def has_columns(self) -> bool:
         """Whether w is a number per column; else it is one per row, which Xᵀ makes w of."""
-        return not getattr(self.design, "without_columns", False)
-
-    def _represented(self, point: Point) -> Represented:
-        """W by its coefficients and the scores that it alone gives."""
-        image = point.z - point.b
-        return Represented(point.w, image if self.offset is None else image - self.offset)
-
-    def plane(self, point: Point, slope: Array, image: Array) -> Plane:
-        """Where w and the slope of a dual point lie in the plane that they span."""
-        return plane(self._represented(point), Represented(slope, image))
-
-    def shares(self, slope: Array, image: Array | None) -> set[float]:
-        """Scales at which to measure a dual point, by the domain of Ω*."""
-        if image is None:
-            return self.penalty.shares(-slope)
-        form = self.penalty.function_of_norm
-        return {0.0} if form is None else form.shares(np.array([Represented(slope, image).norm]))
+        return self.design.access.columns is not Reach.NONE
 
     def hidden_rounding(self, z: Array) -> float:
         """The mean rounding of the loss at z that its formula hides."""
         noise = self.loss.noise(z, self.y)
         return self.mean(noise) if isinstance(noise, np.ndarray) else noise
-
-    def reach(self, point: Point) -> float:
-        """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: how large the parts of a score are."""
-        if self.n_scores == 1:
-            return dot(self.root_spread, np.abs(point.w)) + abs(point.b)
-        return float(np.linalg.norm(self.root_spread @ np.abs(point.w) + np.abs(point.b)))
 
     @property
     def single(self) -> bool:
@@ -329,14 +301,16 @@ class Objective(Products):
     @cached_property
     def free_basis(self) -> Basis | None:
         """The unpenalised columns in terms of some that are far from collinear; None: too many."""
-        return self.basis_of(np.flatnonzero(self.penalty.free))
+        columns = np.flatnonzero(self.penalty.free)
+        found = self.basis_of(columns)
+        self.facts.free_basis = columns, found
+        return found
 
     def basis_of(self, columns: IntArray) -> Basis | None:
         """Some columns (and the intercept) in terms of others that are far from collinear."""
-        if "free_basis" in self.__dict__ and np.array_equal(
-            columns, np.flatnonzero(self.penalty.free)
-        ):
-            return self.free_basis
+        known = self.facts.basis_of(columns)
+        if known is not None:
+            return known[0]
         self.meter.passes += 1
         return find_basis(self.design, self.row_mass, columns, self.intercept, self.root_spread)
 
@@ -349,27 +323,6 @@ class Objective(Products):
                 return False  # classes, and scores of them
             target = target - self.offset
         return bool(np.ptp(target) == 0) if target.ndim == 1 else not np.ptp(target, axis=0).any()
-
-    @cached_property
-    def spread(self) -> Array:
-        """Σ mass·x² of every column: its size, for tolerances and rounding."""
-        if not self.has_columns:  # Kᵢⱼ² ≤ Kᵢᵢ·Kⱼⱼ
-            return self.design.row_lengths * self.row_mean(self.design.row_lengths)
-        return self.moments(self.row_mass).second
-
-    @cached_property
-    def root_spread(self) -> Array:
-        """Root mean square of every column."""
-        return np.sqrt(self.spread)
-
-    @cached_property
-    def column_norms(self) -> Array:
-        """√(Σ mass·x²) of every column, centred where an intercept centres it; never too small."""
-        if not self.intercept:
-            return self.root_spread
-        mean = self.moments(self.row_mass).first
-        rounding = 4 * EPS * np.sqrt(self.n_samples + 16.0)
-        return np.sqrt(np.maximum(self.spread - mean * mean, 0.0) + rounding * self.spread)
 
     @cached_property
     def null(self) -> Point:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,10 @@ import numpy as np
 from .._base.typing import Array, BoolArray, IntArray
 from ..design import Covariance, Design, Moments
 from ..losses.curvature import Curvature, Diagonal, beside
-from .point import Meter
+from ..penalties import BoundPenalty, Plane
+from .facts import Facts
+from .point import EPS, Meter, Point, dot
+from .without_columns import Represented, plane
 
 if TYPE_CHECKING:
     from .path_facts import Memory
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 class Products:
     """What an objective does with its design."""
 
+    penalty: BoundPenalty
     design: Design
     mass: Array
     offset: Array | None
@@ -30,6 +35,26 @@ class Products:
     def row_mass(self) -> Array:
         """The mass of its unit for every row."""
         raise NotImplementedError
+
+    known: Facts | None
+
+    @property
+    def units(self) -> IntArray | None:
+        """Where the units of the loss begin and end among the rows; None where rows are units."""
+        raise NotImplementedError
+
+    def row_mean(self, values: Array) -> Any:
+        """Σ massᵢ·valuesᵢ over rows."""
+        raise NotImplementedError
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known about the data, shared with other objectives of the same data."""
+        key = self.design, self.mass, self.intercept, self.units
+        if self.known is None or not self.known.describe(*key):
+            object.__setattr__(self, "known", Facts(*key))
+        assert self.known is not None
+        return self.known
 
     @property
     def has_columns(self) -> bool:
@@ -48,20 +73,16 @@ class Products:
 
     def scores(self, w: Array, b: Any) -> Array:
         """offset + X w + b."""
-        if not w.any():
-            z = np.zeros((self.n_samples, *w.shape[1:]))
-        else:
-            self.meter.passes += 1
-            z = self.design.matvec(w)
+        z = self.forward(w) if w.any() else np.zeros((self.n_samples, *w.shape[1:]))
         if self.offset is not None:
             z += self.offset
         z += b
         return z
 
     def forward(self, w: Array) -> Array:
-        """X w."""
+        """X w, or X Xᵀw where X has no columns and w stands for Xᵀw."""
         self.meter.passes += 1
-        return self.design.matvec(w)
+        return self.design.matvec(w) if self.has_columns else self.design.row_product(w)
 
     def backward(self, u: Array) -> Array:
         """Xᵀ u, for one or several columns in one pass; u itself, where X has no columns."""
@@ -133,11 +154,70 @@ class Products:
         else:
             size = self.n_features if columns is None else columns.size
             found = Covariance(self.gram(h, columns), np.zeros(size))
-        if h is self.mass and columns is None:  # the diagonal saves another pass
-            self.__dict__.setdefault("spread", np.diag(found.matrix) + found.mean**2)
+        if h is self.mass and columns is None and self.facts.spread is None:
+            self.facts.spread = np.diag(found.matrix) + found.mean**2  # saves another pass
         return found
 
     def moments(self, h: Array) -> Moments:
         """Σ h x and Σ h x² of every column."""
         self.meter.passes += 1
         return self.design.moments(h)
+
+    def reach(self, point: Point) -> float:
+        """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: how large the parts of a score are."""
+        if self.n_scores == 1:
+            return dot(self.root_spread, np.abs(point.w)) + abs(point.b)
+        return float(np.linalg.norm(self.root_spread @ np.abs(point.w) + np.abs(point.b)))
+
+    # Of a design without columns -----------------------------------------------------------------
+
+    def _represented(self, point: Point) -> Represented:
+        """W by its coefficients and the scores that it alone gives."""
+        image = point.z - point.b
+        return Represented(point.w, image if self.offset is None else image - self.offset)
+
+    def plane(self, point: Point, slope: Array, image: Array) -> Plane:
+        """Where w and the slope of a dual point lie in the plane that they span."""
+        return plane(self._represented(point), Represented(slope, image))
+
+    def shares(self, slope: Array, image: Array | None) -> set[float]:
+        """Scales at which to measure a dual point, by the domain of Ω*."""
+        if image is None:
+            return self.penalty.shares(-slope)
+        form = self.penalty.function_of_norm
+        return {0.0} if form is None else form.shares(np.array([Represented(slope, image).norm]))
+
+    # Facts about the columns ---------------------------------------------------------------
+
+    @property
+    def spread(self) -> Array:
+        """Σ mass·x² of every column: its size, for tolerances and rounding."""
+        if self.facts.spread is None:
+            self.facts.spread = self._spread()
+        return self.facts.spread
+
+    def _spread(self) -> Array:
+        if not self.has_columns:  # Kᵢⱼ² ≤ Kᵢᵢ·Kⱼⱼ
+            return self.design.row_lengths * self.row_mean(self.design.row_lengths)
+        return self.moments(self.row_mass).second
+
+    @property
+    def root_spread(self) -> Array:
+        """Root mean square of every column."""
+        if self.facts.root_spread is None:
+            self.facts.root_spread = np.sqrt(self.spread)
+        return self.facts.root_spread
+
+    @property
+    def column_norms(self) -> Array:
+        """√(Σ mass·x²) of every column, centred where an intercept centres it; never too small."""
+        if self.facts.column_norms is None:
+            self.facts.column_norms = self._column_norms()
+        return self.facts.column_norms
+
+    def _column_norms(self) -> Array:
+        if not self.intercept:
+            return self.root_spread
+        mean = self.moments(self.row_mass).first
+        rounding = 4 * EPS * np.sqrt(self.n_samples + 16.0)
+        return np.sqrt(np.maximum(self.spread - mean * mean, 0.0) + rounding * self.spread)

@@ -152,25 +152,24 @@ class _Trained:
         steps = self._steps(objective, mean_weight)._replace(intercept_share=share)
         tol = -np.inf if self.tol is None or max_iter == 1 else self.tol
         best, waited, epochs = np.inf, 0, 0
-        while epochs < max_iter and not reason():
-            epochs += 1
-            if self.shuffle:
-                _core.shuffle_rows(rows, seed)  # the last order, shuffled again
-            order = rows[~progress.held_out[rows]]
-            try:
+        try:
+            while epochs < max_iter and not reason():
+                epochs += 1
+                if self.shuffle:
+                    _core.shuffle_rows(rows, seed)  # the last order, shuffled again
+                order = rows[~progress.held_out[rows]]
                 if tol == -np.inf:
                     learner.learn(objective, weight, order, steps)
                     continue
                 value = progress.of_epoch(objective, learner, weight, order, steps)
-            except KeyboardInterrupt:  # the model is what was learnt so far
-                interrupt()
-                break
-            waited = waited + 1 if value > best - tol else 0
-            best = min(best, value)
-            if waited >= self.n_iter_no_change:
-                if self.learning_rate != "adaptive" or steps.eta <= _SMALLEST * mean_weight:
-                    break
-                steps, waited = steps._replace(eta=steps.eta / 5), 0
+                waited = waited + 1 if value > best - tol else 0
+                best = min(best, value)
+                if waited >= self.n_iter_no_change:
+                    if self.learning_rate != "adaptive" or steps.eta <= _SMALLEST * mean_weight:
+                        break
+                    steps, waited = steps._replace(eta=steps.eta / 5), 0
+        except KeyboardInterrupt:  # the model is what was learnt so far
+            interrupt()
         w, b = learner.model(objective, average=False)
         if not (np.isfinite(w).all() and np.isfinite(b)):
             raise ValueError(

@@ -15,6 +15,7 @@ from .._base.watch import reason as reason_to_stop
 from ..certificate import Certificate, Finding, Judgement
 from ..problem.objective import Objective, Point
 from .history import History, State
+from .traits import Trait, missing, traits_of
 
 
 class Stop:
@@ -129,9 +130,17 @@ class Solver(Parameterized):
     """Whether a null model within the tolerance is a solution. Where no l1 term makes exact zeros,
     it is never the optimum itself: strong penalties make coefficients small, not zero."""
     by_name_only: ClassVar[bool] = False  # "auto" never takes it, however many refuse
-    side_by_side: ClassVar[bool] = False  # several problems are best solved on a thread each
-    takes_nonconvex: ClassVar[bool] = False  # others are not asked about such problems
-    takes_pooled: ClassVar[bool] = False  # nor about a loss that is no mean over samples
+    parallel: ClassVar[bool] = False  # several problems are best solved on a thread each
+    kind: ClassVar[tuple[Trait, ...]] = (
+        Trait.CONVEX_LOSS,
+        Trait.CONVEX_PENALTY,
+        Trait.MEAN_OVER_SAMPLES,
+    )
+    """Without these traits a problem is of another kind than its own, whatever the details."""
+    shapes: ClassVar[tuple[Trait, ...]] = (Trait.ONE_SCORE, Trait.COLUMNS)  # nor without these
+    needs: ClassVar[tuple[Trait, ...]] = ()  # further traits of the problems it takes
+    least_cost: ClassVar[float] = 0.0
+    """What it costs at least, per stored number: one that costs more need not be asked."""
     default_max_iter: ClassVar[int | None] = None  # most iterations where max_iter is None
     heirs: ClassVar[tuple[str, ...]] = ()  # to whom it may hand over: the first that accepts
     patience: ClassVar[int] = 30  # iterations without any progress before it is given up
@@ -141,26 +150,19 @@ class Solver(Parameterized):
         """Raise ValueError, in one sentence, for an option outside its range."""
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
-        """A verdict with a reason in words."""
+        """A verdict with a reason in words, on a problem that has all traits it needs."""
         raise NotImplementedError
 
-    def another_kind(self, objective: Objective) -> str:
-        """Why a problem is none of its kind, whatever the details; empty if it is one."""
-        if not objective.convex and not self.takes_nonconvex:
-            part, name = "penalty", "reweighted"
-            if not objective.loss.convex:
-                part, name = "loss", "graduated"
-            return f"the {part} is not convex; {name!r} minimises its tangents"
-        if objective.loss.pooled and not self.takes_pooled:
-            return f"{objective.loss!r} is one number for the whole set, not a mean over samples"
-        return ""
-
     def verdict(self, objective: Objective, control: Control) -> Verdict:
-        """The same, after problems of another kind have been refused."""
-        words = self.another_kind(objective)
-        if words:
-            return Verdict(False, words)
+        """The same, after problems that lack a trait it needs have been refused."""
+        lacking = missing((*self.shapes, *self.kind, *self.needs), traits_of(objective))
+        if lacking is not None:
+            return Verdict(False, self.without(lacking, objective))
         return self.accepts(objective, control)
+
+    def without(self, trait: Trait, objective: Objective) -> str:
+        """Why a problem that lacks a trait is refused."""
+        return trait.value.format(loss=objective.loss, solver=self.name)
 
     def prepared(self, objective: Objective) -> Solver:
         """The same solver, with done what problems that differ in y alone can share."""

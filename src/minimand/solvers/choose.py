@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from .._base.typing import Array
 from ..problem.objective import Objective
 from . import ASKED, REGISTRY, SOLVERS
 from .base import Control, Solver, Verdict
+from .traits import traits_of
 
 _MOST_TO_TAKE_OVER = 1e10  # units of `costs`, about ten seconds: a safeguard
 
@@ -43,12 +45,23 @@ def shared(
 
 
 def _cheapest(objective: Objective, control: Control) -> Solver:
-    """The cheapest that accepts, of those that are not for teaching only."""
-    asked = [SOLVERS[name] for name in ASKED]
-    answers = [(solver.verdict(objective, control), solver) for solver in asked]
-    accepting = [(verdict.cost, solver.name) for verdict, solver in answers if verdict.ok]
-    if accepting:
-        return SOLVERS[min(accepting)[1]]
+    """The cheapest that accepts, of those that are not for teaching only.
+
+    Asked are solvers whose traits fit, as long as one that costs less than found is possible.
+    """
+    asked = _by_least_cost()
+    traits, stored = traits_of(objective), objective.design.nnz
+    best: tuple[float, str] | None = None
+    for solver in asked:
+        if not traits.issuperset((*solver.shapes, *solver.kind, *solver.needs)):
+            continue
+        if best is not None and best[0] <= solver.least_cost * stored:
+            break
+        verdict = solver.accepts(objective, control)
+        if verdict.ok and (best is None or (verdict.cost, solver.name) < best):
+            best = verdict.cost, solver.name
+    if best is not None:
+        return SOLVERS[best[1]]
     _point_to_pieces(objective)
     found = verdicts(objective, control)
     by_name = [name for name, verdict in found.items() if verdict.ok]
@@ -61,10 +74,16 @@ def _cheapest(objective: Objective, control: Control) -> Solver:
     raise ValueError(refusal(objective, asked, control))
 
 
+@cache
+def _by_least_cost() -> list[Solver]:
+    """The solvers that "auto" asks, those first that may cost least."""
+    return sorted((SOLVERS[name] for name in ASKED), key=lambda solver: solver.least_cost)
+
+
 def _point_to_pieces(objective: Objective) -> None:
     """A loss with a kink that did not say its pieces is refused with what to do."""
     loss = objective.loss
-    if loss.convex and not loss.smooth and not loss.pooled and loss.plq(objective.y) is None:
+    if loss.convex and not loss.smooth and loss.unit == "row" and loss.plq(objective.y) is None:
         raise ValueError(
             f"loss {loss!r} has a kink: say its `pieces`, a minimand.Pieces of knots, slopes and "
             "curvatures, so that the solvers for losses with kinks can take it."

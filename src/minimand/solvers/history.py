@@ -93,6 +93,15 @@ class History(Sequence[State]):
         ended.end(primal, dual, gap)
         return ended
 
+    def __getstate__(self) -> dict[str, object]:
+        """The numbers as an array of NumPy's, which skops can save."""
+        return {**vars(self), "_numbers": np.array(self._numbers)}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """The way back."""
+        self.__dict__.update(state)
+        self._numbers = array("d", np.asarray(state["_numbers"]).tobytes())
+
     @property
     def _records(self) -> Array:
         """A copy, one row a record."""

@@ -27,7 +27,7 @@ def solve_each(
     one that all of them take, if it is known. Who stops one stops all: those that have not begun
     are judged where they would.
     """
-    alone = solver is not None and solver.side_by_side and count > 1
+    alone = solver is not None and solver.parallel and count > 1
     jobs = min(get_num_threads(), count) if alone and not watched else 1
     # The kernels of each on one thread, always: then the models do not depend on their number.
     with watching() as watch, one_core_thread() if alone else nullcontext():

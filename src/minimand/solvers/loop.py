@@ -59,21 +59,27 @@ def run(
     control.ended_by = ""
     fit = _Fit(solver, objective, control, _feasible(objective, start))
     solution = fit.concluded(before or fit.improve(solver, fit.start))
-    if not replaceable or not _gave_up(solver, solution):
+    if not replaceable or not _gave_up(solver, objective, solution):
         return solution
     for heir in cheapest_others(objective, control, fit.solvers):
-        if control.expired or not _gave_up(solver, solution):
+        if control.expired or not _gave_up(solver, objective, solution):
             break
         fit.hand_over(heir, solution.stopped_by)
         solution = fit.concluded(fit.improve(heir, solution.point))
     return solution
 
 
-def _gave_up(solver: Solver, solution: Solution) -> bool:
-    """Whether a solver had nothing further to try, though a proof of its optimum is possible."""
+def _gave_up(solver: Solver, objective: Objective, solution: Solution) -> bool:
+    """Whether a solver had nothing further to try, though a proof of its optimum is possible.
+
+    Where no bound was found, there may be none, as for separable classes; but a loss that attains
+    its minimum has one, and the solver stopped before it was near enough.
+    """
     if solution.converged or solution.stopped_by not in (_STALLED, solver.exhausted):
         return False
-    return solution.certificate.kind == "global" and not solution.certificate.infeasibility
+    certificate = solution.certificate
+    bounded = not certificate.infeasibility or objective.loss.attained(objective.y)
+    return certificate.kind == "global" and bounded
 
 
 class _Fit:
@@ -88,6 +94,8 @@ class _Fit:
         self._columns: IndependentColumns | None = None
         self._course: Succession | None = None
         self._enough: Judgement | None = None  # the point that reached the target
+        self._at_work: Solver | None = None  # who found the last point
+        self._since = 0  # the record with which its work began
 
     @property
     def solvers(self) -> list[Solver]:
@@ -166,7 +174,9 @@ class _Fit:
             return why
         if judgement.infeasibility.endswith(UNATTAINED):
             return "a minimum that is not attained"
-        return _STALLED if _stalled(history, solver.patience) else ""
+        if solver is not self._at_work:  # an heir is not blamed for the standstill before it
+            self._at_work, self._since = solver, len(history) - 1
+        return _STALLED if _stalled(history, solver.patience, self._since) else ""
 
     def hand_over(self, heir: Solver, reason: str) -> None:
         """Record that another solver goes on after one that gave up."""
@@ -241,9 +251,9 @@ def _finite_scale(objective: Objective) -> float:
     )
 
 
-def _stalled(history: History, patience: int) -> bool:
-    """Whether neither the gap nor the objective has moved for many iterations."""
-    if len(history) <= patience:
+def _stalled(history: History, patience: int, since: int) -> bool:
+    """Whether neither the gap nor the objective has moved for many iterations of a solver."""
+    if len(history) - since <= patience:
         return False
     before, now = history[-patience - 1], history[-1]
     falling = before.primal - now.primal > 1e-13 * abs(before.primal)

@@ -10,12 +10,14 @@ from ..losses import Huber, Loss, Margin, SquaredHinge
 from ..penalties import L1
 from ..problem.objective import Objective
 from .base import Control, Solver
+from .traits import missing, traits_of
 
 
 def refusal(objective: Objective, solvers: Iterable[Solver], control: Control) -> str:
     """The reason that most solvers of its kind give, and the nearest problems that are taken."""
     asked = list(solvers)
-    own = [solver for solver in asked if not solver.another_kind(objective)]
+    traits = traits_of(objective)
+    own = [solver for solver in asked if missing(solver.kind, traits) is None]
     given = Counter(solver.verdict(objective, control).reason for solver in own or asked)
     # Where it is of nobody's kind, one solver misses what another one has.
     reasons = [reason for reason, _ in given.most_common(1 if own else 2)]
@@ -32,10 +34,13 @@ def refusal(objective: Objective, solvers: Iterable[Solver], control: Control) -
 
 
 def _neighbours(objective: Objective) -> dict[str, Objective]:
-    """The same data with another loss, and with another penalty."""
+    """The same data with another loss, and with another penalty; none for several scores."""
+    if objective.n_scores > 1 or not objective.has_columns:
+        return {}
     loss: Loss = SquaredHinge() if isinstance(objective.loss, Margin) else Huber()
     l1 = L1().bind(objective.n_features)
+    smooth = replace(objective, loss=loss, mass=objective.row_mass)
     return {
-        f"a smooth loss such as {type(loss).__name__}()": replace(objective, loss=loss),
+        f"a smooth loss such as {type(loss).__name__}()": smooth,
         "a penalty such as L1() or L2()": objective.with_penalty(l1),
     }

@@ -166,6 +166,8 @@ def _check_row_products(design: Design, X: Array, rng: np.random.Generator, rtol
     part = np.ix_(rows, rows)
     _same(design, "rows.row_gram", some.row_gram(), gram[part], size[part], rtol)
     _same(design, "cross", design.cross(some), gram[rows], size[rows], rtol)
+    for a in (rng.standard_normal(len(X)), rng.standard_normal((len(X), 2))):
+        _same(design, "row_product", design.row_product(a), gram @ a, size @ np.abs(a), rtol)
 
 
 def _check_weighted_rows(design: Design, X: Array, rng: np.random.Generator, rtol: float) -> None:

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
@@ -12,6 +13,7 @@ from minimand.estimators.prepare import prepared
 from minimand.selection.path import penalties_of
 from minimand.solvers import Control
 from minimand.solvers.paths.on_columns import OnColumns
+from minimand.solvers.paths.on_curves import OnCurves
 from minimand.solvers.paths.on_gram import OnGram
 from minimand.solvers.paths.path import settler_of
 
@@ -36,8 +38,7 @@ def agree(path, model, X, y, places, **data):
     """Certified at every alpha, and as good as cold fits."""
     assert max(c.relative for c in path.certificates) <= model.tol
     for i in places:
-        cold = mm.Regressor(model.loss, model.penalty, path.alphas[i], intercept=model.intercept)
-        cold.set_params(tol=model.tol).fit(X, y, **data)
+        cold = clone(model).set_params(alpha=path.alphas[i]).fit(X, y, **data)
         ours, theirs = path.certificates[i], cold.certificate_
         assert ours.dual <= theirs.primal * (1 + 1e-12)
         assert theirs.dual <= ours.primal * (1 + 1e-12)
@@ -78,6 +79,48 @@ def test_many_dense_columns_and_rows(penalty):
     assert way_of(model, X, y) is OnGram
     path = mm.path(model, X, y, 8, eps=0.1)
     agree(path, model, X, y, (2, 7))
+
+
+@pytest.mark.parametrize("penalty", ["l1", NET])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("loss", ["logistic", "poisson", "cross_entropy"])
+@pytest.mark.parametrize("shape", [(80, 150), (200, 12)], ids=["wide", "tall"])
+def test_curved_losses(loss, penalty, intercept, shape):
+    """Old weights and fresh slopes lead to the same optima as fits by themselves."""
+    rng = np.random.default_rng(4)
+    n, d = shape
+    X = rng.standard_normal((n, d)) + 0.5 * rng.standard_normal((n, 1))
+    z = 2.0 * X[:, :5] @ rng.standard_normal(5) / np.sqrt(5)
+    data = {"sample_weight": rng.integers(0, 3, n), "offset": 0.3 * rng.standard_normal(n)}
+    y = {
+        "logistic": np.where(z + rng.logistic(size=n) > 0, 1, -1),
+        "poisson": rng.poisson(np.exp(np.minimum(z, 3.0))),
+        "cross_entropy": 1.0 / (1.0 + np.exp(-z - 0.3 * rng.standard_normal(n))),
+    }[loss]
+    kind = mm.Classifier if loss == "logistic" else mm.Regressor
+    model = kind(loss, penalty, intercept=intercept, tol=1e-8)
+    assert way_of(model, X, y) is OnCurves
+    path = mm.path(model, X, y, 12, eps=0.02, **data)
+    agree(path, model, X, y, (0, 5, 11), **data)
+
+
+def test_curved_losses_where_columns_coincide_and_classes_separate():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 60))
+    X = np.hstack([X, X, X + 1e-7 * rng.standard_normal((40, 60))])
+    y = np.where(X[:, 0] > 0, 1, -1)
+    model = mm.Classifier("logistic", "l1")
+    agree(mm.path(model, X, y, 15, eps=1e-3), model, X, y, (3, 9, 14))
+
+
+def test_alphas_in_steps_of_any_size():
+    """Forecasts are no better than their line, and the certificate does not depend on them."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((60, 1500))
+    y = X[:, :10] @ rng.standard_normal(10) + rng.standard_normal(60)
+    model, top = mm.Regressor("squared", "l1"), mm.alpha_max(mm.Regressor("squared", "l1"), X, y)
+    alphas = top * np.array([1.0, 0.999, 0.1, 0.0999, 1e-2])
+    agree(mm.path(model, X, y, alphas), model, X, y, (1, 2, 4))
 
 
 def test_columns_without_a_penalty_are_left_to_other_solvers():

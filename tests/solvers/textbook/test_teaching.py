@@ -342,7 +342,7 @@ def test_the_subgradient_vanishes_at_the_optimum_only():
 
     objective = problem(penalty=mm.L1() + 0.1 * mm.L2(), alpha=0.2, seed=0)
     best = solve(objective, control=Control(tol=1e-14))
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     z = objective.scores(best.w, best.b)
     slope = objective.backward(objective.mass * objective.loss.gradient(z, objective.y))
     assert (best.w == 0).any()

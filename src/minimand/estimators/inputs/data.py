@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import _num_samples, check_array
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.wording import counted
 from ...design.base import plain
+from ...outputs.classes import distinct
 from .kinds import as_labels, refuse_dates, refuse_mixed, unmasked
 from .matrix import (
     all_finite,
@@ -74,7 +76,7 @@ def check_labels(y: AnyArray) -> None:
         is_plain(y, "iub")
         and y.ndim == 1
         and (y.dtype.kind != "f" or (y == np.rint(y)).all())
-        and np.unique(y).size <= _FEW
+        and distinct(y).size <= _FEW
     ):
         return
     try:
@@ -160,6 +162,8 @@ def _target(estimator: Any, y: Any, many: bool) -> AnyArray:
         return y
     if sparse.issparse(y):
         raise ValueError("y is sparse, but must be a dense vector: pass y.toarray().ravel().")
+    if isinstance(y, Mapping):
+        raise ValueError("y must be 1D, one entry per sample, but it is a dict: pass its values.")
     y = unmasked(y, "y") if hasattr(y, "shape") else as_labels(y)
     refuse_complex(y, "y")
     if len(y.shape) not in (1, 2):

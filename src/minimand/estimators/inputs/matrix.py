@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,11 @@ def _check_form(X: Any) -> Any:
     """Refuse, before any conversion, what is not a matrix of real numbers with some rows."""
     if X is None:
         raise ValueError("X is None: pass a matrix with one row per sample.")
+    if isinstance(X, Mapping):
+        raise ValueError(
+            "X must be 2D, one row per sample, but it is a dict: make a data frame of its columns, "
+            "as pandas.DataFrame(X) does."
+        )
     X = unmasked(X, "X")
     if not hasattr(X, "shape"):
         X = _as_array(X)
@@ -149,9 +155,12 @@ def _check_form(X: Any) -> Any:
             "features=TfidfVectorizer() of minimand.Regressor and minimand.Classifier does."
         )
     if len(X.shape) != 2:
+        how = "X.reshape(-1, 1) for a single feature or X.reshape(1, -1) for a single sample"
+        if len(X.shape) > 2:
+            how = "X.reshape(len(X), -1) for all numbers of a sample in one row"
         raise ValueError(
             f"X must be 2D, one row per sample, but it is {len(X.shape)}D: Reshape your data, with "
-            "X.reshape(-1, 1) for a single feature or X.reshape(1, -1) for a single sample."
+            f"{how}."
         )
     for length, what in zip(X.shape, ("sample", "feature")):
         if length == 0:

@@ -122,6 +122,7 @@ def _kink(dpsi: Function, t: Array, slope: Array, of_slope: Array) -> tuple[floa
         hi, right = np.where(go_right, hi, middle), np.where(go_right, right, at)
     jump = right - left
     rounding = 1e-7 * (np.abs(left) + np.abs(right)) + 2 * np.maximum(of_slope[:-1], of_slope[1:])
+    rounding = rounding + _NOTHING  # below it slopes are denormal, and all of them steps
     kinks = (jump > _STAYS * rise) & (jump > rounding)
     steep = bool(((jump > 0.5 ** (0.25 * _LAST) * rise) & (jump > rounding)).any())
     return float(lo[np.flatnonzero(kinks)[0]]) if kinks.any() else None, steep

@@ -93,13 +93,13 @@ def _matched(objective: Objective, plain: _Plain) -> _Plain:
     Under a quadratic penalty Xᵀ(mass∘θ) = −l2∘w: a least-squares problem in a few multipliers.
     """
     theta, low, high, w = plain
-    form = objective.penalty.separable
+    l2 = objective.penalty.ridge
     free = np.flatnonzero((theta > low) & (theta < high))
     small = 0 < free.size <= min(_MOST_FREE, _LARGEST_SYSTEM // w.size)
-    if form is None or not form.l2.all() or form.l1.any() or form.bounds is not None or not small:
+    if l2 is None or not l2.all() or not small:
         return plain
-    unit = np.sqrt(form.l2)
-    missing = (objective.backward(objective.mass * theta) + form.l2 * w) / unit
+    unit = np.sqrt(l2)
+    missing = (objective.backward(objective.mass * theta) + l2 * w) / unit
     mass = objective.mass[free]
     system = objective.design.rows(free).rmatvec(np.diag(mass)) / unit[:, None]
     if objective.intercept:  # Σ mass·θ = 0, with a weight that makes it hold

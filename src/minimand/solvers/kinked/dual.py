@@ -15,6 +15,7 @@ from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.line_search import recentred
 from ..steps.row_copy import row_copy_counted
+from ..traits import Trait
 from .free_rows import free_step
 
 _RUNS = 300
@@ -22,7 +23,6 @@ _WORK = 2e8  # numbers to be read in one run, so that it can be stopped within a
 _EPOCHS = 10, 300  # of one run, at least and at most
 _BETWEEN = 12  # sweeps between two steps on the free rows
 _SLOW = 0.1  # of the gap that a run may leave before an interior point is asked to go on
-_SMALL = 2e6  # what a fit should cost for digits beyond tol, which Newton gives away, not to matter
 _SHARE = 0.8  # of the target that the estimate must reach: it is a little larger than the gap
 
 
@@ -38,27 +38,22 @@ class Dual(Solver):
 
     name = "dual"
     null_may_do = False
-    side_by_side = True
+    parallel = True
+    needs = Trait.ROWS_SOLVED_EXACTLY, Trait.L2_EVERYWHERE
+    least_cost = costs.LEAST_ASCENT
     heirs = ("newton", "primal_dual")
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces, and the logistic one; an L2 penalty on every coefficient."""
-        form = objective.penalty.separable
-        if objective.loss.rowwise(objective.y) is None:
-            words = f"{objective.loss!r} is neither piecewise quadratic nor logistic"
-            return Verdict(False, words + "; the dual steps are exact for such losses only")
-        if form is None or form.l1.any() or form.bounds is not None or not (form.l2 > 0).all():
-            return Verdict(False, "the penalty is not L2 on every coefficient")
+        form = objective.penalty.sum_over_features
+        assert form is not None
         if objective.loss.plq(objective.y) is None:
-            weight = float((costs.rough_spread(objective) / form.l2).sum())
-            verdict = _curved(objective, weight / max(objective.n_samples, 1))
+            words, cost = "logistic loss", costs.ascent_on_logistic(objective, form)
+        elif objective.loss.smooth:
+            words, cost = "piecewise quadratic loss", costs.ascent_on_curves(objective, form)
         else:
-            words = "piecewise quadratic loss and L2: a step per sample"
-            if objective.loss.smooth:
-                cost = _SMALL + costs.ascent_on_curves(objective, form)
-            else:
-                cost = costs.ascent_on_kinks(objective, form)
-            verdict = Verdict(True, words, cost)
+            words, cost = "piecewise quadratic loss", costs.ascent_on_kinks(objective, form)
+        verdict = Verdict(True, f"{words} and L2: a step per sample", cost)
         return row_copy_counted(objective, control, verdict)
 
     def iterate(
@@ -85,18 +80,6 @@ class Dual(Solver):
                     return
                 impatient = False  # nobody else can: then it does not matter how long it takes
             before = judgement.gap
-
-
-def _curved(objective: Objective, weight: float) -> Verdict:
-    """The verdict where ψ is curved everywhere: as many sweeps as were measured, about.
-
-    Few rows among many columns are all but orthogonal: then it does not matter what they weigh.
-    """
-    (n, d), nnz = objective.design.shape, objective.design.nnz
-    copied = nnz if objective.design.row_copy_bytes else 0
-    sweeps = 6.0 * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** 0.65
-    cost = _SMALL + 4.0 * sweeps * nnz + 20.0 * copied
-    return Verdict(True, "logistic loss and L2: a step per sample", cost)
 
 
 def _first(objective: Objective, start: Point, form: RowDual) -> Judgement:
@@ -128,7 +111,7 @@ def _advance(
 
 def _dual_of(objective: Objective, start: Point) -> RowDual:
     """The dual at the slopes that the loss has at the start; at zero for the null model."""
-    loss, form = objective.loss.rowwise(objective.y), objective.penalty.separable
+    loss, form = objective.loss.rowwise(objective.y), objective.penalty.sum_over_features
     assert loss is not None
     assert form is not None
     if objective.offset is not None:
@@ -148,7 +131,7 @@ def _is_worse_than_zero(objective: Objective, theta: Array, w: Array) -> bool:
 
     The slopes at a model that is far from the optimum make a w that is farther still.
     """
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     assert form is not None
     paid = objective.loss.conjugate(theta, objective.y)
     if objective.offset is not None:

@@ -129,7 +129,7 @@ def _inner(
         meter=Meter(),
         memory=None,
     )
-    problem.__dict__["spread"] = objective.spread * float(mass.sum())
+    problem.facts.spread = objective.spread * float(mass.sum())
     few = PLQ(plq.pieces, plq.sign[rows], plq.shift[rows])
     lines = np.where(kept, 0.0, objective.mass * plq.sign * slopes)
     pull = Pull(objective.backward(lines), float(lines.sum()))

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from itertools import chain
 from numbers import Integral
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -18,6 +18,7 @@ from ...problem.tangent import Tangent, composed
 from ..base import Control, Solver, Verdict
 from ..steps.anderson import Anderson
 from ..succession import points_of
+from ..traits import Trait
 from .reweighted import stretched
 
 _ROUNDS = 2000  # of the descent to the final minimum
@@ -55,7 +56,7 @@ class Graduated(Solver):
     """
 
     name = "graduated"
-    takes_nonconvex: ClassVar[bool] = True
+    kind = Trait.NONCONVEX_LOSS, Trait.MEAN_OVER_SAMPLES
 
     def __init__(self, restarts: int = 10) -> None:
         self.restarts = restarts
@@ -67,14 +68,6 @@ class Graduated(Solver):
             raise ValueError(
                 f"restarts of Graduated must be an integer ≥ 0, not {self.restarts!r}."
             )
-
-    def another_kind(self, objective: Objective) -> str:
-        """Losses that are convex."""
-        if not objective.loss.convex:
-            return super().another_kind(objective)
-        if objective.convex:
-            return "the loss is convex: it needs no graduation"
-        return "only the penalty is not convex; 'reweighted' is for that"
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses that are a concave function of a convex one, if a solver takes that one."""

@@ -32,7 +32,6 @@ from ...problem.objective import EPS, Objective, Point
 
 _ROOM = 1e-14  # by which rounding may carry mean φ² beyond σ²
 _TRIES = 4  # to shrink multipliers that a repair may have stretched again
-_SHARED = ("spread", "root_spread", "column_norms", "free_basis", "constant_target")
 LEAST_SCALE = 10 * EPS  # σ in units of the null model's objective, or of 1 where that is 0
 
 
@@ -69,11 +68,11 @@ class Scaled:
 
     def at(self, sigma: float) -> Scaled:
         """The same problem with another σ; what depends on X alone is shared."""
-        old, form = self.objective, self.objective.penalty.separable
+        old, form = self.objective, self.objective.penalty.sum_over_features
         assert form is not None
         penalty = Separable(form.l1, sigma / self.sigma * form.l2)
-        new = replace(old, loss=Huber(self.epsilon * sigma), penalty=penalty)
-        new.__dict__.update({k: old.__dict__[k] for k in _SHARED if k in old.__dict__})
+        new = replace(old, loss=Huber(self.epsilon * sigma), penalty=penalty, known=old.facts)
+        new.__dict__["constant_target"] = old.constant_target
         return Scaled(new, sigma)
 
     def value(self, point: Point) -> float:
@@ -161,7 +160,7 @@ class Scaled:
 
     @property
     def _words(self) -> str:
-        form = self.objective.penalty.separable
+        form = self.objective.penalty.sum_over_features
         assert form is not None
         factor = number(float(2.0 / self.sigma * form.l2.max(initial=0.0)))
         score = self.objective.words.rpartition("z = ")[2]

@@ -20,6 +20,7 @@ from ..smooth.newton import Newton
 from ..sparse.working_set import WorkingSet
 from ..steps.line_search import recentred
 from ..succession import points_of
+from ..traits import Trait
 
 _ROUNDS = 200
 _INNER = 200  # most iterations of one penalised problem
@@ -41,13 +42,13 @@ class Multiplier(Solver):
     """
 
     name = "multiplier"
+    needs = (Trait.BALL,)
     _inner: ClassVar[tuple[Solver, ...]] = (ClosedForm(), Newton(), WorkingSet(), PrimalDual())
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Balls, for every loss that a solver of the penalised problem accepts."""
         ball = objective.penalty
-        if not isinstance(ball, Ball):
-            return Verdict(False, "the penalty is no ball that a multiplier would replace")
+        assert isinstance(ball, Ball)
         solver, verdict = self._solver(objective.with_penalty(ball.with_multiplier(1.0)), control)
         if solver is None:
             return Verdict(False, f"no solver takes the penalised problem: {verdict.reason}")
@@ -56,7 +57,7 @@ class Multiplier(Solver):
 
     def _solver(self, objective: Objective, control: Control) -> tuple[Solver | None, Verdict]:
         """The cheapest solver of the penalised problem and its verdict."""
-        found = [(solver.accepts(objective, control), solver) for solver in self._inner]
+        found = [(solver.verdict(objective, control), solver) for solver in self._inner]
         good = [pair for pair in found if pair[0].ok]
         if not good:
             return None, found[-1][0]

@@ -13,6 +13,7 @@ from ...problem.tangent import Tangent
 from ..base import Control, Solver, Verdict
 from ..sparse.working_set import WorkingSet
 from ..succession import points_of
+from ..traits import Trait
 
 _ROUNDS = 1000
 _SHARE = 0.1  # of the gap at a tangent's start that its minimisation must leave at most
@@ -30,20 +31,12 @@ class Reweighted(Solver):
     """
 
     name = "reweighted"
-    takes_nonconvex: ClassVar[bool] = True
+    kind = Trait.CONVEX_LOSS, Trait.NONCONVEX_PENALTY, Trait.MEAN_OVER_SAMPLES
     _inner: ClassVar[Solver] = WorkingSet()
-
-    def another_kind(self, objective: Objective) -> str:
-        """Penalties that are convex, and losses that are not."""
-        if objective.convex:
-            return "the penalty is convex: it needs no tangents"
-        if not objective.loss.convex:
-            return "the loss is not convex; 'graduated' minimises its tangents"
-        return super().another_kind(objective)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Penalties that are concave in |w|, and losses that the lasso's solver takes."""
-        inner = self._inner.accepts(Tangent.first(objective).problem, control)
+        inner = self._inner.verdict(Tangent.first(objective).problem, control)
         if not inner.ok:
             return Verdict(False, f"its tangent problems are refused: {inner.reason}")
         words = "non-convex penalty: its convex tangents one after the other, from the lasso"

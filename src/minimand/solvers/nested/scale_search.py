@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.typing import Array
-from ..._base.watch import INTERRUPT, StoppedError, watching
+from ..._base.watch import INTERRUPT, StoppedError, carried_through, watching
 from ...problem.objective import Objective, Point
 from .. import solve
 from ..base import CALLBACK, STOP, Control, Solution
@@ -30,8 +30,11 @@ class Null(NamedTuple):
     value: float
 
 
-def null_of(scaled: Scaled) -> Null:
-    """Min F over b and σ with w = 0, up to 1e-8 of it; zeros if that fits all samples."""
+def null_of(scaled: Scaled, control: Control | None = None) -> Null:
+    """Min F over b and σ with w = 0, up to 1e-8 of it; zeros if that fits all samples.
+
+    Where the time is up, or somebody says stop, it is the least F after one σ or a few.
+    """
     objective = scaled.objective
     r = objective.null.z - objective.y
     spread = float(np.abs(r).max(initial=0.0))
@@ -45,6 +48,8 @@ def null_of(scaled: Scaled) -> Null:
         least = min(least, here.value(null), here.at(best).value(null) if best else np.inf)
         sigma, last = search.next(sigma, here.excess(null), best), sigma
         if abs(sigma - last) <= 1e-10 * sigma or sigma <= 1e-9 * least:
+            break
+        if control is not None and control.expired:
             break
     return Null(sigma, least)
 
@@ -91,17 +96,12 @@ def minimise_jointly(
     for its residuals; if that is 0, as where most samples are fitted exactly, σ stays positive,
     and small enough for the tolerance. ``evidence`` are multipliers θ from elsewhere.
     """
-    null = null_of(scaled)
-    control.target = control.tol * null.value
-    floor = LEAST_SCALE * (null.value or 1.0)
-    point = scaled.objective.null if start is None else start
-    sigma = max(scaled.best(point) or null.sigma, floor)
-    here = scaled.at(sigma)
-    point = recentred(here.objective, point)
-    course = _Course(scaled, floor, point, sigma, here.judged(point, evidence, control.target))
-    stopped_by = course.report(control)
+    evidence = list(evidence)
+    null, course = carried_through(lambda: _begun(scaled, control, start, evidence))
+    stopped_by = ""
     with watching(control.late, hears=True) as watch:
         try:
+            stopped_by = course.report(control)
             while not stopped_by and not course.best.reaches(control.target, null.value):
                 if control.max_iter is not None and course.count >= control.max_iter:
                     stopped_by = f"max_iter={control.max_iter}"
@@ -116,7 +116,23 @@ def minimise_jointly(
             stopped_by = INTERRUPT
         except StoppedError as stopped:
             stopped_by = stopped.reason
-    return course.best.sigma, course.solution(control, null.value, stopped_by)
+    found = carried_through(lambda: course.solution(control, null.value, stopped_by))
+    return course.best.sigma, found
+
+
+def _begun(
+    scaled: Scaled, control: Control, start: Point | None, evidence: list[Array]
+) -> tuple[Null, _Course]:
+    """The null model, and a search that stands at the start."""
+    null = null_of(scaled, control)
+    control.target = control.tol * null.value
+    floor = LEAST_SCALE * (null.value or 1.0)
+    point = scaled.objective.null if start is None else start
+    sigma = max(scaled.best(point) or null.sigma, floor)
+    here = scaled.at(sigma)
+    point = recentred(here.objective, point)
+    judged = here.judged(point, evidence, control.target)
+    return null, _Course(scaled, floor, point, sigma, judged)
 
 
 @dataclass

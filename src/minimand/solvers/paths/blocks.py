@@ -104,7 +104,7 @@ class Blocks:
 
 def form_of(problem: Objective) -> Separable:
     """The penalty, which is a sum over features."""
-    form = problem.penalty.separable
+    form = problem.penalty.sum_over_features
     assert form is not None
     return form
 

@@ -15,8 +15,11 @@ from ..smooth.closed_form import ridge_path
 from .blocks import Blocks, Settler
 from .certified_together import certify_together
 from .on_columns import OnColumns
+from .on_curves import OnCurves
 from .on_gram import MOST_COLUMNS, OnGram
 from .trail import Trail
+
+_FAILURES = 3  # alphas that a settler may leave unsolved before it is no longer asked; a safeguard
 
 At = Callable[[Objective, float], Objective]
 
@@ -48,7 +51,7 @@ def solve_path(
         base.design.ready_to_pick()
     settler = settler_of(base, at, alphas, control) if automatic else None
     blocks = None if settler is None else Blocks(settler, control)
-    trail, done, chosen = Trail(), 0, None
+    trail, done, failures, chosen = Trail(), 0, 0, None
     while done < len(alphas):
         before, size = done, 0 if blocks is None or control.expired else blocks.size
         if blocks is not None and size:
@@ -58,15 +61,19 @@ def solve_path(
                 yield solution
         if done > before:
             continue
+        failures += 1
+        if failures > _FAILURES:
+            blocks = None
         # What no settler takes, or has not settled, is solved by itself.
         alpha = float(alphas[done])
         objective = at(base, alpha)
         if base.memory is not None:
             base.memory.forecast = trail.forecast(alpha)
-        # Where the loss has kinks, a weak penalty asks for another solver than a strong one.
-        if chosen is None or alpha == 0 or not base.loss.smooth:
+        # Where the loss has kinks, a weak penalty asks for another solver than a strong one, and
+        # interior points may get stuck at a warm start: then others take over.
+        if settler is None and base.loss.smooth and (chosen is None or alpha == 0):
             chosen = choose_solver(objective, control, solver)
-        named = chosen if blocks is None else solver
+        named = chosen or solver
         solution = solve(objective, named, replace(control), trail.last)
         base = objective  # it has computed what no penalty changes
         trail.add(alpha, solution.point, solution.slope)
@@ -79,30 +86,43 @@ def settler_of(
 ) -> Settler | None:
     """Who solves these problems in blocks; None where each is solved by itself.
 
-    Blocks are for the squared loss with an l1 part on every column and nothing else.
+    Blocks are for smooth losses with an l1 part, a penalty on every column, and no bounds.
     """
-    if not base.loss.quadratic or len(alphas) < 2:
+    if not base.loss.smooth or base.loss.pooled or not base.single or len(alphas) < 2:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(base.scale):
             return None
     least = at(base, min(alphas))
-    form = least.penalty.separable
-    if form is None or form.bounds is not None or not least.convex or least.has_rays:
+    form = least.penalty.sum_over_features
+    if form is None or form.has_constraints or not least.convex or least.has_rays:
         return None
-    if not form.l1.any():
+    if not form.makes_zeros:
         return None
     _ = base.root_spread  # now, so that all problems share it
     control.target = control.tol * base.scale
+    if not base.loss.quadratic:
+        return OnCurves(base, control) if _is_curved(base) else None
     if base.design.sparse:
         return OnColumns(base, control)
     return OnGram(base, control) if min(base.design.shape) <= MOST_COLUMNS else None
 
 
+def _is_curved(base: Objective) -> bool:
+    """Whether columns are dense and no sample lies on a flat stretch of the loss."""
+    if base.design.sparse:
+        return False  # descent on the columns costs less than their Gram
+    with np.errstate(over="ignore", invalid="ignore"):
+        curvature = base.loss.curvature(base.null.z, base.y)
+    if not isinstance(curvature, np.ndarray):
+        return False  # more than a number for each row
+    return bool(np.isfinite(curvature).all() and (curvature > 0).all())
+
+
 def _sparse_models(objective: Objective) -> bool:
     """Whether most coefficients will be zero, so that few columns matter."""
-    form = objective.penalty.separable
-    return form is not None and bool(form.l1.any())
+    form = objective.penalty.sum_over_features
+    return form is not None and form.makes_zeros
 
 
 def _ridge_solutions(
@@ -118,8 +138,8 @@ def _ridge_solutions(
     base = base.with_memory(None)
     _ = base.root_spread, base.scale  # now, so that all problems share them
     unit = at(base, 1.0)
-    form = unit.penalty.separable
-    if form is None or form.bounds is not None or form.l1.any() or not (form.l2 > 0).all():
+    l2 = unit.penalty.ridge
+    if l2 is None or not (l2 > 0).all():
         return None
     problems = [at(base, alpha) for alpha in alphas]
     coefs, intercepts = ridge_path(unit, np.asarray(alphas, dtype=float))

@@ -12,7 +12,9 @@ from ..._base.typing import Array, IntArray
 from ...certificate import Judgement
 from ...penalties import Separable
 from ...problem.objective import Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
+from ..traits import Trait
 
 if TYPE_CHECKING:
     from .column_scaling import Units
@@ -35,21 +37,14 @@ class ConstraintGeneration(Solver):
     """
 
     name = "constraint_generation"
-    takes_pooled = True
+    kind = Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY, Trait.LARGEST_RESIDUAL
+    needs = Trait.SUM_OVER_FEATURES, Trait.SOME_L2
+    least_cost = costs.LEAST_PROGRAMS_ON_ROWS
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Chebyshev and a quadratic part."""
-        form = objective.penalty.separable
-        if not objective.loss.pooled:
-            return Verdict(False, f"{objective.loss!r} is a mean over samples, not their maximum")
-        if form is None:
-            return Verdict(False, "the penalty is not a sum over features")
-        if not form.l2.any():
-            words = "the penalty has no quadratic part; 'simplex' finds an exact vertex"
-            return Verdict(False, words)
-        d = objective.n_features + 2.0
-        cost = 50.0 * objective.design.nnz + 500.0 * d * d * (d + 100.0)
-        return Verdict(True, "quadratic programs on the rows with the largest residuals", cost)
+        words = "quadratic programs on the rows with the largest residuals"
+        return Verdict(True, words, costs.programs_on_rows(objective))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One quadratic program per round."""
@@ -67,7 +62,7 @@ def _best_on(
     """
     from .quadratic_program import minimise_quadratic
 
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     assert form is not None
     r = null.z[rows] - objective.y[rows]
     unit = float(np.abs(r).max()) or 1.0

@@ -90,7 +90,7 @@ def solve_dual(
     size : what u is multiplied by in the program
     total : what the variables may add up to at most, if there is a limit
     """
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     assert form is not None
     split = Split.of(form, units.scale, size, unit)
     n_rows, k = columns.shape
@@ -135,7 +135,7 @@ def polished(objective: Objective, units: Units, w: Array, theta: Array) -> Arra
     Where wⱼ is neither zero nor at a bound, (Xᵀu)ⱼ = −l1ⱼ·sign(wⱼ), and Σu = 0 if there is an
     intercept; multipliers that have room move, and those at the edge of their domain stay.
     """
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     assert form is not None
     room = objective.loss.room(theta, objective.y)
     rows = np.flatnonzero(room > 1e-9 * room.max(initial=0.0))

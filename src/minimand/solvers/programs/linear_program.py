@@ -14,8 +14,10 @@ import numpy as np
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...problem.objective import Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
 from ..steps.line_search import recentred
+from ..traits import Trait
 
 
 class Simplex(Solver):
@@ -41,31 +43,23 @@ class Simplex(Solver):
     """
 
     name = "simplex"
-    takes_pooled = True
+    kind = Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY
+    needs = Trait.STRAIGHT_PIECES, Trait.SUM_OVER_FEATURES, Trait.NO_L2
+    least_cost = costs.LEAST_LINEAR_PROGRAM
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Straight pieces in both."""
-        loss, form = objective.loss, objective.penalty.separable
-        plq = loss.plq(objective.y)
-        if not loss.pooled and (plq is None or not plq.pieces.linear):
-            return Verdict(False, f"{loss!r} is not made of straight pieces")
-        if form is None:
-            return Verdict(False, "the penalty is not a sum over features")
-        if form.l2.any():
-            words = "the penalty has a quadratic part, a linear program has none"
-            other = "; 'constraint_generation' takes it" if loss.pooled else ""
-            return Verdict(False, words + other)
-        n, d = objective.design.shape
+        plq = objective.loss.plq(objective.y)
         # One copy of the data per kink, and as many again for HiGHS; Chebyshev needs a few rows.
         copies = 0 if plq is None else 2 * plq.pieces.knots.size
         if 12.0 * objective.design.nnz * copies > control.memory:
             return Verdict(False, f"the linear program does not fit into memory={control.memory:g}")
-        cost = 200.0 * (objective.design.nnz + n) * (d + 10.0)
-        return Verdict(True, "straight pieces: an exact vertex by linear programming", cost)
+        words = "straight pieces: an exact vertex by linear programming"
+        return Verdict(True, words, costs.linear_program(objective))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """The start, then one linear program; for a loss of the whole set one per round."""
-        if objective.loss.pooled:
+        if objective.loss.unit == "set":
             from .largest_residual import rounds, vertex_on
 
             yield from rounds(objective, start, control, vertex_on)

@@ -13,9 +13,11 @@ from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
 from ..independent_columns import independent_columns
 from ..steps.line_search import recentred
+from ..traits import Trait
 
 _LARGEST = 6000
 _MOST_DENSE = 40_000_000  # numbers of a dense copy that sparse data may be turned into
@@ -32,6 +34,7 @@ class ClosedForm(Solver):
 
     name = "closed_form"
     null_may_do = False
+    needs = Trait.SQUARED, Trait.SUM_OVER_FEATURES, Trait.NO_L1, Trait.NO_BOUNDS
 
     _step: Step | None = None
 
@@ -44,13 +47,8 @@ class ClosedForm(Solver):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """The squared loss with a quadratic penalty or none, of moderate size."""
-        form = objective.penalty.separable
-        if not objective.loss.quadratic:
-            return Verdict(False, f"{objective.loss!r} is not the squared loss")
-        if form is None or form.l1.any():
-            return Verdict(False, "only L2 or no penalty has a closed form")
-        if form.bounds is not None:
-            return Verdict(False, "bounds on the coefficients have no closed form")
+        form = objective.penalty.sum_over_features
+        assert form is not None
         n, d = objective.design.shape
         by_rows = rows_suffice(objective, form) or _wide_and_free(objective)
         size = min(n, d) if by_rows else d
@@ -58,16 +56,8 @@ class ClosedForm(Solver):
             return Verdict(
                 False, f"a dense system of {size} unknowns is too large; Newton iterates"
             )
-        products = (
-            objective.design.nnz * size
-            if not objective.design.sparse
-            else (objective.design.nnz**2 / max(n, 1))
-        )
-        return Verdict(
-            True,
-            "squared loss and quadratic penalty: a linear system",
-            products / 16 + size**3 / 24,
-        )
+        words = "squared loss and quadratic penalty: a linear system"
+        return Verdict(True, words, costs.linear_system(objective, size))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """The solution, then rounds of iterative refinement while they help.
@@ -108,7 +98,7 @@ def _steps(
 
     That is where the system is singular to working precision, or too near to it for refinement.
     """
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     assert form is not None
     n, d = objective.design.shape
     make = _dual_system if rows_suffice(objective, form) else _primal_system
@@ -268,10 +258,10 @@ def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
     The (scaled) Gram on the smaller side is made tridiagonal once; then each alpha costs one
     product.
     """
-    form = objective.penalty.separable
-    if not objective.loss.quadratic or form is None or form.l1.any() or (form.l2 <= 0).any():
+    l2 = objective.penalty.ridge
+    if not objective.loss.quadratic or l2 is None or (l2 <= 0).any():
         raise ValueError("ridge_path needs the squared loss and an L2 penalty on every column.")
-    root = 1.0 / np.sqrt(form.l2)
+    root = 1.0 / np.sqrt(l2)
     null = judge(objective, objective.null)
     n, d = objective.design.shape
     if n < d:

@@ -17,6 +17,7 @@ from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.krylov import conjugate_gradients
 from ..steps.line_search import Caution, line_search, recentred
+from ..traits import Trait
 
 _DENSE_HESSIAN = 1500  # columns up to which the Hessian is formed and factorised
 _ITERATIONS = 200
@@ -38,33 +39,31 @@ class Newton(Solver):
 
     name = "newton"
     null_may_do = False
+    needs = (
+        Trait.SMOOTH,
+        Trait.CURVED_ENOUGH,
+        Trait.SUM_OVER_FEATURES,
+        Trait.NO_L1,
+        Trait.NO_BOUNDS,
+    )
     heirs = ("primal_dual",)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; penalties without an l1 part."""
-        form = objective.penalty.separable
-        if not objective.loss.smooth:
-            return Verdict(False, f"{objective.loss!r} has kinks; Newton needs a smooth loss")
-        if objective.loss.nearly_kinked:
-            return Verdict(False, f"{objective.loss!r} all but has kinks; Newton's steps stall")
-        if form is None or form.l1.any():
-            return Verdict(False, "the penalty has kinks; Newton takes L2 or no penalty")
-        if form.bounds is not None:
-            return Verdict(False, "the coefficients are bounded; Newton's steps know no bounds")
+        form = objective.penalty.sum_over_features
+        assert form is not None
         formed = self._factorises(objective, control)
         how = "Cholesky of the Hessian" if formed else "conjugate gradients"
         cost = self._cost(objective, form, formed)
         return Verdict(True, f"smooth loss and quadratic penalty: {how}", cost)
 
     def _cost(self, objective: Objective, form: Separable, formed: bool) -> float:
-        """About eight steps; where the curvature comes and goes it depends on rows and columns."""
+        """Where the curvature comes and goes, it depends on how many rows and columns there are."""
         pieces = objective.loss.plq(objective.y)
         if pieces is not None and not objective.loss.quadratic and (form.l2 > 0).all():
             reused = self._reuses(objective, form)
             return costs.newton_on_pieces(objective, form, formed=formed, reused=reused)
-        if formed:
-            return 8.0 * (costs.hessian(objective) + costs.factor(objective.n_features))
-        return 8.0 * 20 * 4 * objective.design.nnz
+        return costs.newton(objective, formed=formed)
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
@@ -74,7 +73,7 @@ class Newton(Solver):
         A loss of pieces whose curvature comes and goes may end them too soon; interior points,
         which see all pieces at once, then go on.
         """
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         assert form is not None
         direction, start = self._begin(objective, form, start, control)
         yield from self._steps(objective, form, direction, start)

@@ -15,9 +15,11 @@ from ...design import Design, Reach
 from ...losses import Terms
 from ...penalties import Separable
 from ...problem.objective import Objective, Point, dot
+from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.active_set import MOST_COLUMNS, settle
 from ..steps.line_search import Caution, line_search, recentred
+from ..traits import Trait
 from .column_choice import best_columns, first_columns, support_size
 from .support_newton import polish
 
@@ -46,29 +48,27 @@ class WorkingSet(Solver):
 
     name = "working_set"
     heirs = ("primal_dual",)
+    needs = Trait.SMOOTH, Trait.SUM_OVER_FEATURES
+    least_cost = costs.LEAST_WORKING_SET
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; any separable penalty."""
-        if not objective.loss.smooth:
-            return Verdict(
-                False, f"{objective.loss!r} has kinks; proximal Newton needs a smooth loss"
-            )
-        form = objective.penalty.separable
-        if form is None:
-            return Verdict(False, "the penalty is not a sum over features")
-        cost = 40.0 * objective.design.nnz
+        form = objective.penalty.sum_over_features
+        assert form is not None
         if form.bounds is not None:
-            return Verdict(True, "smooth loss and separable penalty with bounds", cost)
-        if not form.l1.any():
+            words = "smooth loss and separable penalty with bounds"
+        elif form.makes_zeros:
+            words = "smooth loss and separable penalty with an l1 part"
+        else:
             words = "separable penalty; without an l1 part Newton is faster"
-            return Verdict(True, words, 50 * cost)
-        return Verdict(True, "smooth loss and separable penalty with an l1 part", cost)
+        zeros = form.makes_zeros or form.bounds is not None
+        return Verdict(True, words, costs.working_set(objective, zeros=zeros))
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
     ) -> Iterator[Judgement | HandOver]:
         """Rounds of: choose columns, solve on them, judge."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement

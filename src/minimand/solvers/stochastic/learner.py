@@ -260,7 +260,7 @@ def several(objectives: Objectives) -> Sequence[Objective]:
 
 
 def _form(objective: Objective) -> Separable:
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     assert form is not None
     return form
 

@@ -70,7 +70,7 @@ def _on_sample(
     met = np.flatnonzero(design.column_sizes) if design.sparse else np.arange(design.shape[1])
     if 2 * met.size > design.shape[1]:
         return problems, slice(None)
-    form = objectives[0].penalty.separable
+    form = objectives[0].penalty.sum_over_features
     assert form is not None
     penalty = Separable(form.l1[met], form.l2[met])
     return [problem.with_penalty(penalty, columns=met) for problem in problems], met

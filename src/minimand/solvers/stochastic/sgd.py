@@ -16,6 +16,7 @@ from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..steps.line_search import recentred
 from ..steps.row_copy import row_copy_counted
+from ..traits import Trait
 from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
 from .learning_rate import first_step, spread_of
 from .training import HELD_OUT, SMALL, Classes, HeldOut, Training
@@ -88,7 +89,7 @@ class Sgd(Solver):
 
     name = "sgd"
     by_name_only = True
-    takes_nonconvex = True
+    kind = (Trait.MEAN_OVER_SAMPLES,)
     exhausted = "its last epoch (stochastic training ends early by design)"
     _classes: Classes | None = None
 
@@ -144,8 +145,8 @@ class Sgd(Solver):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Any loss that is a mean over samples; l1 and l2 parts, or no penalty."""
-        form = objective.penalty.separable
-        if form is None or form.bounds is not None:
+        form = objective.penalty.sum_over_features
+        if form is None or form.has_constraints:
             return Verdict(False, "the penalty is not a sum of l1 and l2 parts without bounds")
         if self.step != "adaptive" and np.ptp(form.l2) > 0:
             words = "the l2 weights differ between features; take Sgd(step='adaptive')"
@@ -222,7 +223,7 @@ class Sgd(Solver):
         in y alone share it.
         """
         problems = several(objectives)
-        form = problems[0].penalty.separable
+        form = problems[0].penalty.sum_over_features
         assert form is not None
         l2 = float(form.l2.max(initial=0.0))
         average_from = 0.0 if self.average else np.inf

@@ -86,7 +86,7 @@ def thinned(objective: Objective, point: Point) -> Point:
     Single rows pull coefficients away from zero wherever they are; all rows together say which of
     them a proximal step would end at zero. The smallest of these go: all, or half of them, ….
     """
-    form = objective.penalty.separable
+    form = objective.penalty.sum_over_features
     if form is None or not (form.l1[point.w != 0] > 0).any():
         return point
     terms = objective.loss.terms(point.z, objective.y)

@@ -15,6 +15,7 @@ from ...penalties import Separable
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..steps.line_search import Caution, line_search, recentred
+from ..traits import Trait
 from .proximal import COST
 
 
@@ -27,21 +28,18 @@ class _Coordinates(Solver):
     """
 
     by_name_only = True
+    needs = Trait.SMOOTH, Trait.SUM_OVER_FEATURES  # at other kinks coordinates get stuck
     default_max_iter = 100_000
     patience = 1000
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses with a separable penalty."""
-        if not objective.loss.smooth:
-            return Verdict(False, f"{objective.loss!r} has kinks, where coordinates get stuck")
-        if objective.penalty.separable is None:
-            return Verdict(False, "the penalty is not a sum over features: coordinates get stuck")
         words = "by name only: separable penalty; one coordinate at a time"
         return Verdict(True, words, COST * objective.design.nnz)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One sweep, one judgement, whose gradient is the next sweep's."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         assert form is not None
         random = check_random_state(control.random_state)
         caution = Caution()

@@ -63,7 +63,7 @@ class Subgradient(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Any convex loss of single samples, with a separable penalty."""
         loss = objective.loss
-        if objective.penalty.separable is None:
+        if objective.penalty.sum_over_features is None:
             return Verdict(False, "the penalty is not a sum over features")
         if self.step is None and loss.smooth and not np.isfinite(loss.smoothness):
             words = f"{loss!r} has no bound on its curvature: pass Subgradient(step=…)"
@@ -73,7 +73,7 @@ class Subgradient(Solver):
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One step, one judgement, whose slope is the next step's."""
-        form = objective.penalty.separable
+        form = objective.penalty.sum_over_features
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
         yield judgement

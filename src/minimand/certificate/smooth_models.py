@@ -1,0 +1,41 @@
+"""The referee for several models of one data set under a smooth loss: two products for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from .._base.typing import Array
+from ..problem.intercept import best_shift
+from ..problem.objective import Objective, Point
+from .finding import Dual, Finding
+from .least_squares import scores_together
+from .referee import is_balanced, judge
+
+
+def smooth_findings(
+    base: Objective, problems: Sequence[Objective], coefs: Array
+) -> Iterator[Finding]:
+    """What `judge` says of each row of coefficients, with its best intercept, on its problem.
+
+    The problems differ from ``base`` in their penalty alone. The dual point of a model is the
+    gradient of the loss there; the slopes of all of them come from one product.
+    """
+    scores = scores_together(base.design, coefs)
+    if base.offset is not None:
+        scores += base.offset
+    points = []
+    for w, z in zip(coefs, scores):
+        shift = best_shift(base, z) if base.intercept else 0.0
+        z += shift
+        points.append(Point(w, float(shift), z))
+    thetas = [base.loss.gradient(point.z, base.y) for point in points]
+    slopes = base.design.slopes_of(np.stack(thetas) * base.mass)
+    for problem, point, theta, slope in zip(problems, points, thetas, slopes):
+        problem.meter.passes += 2.0 / len(points)
+        mean, size = base.row_mean(theta), base.row_mean_of(np.abs, theta)
+        if base.intercept and not is_balanced(mean, size):
+            yield judge(problem, point)  # the gradient is no dual point
+        else:
+            yield judge(problem, point, known=[Dual(theta, slope)], raw=False)

@@ -1,0 +1,103 @@
+"""What kind of problem it is: named traits that solvers ask for.
+
+A solver declares the traits that it needs; they are compared with those of an objective here, in
+one place, and only solvers that miss none of them are asked what a problem would cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from ..penalties import Ball
+from ..problem.objective import Objective
+
+
+class Trait(Enum):
+    """A property of a problem; its value is what to say of a problem without it."""
+
+    CONVEX_LOSS = "the loss is not convex; 'graduated' minimises its tangents"
+    CONVEX_PENALTY = "the penalty is not convex; 'reweighted' minimises its tangents"
+    NONCONVEX_LOSS = "the loss is convex: it needs no graduation"
+    NONCONVEX_PENALTY = "the penalty is convex: it needs no tangents"
+    MEAN_OVER_SAMPLES = "{loss!r} is one number for the whole set, not a mean over samples"
+    LARGEST_RESIDUAL = "{loss!r} is a mean over samples, not their maximum"
+    ONE_SCORE = "every row has several scores, and {solver!r} takes problems of one"
+    COLUMNS = "the design has no columns, and {solver!r} works on columns"
+    SMOOTH = "{loss!r} has kinks; {solver!r} needs a smooth loss"
+    CURVED_ENOUGH = "{loss!r} all but has kinks; Newton's steps stall"
+    KINKED = "{loss!r} has no kinks; {solver!r} is for losses that have"
+    SQUARED = "{loss!r} is not the squared loss"
+    PIECES = "{loss!r} is not linear or quadratic piece by piece"
+    STRAIGHT_PIECES = "{loss!r} is not made of straight pieces"
+    ROWS_SOLVED_EXACTLY = "{loss!r} is neither piecewise quadratic nor logistic"
+    SUM_OVER_FEATURES = "the penalty is not a sum over features"
+    NO_L1 = "the penalty has kinks; {solver!r} takes L2 or no penalty"
+    NO_BOUNDS = "the coefficients are bounded; {solver!r} knows no bounds"
+    NO_L2 = "the penalty has a quadratic part; 'constraint_generation' takes it with Chebyshev"
+    SOME_L2 = "the penalty has no quadratic part; 'simplex' finds an exact vertex"
+    L2_EVERYWHERE = "the penalty is not L2 on every coefficient"
+    BALL = "the penalty is no ball that a multiplier would replace"
+
+
+def traits_of(objective: Objective) -> frozenset[Trait]:
+    """All traits that a problem has."""
+    return frozenset((*_of_shape(objective), *_of_loss(objective), *_of_penalty(objective)))
+
+
+def _of_shape(objective: Objective) -> list[Trait]:
+    one_score = [Trait.ONE_SCORE] if objective.n_scores == 1 else []
+    return [*one_score, Trait.COLUMNS] if objective.has_columns else one_score
+
+
+def _of_loss(objective: Objective) -> list[Trait]:
+    loss = objective.loss
+    if not loss.convex:  # its other traits do not matter: its tangents have their own
+        return [Trait.NONCONVEX_LOSS, *([] if loss.pooled else [Trait.MEAN_OVER_SAMPLES])]
+    found = [Trait.CONVEX_LOSS]
+    if loss.unit == "run":
+        return [*found, Trait.SMOOTH] if loss.smooth else found
+    if loss.unit == "set":
+        return [*found, Trait.LARGEST_RESIDUAL, Trait.STRAIGHT_PIECES]
+    smooth = loss.smooth
+    found += [Trait.MEAN_OVER_SAMPLES, Trait.SMOOTH if smooth else Trait.KINKED]
+    pieces = loss.plq(objective.y) if smooth else objective.kinks
+    if not loss.nearly_kinked:
+        found.append(Trait.CURVED_ENOUGH)
+    if loss.quadratic:
+        found.append(Trait.SQUARED)
+    if pieces is not None:
+        found += [Trait.PIECES, Trait.ROWS_SOLVED_EXACTLY]
+        if pieces.pieces.linear:
+            found.append(Trait.STRAIGHT_PIECES)
+    elif loss.rowwise(objective.y) is not None:
+        found.append(Trait.ROWS_SOLVED_EXACTLY)
+    return found
+
+
+def _of_penalty(objective: Objective) -> list[Trait]:
+    penalty = objective.penalty
+    convex = not hasattr(penalty, "majoriser")
+    found = [Trait.CONVEX_PENALTY if convex else Trait.NONCONVEX_PENALTY]
+    if isinstance(penalty, Ball):
+        found.append(Trait.BALL)
+    form = penalty.sum_over_features
+    if form is None:
+        return found
+    found.append(Trait.SUM_OVER_FEATURES)
+    if not form.makes_zeros:
+        found.append(Trait.NO_L1)
+    if not form.has_constraints:
+        found.append(Trait.NO_BOUNDS)
+    found.append(Trait.SOME_L2 if form.l2.any() else Trait.NO_L2)
+    if form.ridge is not None and (form.l2 > 0).all():
+        found.append(Trait.L2_EVERYWHERE)
+    return found
+
+
+def missing(needs: Iterable[Trait], traits: frozenset[Trait]) -> Trait | None:
+    """The first trait that a solver needs and a problem does not have."""
+    for trait in needs:
+        if trait not in traits:
+            return trait
+    return None

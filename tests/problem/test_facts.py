@@ -1,0 +1,70 @@
+"""Facts about the data are computed once for all objectives of the same data, and for no other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import minimand as mm
+from minimand.design import as_design
+from minimand.problem.objective import Objective
+
+NAMES = "spread", "root_spread", "column_norms"
+
+
+def objective(n=30, d=5, seed=0, penalty=None):
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0.5, 2.0, n)
+    penalty = penalty or mm.L1(np.r_[0.0, 0.0, np.ones(d - 2)])
+    x = as_design(rng.standard_normal((n, d)))
+    y = rng.standard_normal(n)
+    return Objective(mm.Squared(), penalty.bind(d, 0.1), x, y, weights / weights.sum())
+
+
+def anew(problem):
+    """The same problem without anything known."""
+    return replace(problem, known=None)
+
+
+def derived(problem):
+    columns = np.array([0, 2, 3])
+    return {
+        "with_target": problem.with_target(problem.y[::-1].copy()),
+        "with_penalty": problem.with_penalty(mm.L2().bind(5, 0.3)),
+        "columns": problem.with_penalty(mm.L2().bind(3, 0.3), columns=columns),
+        "loss": replace(problem, loss=mm.Absolute()),
+        "thinned": problem.thinned(3),
+        "on_rows": problem.on_rows(np.array([1, 4, 5, 20])),
+        "weighted": problem.weighted(mm.Squared(), np.linspace(0, 1, 30))[0],
+        "intercept": replace(problem, intercept=False),
+        "design": replace(problem, design=as_design(np.eye(30, 5))),
+    }
+
+
+SHARED = {"with_target", "with_penalty", "loss"}
+
+
+@pytest.mark.parametrize("name", derived(objective()))
+def test_facts_are_those_of_the_data(name):
+    base = objective()
+    for fact in NAMES:
+        getattr(base, fact)
+    _ = base.free_basis
+    made = derived(base)[name]
+    assert (made.facts is base.facts) == (name in SHARED)
+    for fact in NAMES:
+        np.testing.assert_allclose(getattr(made, fact), getattr(anew(made), fact), rtol=1e-13)
+    free, fresh = made.free_basis, anew(made).free_basis
+    assert free.kept.tolist() == fresh.kept.tolist()
+
+
+def test_a_fact_is_computed_once_whoever_asks_first():
+    base = objective()
+    other = base.with_target(base.y + 1.0)
+    assert base.facts.spread is None
+    passes = other.meter.passes
+    assert base.spread is not other.root_spread
+    assert other.spread is base.spread
+    _ = other.free_basis
+    assert base.basis_of(np.array([0, 1])) is other.free_basis
+    assert other.meter.passes == passes + 1  # for the basis alone
