@@ -61,7 +61,7 @@ def scaled_diabetes() -> Data:
 
 
 def _logistic(alphas: Array, n_samples: int) -> Any:
-    """scikit-learn 1.8 renamed what asks for an l1 penalty."""
+    """L1 logistic regression; scikit-learn 1.8 renamed its parameter."""
     new = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
     l1: dict[str, Any] = {"l1_ratios": (1.0,)} if new else {"penalty": "l1"}
     if new:

@@ -62,6 +62,7 @@ class Places:
         root = np.empty(self.present.shape)
         for out, margins, slopes in in_parts(root, self.present, self.slopes):
             terms = self.loss.fenchel_young(margins, slopes, np.ones_like(margins))
+            # 1 + 1e-9: factor; safeguard: rounding of the root
             np.multiply(1 + 1e-9, np.sqrt(np.maximum(terms, self.gaps) / size), out=out)
         found: Array = self.rows.spread(root, 0.0)
         return found

@@ -11,11 +11,11 @@ from .._base.typing import AnyArray, Array
 from ..losses import Loss
 from .base import Output
 
-_FEW = 1000  # labels, beyond which sorting is as fast; a safeguard
+_FEW = 1000  # labels; safeguard: beyond, sorting is as fast
 
 
 def distinct(y: AnyArray) -> AnyArray:
-    """The labels that occur, sorted: labels are few, so that looking them up is faster than a sort.
+    """The labels that occur, sorted; they are few, so looking them up is faster than a sort.
 
     >>> distinct(np.array(["b", "a", "b"])).tolist()
     ['a', 'b']
@@ -34,7 +34,7 @@ def distinct(y: AnyArray) -> AnyArray:
 
 @dataclass(frozen=True, eq=False)
 class ClassOutput(Output):
-    """The classes of y, sorted, coded as a loss wants them: ±1, or 0/1 for y in [0, 1]."""
+    """The classes of y, sorted, coded as the loss takes them: ±1, or 0/1 for y in [0, 1]."""
 
     classes: AnyArray
 

@@ -133,6 +133,7 @@ def _check_gram(precompute: Any, objective: Objective) -> None:
             return
     size = np.sqrt(np.diag(gram) @ direction**2 * np.diag(gram))
     single = np.asarray(precompute).dtype == np.float32
+    # Shares of the entries, and an absolute part; safeguards: rounding of a Gram in float32 or 64.
     if (np.abs(gram @ direction - expected) > (1e-3 if single else 1e-6) * size + 1e-5).any():
         raise ValueError(
             "Gram matrix passed in via 'precompute' parameter did not pass validation when its "

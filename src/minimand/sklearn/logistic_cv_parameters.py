@@ -59,7 +59,7 @@ def candidates_of(model: Any) -> Candidates:
 
 def _strengths(Cs: Any) -> Array:
     if isinstance(Cs, numbers.Integral):
-        return np.logspace(-4, 4, int(Cs))
+        return np.logspace(-4, 4, int(Cs))  # powers of ten; convention: scikit-learn's
     values = np.ravel(np.asarray(Cs, dtype=float))
     if not values.size or not (values > 0).all():
         raise ValueError(f"Cs must be positive numbers, at least one, or how many; got {Cs!r}.")
