@@ -27,7 +27,7 @@ _MATRIX = {
 def as_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a finite float matrix; scikit-learn converts it and checks the feature names.
 
-    A layout that is neither C- nor F-ordered is copied here, once for the whole fit.
+    An array without contiguous rows or columns is copied here, once for the whole fit.
     """
     plain = is_plain(X) and X.ndim == 2 and X.size > 0 and X.flags.aligned
     if not plain:
