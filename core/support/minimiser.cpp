@@ -39,7 +39,7 @@ class OnGram {
       newton(w);
       bool same = true;
       for (std::size_t j = 0; j < n; ++j) same &= support[j] == is_free(penalties_, j, w[j]);
-      if (!same) continue;  // a column has left: the rest can do better without it
+      if (!same) continue;  // a column has left the support: the others move again
       const auto [best, target, gain] = best_coordinate(w);
       const double value = value_at(w);
       if (!(gain > tol) || !(value < last) || stopping()) return;

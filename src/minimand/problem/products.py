@@ -1,4 +1,4 @@
-"""Products with the data, which count their passes."""
+"""Products with the data, with a count of the passes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Products:
-    """What an objective does with its design."""
+    """The products of an objective with its design."""
 
     penalty: BoundPenalty
     design: Design
@@ -33,14 +33,14 @@ class Products:
 
     @property
     def row_mass(self) -> Array:
-        """The mass of its unit for every row."""
+        """For every row the mass of its unit."""
         raise NotImplementedError
 
     known: Facts | None
 
     @property
     def units(self) -> IntArray | None:
-        """Where the units of the loss begin and end among the rows; None where rows are units."""
+        """Offsets of the units of the loss among the rows; None if every row is a unit."""
         raise NotImplementedError
 
     def row_mean(self, values: Array) -> Any:
@@ -49,7 +49,7 @@ class Products:
 
     @cached_property
     def facts(self) -> Facts:
-        """What is known about the data, shared with other objectives of the same data."""
+        """Facts about the data, shared with other objectives of the same data."""
         key = self.design, self.mass, self.intercept, self.units
         if self.known is None or not self.known.describe(*key):
             object.__setattr__(self, "known", Facts(*key))
@@ -58,7 +58,7 @@ class Products:
 
     @property
     def has_columns(self) -> bool:
-        """Whether w is a number per column."""
+        """Whether w has one number per column."""
         raise NotImplementedError
 
     @property
@@ -80,12 +80,12 @@ class Products:
         return z
 
     def forward(self, w: Array) -> Array:
-        """X w, or X Xᵀw where X has no columns and w stands for Xᵀw."""
+        """X w; X Xᵀw if X has no columns and w stands for Xᵀw."""
         self.meter.passes += 1
         return self.design.matvec(w) if self.has_columns else self.design.row_product(w)
 
     def backward(self, u: Array) -> Array:
-        """Xᵀ u, for one or several columns in one pass; u itself, where X has no columns."""
+        """Xᵀ u, for one or several columns in one pass; u itself if X has no columns."""
         if not self.has_columns:
             return u
         if not u.any():
@@ -99,9 +99,9 @@ class Products:
         return self.design.rmatvec_on(columns, u)
 
     def slopes(self, w: Array, thetas: list[Array]) -> list[tuple[Array, BoolArray | None]]:
-        """Xᵀ(mass∘θ) for several θ, as the certificate of a model w needs them.
+        """Xᵀ(mass∘θ) for several θ, as needed by the certificate of a model w.
 
-        With each comes a mask of the columns where it is exact, None where it is exact everywhere.
+        Each comes with a mask of the columns where it is exact; None if it is exact everywhere.
         """
         if self.memory is not None and self.n_scores == 1:
             problem: Any = self
@@ -116,7 +116,7 @@ class Products:
         return [(slope, None) for slope in np.ascontiguousarray(slopes.swapaxes(0, 1))]
 
     def images(self, slopes: list[Array]) -> list[Array | None]:
-        """K u for the u that stand for slopes where X has no columns, in one pass; else None."""
+        """K u for the u that stand for slopes if X has no columns, in one pass; else None."""
         if self.has_columns or not slopes:
             return [None] * len(slopes)
         if len(slopes) == 1:
@@ -126,7 +126,7 @@ class Products:
         return list(np.ascontiguousarray(images.swapaxes(0, 1)))
 
     def weigh(self, theta: Array) -> Array:
-        """mass∘θ: what every row adds to slopes, of θ in the shape of z."""
+        """mass∘θ for θ in the shape of z: the factor of every row in a slope."""
         return beside(self.row_mass, theta) * theta
 
     def curvature_product(self, v: Array, shift: Any, h: Array | Curvature) -> tuple[Array, Array]:
@@ -148,7 +148,7 @@ class Products:
         return self.design.covariance(h, columns)
 
     def hessian(self, h: Array, columns: IntArray | None = None) -> Covariance:
-        """The quadratic form of w with the intercept, if there is one, minimised out."""
+        """The Hessian in w, with the intercept, if there is one, minimised out."""
         if self.intercept and h.any():
             found = self.covariance(h, columns)
         else:
@@ -164,24 +164,24 @@ class Products:
         return self.design.moments(h)
 
     def reach(self, point: Point) -> float:
-        """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: how large the parts of a score are."""
+        """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: the size of the parts of a score."""
         if self.n_scores == 1:
             return dot(self.root_spread, np.abs(point.w)) + abs(point.b)
         return float(np.linalg.norm(self.root_spread @ np.abs(point.w) + np.abs(point.b)))
 
-    # Of a design without columns -----------------------------------------------------------------
+    # Designs without columns ---------------------------------------------------------------------
 
     def _represented(self, point: Point) -> Represented:
-        """W by its coefficients and the scores that it alone gives."""
+        """The w of a point by its coefficients and the scores without offset and intercept."""
         image = point.z - point.b
         return Represented(point.w, image if self.offset is None else image - self.offset)
 
     def plane(self, point: Point, slope: Array, image: Array) -> Plane:
-        """Where w and the slope of a dual point lie in the plane that they span."""
+        """The position of w and of the slope of a dual point in the plane they span."""
         return plane(self._represented(point), Represented(slope, image))
 
     def shares(self, slope: Array, image: Array | None) -> set[float]:
-        """Scales at which to measure a dual point, by the domain of Ω*."""
+        """Scales at which to measure a dual point, from the domain of Ω*."""
         if image is None:
             return self.penalty.shares(-slope)
         form = self.penalty.function_of_norm
@@ -210,7 +210,7 @@ class Products:
 
     @property
     def column_norms(self) -> Array:
-        """√(Σ mass·x²) of every column, centred where an intercept centres it; never too small."""
+        """√(Σ mass·x²) of every column, centred if there is an intercept; never too small."""
         if self.facts.column_norms is None:
             self.facts.column_norms = self._column_norms()
         return self.facts.column_norms
