@@ -270,11 +270,11 @@ def along(
     """Solutions of one objective at these alphas; with the sums over its rows if they are known."""
     at, values = penalties_of(settings, objective), [float(a) for a in alphas]
     _ = objective.root_spread, objective.scale  # now, so that the problems of all alphas share them
-    # Without kinks all solutions come from one factorisation, and blocks need a Gram only.
-    form = settings.penalty.bind(objective.n_features, 1.0).sum_over_features
-    kinked = form is not None and form.makes_zeros
-    if solver == "auto" and kinked and len(values) > 1 and is_worthwhile(objective):
-        if kind_of_settler(objective, at, values) is None:
+    if solver == "auto" and len(values) > 1 and is_worthwhile(objective):
+        # Without kinks all solutions come from one factorisation, and blocks need a Gram only.
+        form = settings.penalty.bind(objective.n_features, 1.0).sum_over_features
+        kinked = form is not None and form.makes_zeros
+        if kinked and kind_of_settler(objective, at, values) is None:
             return condensed_path(objective, at, values, control, sums)
     return solve_path(objective, at, values, control, solver, sums)
 

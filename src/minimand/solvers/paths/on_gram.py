@@ -50,6 +50,11 @@ class OnGram(Settler):
             self._gram = RememberedGram(base.design, base.mass, base.intercept, gradient)
             self.most = min(_TOGETHER, room)
 
+    @property
+    def meets_everything(self) -> bool:
+        """Whether all columns are met at once, so that none is ever picked."""
+        return self._gram.columns.size == self._base.n_features
+
     def meet(self, columns: IntArray) -> bool:
         """Their products with one another and with all others join the Gram."""
         new = self._gram.missing(columns)

@@ -50,9 +50,10 @@ def solve_path(
     if all_at_once is not None:
         yield from all_at_once
         return
-    if base.loss.smooth and len(alphas) > 2 and _sparse_models(at(base, 1.0)):
-        base.design.ready_to_pick()
     settler = settler_of(base, at, alphas, control, known) if automatic else None
+    picks = not (isinstance(settler, OnGram) and settler.meets_everything)
+    if picks and base.loss.smooth and len(alphas) > 2 and _sparse_models(at(base, 1.0)):
+        base.design.ready_to_pick()
     blocks = None if settler is None else Blocks(settler, control)
     trail, done, failures, chosen = Trail(), 0, 0, None
     while done < len(alphas):
