@@ -52,6 +52,12 @@ def test_many_rows_are_for_newton(n, d, alpha):
     assert chosen(mm.Classifier("squared_hinge", "l2", alpha=alpha), X, y) == "newton"
 
 
+def test_very_many_short_rows_are_for_newton():
+    """A visit of dual ascent costs more than the few numbers of such a row."""
+    X, y = classes(30000, 3)
+    assert chosen(mm.Classifier("logistic", "l2", alpha=1e-3), X, y) == "newton"
+
+
 def test_hinge_on_wide_rows_is_for_the_dual():
     """Interior points factorise a system of n unknowns twenty times."""
     X, y = classes(300, 1200)

@@ -195,7 +195,8 @@ def ascent_on_logistic(objective: Objective, form: Separable) -> float:
     copied = objective.design.nnz if objective.design.row_copy_bytes else 0
     weight = float((rough_spread(objective) / form.l2).sum()) / max(n, 1)
     sweeps = _LOGISTIC_SWEEPS * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** _UNEVEN_POWER
-    return _HEAD_START + RATES["sparse_sweep"] * sweeps * objective.design.nnz + _COPY * copied
+    visits = RATES["sparse_sweep"] * objective.design.nnz + RATES["row"] * n
+    return _HEAD_START + sweeps * visits + _COPY * copied
 
 
 def linear_program(objective: Objective) -> float:
