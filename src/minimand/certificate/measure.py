@@ -1,4 +1,4 @@
-"""The gap that a dual point proves: scaled into the domain, repaired, or of a relaxed problem."""
+"""The gap of a dual point: scaled into the domain, repaired, or of a relaxed problem."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ UNATTAINED = (
     "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "
     "ever as the coefficients grow and no minimiser exists"
 )
-_SHRINKING = (1.0, 0.99, 0.9, 0.7)  # multipliers at their ends may have to make room for a repair
-_MOST_FAINT = 100  # directions that are cleared; more may explain everything (safeguard)
-_NEGLIGIBLE = 1e-7  # share of the scale below which a penalty may as well be left out
+_SHRINKING = (1.0, 0.99, 0.9, 0.7)  # factors of θ that make room for a repair; safeguard
+_MOST_FAINT = 100  # directions that are cleared, as more may explain everything; safeguard
+_NEGLIGIBLE = 1e-7  # share of the scale, below which the penalty may be left out; safeguard
 
 
 class Measured(NamedTuple):
-    """The gap for one dual point, in parts."""
+    """The gap for one dual point, with its terms."""
 
     gap: float
     by_sample: Array
     by_feature: Array | None
     dual: Dual
     infeasibility: str
-    promise: float = np.inf  # of a gap that is infinite
+    promise: float = np.inf  # an estimate of the gap after a repair, if the gap is infinite
 
 
 def tightest(found: Iterable[Measured]) -> Measured:
@@ -45,7 +45,7 @@ def tightest(found: Iterable[Measured]) -> Measured:
 def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False) -> Measured:
     """Scale the dual point into the domain of Ω* and add up the Fenchel-Young terms.
 
-    With a small quadratic part, Ω* is finite but huge outside the l1 box; then the same point
+    With a small quadratic part, Ω* is finite but huge outside the l1 box; there the same point
     scaled into the box can be much better, so both are measured.
     """
     scales = objective.shares(dual.slope, dual.image)
@@ -63,7 +63,7 @@ def measure_zero(objective: Objective, point: Point, terms: Terms) -> Measured:
 
 
 def _charged(objective: Objective, point: Point, dual: Dual) -> Young:
-    """The Fenchel-Young term of the penalty; slopes that a repair answers for are left out."""
+    """The Fenchel-Young term of the penalty, without slopes that a repair accounts for."""
     if dual.image is not None:
         dual = dual._replace(plane=objective.plane(point, dual.slope, dual.image))
     elif objective.has_rays:
@@ -78,21 +78,21 @@ def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool)
         dual = dual.scaled(s)
     gap, by_feature = _charged(objective, point, dual)
     if raw:
-        by_sample = np.zeros(objective.mass.shape)  # unlike zeros_like, no memory until it is read
+        by_sample = np.zeros(objective.mass.shape)  # unlike zeros_like, allocates lazily
     else:
         by_sample = objective.young(point.z, dual.theta)
         gap += float(by_sample.sum())
-    # inf − inf in an overflowing term proves nothing.
+    # inf − inf in a term that overflows proves nothing.
     return Measured(np.inf if math.isnan(gap) else gap, by_sample, by_feature, dual, "")
 
 
 def without_constraints(
     objective: Objective, point: Point, terms: Terms, found: list[Measured]
 ) -> list[Measured]:
-    """The gaps of the problem without constraints that do not matter at the point.
+    """The gaps of the problem without the constraints that are inactive at the point.
 
-    It has the same primal value and a lower optimum, so its bound holds here as well; far bounds
-    and large balls multiply every rounding of the slope by their size, and here they are gone.
+    It has the same primal value and a lower optimum, so its bound holds here as well. Distant
+    bounds and large balls would multiply the rounding of the slope by their size.
     """
     relaxed = objective.penalty.relaxed(point.w)
     if relaxed is None:
@@ -105,10 +105,10 @@ def without_constraints(
 def without_penalty(
     objective: Objective, point: Point, terms: Terms, duals: list[Dual], gap: float
 ) -> list[Measured]:
-    """The gap of the problem without its penalty, plus Ω(w), where that is next to nothing.
+    """The gap of the problem without its penalty, plus Ω(w), if the penalty is negligible.
 
-    A penalty far smaller than the loss (|r|^20 of large residuals) has a conjugate that turns the
-    rounding of the slope into a huge term; its optimum cannot lie below that of the loss alone.
+    The conjugate of a penalty far smaller than the loss (|r|^20 of large residuals) turns the
+    rounding of the slope into a huge term. The optimum of the loss alone is a lower bound too.
     """
     if not objective.has_columns:
         return []
@@ -128,8 +128,8 @@ def without_penalty(
 def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
     """About what one step along the worst column with a wrong sign would gain: slope²/2h.
 
-    At w = 0 the other terms of the gap of a cone all vanish, however far the optimum is. A loss
-    without curvature is gained in proportion to the slope.
+    At w = 0 the other terms of the gap of a cone vanish however far the optimum is. For a loss
+    without curvature the gain is proportional to the slope.
     """
     penalty = objective.penalty
     wrong = penalty.unscalable(-slope) & ~penalty.free
@@ -147,10 +147,10 @@ def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
 def with_rays(
     objective: Objective, point: Point, terms: Terms, found: list[Measured], thorough: bool
 ) -> Measured:
-    """Repair Xᵀu on unpenalised columns, for the dual point that promises the smallest gap.
+    """Repair Xᵀu on unpenalised columns, for the dual point with the smallest promised gap.
 
-    Repairing costs passes, so unless asked to be thorough it waits until the rest of the gap is
-    small enough for it to matter.
+    A repair costs passes, so unless ``thorough`` it waits until the rest of the gap is so small
+    that the repair matters.
     """
     if not objective.penalty.free.all():
         found = [f._replace(gap=f.gap + _pull(objective, terms, f.dual.slope)) for f in found]
@@ -180,7 +180,7 @@ def with_rays(
         if np.isfinite(fixed.gap):
             if objective.loss.smooth:
                 return fixed
-            repaired.append(fixed)  # at a kink the gradient is no better a start than others
+            repaired.append(fixed)  # at a kink the gradient is as good a start as others
         reason = "no dual point satisfies the constraint of the unpenalised columns"
     if repaired:
         return tightest(repaired)
@@ -188,14 +188,14 @@ def with_rays(
 
 
 def _measured(objective: Objective, point: Point, cleared: Cleared) -> Measured:
-    """The gap of a repaired dual point, with what is left of slopes that should vanish."""
+    """The gap of a repaired dual point, plus what is left of slopes that should vanish."""
     fixed = measure(objective, point, Dual(cleared.theta, cleared.slope))
     left = leftover(objective, point.w, fixed.dual.theta, fixed.dual.slope)
     return fixed._replace(gap=fixed.gap + left)
 
 
 def hidden_gain(objective: Objective, point: Point, terms: Terms, dual: Dual, gap: float) -> float:
-    """By how much the gap grows if columns that differ in their last places only may be used.
+    """The increase of the gap if columns that differ in their last places only may be used.
 
     No model in working precision can use that difference, but the exact optimum may.
     """

@@ -1,4 +1,4 @@
-"""One problem at many strengths of its penalty: each starts where the last one ended."""
+"""One problem at many values of alpha: each starts where the last one ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .on_curves import OnCurves
 from .on_gram import MOST_COLUMNS, OnGram
 from .trail import Trail
 
-_FAILURES = 3  # alphas that a settler may leave unsolved before it is no longer asked; a safeguard
+_FAILURES = 3  # alphas that a settler may fail at before it is no longer used; safeguard
 
 At = Callable[[Objective, float], Objective]
 
@@ -35,11 +35,11 @@ def solve_path(
 
     Parameters
     ----------
-    base : the problem without regard to its penalty: the data, the loss and the masses.
+    base : the problem without its penalty: the data, the loss and the masses.
     at : ``at(objective, alpha)`` is the same problem under the penalty of that alpha.
-    alphas : best in decreasing order, so that solutions grow slowly.
+    alphas : best in decreasing order, so that solutions change slowly.
     """
-    # Tangents of a non-convex penalty are other problems than the ones a path would remember.
+    # Tangents of a non-convex penalty are different problems, so nothing is kept between them.
     convex = at(base, 1.0).convex
     base = base.with_memory(Memory() if convex else None)
     automatic = isinstance(solver, str) and solver == "auto"
@@ -64,18 +64,18 @@ def solve_path(
         failures += 1
         if failures > _FAILURES:
             blocks = None
-        # What no settler takes, or has not settled, is solved by itself.
+        # A problem that no settler accepts, or has solved, is solved by itself.
         alpha = float(alphas[done])
         objective = at(base, alpha)
         if base.memory is not None:
             base.memory.forecast = trail.forecast(alpha)
-        # Where the loss has kinks, a weak penalty asks for another solver than a strong one, and
-        # interior points may get stuck at a warm start: then others take over.
+        # For losses with kinks, a weak penalty needs another solver than a strong one, and interior
+        # points may get stuck at a warm start: then other solvers take over.
         if settler is None and base.loss.smooth and (chosen is None or alpha == 0):
             chosen = choose_solver(objective, control, solver)
         named = chosen or solver
         solution = solve(objective, named, replace(control), trail.last)
-        base = objective  # it has computed what no penalty changes
+        base = objective  # it has cached what no penalty changes
         trail.add(alpha, solution.point, solution.slope)
         done += 1
         yield solution
@@ -84,7 +84,7 @@ def solve_path(
 def settler_of(
     base: Objective, at: At, alphas: Sequence[float], control: Control
 ) -> Settler | None:
-    """Who solves these problems in blocks; None where each is solved by itself.
+    """The settler that solves these problems in blocks; None if each is solved by itself.
 
     Blocks are for smooth losses with an l1 part, a penalty on every column, and no bounds.
     """
@@ -109,13 +109,13 @@ def settler_of(
 
 
 def _is_curved(base: Objective) -> bool:
-    """Whether columns are dense and no sample lies on a flat stretch of the loss."""
+    """Whether columns are dense and the loss is curved at every sample."""
     if base.design.sparse:
         return False  # descent on the columns costs less than their Gram
     with np.errstate(over="ignore", invalid="ignore"):
         curvature = base.loss.curvature(base.null.z, base.y)
     if not isinstance(curvature, np.ndarray):
-        return False  # more than a number for each row
+        return False  # the curvature is not one number per row
     return bool(np.isfinite(curvature).all() and (curvature > 0).all())
 
 
@@ -130,7 +130,7 @@ def _ridge_solutions(
 ) -> list[Solution] | None:
     """Squared loss and L2 on every column: all solutions from one factorisation.
 
-    They are certified together, in two passes; one that misses the tolerance is solved by itself.
+    They are certified in two passes; one that misses the tolerance is solved by itself.
     """
     n, d = base.design.shape
     if not base.loss.quadratic or min(n, d) > 3000 or len(alphas) < 2 or min(alphas) <= 0:

@@ -1,7 +1,7 @@
 """Newton steps on the support of a weighted quadratic with an l1 part, without a Gram.
 
-Coordinate descent finds the support quickly and then crawls where columns are correlated. With
-the signs held fixed the problem is a linear system, which conjugate gradients solve in products.
+Coordinate descent finds the support quickly and is then slow if columns are correlated. With the
+signs held fixed the problem is a linear system, solved by conjugate gradients without a Gram.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ...penalties import Separable
 from ...problem.objective import EPS, dot
 from ..steps.krylov import conjugate_gradients
 
-_PRODUCTS = 30
-_HALVINGS = 6
+_PRODUCTS = 30  # CG products of a step; safeguard
+_HALVINGS = 6  # halvings of a step that does not gain; safeguard
 
 
 def polish(
@@ -27,11 +27,11 @@ def polish(
     tol: float,
     share: float,
 ) -> float:
-    """One step over the coefficients that are not zero; w and the model's q move in place.
+    """One step over the nonzero coefficients; w and the model's q change in place.
 
     Coefficients that would change sign stop at zero, others at their bounds. ``spread`` holds the
     mean square of every column, for the preconditioner, and ``slope`` that of the model; the step
-    ends when its energy is below ``share`` of what it was, or a tenth of ``tol``. Returns the move
+    ends when its energy is below ``share`` of its first, or a tenth of ``tol``. Returns the move
     of the intercept.
     """
     support = np.flatnonzero(movable(penalty, w))
@@ -68,7 +68,7 @@ def _newton_step(
     tol: float,
     share: float,
 ) -> Array:
-    """Conjugate gradients on the columns of the support, until a step is worth less than tol."""
+    """Conjugate gradients on the columns of the support, until a step gains less than tol."""
     total = float(model.h.sum())
     centre = np.zeros(places.size)
     if model.centre and total > 0:
@@ -94,7 +94,7 @@ def _expand(model: Weighted, places: IntArray, values: Array) -> Array:
 
 
 def _shift(model: Weighted, scores: Array) -> float:
-    """The intercept's best answer to a move of the scores."""
+    """The best move of the intercept for a move of the scores."""
     total = float(model.h.sum())
     if not model.centre or total == 0:
         return 0.0
