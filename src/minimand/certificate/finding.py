@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -196,7 +197,7 @@ class Judgement(Finding):
     """A finding with what a solver needs to go on."""
 
     terms: Terms  # of the loss, at point.z
-    by_sample: Array  # per unit of the loss
+    samples: Callable[[], Array]  # computes `by_sample`, which is rarely needed
     by_feature: Any  # in the shape of w or per group; None if the penalty has no breakdown
     promise: float  # the gap, or what it may become after unpenalised columns are repaired
 
@@ -223,6 +224,11 @@ class Judgement(Finding):
         return hidden_gain(objective, self.point, self.terms, self.dual, self.gap)
 
     @property
+    def by_sample(self) -> Array:
+        """The terms of the gap, one per unit of the loss."""
+        return self.samples()
+
+    @property
     def summary(self) -> Judgement:
         """The same without scores and terms if these are long; θ is kept."""
         if self.point.z.size < _LONG:
@@ -230,7 +236,7 @@ class Judgement(Finding):
         nothing = np.empty(0)
         point = self.point._replace(z=nothing)
         terms = Terms(nothing, nothing, nothing)
-        return replace(self, point=point, terms=terms, by_sample=nothing)
+        return replace(self, point=point, terms=terms, samples=lambda: nothing)
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """From the terms of the loss; its rounding grows with z and y, unless it is a square."""

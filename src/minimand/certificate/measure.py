@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ class Measured(NamedTuple):
     """The gap for one dual point, with its terms."""
 
     gap: float
-    by_sample: Array
+    samples: Callable[[], Array]  # computes the terms of the units, rarely needed
     by_feature: Array | None
     dual: Dual
     infeasibility: str
@@ -48,18 +49,23 @@ def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False
     With a small quadratic part, Ω* is finite but huge outside the l1 box; there the same point
     scaled into the box can be much better, so both are measured.
     """
-    scales = objective.shares(dual.slope, dual.image)
-    options = [_scaled(objective, point, dual, s, raw and s == 1.0) for s in scales]
-    return tightest(options)
+    found = None
+    for s in objective.shares(dual.slope, dual.image):
+        option = _scaled(objective, point, dual, s, raw and s == 1.0)
+        if found is None or option.gap < found.gap:
+            found = option
+    assert found is not None
+    return found
 
 
 def measure_zero(objective: Objective, point: Point, terms: Terms) -> Measured:
     """The gap of θ = 0."""
-    by_sample = objective.above_infimum(terms.value)
+    samples = partial(objective.above_infimum, terms.value)
     image = None if objective.has_columns else np.zeros(point.z.shape)
     nothing = Dual(np.zeros(point.z.shape), np.zeros_like(point.w), image=image)
     charge = _charged(objective, point, nothing)
-    return Measured(float(by_sample.sum()) + charge.total, by_sample, charge.parts, nothing, "")
+    gap = objective.mean_above_infimum(terms.value) + charge.total
+    return Measured(gap, samples, charge.parts, nothing, "")
 
 
 def _charged(objective: Objective, point: Point, dual: Dual) -> Young:
@@ -78,12 +84,12 @@ def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool)
         dual = dual.scaled(s)
     gap, by_feature = _charged(objective, point, dual)
     if raw:
-        by_sample = np.zeros(objective.mass.shape)  # unlike zeros_like, allocates lazily
+        samples = partial(np.zeros, objective.mass.shape)
     else:
-        by_sample = objective.young(point.z, dual.theta)
-        gap += float(by_sample.sum())
+        samples = partial(objective.young, point.z, dual.theta)
+        gap += objective.mean_young(point.z, dual.theta)
     # inf − inf in a term that overflows proves nothing.
-    return Measured(np.inf if math.isnan(gap) else gap, by_sample, by_feature, dual, "")
+    return Measured(np.inf if math.isnan(gap) else gap, samples, by_feature, dual, "")
 
 
 def without_constraints(
@@ -155,7 +161,7 @@ def with_rays(
     if not objective.penalty.free.all():
         found = [f._replace(gap=f.gap + _pull(objective, terms, f.dual.slope)) for f in found]
     order = sorted(found, key=attrgetter("gap"))
-    above = float(objective.above_infimum(terms.value).sum())
+    above = objective.mean_above_infimum(terms.value)
     near = 1e-3 if thorough else 1e-5
     if not objective.loss.attained(objective.y) and above <= near * objective.scale:
         return order[0]._replace(gap=np.inf, infeasibility=UNATTAINED)

@@ -91,7 +91,7 @@ def lifted(judgement: Judgement, tangent: Tangent) -> Judgement:
         dual=Dual(theta, tangent.spread(slope), primal - gap, image=image),
         terms=judgement.terms if whole.loss.convex else whole.terms(point.z),
         slope=tangent.spread(unit * judgement.slope),
-        by_sample=unit * judgement.by_sample,
+        samples=lambda: unit * judgement.by_sample,
         by_feature=tangent.spread(unit * judgement.by_feature),
         promise=unit * judgement.promise,
         infeasibility=judgement.infeasibility and _OF_TANGENT + judgement.infeasibility,
@@ -148,7 +148,7 @@ def _judge(
         dual=best.dual._replace(value=primal - gap + slack(primal)),
         terms=terms,
         slope=(fresh or known)[0].slope,
-        by_sample=best.by_sample,
+        samples=best.samples,
         by_feature=best.by_feature,
         promise=min(gap, best.promise),
         infeasibility=""

@@ -100,7 +100,7 @@ class Objective(Products):
             design = self.design.columns(columns)
             new.update(design=design, memory=None, known=self.facts.on_columns(columns, design))
         chosen = slice(None) if columns is None else columns
-        known = ["infimum", "units", "row_mass"]
+        known = ["infimum", "units", "row_mass", "_equal_mass"]
         if columns is None and self._null_is_zero and _is_unbounded(penalty):
             new["null"] = self.null
             known += ["null_loss", "_null_is_zero"]
@@ -216,11 +216,17 @@ class Objective(Products):
         if self.units is not None or self.n_scores > 1 or self.n_samples <= row_blocks.ROWS:
             value, gradient, curvature = self.loss.terms(z, self.y)
             return Terms(value, gradient, as_curvature(curvature))
-        whole = [np.empty(self.n_samples) for _ in Terms._fields]
+        whole = [np.empty(self.n_samples), np.empty(self.n_samples)]
+        if self.loss.quadratic:  # its curvature is one number, which takes no memory
+            one = self.loss.curvature(z[:1], self.y[:1])
+            curvature = np.broadcast_to(one, z.shape)
+        else:
+            curvature = np.empty(self.n_samples)
+            whole.append(curvature)
         for *out, scores, y in row_blocks.in_parts(*whole, z, self.y):
             for place, term in zip(out, self.loss.terms(scores, y)):
                 place[:] = term
-        return Terms(whole[0], whole[1], Diagonal(whole[2]))
+        return Terms(whole[0], whole[1], Diagonal(curvature))
 
     def young(self, z: Array, theta: Array) -> Array:
         """massᵢ times the Fenchel-Young term of every unit, some units at a time."""
@@ -231,6 +237,22 @@ class Objective(Products):
             found = loss.fenchel_young(z[rows], theta[rows], self.y[rows])
             np.multiply(self.mass[units], found, out=terms[units])
         return terms
+
+    def mean_young(self, z: Array, theta: Array) -> float:
+        """The sum of these terms, without a vector of them where the rows are many."""
+        if self.n_samples <= row_blocks.ROWS:
+            return dot(self.mass, self.loss.fenchel_young(z, theta, self.y))
+        return sum(
+            dot(self.mass[units], loss.fenchel_young(z[rows], theta[rows], self.y[rows]))
+            for loss, rows, units in self._in_blocks()
+        )
+
+    def mean_above_infimum(self, value: Array) -> float:
+        """Σ massᵢ·(valueᵢ − inf ℓ), likewise."""
+        return sum(
+            dot(self.mass[units], value[units] - loss.infimum(self.y[rows]))
+            for loss, rows, units in self._in_blocks()
+        )
 
     def above_infimum(self, value: Array) -> Array:
         """massᵢ·(valueᵢ − inf ℓ) of every unit, some units at a time."""

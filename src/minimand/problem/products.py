@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._base.row_blocks import ROWS
 from .._base.typing import Array, BoolArray, IntArray
 from ..design import Covariance, Design, Moments
 from ..losses.curvature import Curvature, Diagonal, beside
@@ -17,6 +18,8 @@ from .without_columns import Represented, plane
 
 if TYPE_CHECKING:
     from .path_facts import Memory
+
+_NARROW = 8  # numbers in a row: measured at 10⁷ rows, a vector costs as much as a pass over these
 
 
 class Products:
@@ -106,14 +109,31 @@ class Products:
         if self.memory is not None and self.n_scores == 1:
             problem: Any = self
             return [self.memory.slopes.of(problem, w, theta) for theta in thetas]
-        if len(thetas) == 1:
-            return [(self.backward(self.weigh(thetas[0])), None)]
+        if len(thetas) == 1 or self._long_and_narrow:
+            return [(self._slope(theta), None) for theta in thetas]
         side_by_side = np.empty((self.n_samples, len(thetas), *thetas[0].shape[1:]))
         for j, theta in enumerate(thetas):
             np.multiply(beside(self.row_mass, theta), theta, out=side_by_side[:, j])
         slopes = self.backward(side_by_side.reshape(self.n_samples, -1))
         slopes = slopes.reshape(len(slopes), len(thetas), *thetas[0].shape[1:])
         return [(slope, None) for slope in np.ascontiguousarray(slopes.swapaxes(0, 1))]
+
+    @cached_property
+    def _long_and_narrow(self) -> bool:
+        """Whether another pass costs less than another vector as long as the data."""
+        return self.n_samples > ROWS and self.design.nnz <= _NARROW * self.n_samples
+
+    @cached_property
+    def _equal_mass(self) -> float | None:
+        """What every one of many rows counts, if that is the same."""
+        same = self.n_samples > ROWS and bool(self.row_mass.max() == self.row_mass.min())
+        return float(self.row_mass[0]) if same else None
+
+    def _slope(self, theta: Array) -> Array:
+        """Xᵀ(mass∘θ), without the product in brackets where all masses are one number."""
+        if self._equal_mass is None or not self.has_columns:
+            return self.backward(self.weigh(theta))
+        return self._equal_mass * self.backward(theta)
 
     def images(self, slopes: list[Array]) -> list[Array | None]:
         """K u for the u that stand for slopes if X has no columns, in one pass; else None."""
