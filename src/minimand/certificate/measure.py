@@ -162,14 +162,14 @@ def with_rays(
         found = [f._replace(gap=f.gap + _pull(objective, terms, f.dual.slope)) for f in found]
     order = sorted(found, key=attrgetter("gap"))
     above = objective.mean_above_infimum(terms.value)
-    near = 1e-3 if thorough else 1e-5
+    near = 1e-3 if thorough else 1e-5  # share of the scale: loss near its infimum; safeguard
     if not objective.loss.attained(objective.y) and above <= near * objective.scale:
         return order[0]._replace(gap=np.inf, infeasibility=UNATTAINED)
     if above <= EPS * objective.scale:
         perfect = measure_zero(objective, point, terms)  # θ = 0 needs no repair
         if perfect.gap <= EPS * objective.scale:
             return perfect
-    promising = thorough or order[0].gap <= 1e-3 * objective.scale
+    promising = thorough or order[0].gap <= 1e-3 * objective.scale  # share of the scale; safeguard
     if not promising:
         words = "not near a stationary point yet"
         return order[0]._replace(gap=np.inf, infeasibility=words, promise=order[0].gap)

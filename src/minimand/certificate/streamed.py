@@ -217,6 +217,7 @@ class Tally:
         """Whether another pass has seen the same rows, in any order."""
         mine = np.array([self.total, self.value, self.least, self.slope_size])
         theirs = np.array([other.total, other.value, other.least, other.slope_size])
+        # Relative rounding of sums; safeguard.
         return bool(np.allclose(mine, theirs, rtol=1e-9, atol=0.0))
 
     def aim(self, penalty: BoundPenalty) -> Aim | None:
@@ -336,6 +337,7 @@ def _shrunk(atom: _Atom, factor: float) -> _Atom:
 
 def _uncertain(sample: _Risk, z: Array) -> tuple[float, float]:
     """The best shift of the scores of some rows, and how far that of others may be from it."""
+    # Factor of the sizes of scores and targets: a shift beyond any use; safeguard.
     limit = 1e3 * (1.0 + float(np.abs(z).max()) + float(np.abs(sample.y).max()))
 
     def best(rows: slice) -> float:
@@ -348,4 +350,5 @@ def _uncertain(sample: _Risk, z: Array) -> tuple[float, float]:
         return found, 1.0 + abs(found)
     others = np.array([best(slice(k, None, _PARTS)) for k in range(_PARTS)])
     spread = float(np.median(np.abs(others - found))) / np.sqrt(_PARTS)
+    # 1.5: median to standard deviation (1.48); 1e-9: share, safeguard.
     return found, max(1.5 * spread, 1e-9 * (1.0 + abs(found)))

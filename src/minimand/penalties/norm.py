@@ -160,6 +160,7 @@ def check_norm(norm: Norm) -> None:
     """Refuse, in one sentence, a function that is not a norm or whose prox is not its own."""
     name, penalty, d = type(norm.penalty).__name__, norm.penalty, norm.n_features
     rng = np.random.default_rng(1)
+    # 0.7: share of nonzeros; convention.
     points = [rng.standard_normal(d) * (rng.uniform(size=d) < 0.7) for _ in range(_PROBES)]
     values = [float(penalty.value(w)) for w in points]
     for w, value in zip(points, values):

@@ -64,6 +64,7 @@ class RememberedGram:
             block -= mean
         block *= np.sqrt(self._mass)[:, None]
         products = self._scaled[:, :after].T @ block
+        # Share of mean²; safeguard, see `covariance`.
         own = without_constants(products[before:], size, 1e-26)
         products[before:] = own
         self.gram[:after, before:after] = products

@@ -59,7 +59,7 @@ Callback = Callable[[State], Any]
 class Control:
     """The gap to reach, and the limits of a fit."""
 
-    tol: float = 1e-6
+    tol: float = 1e-6  # share of the scale; convention
     max_iter: int | None = None
     max_seconds: float | None = None
     callbacks: Sequence[Callback] = ()

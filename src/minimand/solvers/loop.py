@@ -256,7 +256,9 @@ def _stalled(history: History, patience: int, since: int) -> bool:
     if len(history) - since <= patience:
         return False
     before, now = history[-patience - 1], history[-1]
+    # Share of P: rounding; safeguard.
     falling = before.primal - now.primal > 1e-13 * abs(before.primal)
+    # Factor of the gap: least progress; safeguard.
     return not falling and not now.gap < 0.999 * before.gap
 
 

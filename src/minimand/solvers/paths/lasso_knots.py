@@ -65,6 +65,7 @@ class _Columns:
             if j not in self._place:
                 place = self._place[j] = len(self._place)
                 if place == len(self._known):
+                    # 16: columns of the first allocation.
                     more = np.empty((max(place, 16), self._known.shape[1]))
                     self._known = np.concatenate([self._known, more])
                 self._known[place] = self._product(j)

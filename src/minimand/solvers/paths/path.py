@@ -133,6 +133,7 @@ def _ridge_solutions(
     They are certified in two passes; one that misses the tolerance is solved by itself.
     """
     n, d = base.design.shape
+    # 3000: unknowns of a factorisation; safeguard.
     if not base.loss.quadratic or min(n, d) > 3000 or len(alphas) < 2 or min(alphas) <= 0:
         return None
     base = base.with_memory(None)

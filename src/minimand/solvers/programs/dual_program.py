@@ -117,10 +117,11 @@ def _snapped(form: Separable, split: Split, found: Optimum, w: Array) -> Array:
     w = form.project(w)
     part = found.x[found.x.size - split.cost.size :]
     limit = split.bounds[:, 1]
+    # Share of l1: strictly inside; safeguard.
     inside = split.is_l1 & (np.abs(part) < (1.0 - 1e-9) * limit)
     if form.bounds is not None:
         lo, hi = form.bounds
-        pushed = ~split.is_l1 & (part > 1e-9)
+        pushed = ~split.is_l1 & (part > 1e-9)  # a positive multiplier; safeguard
         at = split.features[pushed]
         w[at] = np.where(split.sign[pushed] > 0, hi[at], lo[at])
         # With a slope inside the box and a positive μ, wⱼ is at the bound, not at zero.
@@ -138,6 +139,7 @@ def polished(objective: Objective, units: Units, w: Array, theta: Array) -> Arra
     form = objective.penalty.sum_over_features
     assert form is not None
     room = objective.loss.room(theta, objective.y)
+    # Share of the largest room; safeguard.
     rows = np.flatnonzero(room > 1e-9 * room.max(initial=0.0))
     active = np.flatnonzero(((w != 0) | (form.l1 == 0)) & ~form.at_bound(w))
     kept = np.append(active, w.size) if objective.intercept else active

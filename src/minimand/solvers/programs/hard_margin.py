@@ -143,6 +143,7 @@ def widest(classes: Classes, plane: Array, control: Control, solver: Any = "auto
     if best is None:
         raise ValueError("the plane to start from does not separate the classes.")
     highest = 2.0 * best.primal
+    # 1e-3: share of the highest mean α; safeguard.
     C = max(2.0 * (best.primal - best.gap), 1e-3 * highest / n)
     try:
         while not best.gap <= max(control.tol * best.primal, best.rounding):
@@ -151,7 +152,7 @@ def widest(classes: Classes, plane: Array, control: Control, solver: Any = "auto
             best = _better(classes, best, *_on_support(classes, best, control))
             if highest < C or control.expired:
                 break
-            C *= 10.0
+            C *= 10.0  # factor between soft margins; safeguard
     except KeyboardInterrupt:
         interrupt()
     return best if control.expired else _sharpened(classes, best, control.tol)
@@ -185,6 +186,7 @@ def separating_plane(classes: Classes, control: Control) -> Array | None:
     length = float(classes.design.row_squares(np.ones(1)).mean()) or 1.0
     for C in _FIRST_C:
         objective = _soft_margin(classes, C / length)
+        # A rough solution, tol=1e-3, suffices; safeguard.
         inner = replace(control, tol=1e-3, max_iter=_FIRST_ITERATIONS, callbacks=())
         found = solve(objective, "auto", inner)
         if _feasible(classes, found.w, None) is not None:
@@ -197,9 +199,10 @@ def _soft(
 ) -> tuple[Array, Array]:
     """w and α of the soft margin C·Σ hinge + ½‖w‖², to a gap small enough for the hard margin."""
     objective = _soft_margin(classes, C)
+    # 0.1: share of the tolerance; safeguard.
     target = 0.1 * control.tol * best.primal / (C * classes.signs.size)
     inner = Control(
-        tol=max(target / objective.scale, 1e-14),
+        tol=max(target / objective.scale, 1e-14),  # safeguard: rounding
         max_seconds=control.max_seconds,
         started=control.started,
     )
@@ -246,6 +249,7 @@ def _on_support(classes: Classes, best: Widest, control: Control) -> tuple[Array
         w = classes.weighted_sum(alpha)
         margins = classes.signs * (classes.design.matvec(w) + b)
         worst = int(np.argmin(margins))
+        # Share of the margin: rounding; safeguard.
         if margins[worst] >= 1.0 - 1e-12 or worst in chosen:
             break
         chosen = np.union1d(chosen, [worst])

@@ -52,6 +52,7 @@ class Simplex(Solver):
         plq = objective.loss.plq(objective.y)
         # One copy of the data per kink, and as much again for HiGHS; Chebyshev copies few rows.
         copies = 0 if plq is None else 2 * plq.pieces.knots.size
+        # 12: bytes per stored number (a float and an index).
         if 12.0 * objective.design.nnz * copies > control.memory:
             return Verdict(False, f"the linear program does not fit into memory={control.memory:g}")
         words = "straight pieces: an exact vertex by linear programming"

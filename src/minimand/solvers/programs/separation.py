@@ -90,7 +90,7 @@ class _Classes(NamedTuple):
         weights = weights / total
         if self._balanced(rows, weights):
             return _spread(rows, weights, self.signs.size)
-        kept = weights > 1e-9 * weights.max()
+        kept = weights > 1e-9 * weights.max()  # share of the largest weight; safeguard
         rows = rows[kept]
         if rows.size * (self.units.scale.size + 2) > _LARGEST:
             return None

@@ -94,7 +94,7 @@ def _newton_step(
         return image[places] + form.l2 * v, scores
 
     def stop(residual: Array, energy: float, start: float) -> bool:
-        return energy <= max(share * start, 0.1 * tol)
+        return energy <= max(share * start, 0.1 * tol)  # 0.1: share of tol; safeguard
 
     return conjugate_gradients(product, -slope, lambda r: r / diagonal, stop, _PRODUCTS)[0]
 

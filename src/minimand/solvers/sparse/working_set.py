@@ -283,7 +283,7 @@ class _Restricted:
         model = Weighted(self.design, self.places, step.h, step.q.copy(), self.objective.intercept)
         new, shift, goal = w.copy(), 0.0, step.goal
         sweeps = _SWEEPS if self.early else _LATE_SWEEPS
-        for attempt in range(100):
+        for attempt in range(100):  # rounds; safeguard
             tol = self._sweep_tolerance(w, step.steep, goal)
             done = model.descend(self.form, new, sweeps, tol)
             shift += done.shift
@@ -297,7 +297,7 @@ class _Restricted:
                 break
             slope = model.slope
             price = self._price(slope, new)
-            if price <= 1.8 * goal:
+            if price <= 1.8 * goal:  # 1.8: factor of the goal; safeguard
                 break
             share = _share(goal / min(price, self.gap)) if attempt else _ROUGH
             shift += polish_on_columns(model, self.form, new, self.spread, slope, enough, share)
