@@ -118,7 +118,7 @@ def _in_parts(objective: Objective, coefs: Array, intercepts: Array) -> list[_Pa
 
 def _part(objective: Objective, coefs: Array, shifts: Array) -> _Part:
     """Scores, the best intercepts, residuals and slopes: two products."""
-    scores = scores_together(objective.design, coefs)
+    scores = scores_of_models(objective.design, coefs)
     if objective.offset is not None:
         scores += objective.offset
     mass = objective.mass
@@ -131,7 +131,7 @@ def _part(objective: Objective, coefs: Array, shifts: Array) -> _Part:
     return _Part(shifts, scores, residuals, sums, slopes)
 
 
-def scores_together(design: Design, coefs: Array) -> Array:
+def scores_of_models(design: Design, coefs: Array) -> Array:
     """The scores of all models; from the columns that some model uses, if these are few."""
     used = np.flatnonzero(coefs.any(axis=0))
     if design.sparse or used.size > _FEW * design.shape[1]:

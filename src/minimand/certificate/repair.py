@@ -68,17 +68,17 @@ def clear_rays(
     if not objective.single:
         return clear_scores(objective, theta, slope, curvature)
     limit = _rounding_of_slopes(objective, theta)
-    chosen = objective.penalty.free | _departed(objective, w)
-    if not np.isfinite(limit[chosen]).all():
+    columns = objective.penalty.free | _departed(objective, w)
+    if not np.isfinite(limit[columns]).all():
         return Cleared(theta, slope, "numbers overflow: rescale the data or the offset")
     h, ones = curvature.bound, np.ones_like(theta)
     if objective.loss.smooth:
         metrics = [h if h.any() else ones]
     else:
         metrics = [_room(objective, theta), h, ones]
-    span = _Span.of(objective, chosen, faint)
+    span = _Span.of(objective, columns, faint)
     if span is None or not span.wrong(theta, slope, limit):
-        return Cleared(theta, slope, "" if span else _too_many(chosen))
+        return Cleared(theta, slope, "" if span else _too_many(columns))
     cleared = Cleared(theta, slope, _no_bound(objective))
     for metric in metrics:
         if metric.any() and cleared.reason:
@@ -107,22 +107,22 @@ class _Span(NamedTuple):
     """Columns on which the slope must vanish, by their basis."""
 
     objective: Objective
-    chosen: BoolArray
+    columns: BoolArray
     basis: Basis
     extra: Array  # columns of the basis that are not in the design
     faint: bool
 
     @classmethod
-    def of(cls, objective: Objective, chosen: BoolArray, faint: bool) -> _Span | None:
+    def of(cls, objective: Objective, columns: BoolArray, faint: bool) -> _Span | None:
         """None if there are too many columns."""
-        if np.array_equal(chosen, objective.penalty.free):
+        if np.array_equal(columns, objective.penalty.free):
             basis = objective.free_basis  # computed once
         else:
-            basis = objective.basis_of(np.flatnonzero(chosen))
+            basis = objective.basis_of(np.flatnonzero(columns))
         if basis is None:
             return None
         extra = np.column_stack([basis.residues, basis.faint]) if faint else basis.residues
-        return cls(objective, chosen, basis, extra, faint)
+        return cls(objective, columns, basis, extra, faint)
 
     def wrong(self, theta: Array, slope: Array, limit: Array) -> bool:
         """Whether the dual is unbounded along some column, by more than rounding."""
@@ -178,11 +178,11 @@ def _clear(theta: Array, slope: Array, span: _Span, metric: Array) -> Cleared:
     wrong = span.wrong_columns(slope, limit)
     project: Projection | None = None
     for _ in range(_ROUNDS):
-        if (wrong & ~span.chosen).any():
-            chosen = span.chosen | wrong
-            grown = _Span.of(objective, chosen, span.faint)
+        if (wrong & ~span.columns).any():
+            columns = span.columns | wrong
+            grown = _Span.of(objective, columns, span.faint)
             if grown is None:
-                return Cleared(theta, slope, _too_many(chosen))
+                return Cleared(theta, slope, _too_many(columns))
             span, project = grown, None
         project = project or span.projection(metric)
         theta = objective.loss.into_domain(project(theta, slope), objective.y)
@@ -202,9 +202,9 @@ def _no_bound(objective: Objective) -> str:
     return _NO_BOUND if objective.has_free_columns else _NO_SIGNS
 
 
-def _too_many(chosen: BoolArray) -> str:
+def _too_many(columns: BoolArray) -> str:
     """Why these columns cannot be projected off."""
-    return f"{int(chosen.sum())} unpenalised columns are too many to project off"
+    return f"{int(columns.sum())} unpenalised columns are too many to project off"
 
 
 def _room(objective: Objective, theta: Array) -> Array:

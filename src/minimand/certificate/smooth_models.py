@@ -10,7 +10,7 @@ from .._base.typing import Array
 from ..problem.intercept import best_shift
 from ..problem.objective import Objective, Point
 from .finding import Dual, Finding
-from .least_squares import scores_together
+from .least_squares import scores_of_models
 from .referee import is_balanced, judge
 
 
@@ -22,7 +22,7 @@ def smooth_findings(
     The problems differ from ``base`` in their penalty only. The dual point of a model is the
     gradient of the loss there; the slopes of all models come from one product.
     """
-    scores = scores_together(base.design, coefs)
+    scores = scores_of_models(base.design, coefs)
     if base.offset is not None:
         scores += base.offset
     points = []

@@ -14,7 +14,7 @@ _FIRST = 256  # columns of the first allocation; safeguard
 _GROWTH = 1.6  # factor by which the allocation grows; safeguard
 
 
-class RememberedGram:
+class PathGram:
     """½ wᵀG w + qᵀw over the columns used so far, which is the mean loss up to a constant.
 
     Columns are centred by the masses when there is an intercept. The matrix that holds G is larger

@@ -13,7 +13,7 @@ from ...certificate import Finding
 from ...certificate.least_squares import Models
 from ...penalties import Separable
 from ...problem.objective import Objective
-from ...problem.path_gram import RememberedGram
+from ...problem.path_gram import PathGram
 from ..base import Control
 from .blocks import Settler
 from .trail import Trail
@@ -35,7 +35,7 @@ class OnGram(Settler):
     def __init__(self, base: Objective, control: Control) -> None:
         gradient = base.loss.gradient(base.null.z, base.y)
         self._base, self._control = base, control
-        self._gram = RememberedGram(base.design, base.mass, base.intercept, gradient)
+        self._gram = PathGram(base.design, base.mass, base.intercept, gradient)
         self._square = base.mean(gradient * gradient)
         self._path = _core.PathOnGram()
         n, d = base.design.shape

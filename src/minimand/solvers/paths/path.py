@@ -13,7 +13,7 @@ from .. import choose_solver, solve
 from ..base import Control, Solution, Solver
 from ..smooth.closed_form import ridge_path
 from .blocks import Blocks, Settler
-from .certified_together import certify_together
+from .certified_models import certify_models
 from .on_columns import OnColumns
 from .on_curves import OnCurves
 from .on_gram import MOST_COLUMNS, OnGram
@@ -145,4 +145,4 @@ def _ridge_solutions(
     problems = [at(base, alpha) for alpha in alphas]
     coefs, intercepts = ridge_path(unit, np.asarray(alphas, dtype=float))
     origin = [("closed_form", 1, "")] * len(problems)
-    return list(certify_together(unit, problems, coefs, intercepts, control, origin))
+    return list(certify_models(unit, problems, coefs, intercepts, control, origin))

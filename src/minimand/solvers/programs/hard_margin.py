@@ -232,42 +232,42 @@ def _on_support(classes: Classes, best: Widest, control: Control) -> tuple[Array
     Support vectors with negative α leave the set, the most violated sample enters; a good first
     guess needs a few rounds. The referee judges the result.
     """
-    chosen = np.flatnonzero(_has_multiplier(best))
+    support = np.flatnonzero(_has_multiplier(best))
     w, alpha = best.w, best.alpha
-    if chosen.size > w.size + 1:  # more equations than unknowns: keep the largest α
-        chosen = np.sort(chosen[np.argsort(-alpha[chosen], kind="stable")[: w.size + 1]])
+    if support.size > w.size + 1:  # more equations than unknowns: keep the largest α
+        support = np.sort(support[np.argsort(-alpha[support], kind="stable")[: w.size + 1]])
     for _ in range(_MOST_ROUNDS):
-        few = 0 < chosen.size <= min(_LARGEST_SET, _LARGEST_ROWS // w.size)
+        few = 0 < support.size <= min(_LARGEST_SET, _LARGEST_ROWS // w.size)
         if not few or control.expired:
             break
-        values, b = _equations(classes, chosen)
+        values, b = _equations(classes, support)
         if (values <= 0).any():
-            chosen = chosen[values > min(0.5 * float(values.min()), 0.0)]
+            support = support[values > min(0.5 * float(values.min()), 0.0)]
             continue
         alpha = np.zeros_like(best.alpha)
-        alpha[chosen] = values
+        alpha[support] = values
         w = classes.weighted_sum(alpha)
         margins = classes.signs * (classes.design.matvec(w) + b)
         worst = int(np.argmin(margins))
         # Share of the margin: rounding; safeguard.
-        if margins[worst] >= 1.0 - 1e-12 or worst in chosen:
+        if margins[worst] >= 1.0 - 1e-12 or worst in support:
             break
-        chosen = np.union1d(chosen, [worst])
+        support = np.union1d(support, [worst])
     return w, alpha
 
 
-def _equations(classes: Classes, chosen: IntArray) -> tuple[Array, float]:
-    """α of the chosen samples and b, where all of them lie on the margin."""
-    signs = classes.signs[chosen]
-    rows = classes.design.rows(chosen).rmatvec(np.diag(signs))
+def _equations(classes: Classes, support: IntArray) -> tuple[Array, float]:
+    """α of the support vectors and b, if all of them lie on the margin."""
+    signs = classes.signs[support]
+    rows = classes.design.rows(support).rmatvec(np.diag(signs))
     gram = rows.T @ rows
-    unit = float(np.trace(gram)) / chosen.size or 1.0
-    system, right = gram / unit, np.ones(chosen.size)
+    unit = float(np.trace(gram)) / support.size or 1.0
+    system, right = gram / unit, np.ones(support.size)
     if classes.intercept:
         system = np.block([[system, signs[:, None]], [signs[None, :], np.zeros((1, 1))]])
         right = np.append(right, 0.0)
     values = _solved(system, right)
-    return values[: chosen.size] / unit, float(values[-1]) if classes.intercept else 0.0
+    return values[: support.size] / unit, float(values[-1]) if classes.intercept else 0.0
 
 
 def _solved(system: Array, right: Array) -> Array:

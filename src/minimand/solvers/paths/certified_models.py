@@ -18,7 +18,7 @@ def was_cut_short(stopped_by: str) -> bool:
     return stopped_by.startswith(("max_", CALLBACK, INTERRUPT))
 
 
-def certify_together(
+def certify_models(
     objective: Objective,
     problems: Sequence[Objective],
     coefs: Array,
