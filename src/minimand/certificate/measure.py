@@ -46,16 +46,26 @@ def tightest(found: Iterable[Measured]) -> Measured:
 def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False) -> Measured:
     """Scale the dual point into the domain of Ω* and add up the Fenchel-Young terms.
 
-    With a small quadratic part, Ω* is finite but huge outside the l1 box; there the same point
-    scaled into the box can be much better, so both are measured.
+    With ``raw``, θ is the gradient of the loss at z. If the penalty has a small quadratic part, Ω*
+    is finite but huge outside the l1 box; there the same point scaled into the box can be much
+    better, so both are measured.
     """
-    found = None
+    best: Measured | None = None
     for s in objective.shares(dual.slope, dual.image):
-        option = _scaled(objective, point, dual, s, raw and s == 1.0)
-        if found is None or option.gap < found.gap:
-            found = option
-    assert found is not None
-    return found
+        scaled = dual if s == 1.0 else dual.scaled(s)
+        gap, by_feature = _charged(objective, point, scaled)
+        samples: Callable[[], Array]
+        if raw and s == 1.0:  # the Fenchel-Young terms of the gradient itself vanish
+            samples = partial(np.zeros, objective.mass.shape)
+        else:
+            samples = partial(objective.young, point.z, scaled.theta)
+            gap += objective.mean_young(point.z, scaled.theta)
+        if math.isnan(gap):
+            gap = np.inf  # inf − inf in a term that overflows proves nothing
+        if best is None or gap < best.gap:
+            best = Measured(gap, samples, by_feature, scaled, "")
+    assert best is not None
+    return best
 
 
 def measure_zero(objective: Objective, point: Point, terms: Terms) -> Measured:
@@ -76,20 +86,6 @@ def _charged(objective: Objective, point: Point, dual: Dual) -> Young:
         slope = np.where(objective.penalty.unscalable(-dual.slope), 0.0, dual.slope)
         dual = dual._replace(slope=slope)
     return objective.penalty.fenchel_young(point.w, dual)
-
-
-def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool) -> Measured:
-    """The gap of s·θ. With ``raw``, θ is the gradient at z and the samples' terms vanish."""
-    if s != 1.0:
-        dual = dual.scaled(s)
-    gap, by_feature = _charged(objective, point, dual)
-    if raw:
-        samples = partial(np.zeros, objective.mass.shape)
-    else:
-        samples = partial(objective.young, point.z, dual.theta)
-        gap += objective.mean_young(point.z, dual.theta)
-    # inf − inf in a term that overflows proves nothing.
-    return Measured(np.inf if math.isnan(gap) else gap, samples, by_feature, dual, "")
 
 
 def without_constraints(

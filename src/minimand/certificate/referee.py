@@ -24,6 +24,7 @@ from ..problem.intercept import balanced_gradient, best_shift
 from ..problem.objective import EPS, Objective, Point
 from .finding import Dual, Judgement
 from .measure import (
+    Measured,
     measure,
     measure_zero,
     tightest,
@@ -110,30 +111,24 @@ def _judge(
     terms = objective.terms(point.z)
     off = objective.intercept and _unbalanced(objective, terms.gradient)
     gradient = _centred_gradient(objective, point, terms) if off else terms.gradient
-    proposed = list(_admissible(objective, duals, terms))
-    known = [old for old in known if old.serves(point.w)]
+    proposed = [*_admissible(objective, duals, terms)] if duals else []
+    known = [old for old in known if old.serves(point.w)] if known else []
     thetas = [gradient, *proposed] if raw or not (proposed or known) else proposed
     stationary = not off and bool(thetas) and thetas[0] is gradient
     slopes = objective.slopes(point.w, thetas) if thetas else []
-    images = objective.images([slope for slope, _ in slopes])
-    fresh = [
-        Dual(theta, slope, exact=exact, image=image)
-        for theta, (slope, exact), image in zip(thetas, slopes, images)
-    ]
     primal = objective.mean(terms.value) + objective.price(point)
-    found = [
-        measure(objective, point, dual, raw=stationary and i == 0) for i, dual in enumerate(fresh)
-    ]
-    least = min((f.gap for f in found), default=np.inf)
-    if objective.has_rays and not objective.loss.smooth:
-        least = np.inf  # before its repair, the gap of a gradient at kinks says nothing
-    # An older dual point is measured only if its bound could still be the best.
-    promising = [old for old in known if not (found and primal - old.value >= least)]
-    found += [measure(objective, point, old) for old in promising]
-    # θ = 0 is always feasible: the gap is at most P − mean infimum.
-    if not min(f.gap for f in found) <= objective.scale:
-        found.append(measure_zero(objective, point, terms))
+    fresh: list[Dual] = []
+    found: list[Measured] = []
+    for theta, (slope, exact), image in zip(thetas, slopes, objective.images(slopes)):
+        fresh.append(Dual(theta, slope, exact=exact, image=image))
+        found.append(measure(objective, point, fresh[-1], raw=stationary and not found))
+    if known:
+        found += _still_promising(objective, point, primal, known, found)
     best = tightest(found)
+    # θ = 0 is always feasible: the gap is at most P − mean infimum.
+    if not best.gap <= objective.scale:
+        found.append(measure_zero(objective, point, terms))
+        best = tightest(found)
     finite = math.isfinite(primal)
     if objective.has_rays and finite:
         best = with_rays(objective, point, terms, found, thorough)
@@ -155,6 +150,20 @@ def _judge(
         if math.isfinite(gap)
         else best.infeasibility or "the objective is infinite",
     )
+
+
+def _still_promising(
+    objective: Objective, point: Point, primal: float, known: list[Dual], found: list[Measured]
+) -> list[Measured]:
+    """Measure older dual points, if the bounds they proved could still be the best."""
+    least = tightest(found).gap if found else np.inf
+    if objective.has_rays and not objective.loss.smooth:
+        least = np.inf  # before its repair, the gap of a gradient at kinks says nothing
+    again: list[Measured] = []
+    for old in known:
+        if not (found and primal - old.value >= least):
+            again.append(measure(objective, point, old))
+    return again
 
 
 def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array:

@@ -64,8 +64,9 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> Any:  # steps: safegua
 def _mean(risk: Risk, z: Array) -> float:
     """The mean residual, corrected by a second pass; 0 if it is only rounding."""
     with np.errstate(over="ignore", invalid="ignore"):
-        b = sum(dot(mass, y - scores) for mass, y, scores in in_parts(risk.mass, risk.y, z))
-        more = size = 0.0
+        b = more = size = 0.0
+        for mass, y, scores in in_parts(risk.mass, risk.y, z):
+            b += dot(mass, y - scores)
         for mass, y, scores in in_parts(risk.mass, risk.y, z):
             residual = y - scores
             residual -= b

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _core
 from .._base import row_blocks
 from .._base.typing import AnyArray, Array, IntArray
 from ..design import Design, Reach
@@ -52,7 +53,7 @@ class Objective(Products):
     n_scores: int = 1  # scores per row
     known: Facts | None = None  # facts about these data, or about others, which are then ignored
 
-    @property
+    @cached_property
     def coef_shape(self) -> tuple[int, ...]:
         """The shape of w."""
         count = self.n_features if self.has_columns else self.n_samples
@@ -180,24 +181,25 @@ class Objective(Products):
 
     def mean(self, values: Array) -> float:
         """Σ massᵢ·valuesᵢ over units."""
-        return dot(self.mass, values)
+        return _core.dot(self.mass, values)
 
     def row_mean(self, values: Array) -> Any:
         """Σ massᵢ·valuesᵢ over rows; of numbers in the shape of z, one for each score."""
-        return dot(self.row_mass, values) if values.ndim == 1 else self.row_mass @ values
+        return _core.dot(self.row_mass, values) if values.ndim == 1 else self.row_mass @ values
 
     def row_mean_of(self, values: Callable[..., Array], *rowwise: Array) -> Any:
         """The same of values(rows), block by block, without an array of n values."""
-        if len(rowwise[0]) <= row_blocks.ROWS:
+        if self.n_samples <= row_blocks.ROWS:
             found = values(*rowwise)
-            return dot(self.row_mass, found) if found.ndim == 1 else self.row_mass @ found
+            return _core.dot(self.row_mass, found) if found.ndim == 1 else self.row_mass @ found
         parts = row_blocks.in_parts(self.row_mass, *rowwise)
         return sum(mass @ values(*part) for mass, *part in parts)
 
     def row_total_of(self, values: Callable[..., Array], *rowwise: Array) -> float:
         """The same, summed over the scores."""
-        found = self.row_mean_of(values, *rowwise)
-        return found if self.n_scores == 1 else float(found.sum())
+        if self.n_scores == 1 and self.n_samples <= row_blocks.ROWS:
+            return _core.dot(self.row_mass, values(*rowwise))
+        return float(np.sum(self.row_mean_of(values, *rowwise)))
 
     def _in_blocks(self) -> Iterator[tuple[Loss, slice, slice]]:
         return units_of.in_blocks(self.loss, self.units, self.n_samples)
@@ -205,9 +207,9 @@ class Objective(Products):
     def mean_loss(self, z: Array) -> float:
         """Σ massᵢ·ℓ(zᵢ, yᵢ), some units at a time."""
         if self.n_samples <= row_blocks.ROWS:
-            return dot(self.mass, self.loss.value(z, self.y))
+            return _core.dot(self.mass, self.loss.value(z, self.y))
         return sum(
-            dot(self.mass[units], loss.value(z[rows], self.y[rows]))
+            _core.dot(self.mass[units], loss.value(z[rows], self.y[rows]))
             for loss, rows, units in self._in_blocks()
         )
 
@@ -241,16 +243,16 @@ class Objective(Products):
     def mean_young(self, z: Array, theta: Array) -> float:
         """The sum of these terms, without a vector of them where the rows are many."""
         if self.n_samples <= row_blocks.ROWS:
-            return dot(self.mass, self.loss.fenchel_young(z, theta, self.y))
+            return _core.dot(self.mass, self.loss.fenchel_young(z, theta, self.y))
         return sum(
-            dot(self.mass[units], loss.fenchel_young(z[rows], theta[rows], self.y[rows]))
+            _core.dot(self.mass[units], loss.fenchel_young(z[rows], theta[rows], self.y[rows]))
             for loss, rows, units in self._in_blocks()
         )
 
     def mean_above_infimum(self, value: Array) -> float:
         """Σ massᵢ·(valueᵢ − inf ℓ), likewise."""
         return sum(
-            dot(self.mass[units], value[units] - loss.infimum(self.y[rows]))
+            _core.dot(self.mass[units], value[units] - loss.infimum(self.y[rows]))
             for loss, rows, units in self._in_blocks()
         )
 
@@ -289,7 +291,7 @@ class Objective(Products):
         noise = self.loss.noise(z, self.y)
         return self.mean(noise) if isinstance(noise, np.ndarray) else noise
 
-    @property
+    @cached_property
     def single(self) -> bool:
         """Whether every multiplier belongs to one row only, so that it may shrink by itself."""
         return self.n_scores == 1 and self.loss.unit != "run"
@@ -364,9 +366,9 @@ class Objective(Products):
     def infimum(self) -> float:
         """The mean infimum of the loss."""
         if self.n_samples <= row_blocks.ROWS:
-            return dot(self.mass, self.loss.infimum(self.y))
+            return _core.dot(self.mass, self.loss.infimum(self.y))
         return sum(
-            dot(self.mass[units], loss.infimum(self.y[rows]))
+            _core.dot(self.mass[units], loss.infimum(self.y[rows]))
             for loss, rows, units in self._in_blocks()
         )
 

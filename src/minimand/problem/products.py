@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._base.row_blocks import ROWS
+from .._base import row_blocks
 from .._base.typing import Array, BoolArray, IntArray
 from ..design import Covariance, Design, Moments
 from ..losses.curvature import Curvature, Diagonal, beside
@@ -64,12 +64,12 @@ class Products:
         """Whether w has one number per column."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def n_samples(self) -> int:
         """Rows of the design."""
         return self.design.shape[0]
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """Columns of the design."""
         return self.design.shape[1]
@@ -109,7 +109,9 @@ class Products:
         if self.memory is not None and self.n_scores == 1:
             problem: Any = self
             return [self.memory.slopes.of(problem, w, theta) for theta in thetas]
-        if len(thetas) == 1 or self._long_and_narrow:
+        if len(thetas) == 1:
+            return [(self._slope(thetas[0]), None)]
+        if self._long_and_narrow:
             return [(self._slope(theta), None) for theta in thetas]
         side_by_side = np.empty((self.n_samples, len(thetas), *thetas[0].shape[1:]))
         for j, theta in enumerate(thetas):
@@ -121,12 +123,12 @@ class Products:
     @cached_property
     def _long_and_narrow(self) -> bool:
         """Whether another pass costs less than another vector as long as the data."""
-        return self.n_samples > ROWS and self.design.nnz <= _NARROW * self.n_samples
+        return self.n_samples > row_blocks.ROWS and self.design.nnz <= _NARROW * self.n_samples
 
     @cached_property
     def _equal_mass(self) -> float | None:
         """What every one of many rows counts, if that is the same."""
-        same = self.n_samples > ROWS and bool(self.row_mass.max() == self.row_mass.min())
+        same = self.n_samples > row_blocks.ROWS and bool(self.row_mass.max() == self.row_mass.min())
         return float(self.row_mass[0]) if same else None
 
     def _slope(self, theta: Array) -> Array:
@@ -135,19 +137,17 @@ class Products:
             return self.backward(self.weigh(theta))
         return self._equal_mass * self.backward(theta)
 
-    def images(self, slopes: list[Array]) -> list[Array | None]:
+    def images(self, slopes: list[tuple[Array, BoolArray | None]]) -> list[Array | None]:
         """K u for the u that stand for slopes if X has no columns, in one pass; else None."""
         if self.has_columns or not slopes:
             return [None] * len(slopes)
-        if len(slopes) == 1:
-            return [self.forward(slopes[0])]
-        images = self.forward(np.stack(slopes, axis=1).reshape(self.n_samples, -1))
-        images = images.reshape(self.n_samples, len(slopes), *slopes[0].shape[1:])
+        stacked = np.stack([slope for slope, _ in slopes], axis=1)
+        images = self.forward(stacked.reshape(self.n_samples, -1)).reshape(stacked.shape)
         return list(np.ascontiguousarray(images.swapaxes(0, 1)))
 
     def weigh(self, theta: Array) -> Array:
         """mass∘θ for θ in the shape of z: the factor of every row in a slope."""
-        return beside(self.row_mass, theta) * theta
+        return (self.row_mass if theta.ndim == 1 else self.row_mass[:, None]) * theta
 
     def curvature_product(self, v: Array, shift: Any, h: Array | Curvature) -> tuple[Array, Array]:
         """Xᵀ(H t) and t = X v + shift; an array h is a diagonal H."""
@@ -209,7 +209,7 @@ class Products:
 
     # Facts about the columns ---------------------------------------------------------------
 
-    @property
+    @cached_property
     def spread(self) -> Array:
         """Σ mass·x² of every column: its size, for tolerances and rounding."""
         if self.facts.spread is None:
@@ -221,14 +221,14 @@ class Products:
             return self.design.row_lengths * self.row_mean(self.design.row_lengths)
         return self.moments(self.row_mass).second
 
-    @property
+    @cached_property
     def root_spread(self) -> Array:
         """Root mean square of every column."""
         if self.facts.root_spread is None:
             self.facts.root_spread = np.sqrt(self.spread)
         return self.facts.root_spread
 
-    @property
+    @cached_property
     def column_norms(self) -> Array:
         """√(Σ mass·x²) of every column, centred if there is an intercept; never too small."""
         if self.facts.column_norms is None:
