@@ -5,8 +5,8 @@
 
 #include "common/targets.hpp"
 
-// Short vectors of doubles, as long as a register of the target. The order of every addition stays
-// written in the source.
+// Short vectors of doubles, as long as a register of the target. The source fixes the order of
+// every addition.
 namespace minimand {
 
 inline constexpr std::size_t kLanes = MINIMAND_VECTOR_BYTES / sizeof(double);
@@ -31,7 +31,7 @@ MINIMAND_INLINE Lanes same_lanes(double value) { return value - Lanes{}; }
 MINIMAND_INLINE LaneBits bits_of(Lanes lanes) { return (LaneBits)lanes; }
 MINIMAND_INLINE Lanes lanes_of(LaneBits bits) { return (Lanes)bits; }
 
-/// Where the mask of a comparison holds one, elsewhere the other.
+/// Per lane: the first value where the mask of a comparison holds, else the second.
 template <class Mask>
 MINIMAND_INLINE Lanes select(Mask mask, Lanes one, Lanes other) {
   return mask ? one : other;
@@ -100,7 +100,7 @@ MINIMAND_INLINE double dot(const Scalar* x, const double* y, std::size_t n) {
   return sum_lanes((sum0 + sum1) + (sum2 + sum3)) + tail;
 }
 
-/// Sum, with as many accumulators.
+/// Sum, with as many accumulators as the dot product.
 MINIMAND_INLINE double sum(const double* x, std::size_t n) {
   Lanes sum0 = {}, sum1 = {}, sum2 = {}, sum3 = {};
   std::size_t i = 0;

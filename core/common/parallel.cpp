@@ -30,7 +30,7 @@ std::atomic<int>& num_threads() {
   return count;
 }
 
-thread_local int known_sharers = 0;  // 0: nobody has told
+thread_local int known_sharers = 0;  // 0: not set yet
 
 }  // namespace
 
@@ -53,7 +53,7 @@ bool knows_its_share() { return known_sharers > 0; }
 
 std::size_t part_count(std::size_t n, std::size_t work, std::size_t copy) {
   if (work < kWorkWorthAThread) return 1;
-  // Each part should itself be worth a thread, however many threads there are.
+  // Each part must have enough work for a thread, however many threads there are.
   std::size_t affordable = std::max<std::size_t>(2, work / (kWorkWorthAThread / 2));
   if (copy > 0) {
     const double best = std::sqrt(static_cast<double>(work) / static_cast<double>(copy));

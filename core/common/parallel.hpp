@@ -21,23 +21,23 @@ struct Range {
   std::size_t size() const { return end - begin; }
 };
 
-/// Element operations below which starting a thread costs more than it saves.
+/// Element operations below which starting a thread costs more than it saves; safeguard.
 inline constexpr std::size_t kWorkWorthAThread = 400'000;
 
 /// Threads that a kernel called from this thread may use: its share of those of the process.
 int threads_here();
 
-/// Tells how many threads of a pool, this one among them, share the threads of the process.
+/// Sets how many threads of a pool, including this one, share the threads of the process.
 void share_threads(int sharers);
 
-/// Whether this thread has been told.
+/// Whether `share_threads` was called on this thread.
 bool knows_its_share();
 
 /// How many parts a loop over n items with `work` element operations is split into.
 ///
-/// Where every part has `copy` sums of its own (see PrivateSums), p of them cost about p * copy
-/// operations to clear and to add up, and leave work / p to each thread: the whole is least for
-/// p^2 = work / copy, which more threads do not change.
+/// If every part has `copy` sums of its own (see PrivateSums), p parts cost about p * copy
+/// operations to clear and add up, and each thread does work / p: the total is least for
+/// p^2 = work / copy, so more parts than that are never used.
 std::size_t part_count(std::size_t n, std::size_t work, std::size_t copy = 0);
 
 /// Boundaries of `parts` ranges of nearly equal length that cover [0, n).
@@ -61,9 +61,9 @@ std::vector<std::size_t> balanced_splits(std::span<const Index> indptr, std::siz
 
 /// Calls f(range, part) for each range between consecutive splits, each on its own thread.
 ///
-/// Threads live only for this call: a pool would not survive a fork. A thread that the system
-/// refuses to start is replaced by running its part here. What f throws in the first part that
-/// fails is thrown again here, when all parts have ended.
+/// Threads live only for this call, because a pool would not survive a fork. If the system refuses
+/// to start a thread, its part runs on the calling thread. If f throws, the exception of the first
+/// part that failed is thrown again after all parts have ended.
 template <class Function>
 void run_parts(std::span<const std::size_t> splits, const Function& f) {
   const std::size_t parts = splits.size() - 1;
@@ -92,14 +92,14 @@ void run_parts(std::span<const std::size_t> splits, const Function& f) {
   }
 }
 
-/// Splits [0, n) evenly over the threads that `work` element operations deserve.
+/// Splits [0, n) evenly over as many threads as `work` element operations justify.
 template <class Function>
 void parallel_ranges(std::size_t n, std::size_t work, const Function& f) {
   run_parts(even_splits(n, part_count(n, work)), f);
 }
 
-/// One zeroed accumulator per part, added in the order of the parts so that the sum depends on
-/// nothing but their number. The first part accumulates straight into the result.
+/// One zeroed accumulator per part, added in the order of the parts so that the sum depends only
+/// on the number of parts. The first part accumulates directly into the result.
 class PrivateSums {
  public:
   PrivateSums(std::span<double> result, std::size_t parts);

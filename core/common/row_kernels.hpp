@@ -9,14 +9,14 @@
 #include "sparse/compressed.hpp"
 #include "sparse/entries.hpp"
 
-// Single rows of a matrix, dense or CSR, for everything that goes from row to row. All of it is
-// inlined into the kernels, which are compiled once per instruction set (see targets.hpp).
+// Operations on single rows of a matrix, dense or CSR, for kernels that visit row after row. They
+// are inlined into the kernels, which are compiled once per instruction set (see targets.hpp).
 namespace minimand {
 
-inline constexpr std::size_t kLine = 64;       // bytes that come from memory together
-inline constexpr std::size_t kFetched = 4096;  // bytes of a row that are asked for ahead of time
+inline constexpr std::size_t kLine = 64;       // bytes of a cache line; definition (x86-64, ARM)
+inline constexpr std::size_t kFetched = 4096;  // bytes of a row that are prefetched; safeguard
 
-/// Asks for memory that will be read soon, the first bytes of it at most.
+/// Prefetches memory that will be read soon, at most its first kFetched bytes.
 template <class Scalar>
 MINIMAND_INLINE void fetch_ahead(const Scalar* from, std::size_t count) {
   if (count == 0) return;
@@ -24,7 +24,7 @@ MINIMAND_INLINE void fetch_ahead(const Scalar* from, std::size_t count) {
   std::size_t bytes = count * sizeof(Scalar);
   if (bytes > kFetched) bytes = kFetched;
   for (std::size_t k = 0; k < bytes; k += kLine) __builtin_prefetch(begin + k);
-  __builtin_prefetch(begin + bytes - 1);  // rows do not begin where lines do
+  __builtin_prefetch(begin + bytes - 1);  // rows need not begin at a cache line
 }
 
 template <class Scalar, class Index>
@@ -142,7 +142,7 @@ using DenseFloat64 = DenseMatrix<double>;
 }  // namespace minimand
 
 /// Calls MACRO(Matrix) for every kind of matrix whose rows the library visits. Kernels that are
-/// compiled once per instruction set cannot be templates: macros write them out.
+/// compiled once per instruction set cannot be templates, so macros instantiate them.
 #define MINIMAND_FOR_EACH_SPARSE_ROWS(MACRO) \
   MACRO(SparseFloat32Int32)                  \
   MACRO(SparseFloat32Int64)                  \

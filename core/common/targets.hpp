@@ -1,13 +1,13 @@
 #pragma once
 
-#include <cstddef>  // which says whether the C library is glibc
+#include <cstddef>  // defines __GLIBC__ if the C library is glibc
 
 // One binary serves every x86-64 processor: a kernel marked MINIMAND_CLONES is compiled once per
 // instruction set and the loader picks the best. The attribute is not inherited by functions the
 // kernel calls, so everything hot inside it must be MINIMAND_INLINE (and never a lambda).
-// The loader of glibc can choose, that of musl cannot. Sanitizers run before its choice does, so
-// their builds go without clones, and so does a build with MINIMAND_BASELINE, which is what other
-// compilers and processors get.
+// The loader of glibc supports clones, that of musl does not. Sanitizers run before the loader has
+// chosen, so their builds have no clones; neither has a build with MINIMAND_BASELINE, which is what
+// other compilers and processors get.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && \
     !defined(MINIMAND_SANITIZE) && !defined(MINIMAND_BASELINE)
 #define MINIMAND_CLONES \
@@ -16,7 +16,7 @@
 #elif defined(__AVX__)
 #define MINIMAND_CLONES
 #define MINIMAND_VECTOR_BYTES 32
-#else  // SSE2 and NEON: vectors longer than a register would live in memory
+#else  // SSE2 and NEON: longer vectors would not fit a register
 #define MINIMAND_CLONES
 #define MINIMAND_VECTOR_BYTES 16
 #endif

@@ -6,7 +6,7 @@ namespace minimand {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kPause = std::chrono::milliseconds(100);  // between two questions; a safeguard
+constexpr auto kPause = std::chrono::milliseconds(100);  // between two questions; safeguard
 
 Question stop_question = nullptr;
 Question give_up_question = nullptr;
@@ -17,7 +17,7 @@ bool answer(Question question) {
   const Clock::time_point now = Clock::now();
   if (now - last < kPause) return false;
   const bool yes = question();
-  // After a yes the next one is asked at once: no other kernel shall run meanwhile.
+  // After a yes there is no pause, so that the next kernel stops at once.
   if (!yes) last = now;
   return yes;
 }

@@ -5,8 +5,10 @@
 namespace minimand {
 namespace {
 
-/// Rows that stay in a cache between the two halves of the product. Whole rows stay in the first
-/// level; of columns so short a piece would be all interruptions, so those stay further away.
+/// Rows of a block, which stays in a cache between the two halves of the product. Blocks of a
+/// C-ordered matrix (2^12 elements) fit the first-level cache. Blocks of an F-ordered one are
+/// larger (2^18 elements), because short pieces of many columns would interrupt the prefetcher.
+/// Safeguards.
 std::size_t block_height(std::size_t columns, bool by_rows) {
   const std::size_t elements = std::size_t{1} << (by_rows ? 12 : 18);
   const std::size_t height = elements / std::max<std::size_t>(1, columns) / 4 * 4;

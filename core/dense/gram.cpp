@@ -10,20 +10,21 @@
 namespace minimand {
 namespace {
 
-constexpr std::size_t kPanel = 12;    // columns of a panel: three vectors, or six short ones
-constexpr std::size_t kSubPanel = 4;  // four rows of three sums fill twelve of sixteen registers
+constexpr std::size_t kPanel = 12;    // columns of a panel: 3 vectors of 4; set by the registers
+constexpr std::size_t kSubPanel = 4;  // rows: 4 x 3 sums fill 12 of 16 registers; set by these
 constexpr std::size_t kAcross = 3 * kLanes;
-constexpr std::size_t kBlockRows = 128;  // two packed panels of this height fit the first cache
-constexpr std::size_t kPanelGroup = 8;   // packed panels revisited from the second-level cache
+constexpr std::size_t kBlockRows = 128;  // rows; safeguard: two packed panels fit the first cache
+constexpr std::size_t kPanelGroup = 8;   // packed panels; safeguard: they fit the second cache
 constexpr std::size_t kPackedPanel = kPanel * kBlockRows;
 constexpr std::size_t kStripWork = std::size_t{1} << 30;  // products, a tenth of a second; measured
 
-/// Above this many doubles a private Gram matrix per thread is not worth its memory.
+/// Doubles of a Gram matrix (4 MB) above which threads share it instead of having one each;
+/// safeguard.
 constexpr std::size_t kLargestPrivateGram = std::size_t{1} << 19;
 
 std::size_t panel_count(std::size_t columns) { return (columns + kPanel - 1) / kPanel; }
 
-/// What is packed: the columns less a shift each, and perhaps a last column of ones.
+/// What is packed: the columns minus their shifts, and optionally a last column of ones.
 struct Columns {
   std::span<const double> shift;  // zeros beyond the last column of the matrix
   bool with_ones;
@@ -61,7 +62,7 @@ MINIMAND_INLINE void pack_full_panel_by_rows(const DenseMatrix<Scalar>& matrix, 
   }
 }
 
-/// A square of elements at a time is turned in registers.
+/// Transposes a square of elements at a time in registers.
 template <class Scalar>
 MINIMAND_INLINE void pack_full_panel_by_columns(const DenseMatrix<Scalar>& matrix, Range rows,
                                                 std::size_t first_column, const double* shift,
@@ -98,7 +99,7 @@ MINIMAND_INLINE void pack_full_panel_by_columns(const DenseMatrix<Scalar>& matri
   }
 }
 
-/// The last panel, of `width` columns; `beyond` stands for the others.
+/// Packs the last panel, of `width` columns; the others are filled with `beyond`.
 template <class Scalar>
 MINIMAND_INLINE void pack_last_panel_by_rows(const DenseMatrix<Scalar>& matrix, Range rows,
                                              std::size_t first_column, std::size_t width,
@@ -166,7 +167,7 @@ MINIMAND_INLINE void pack_panel(const DenseMatrix<Scalar>& matrix, const Columns
 /// gram (kSubPanel x kAcross, rows `side` apart) += left' right, over `height` packed rows.
 MINIMAND_INLINE void multiply_sub_panel(const double* left, const double* right, std::size_t height,
                                         double* gram, std::size_t side) {
-  // The sums go to memory that is far away when the matrix is large: ask for it now.
+  // The sums of a large matrix are not in a cache: prefetch them now.
   for (std::size_t r = 0; r < kSubPanel; ++r) {
     __builtin_prefetch(gram + r * side, 1);
     __builtin_prefetch(gram + r * side + kAcross - 1, 1);
@@ -266,14 +267,14 @@ std::vector<double> padded_gram(const DenseMatrix<Scalar>& matrix, std::span<con
   const std::size_t side = panels * kPanel;
   const std::size_t work = matrix.size() * (1 + columns / 8);
   // Small matrices: every thread takes rows and has its own sums. Large ones: every thread takes a
-  // band of the result and packs all rows for itself, which is little next to multiplying them.
+  // band of the result and packs all rows for itself, which costs little next to the products.
   const bool over_rows = side * side <= kLargestPrivateGram;
   const std::size_t parts =
       over_rows ? part_count(matrix.rows(), work, side * side) : part_count(panels, work);
   const auto splits =
       over_rows ? even_splits(matrix.rows(), parts) : triangle_splits(panels, parts);
 
-  // Rows between two looks whether to go on: whole blocks, so that sums are what they were.
+  // Rows between two checks whether to stop: whole blocks, so that checks do not change the sums.
   const std::size_t strip = kBlockRows * (1 + kStripWork / (kBlockRows * side * side + 1));
   GiveUp give_up;
 

@@ -11,8 +11,8 @@ void dense_gram(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
 
 /// sum_i h_i (x_i - centre)(x_i - centre)' and sum_i h_i (x_i - centre).
 ///
-/// The centre is subtracted before anything is multiplied: columns whose means dwarf their spread
-/// keep their digits.
+/// The centre is subtracted before the products, so that columns whose mean is much larger than
+/// their spread lose no digits.
 template <class Scalar>
 void dense_covariance(const DenseMatrix<Scalar>& matrix, std::span<const double> h,
                       std::span<const double> centre, std::span<double> gram,

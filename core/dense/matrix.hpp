@@ -9,8 +9,8 @@ namespace minimand {
 
 /// A dense matrix as a stack of contiguous lines: its rows in C order, its columns in F order.
 ///
-/// Every product is then one of two things whatever the order: dots with the lines, or a weighted
-/// sum of the lines.
+/// In either order, a product is then either dot products with the lines or a weighted sum of the
+/// lines.
 template <class Scalar>
 struct DenseMatrix {
   std::span<const Scalar> values;
@@ -37,8 +37,8 @@ struct Tile {
 /// pass over them. Long lines are cut so that the dense operand stays in the first level.
 template <class Function>
 void for_each_tile(Tile whole, const Function& f) {
-  constexpr std::size_t kLongestCut = 2048;
-  constexpr std::size_t kTileElements = 16384;
+  constexpr std::size_t kLongestCut = 2048;     // elements, 16 kB; safeguard: half of a first cache
+  constexpr std::size_t kTileElements = 16384;  // elements, 128 kB; safeguard: fits a second cache
   for (std::size_t p = whole.positions.begin; p < whole.positions.end; p += kLongestCut) {
     const Range positions{p, std::min(p + kLongestCut, whole.positions.end)};
     const std::size_t height = std::max<std::size_t>(8, kTileElements / positions.size() / 8 * 8);

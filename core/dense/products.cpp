@@ -22,8 +22,8 @@ void interleave(std::span<const double> separate, std::size_t width, std::span<d
   }
 }
 
-/// How a product is shared: over what its result is indexed by when that is plentiful, otherwise
-/// over what it sums, with private sums.
+/// How a product is split among threads: over the index of its result if that is long enough,
+/// otherwise over the index that is summed, with private sums.
 struct Shares {
   bool over_result;
   std::vector<std::size_t> splits;
@@ -68,7 +68,7 @@ template <class Scalar>
 void all_line_sums(const DenseMatrix<Scalar>& matrix, std::span<const double> x, std::size_t width,
                    std::span<double> out) {
   Shares shares = share(matrix.length, matrix.lines, width);
-  // Short pieces of many lines defeat the prefetcher: prefer whole lines unless they are long.
+  // The prefetcher does not help with short pieces of many lines: use whole lines unless long.
   if (shares.over_result && matrix.lines > matrix.length) {
     shares = share_sums(matrix.length, matrix.lines, width);
   }

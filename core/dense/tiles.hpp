@@ -4,8 +4,8 @@
 
 namespace minimand {
 
-// Each of these is resolved at load to the clone for this processor. All arguments are whole
-// vectors; the tile says which part of them is touched.
+// The loader resolves each of these functions to the clone for this processor. All arguments are
+// whole vectors; the tile says which part of them is used.
 
 /// out[l] += line_l . x over the tile's positions.
 void add_line_dots(const DenseMatrix<float>& matrix, Tile tile, std::span<const double> x,

@@ -37,7 +37,7 @@ class Centring {
     gradient_total_ += weighted_sum * delta;
   }
 
-  /// Puts b into q, for O(rows). Q is summed afresh: the running one has drifted.
+  /// Adds b to q in O(rows). Q is summed anew, because rounding errors of the running Q grow.
   template <class Rows>
   MINIMAND_INLINE void recentre(Rows& rows) {
     if (!present_) return;
@@ -55,9 +55,9 @@ class Centring {
 };
 
 /// The centred second moment of a column, zero for one that is constant up to rounding: its
-/// gradient is rounding error, and dividing that by a curvature of rounding error would step far.
+/// gradient and curvature are rounding errors, and their quotient could be a very long step.
 MINIMAND_INLINE double centred_curvature(double raw, double centred) {
-  constexpr double kRoundingError = 1e-26;
+  constexpr double kRoundingError = 1e-26;  // share of the raw moment; safeguard: about (50 eps)^2
   return centred > kRoundingError * raw ? centred : 0.0;
 }
 

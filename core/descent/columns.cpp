@@ -8,7 +8,7 @@
 namespace minimand {
 namespace {
 
-/// What a step needs to know of one column.
+/// The data of one column that a step needs.
 template <class Scalar, class Index>
 struct Column {
   std::span<const Scalar> values;
@@ -41,8 +41,8 @@ struct UniformRows {
   }
 };
 
-/// q and h of a row lie side by side: a column's entries are scattered over the rows, and reading
-/// q already brings the h that the update needs.
+/// q and h of a row are adjacent in memory: a column's entries are scattered over the rows, and
+/// reading q brings the h that the update needs into the cache.
 struct WeightedRows {
   struct Row {
     double q;
@@ -57,7 +57,7 @@ struct WeightedRows {
   MINIMAND_INLINE double weight_of(std::size_t i) const { return rows.data()[i].h; }
 
   double gradient_total() const {
-    double totals[4] = {};  // each waits for its own last addition only
+    double totals[4] = {};  // independent sums hide the latency of additions
     for (std::size_t i = 0; i < rows.size(); ++i) totals[i % 4] += rows[i].q;
     return (totals[0] + totals[1]) + (totals[2] + totals[3]);
   }
@@ -101,7 +101,7 @@ struct WeightedRows {
 template <class Scalar, class Index, class Rows>
 void describe(Column<Scalar, Index>& column, const Rows& rows, const Centring& centring) {
   const std::size_t n = column.values.size();
-  // Even and odd entries have their own sums, to halve the wait for each addition.
+  // Even and odd entries have separate sums, to halve the latency of additions.
   double sums[2] = {}, weights[2] = {}, squares[2] = {};
   for (std::size_t k = 0; k < n; ++k) {
     const double weight = rows.weight_of(static_cast<std::size_t>(column.indices[k]));
@@ -116,8 +116,8 @@ void describe(Column<Scalar, Index>& column, const Rows& rows, const Centring& c
     // The centred moment directly: the difference of the raw one and sum^2/H would cancel.
     column.weighted_sum = sums[0] + sums[1];
     const double mean = column.weighted_sum / centring.weight_total();
-    // Both sums are rounded, each in its own order: less than this is the weight of no row.
-    constexpr double kRoundingError = 1e-13;
+    // Both sums are rounded in different orders: a smaller difference is no weight of a row.
+    constexpr double kRoundingError = 1e-13;  // share of the total weight; safeguard
     double rest = centring.weight_total() - (weights[0] + weights[1]);
     if (rest <= kRoundingError * centring.weight_total()) rest = 0.0;
     double centred_squares[2] = {rest * mean * mean, 0.0};
@@ -167,8 +167,8 @@ SweepReport descend(std::span<Column<Scalar, Index>> columns, Rows& rows, std::s
     for (std::size_t j = range.begin; j < range.end; ++j) describe(columns[j], rows, centring);
   });
   std::vector<std::size_t> active(w.size());
-  // Columns with large means give q a large constant part, whose rounding errors would drown the
-  // gradient. Only columns with many entries can, and then a pass over the rows costs little.
+  // Columns with large means give q a large constant part, whose rounding errors would be larger
+  // than the gradient. Only columns with many entries do, and then a pass over the rows is cheap.
   const bool recentre_often = 4 * stored >= row_count;
   ColumnDescent<Scalar, Index, Rows> descent{columns, rows, w, penalties, centring, recentre_often};
   const SweepReport report = sweep_until_settled(descent, w, active, stop);

@@ -53,8 +53,8 @@ struct DenseDescent {
   Penalties penalties;
   Centring centring;
 
-  /// Columns with large means give q a large constant part, whose rounding errors would drown the
-  /// gradient if it stayed for long.
+  /// Columns with large means give q a large constant part, whose rounding errors would become
+  /// larger than the gradient if it were not taken out.
   MINIMAND_INLINE void begin_full_sweep() { centring.recentre(rows); }
 
   MINIMAND_INLINE double step(std::size_t j) {

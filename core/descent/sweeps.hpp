@@ -10,7 +10,7 @@
 
 namespace minimand {
 
-inline constexpr std::size_t kStepsBetweenLooks = 32;  // a look costs as much as a short step
+inline constexpr std::size_t kStepsBetweenLooks = 32;  // steps; safeguard: looks cost little then
 
 struct SweepReport {
   std::int64_t epochs;
@@ -39,11 +39,11 @@ struct StopRule {
 };
 
 /// The exact minimiser over t of gradient (t - w) + curvature/2 (t - w)^2 + l1 |t| + l2/2 t^2.
-/// Within bounds it is this one, clipped: the function is convex.
+/// With bounds the minimiser is clipped to them, since the function is convex.
 MINIMAND_INLINE double coordinate_minimiser(double w, double gradient, double curvature, double l1,
                                             double l2) {
   const double total = curvature + l2;
-  // A constant direction: any penalty sends it to zero, otherwise its value does not matter.
+  // The loss does not depend on this coordinate: with a penalty its minimum is at zero.
   if (!(total > 0.0)) return l1 > 0.0 ? 0.0 : w;
   const double u = curvature * w - gradient;
   if (u > l1) return (u - l1) / total;
@@ -54,13 +54,13 @@ MINIMAND_INLINE double coordinate_minimiser(double w, double gradient, double cu
 /// Sweeps until a full sweep decreases the objective by no more than the tolerance.
 ///
 /// After each full sweep, sweeps over the nonzero coordinates alone until they gain little more.
-/// descent.begin_full_sweep() may tidy up, descent.step(j) minimises over coordinate j and returns
-/// its decrease; `active` is scratch space for as many coordinates as w has. Also stops when the
-/// decrease is NaN, and when somebody says so: the decrease is then infinite.
+/// descent.begin_full_sweep() may correct rounding, descent.step(j) minimises over coordinate j and
+/// returns the decrease; `active` is scratch space for as many coordinates as w has. Also stops if
+/// the decrease is NaN, and if the watch says stop: the decrease is then infinite.
 template <class Descent>
 MINIMAND_INLINE SweepReport sweep_until_settled(Descent& descent, std::span<const double> w,
                                                 std::span<std::size_t> active, StopRule stop) {
-  // An inner decrease this much smaller than the full sweep's says: look at the zeros again.
+  // Inner sweeps end when their decrease is this share of the full sweep's; safeguard.
   constexpr double kInnerReduction = 1e-2;
   const std::size_t n = w.size();
   const double* values = w.data();

@@ -15,29 +15,30 @@
 
 namespace minimand {
 
-inline constexpr std::size_t kAhead = 4;  // rows between the one fetched and the one worked on
+inline constexpr std::size_t kAhead = 4;  // rows ahead that are prefetched; safeguard
 
-/// What one thread does in a sweep: its rows, what it moves, and what it met.
+/// One thread's part of a sweep: its rows, what it changes, and the sums it computes.
 struct DualPart {
   std::span<const std::uint32_t> rows;
   std::span<double> w;
   double b;
-  double coupling;     // of its steps with each other: the number of threads
-  double total = 0.0;  // by how much sum_i mass_i sign_i v_i has changed
-  double worst = 0.0;  // the farthest that a t went
-  double met = 0.0;    // the terms of the gap
-  bool any = false;    // whether a row may be skipped from now on
+  double coupling;     // factor of its own steps in its w: the number of threads
+  double total = 0.0;  // the change of sum_i mass_i sign_i v_i
+  double worst = 0.0;  // the largest change of a t
+  double met = 0.0;    // the sum of the gap's terms, each before the step of its row
+  bool any = false;    // whether some row may be skipped from now on
 };
 
 /// Ascent over any kind of rows, for any psi: Rows has dot(i, w), add(i, scale, w), fetch(i) and
 /// entries(), Psi has slope(t), dual_step(t, v, step), room(t), remaining(met, before)
 /// and cost_of(total, ...).
 ///
-/// K threads share a sweep. Each has some of the rows and a w of its own, where its steps count K
-/// times: so it leaves room for what the others do. The mean of these w is the image of all steps
-/// together, and as |sum a_k|^2 <= K sum |a_k|^2, the dual gains at least what the threads gain,
-/// each on its own. There the steps may be exact for K / 2 instead of K: the rest of the dual is
-/// concave, so that a step twice too long loses nothing, and they are exact for K = 2 in the end.
+/// K threads share a sweep. Each thread has some of the rows and its own w, in which its steps
+/// count K times, to allow for the steps of the others. The mean of these w is the image of all
+/// steps, and since |sum a_k|^2 <= K sum |a_k|^2, the dual gains at least the sum of what the
+/// threads gain. The steps may be exact for K / 2 instead of K: the rest of the dual is concave, so
+/// a step that is twice too long still does not lower the dual, and for K = 2 the steps are exact
+/// in the end.
 template <class Rows, class Psi>
 struct DualAscent {
   Rows rows;
@@ -45,11 +46,11 @@ struct DualAscent {
   DualProblem problem;
   DualState state;
 
-  double total = 0.0;  // sum_i mass_i sign_i v_i, which a free intercept wants to vanish
+  double total = 0.0;  // sum_i mass_i sign_i v_i, which is 0 at the optimum with an intercept
   double last_total = 0.0;
-  double threshold = 0.0;  // how far t must be from a knot for its row to be skipped
+  double threshold = 0.0;  // a row is skipped if its t is farther than this from a knot
   std::vector<std::uint8_t> skip{};
-  std::atomic<bool> cut_off = false;  // whether somebody has said stop
+  std::atomic<bool> cut_off = false;  // whether the watch said stop
 
   MINIMAND_INLINE void step(std::size_t i, DualPart& part) {
     const double sign = problem.sign.data()[i];
@@ -58,7 +59,7 @@ struct DualAscent {
     double& v = state.v.data()[i];
     const double length = part.coupling > 2.0 ? 0.5 * part.coupling : 1.0;
     const double curvature = length * mass * (problem.squares.data()[i] + state.bias);
-    if (!(curvature > 0.0)) {  // nothing depends on this row
+    if (!(curvature > 0.0)) {  // the objective does not depend on this row
       v = psi.slope(t);
       return note(i, std::numeric_limits<double>::infinity(), part);
     }
@@ -76,7 +77,7 @@ struct DualAscent {
     note(i, 0.0, part);
   }
 
-  /// A row with more room than the threshold is skipped: t must move that far to concern it.
+  /// A row with more room than the threshold is skipped: its slope stays until t has moved so far.
   MINIMAND_INLINE void note(std::size_t i, double room, DualPart& part) {
     const bool skipped = room > threshold;
     skip.data()[i] = skipped;
@@ -99,8 +100,9 @@ struct DualAscent {
     return sum;
   }
 
-  /// Moves the centre of the intercept to where it is: the method of multipliers for total = 0.
-  /// Its step grows while the sum falls slowly, and shrinks when the sum changes sign.
+  /// Moves the centre of the intercept to its current value: the method of multipliers for total =
+  /// 0. The step grows (factor 1.5) while the sum falls slowly, and shrinks (factor 0.5) when the
+  /// sum changes sign. Safeguards.
   double recentre() {
     if (!problem.intercept) return 0.0;
     if (total * last_total < 0.0) {
@@ -114,7 +116,8 @@ struct DualAscent {
     return std::abs(move);
   }
 
-  /// How many threads a sweep over some rows deserves: copies of w must be few beside the rows.
+  /// The number of threads for a sweep over some rows. Copying and adding a w must cost little
+  /// beside the work: 8 operations per coefficient and thread; safeguard.
   std::size_t thread_count(std::size_t visited) const {
     if (!Psi::kShareable) return 1;
     const double share = static_cast<double>(visited) / static_cast<double>(state.v.size());
@@ -124,7 +127,7 @@ struct DualAscent {
     return static_cast<double>(parts) <= affordable ? parts : 1;
   }
 
-  /// One sweep, `kernel(ascent, part)` on each thread; what they met, added up in order.
+  /// One sweep, `kernel(ascent, part)` on each thread; the terms they met, added in order.
   template <class Kernel>
   DualPart shared_sweep(std::span<const std::uint32_t> order, std::vector<double>& copies,
                         const Kernel& kernel) {
@@ -143,7 +146,7 @@ struct DualAscent {
     return together(parts);
   }
 
-  /// The rows of one thread, as far as nobody says stop; the thread of the caller `asks`.
+  /// The rows of one thread, until the watch says stop; only the calling thread `asks`.
   template <class Kernel>
   void in_pieces(DualPart& part, bool asks, const Kernel& kernel) {
     constexpr std::size_t kPieceWork = std::size_t{1} << 23;  // numbers, some ms; measured
@@ -168,14 +171,14 @@ struct DualAscent {
     return visits.subspan(splits[k], splits[k + 1] - splits[k]);
   }
 
-  /// The terms of as many parts as make a sweep, leaving out the latest; 0 if there are too few.
+  /// The terms met in the sweep before the latest `latest` parts; 0 if there are too few.
   static double sum_of(std::span<const double> met, std::size_t latest) {
     if (met.size() < latest + kParts) return 0.0;
     const auto window = met.subspan(met.size() - latest - kParts, kParts);
     return std::accumulate(window.begin(), window.end(), 0.0);
   }
 
-  /// The means of w and b; everything else adds up.
+  /// Joins the parts: means of w and b, sums of everything else.
   DualPart together(std::span<DualPart> parts) {
     DualPart whole = parts.front();
     for (const DualPart& part : parts.subspan(1)) {
@@ -185,7 +188,7 @@ struct DualAscent {
       whole.met += part.met;
       whole.worst = std::max(whole.worst, part.worst);
       whole.any = whole.any || part.any;
-      whole.rows = {whole.rows.data(), whole.rows.size() + part.rows.size()};  // they are in a row
+      whole.rows = {whole.rows.data(), whole.rows.size() + part.rows.size()};  // they are adjacent
     }
     const double share = 1.0 / static_cast<double>(parts.size());
     if (parts.size() > 1) {
@@ -196,7 +199,7 @@ struct DualAscent {
     return whole;
   }
 
-  /// Sweeps until the terms of the gap that were met on the way add up to the tolerance.
+  /// Sweeps until the terms of the gap met in a sweep add up to at most the tolerance.
   template <class Kernel>
   DualReport run(std::int64_t epochs, double tolerance, Shuffler random, const Kernel& kernel) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -207,10 +210,10 @@ struct DualAscent {
     threshold = state.threshold;
     DualReport report{state.b, state.bias, state.active, threshold, 0.0, kInfinity};
     total = last_total = first_total();
-    double drift = 0.0;  // of the intercept since all rows were looked at
+    double drift = 0.0;  // of the intercept since all rows were visited
     double worst = 0.0;
     bool any = false;
-    std::vector<double> met;  // by every part of a sweep
+    std::vector<double> met;  // terms met, for every part of a sweep
     std::span<const std::uint32_t> visits;
     for (std::int64_t part = 0; part < epochs * kParts; ++part) {
       const bool first = part % kParts == 0, last = part % kParts == kParts - 1;
@@ -241,7 +244,7 @@ struct DualAscent {
         report.gap += psi.cost_of(total, problem.reach, problem.mass, state.v);
       }
       if (report.gap <= tolerance) {
-        order.visit_all();  // those that were skipped may have moved: the next run will look
+        order.visit_all();  // the skipped ones may have moved: visit them in the next run
         break;
       }
     }

@@ -9,20 +9,20 @@
 
 #include "common/targets.hpp"
 
-// In which order rows are visited.
+// The order in which rows are visited.
 namespace minimand {
 
 /// A small generator of random numbers (xorshift64*).
 struct Shuffler {
   std::uint64_t state;
 
-  /// Seeds that follow one another give sequences that have nothing in common (splitmix64).
+  /// Consecutive seeds give unrelated sequences (splitmix64).
   MINIMAND_INLINE static Shuffler of(std::uint64_t seed) {
     seed = (seed + 1) * 0x9E3779B97F4A7C15ULL;
     seed = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9ULL;
     seed = (seed ^ (seed >> 27)) * 0x94D049BB133111EBULL;
     seed ^= seed >> 31;
-    return {seed != 0 ? seed : 1};  // zero is where the generator would stay
+    return {seed != 0 ? seed : 1};  // the generator would stay at zero
   }
 
   MINIMAND_INLINE std::uint64_t next() {
@@ -37,11 +37,12 @@ struct Shuffler {
   }
 };
 
-/// Rows that follow one another in memory and are visited one after the other.
+/// Rows of a block, which are adjacent in memory and visited together; safeguard.
 inline constexpr std::size_t kRowsPerBlock = 16;
 
-/// The order of a sweep: random, but in blocks of neighbouring rows. Convergence asks for chance,
-/// memory for neighbours: a row fetched from anywhere costs as much as the work on it.
+/// The order of a sweep: random, but in blocks of neighbouring rows. A random order makes ascent
+/// converge faster; neighbours are cheaper to load, and a row that is loaded from a random place
+/// costs as much as the work on it.
 class VisitingOrder {
  public:
   /// `rows` are kept in place: those to be visited, ascending, before those to be skipped.
@@ -53,7 +54,7 @@ class VisitingOrder {
   std::size_t count() const { return count_; }
 
   std::span<const std::uint32_t> shuffled(Shuffler& random) {
-    const std::size_t offset = random.below(kRowsPerBlock);  // other neighbours every time
+    const std::size_t offset = random.below(kRowsPerBlock);  // blocks differ from sweep to sweep
     blocks_.resize((count_ + offset + kRowsPerBlock - 1) / kRowsPerBlock);
     for (std::size_t k = 0; k < blocks_.size(); ++k) blocks_[k] = static_cast<std::uint32_t>(k);
     for (std::size_t k = blocks_.size(); k > 1; --k) {

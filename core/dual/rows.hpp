@@ -11,7 +11,7 @@
 
 namespace minimand {
 
-/// What a row may pay.
+/// The losses psi of a row.
 using DualPsi = std::variant<Pieces, Softplus>;
 
 /// The dual of sum_i mass_i psi(t_i) + sum_j l2_j w_j^2 / 2 + (b - centre)^2 / (2 bias), where
@@ -24,18 +24,18 @@ struct DualProblem {
   std::span<const double> squares;  // sum_j inverse_j x_ij^2 of every row
   std::span<const double> inverse;  // 1 / l2_j; one number if they are all equal
   bool intercept;
-  double reach;  // about how far a t_i is from a knot: what an unbalanced intercept costs
+  double reach;  // typical distance of a t_i from a knot, for the cost of total != 0
 };
 
-/// What moves: the slopes, and with them w and b; and what is remembered from one run to the next.
+/// What a run changes: the slopes, w and b, and the state that is kept for the next run.
 struct DualState {
   std::span<double> v;
   std::span<double> w;
   std::span<std::uint32_t> order;  // all rows, those that are not skipped first
   double b;
-  double bias;          // of the intercept; 0 where there is none
+  double bias;          // the step of the intercept; 0 without one
   std::int64_t active;  // how many of them are not skipped
-  double threshold;     // how far t must be from a knot for its row to be skipped
+  double threshold;     // a row is skipped if its t is farther than this from a knot
 };
 
 struct DualReport {

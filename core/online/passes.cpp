@@ -27,7 +27,7 @@ struct Weights {
     scale *= factor;
     squares *= factor * factor;
     magnitude *= factor;
-    if (scale < 1e-9) fold();
+    if (scale < 1e-9) fold();  // factor; safeguard, as in scikit-learn, against underflow
   }
   MINIMAND_INLINE void fold() {
     for (double& value : v) value *= scale;
@@ -48,7 +48,7 @@ struct Weights {
   }
 };
 
-/// The l1 norm takes from the features of a row what they owe since it last met them.
+/// Applies the l1 steps that the weights of a row have missed since they were last updated.
 template <class Row>
 MINIMAND_INLINE void settle(const Row& row, double owed, std::span<double> taken, Weights& w) {
   for (std::size_t k = 0; k < row.size(); ++k) {

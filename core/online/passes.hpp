@@ -8,12 +8,12 @@
 
 namespace minimand {
 
-/// How far a row moves the model: by `rate`, or as far as passive-aggressive learning asks.
+/// The length of a row's step: `rate`, or that of passive-aggressive learning.
 enum class Step : std::int64_t { constant, pa1, pa2 };
 
-/// What a row does to the model. z = x w + b is its score and the loss of it is
+/// The update by one row. z = x w + b is its score, and the loss is
 ///   max(0, threshold - y z),   or for numbers   max(0, |y - z| - threshold).
-/// Where that has a slope, w += step * direction * x and b += share * step * direction.
+/// Where the loss has a slope, w += step * direction * x and b += share * step * direction.
 struct OnlineRule {
   Step step;
   bool numbers;
@@ -31,7 +31,7 @@ struct OnlineRows {
   std::span<const std::uint32_t> order;
 };
 
-/// What moves. The mean of the models after K steps is w - drift / K: step number k, which moves
+/// What a pass changes. The mean of the models after K steps is w - drift / K: step k, which moves
 /// the model by u x, adds (k - 1) u x to drift.
 struct OnlineState {
   std::span<double> w;
@@ -41,7 +41,7 @@ struct OnlineState {
   double b;
   double b_drift;
   double time;  // 1 + rows so far
-  double owed;  // what the l1 norm would have taken from a weight that every row touches
+  double owed;  // the sum of all l1 steps so far, for a weight that is updated by every row
 };
 
 struct OnlineReport {
@@ -49,7 +49,7 @@ struct OnlineReport {
   double b_drift;
   double time;
   double owed;
-  double objective;  // losses and penalties that the rows met, added up
+  double objective;  // sum of losses and penalties of the rows, each before its step
   std::int64_t moves;
 };
 

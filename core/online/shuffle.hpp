@@ -6,8 +6,8 @@
 
 namespace minimand {
 
-/// A random permutation: Fisher and Yates's, with Marsaglia's 32-bit xorshift, 31 bits of it. That
-/// is how scikit-learn shuffles, so that one seed means one order in both.
+/// A random permutation: Fisher and Yates's, with 31 bits of Marsaglia's 32-bit xorshift. This is
+/// how scikit-learn shuffles, so that a seed gives the same order in both.
 inline void shuffle_rows(std::span<std::uint32_t> order, std::uint32_t seed) {
   if (seed == 0) seed = 1;
   for (std::size_t i = 0; i + 1 < order.size(); ++i) {

@@ -20,12 +20,12 @@ struct SquaredGap {
 MINIMAND_INLINE double dual_scale(std::span<const double> gradient, Penalties penalties,
                                   bool only_without_l2) {
   // A few units in the last place smaller, so that rounding cannot put s |gradient| outside again.
-  constexpr double kInside = 1.0 - 1e-15;
+  constexpr double kInside = 1.0 - 1e-15;  // factor; safeguard
   double least = 1.0;
   for (std::size_t j = 0; j < gradient.size(); ++j) {
     const double l1 = penalties.l1.data()[j];
     const double size = std::fabs(gradient.data()[j]);
-    if (!(size > l1)) continue;  // nearly always
+    if (!(size > l1)) continue;  // the usual case
     const bool limits = only_without_l2 ? !(penalties.l2.data()[j] > 0.0) : l1 > 0.0;
     if (limits && least * size > l1) least = l1 / size;
   }

@@ -12,8 +12,8 @@
 namespace minimand::python {
 namespace {
 
-constexpr std::size_t kWorthKeeping = std::size_t{1} << 13;  // doubles; malloc is fine below
-constexpr std::size_t kMostIdle = std::size_t{1} << 23;      // doubles, 64 MB
+constexpr std::size_t kWorthKeeping = std::size_t{1} << 13;  // doubles, 64 kB; safeguard
+constexpr std::size_t kMostIdle = std::size_t{1} << 23;      // doubles, 64 MB; safeguard
 
 struct Idle {
   std::mutex mutex;
@@ -43,7 +43,7 @@ Block acquire_block(std::size_t size) {
     const auto fits = [size](const Block& block) {
       return block.capacity >= size && block.capacity <= size + size / 4;
     };
-    // The most recently released is the likeliest to be in the cache still.
+    // The block released last is the most likely to be still in the cache.
     const auto found = std::find_if(store.blocks.rbegin(), store.blocks.rend(), fits);
     if (found != store.blocks.rend()) {
       Block block = std::move(*found);
@@ -68,7 +68,7 @@ void release_block(Block block) noexcept {
     store.blocks.push_back(std::move(block));
     store.total += capacity;
   } catch (...) {
-    // No room to remember it: the block is simply freed.
+    // No memory for the list: the block is freed.
   }
 }
 

@@ -100,7 +100,7 @@ MINIMAND_CLONES double inner_product_of(std::span<const double> a, std::span<con
 
 namespace {
 
-/// An exponential is worth about this many of the element operations threads are counted in.
+/// Element operations (as in kWorkWorthAThread) that an exponential costs, about; safeguard.
 constexpr std::size_t kOperationsPerElement = 8;
 
 template <class Value>

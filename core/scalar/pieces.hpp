@@ -8,14 +8,14 @@
 
 namespace minimand {
 
-/// Where a proximal step ends, and the slope of psi that took it there.
+/// The end of a proximal step, and the slope of psi there.
 struct SlopeAt {
   double at;
   double slope;
 };
 
-/// What one dual variable does: where its row goes, its new value, and the Fenchel-Young term that
-/// the old one had, or an estimate of it.
+/// The step of one dual variable: the new t of its row, its new value, and the Fenchel-Young term
+/// of the old value, or an estimate of it.
 struct DualStep {
   double at;
   double slope;
@@ -28,10 +28,11 @@ struct DualStep {
 /// piece k, and the first knot for the first piece; `slopes[k]` is the slope there, seen from
 /// inside the piece. `left[k]` is the slope just left of knot k, `values[k]` is psi(knot k).
 struct Pieces {
-  /// Threads that share a sweep need many more sweeps than one alone: rows go to corners too early.
+  /// Threads do not share a sweep: they would need many more sweeps than one thread, because rows
+  /// would reach the ends of their range of slopes too early.
   static constexpr bool kShareable = false;
 
-  /// After how large a part of a sweep the gap is looked at: a whole one.
+  /// Parts of a sweep after each of which the gap is checked: one, the whole sweep.
   static constexpr int kParts = 1;
 
   std::span<const double> knots;
@@ -94,10 +95,10 @@ struct Pieces {
     return {found.at, found.slope, found.slope == v ? 0.0 : young(t, v)};
   }
 
-  /// What is left of the terms that a sweep met: at a kink they do not fall steadily.
+  /// The terms left after a sweep that met `met`: all, since at kinks terms do not fall steadily.
   MINIMAND_INLINE static double remaining(double met, double) { return met; }
 
-  /// What it costs the gap that sum_i mass_i sign_i v_i is not zero: some row goes to a knot, which
+  /// The part of the gap due to sum_i mass_i sign_i v_i != 0: some row has to move to a knot, which
   /// is about `reach` away.
   static double cost_of(double total, double reach, std::span<const double>,
                         std::span<const double>) {

@@ -84,6 +84,7 @@ Shifts piecewise_shift(const Pieces& pieces, std::span<const double> t,
   std::vector<Break> breaks = breaks_of(pieces, t, sign, mass, line);
   double size = 0.0;
   for (const Break& place : breaks) size += std::abs(place.jump);
+  // 64: roundings, as a factor of the unit in the last place; safeguard.
   const double noise = 64.0 * std::numeric_limits<double>::epsilon() * size;
   // Selection: halve the breaks around a pivot and keep the side where the slope changes sign.
   auto begin = breaks.begin(), end = breaks.end();
@@ -103,7 +104,7 @@ Shifts piecewise_shift(const Pieces& pieces, std::span<const double> t,
     } else if (slope > noise) {
       end = middle;
     } else {
-      // The minimum touches the pivot: it is the lower or the upper end, or all there is.
+      // The pivot is a minimiser: the lower end of the minimisers, the upper one, or the only one.
       double lowest = middle->at, highest = middle->at;
       if (slope >= -noise) {  // flat on the left, back to the break before or the linear root
         if (before.bend <= 0.0) {

@@ -45,7 +45,7 @@ MINIMAND_CLONES ResidualSums residual_row(std::span<double> scores, Targets targ
   double more = 0.0;
   if (centre) {
     shift = -subtract(z, targets, 0.0, r);
-    // Where residuals are small beside the scores, the first mean is off by more than they allow.
+    // If residuals are small compared to the scores, the error of the first mean is too large.
     more = -subtract(z, targets, shift, r);
   } else {
     subtract(z, targets, shift, r);

@@ -27,7 +27,7 @@ MINIMAND_INLINE Lanes with_sign_of(Lanes size, Lanes x) {
 /// max(x, 0), and NaN for NaN.
 MINIMAND_INLINE Lanes positive_part(Lanes x) { return select(x <= Lanes{}, Lanes{}, x); }
 
-/// Zero weights cost nothing, however large the coefficient is.
+/// A weight of zero gives a term of zero, also if the coefficient is infinite.
 MINIMAND_INLINE Lanes value_of(Lanes l1, Lanes l2, Lanes w) {
   const Lanes zero = {};
   const Lanes linear = select(l1 > zero, l1 * absolute(w), zero);
@@ -126,7 +126,7 @@ void separable_young(Weights weights, std::span<const double> w, std::span<const
 
 double largest_scale(std::span<const double> v, std::span<const double> limit) {
   const double least = least_ratio(v, limit);
-  return least < 1.0 ? least * (1.0 - 1e-15) : 1.0;
+  return least < 1.0 ? least * (1.0 - 1e-15) : 1.0;  // factor; safeguard
 }
 
 }  // namespace minimand

@@ -13,10 +13,10 @@ namespace minimand {
 ///
 /// Only e^-|t| <= 1 ever appears, so nothing overflows and slopes near zero keep their digits.
 struct Softplus {
-  /// Threads that share a sweep need about as many sweeps as one alone.
+  /// Threads may share a sweep: they need about as many sweeps as one thread.
   static constexpr bool kShareable = true;
 
-  /// After how large a part of a sweep the gap is looked at: here it falls steadily.
+  /// Parts of a sweep after each of which the gap is checked: two, since the gap falls steadily.
   static constexpr int kParts = 2;
 
   /// psi', psi'' and psi''' at a point.
@@ -24,8 +24,7 @@ struct Softplus {
     double slope, bend, twist;
   };
 
-  /// Without a branch: the sign of t is as good as random, and a wrong guess costs more than all
-  /// this.
+  /// Without a branch: the sign of t is unpredictable, and a wrong prediction costs more than this.
   MINIMAND_INLINE static Derivatives derivatives(double t) {
     const Lanes at = same_lanes(t), zero = {};
     const Lanes e = exponential(lanes_of(bits_of(at) | (std::uint64_t{1} << 63)));
@@ -39,18 +38,18 @@ struct Softplus {
   /// No row has room: psi is curved everywhere.
   MINIMAND_INLINE double room(double) const { return 0.0; }
 
-  /// What is left of the terms that a sweep met, given those that the last one met. Every step
-  /// makes the term of its row vanish, and the steps of others bring it back: at the end of a sweep
-  /// about half of each is there, and less where sweeps make all of them much smaller. (Measured:
+  /// The terms left after a sweep that met `met`, the sweep before it `before`. A step makes the
+  /// term of its row zero, and the steps of later rows make it positive again: at the end of a
+  /// sweep about half of each term is left, and less if the terms fall fast. (Measured: a share of
   /// 0.13 where the terms fall to 0.08 from sweep to sweep, 0.48 where they fall to 0.64.)
   MINIMAND_INLINE static double remaining(double met, double before) {
     double ratio = before > 0.0 && met < before ? met / before : 1.0;
-    if (ratio < kSteepest) ratio = kSteepest;  // a poor start makes the first sweep look steep
+    if (ratio < kSteepest) ratio = kSteepest;  // after a poor start the first ratio is too small
     return met * std::sqrt(ratio) * (0.5 + 0.25 * ratio);
   }
 
-  /// What it costs the gap that sum_i mass_i sign_i v_i is not zero: all v move a little, as psi''
-  /// lets them.
+  /// The part of the gap due to sum_i mass_i sign_i v_i != 0: all v have to move a little, in
+  /// proportion to psi''.
   static double cost_of(double total, double, std::span<const double> mass,
                         std::span<const double> v) {
     double bend = 0.0;
@@ -59,10 +58,10 @@ struct Softplus {
   }
 
   /// The step of a dual variable v: the root s of (s - t) + step (psi'(s) - v) = 0, to a thousandth
-  /// of the way at least, and to all digits as the way becomes short.
+  /// of the step length at least, and to all digits as the step becomes short.
   ///
-  /// A short step of Halley's method ends with psi' from its Taylor series: where rows have all but
-  /// settled, a visit costs one exponential.
+  /// After a short step of Halley's method psi' comes from its Taylor series, so that a row that
+  /// has nearly converged costs one exponential.
   MINIMAND_INLINE DualStep dual_step(double t, double v, double step) const {
     const Derivatives here = derivatives(t);
     const double young = young_estimate(here, v);
@@ -78,19 +77,19 @@ struct Softplus {
  private:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   static constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-  // Of a step, squared, times the rate at which it is missed: psi' is then known to a thousandth of
-  // its change.
+  // Largest (step^2 * rate of convergence) for the Taylor series: psi' is then known to a
+  // thousandth of its change; safeguard.
   static constexpr double kNear = 0x1p-8;
-  static constexpr double kStiff = 8.0;  // from where v, not t, is near its new place
-  static constexpr int kRounds = 200;
-  static constexpr double kSteepest = 0.05;
+  static constexpr double kStiff = 8.0;      // step; above, start where psi' is v; safeguard
+  static constexpr int kRounds = 200;        // iterations; safeguard
+  static constexpr double kSteepest = 0.05;  // least ratio of terms of two sweeps; safeguard
 
   MINIMAND_INLINE static double moved_slope(const Derivatives& from, double move) {
     return from.slope + move * (from.bend + 0.5 * move * from.twist);
   }
 
-  /// The root lies between t and the point where psi' is v; steps stay in the bracket that the
-  /// signs of what is missed have shown. Not inlined: it is rare, and long.
+  /// The root lies between t and the point where psi' is v; steps stay in the bracket given by the
+  /// signs of the residuals. Not inlined, because it is rare and long.
   [[gnu::noinline]] static DualStep far_step(double t, double v, double step, Derivatives here,
                                              double young) {
     double s = t, low = -kInfinity, high = kInfinity;
@@ -115,7 +114,7 @@ struct Softplus {
       s = next;
       here = derivatives(s);
     }
-    return {t, v, young};  // numbers that overflow: better to stay
+    return {t, v, young};  // after an overflow the variable is not changed
   }
 
   /// Newton's step from where psi' is v, which needs a logarithm but no exponential.

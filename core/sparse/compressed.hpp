@@ -19,8 +19,8 @@ struct Compressed {
   std::size_t majors() const { return indptr.size() - 1; }
   std::size_t stored() const { return static_cast<std::size_t>(indptr.back() - indptr.front()); }
 
-  /// Splits the major axis into parts of equal numbers of entries, for `work` operations and
-  /// perhaps `copy` sums of each part's own.
+  /// Splits the major axis into parts with equal numbers of entries, for `work` operations and
+  /// `copy` private sums per part (see part_count).
   std::vector<std::size_t> splits(std::size_t work, std::size_t copy = 0) const {
     return balanced_splits(indptr, part_count(majors(), work, copy));
   }

@@ -18,7 +18,7 @@ void curvature_product(const Compressed<Scalar, Index>& rows, std::span<const do
       const auto indices = rows.indices_of(i);
       scores[i] = sparse_dot(values, indices, v) + shift;
       const double scale = h[i] * scores[i];
-      // Rows without curvature are many where the loss is flat: beyond the margin, say.
+      // Where the loss is flat, for example beyond a margin, many rows have no curvature.
       if (scale != 0.0) sparse_axpy(scale, values, indices, own);
     }
   });

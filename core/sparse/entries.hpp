@@ -8,7 +8,7 @@
 // Operations of one sparse vector with one dense vector.
 namespace minimand {
 
-/// Dot product; four sums run side by side because random loads leave the adder idle otherwise.
+/// Dot product; four independent sums hide the latency of random loads.
 template <class Scalar, class Index>
 MINIMAND_INLINE double sparse_dot(std::span<const Scalar> values, std::span<const Index> indices,
                                   std::span<const double> dense) {

@@ -7,8 +7,8 @@
 namespace minimand {
 namespace {
 
-/// Above this size a private Gram matrix per thread costs too much memory.
-constexpr std::size_t kLargestPrivateGram = std::size_t{4} << 20;  // doubles
+/// Doubles of a Gram matrix (32 MB) above which threads do not have one each; safeguard.
+constexpr std::size_t kLargestPrivateGram = std::size_t{4} << 20;
 
 struct Placed {
   std::size_t slot;
@@ -17,13 +17,13 @@ struct Placed {
 };
 
 /// Adds the rows in `range` to the rows of the upper triangle whose slots are in `band`.
-/// `placed` must have room for the longest row. Leaves early where `left()`, asked now and then, is
+/// `placed` must have room for the longest row. Returns early if `left()`, called now and then, is
 /// true.
 template <class Scalar, class Index, class Slot, class Left>
 void add_outer_products(const Compressed<Scalar, Index>& rows, Range range, Range band,
                         std::span<const double> h, std::span<const Slot> slot, std::size_t side,
                         std::span<Placed> placed, std::span<double> gram, const Left& left) {
-  constexpr std::size_t kRowsBetweenLooks = 256;
+  constexpr std::size_t kRowsBetweenLooks = 256;  // rows; safeguard
   for (std::size_t i = range.begin; i < range.end; ++i) {
     if (i % kRowsBetweenLooks == 0 && left()) return;
     if (h[i] == 0.0) continue;
@@ -110,7 +110,7 @@ void gram_major(const Compressed<Scalar, Index>& columns, std::span<const double
   GiveUp give_up;
   run_parts(even_splits(parts, parts), [&](Range, std::size_t part) {
     const auto dense = std::span(workspaces).subspan(part * h.size(), h.size());
-    // Row a costs side - a dot products: dealing the rows out in turn balances the parts.
+    // Row a costs side - a dot products: giving rows to parts in turn balances the work.
     for (std::size_t a = part; a < side && !give_up.leaves(part); a += parts) {
       const auto own = static_cast<std::size_t>(chosen[a]);
       const auto values = columns.values_of(own);

@@ -27,7 +27,7 @@ void moments_minor(const Compressed<Scalar, Index>& matrix, std::span<const doub
                    std::span<double> first, std::span<double> second) {
   const std::size_t work = 2 * matrix.stored();
   const auto splits = matrix.splits(work, 2 * first.size());
-  // Both sums of a column lie in one line of memory, which is what a visit to it costs.
+  // Both sums of a column are in one cache line, so that a visit costs one memory access.
   std::vector<double> pairs(2 * first.size());
   PrivateSums sums(pairs, splits.size() - 1);
   run_parts(splits, [&](Range majors, std::size_t part) {

@@ -5,9 +5,9 @@
 namespace minimand {
 namespace {
 
-constexpr double kUnseen = 1e200;  // a larger inverse says that a column had no entry yet
-// Share by which a coefficient may be too large because the l2 penalty's steps wait: they are taken
-// together once they matter. Those of an l1 penalty do not wait: what is zero should be zero.
+constexpr double kUnseen = 1e200;  // 1/|x|; convention: a larger inverse marks an unseen column
+// Share by which a coefficient may be too large because l2 steps are delayed and taken together;
+// safeguard. The steps of an l1 penalty are not delayed, so that zeros are exact.
 constexpr double kDelay = 1.0 / 64;
 
 template <class Matrix, class V>
@@ -18,7 +18,7 @@ struct AdaptiveGroup : Share<V> {
   Factors l1, l2;
   double delay;
   bool penalised;
-  std::vector<double> ratios, held;  // numbers that go with the entries of a row
+  std::vector<double> ratios, held;  // scratch numbers per entry of a row
 
   AdaptiveGroup(const Matrix& matrix, const StochasticPass& all, std::size_t group)
       : Share<V>(all, group),
@@ -31,7 +31,7 @@ struct AdaptiveGroup : Share<V> {
         ratios(longest_row(matrix)),
         held(kModels<V> * ratios.size()) {}
 
-  /// Whether nearly every row changes the coefficients it meets, if by the penalty only.
+  /// Whether nearly every row changes its coefficients, if only by the penalty.
   MINIMAND_INLINE bool touches_all() const {
     return penalised || pass.slopes.kind != SlopeKind::pieces;
   }
@@ -56,10 +56,10 @@ struct AdaptiveGroup : Share<V> {
     return dot(ratio, ratio, row.size());
   }
 
-  /// Larger entries than ever: what was learnt in other units is put into the new ones.
+  /// On entries larger than any before: rescales what was learnt with the old largest entry.
   void enlarge(const Row& row) {
     for (std::size_t k = 0; k < row.size(); ++k) {
-      // A row may hold a column twice: the second of its entries meets what the first one left.
+      // A row may hold a column twice: the second entry uses the result of the first.
       const std::size_t j = row.column(k);
       const double before = fields.template get<double>(kInverse, j);
       ratios.data()[k] = row.value(k) * before;
@@ -82,7 +82,7 @@ struct AdaptiveGroup : Share<V> {
     return squares > 0.0 ? rate : Own{};
   }
 
-  /// 1 where the penalty's steps since a coefficient was met last should wait no longer, else 0.
+  /// 1 if the penalty's steps since the last update of a coefficient are due, else 0.
   template <class Entry>
   MINIMAND_INLINE typename Entry::Common late(const Row& row, std::size_t k, Entry) const {
     using Common = typename Entry::Common;
@@ -94,7 +94,7 @@ struct AdaptiveGroup : Share<V> {
     return Entry::value(row, k) != 0.0 ? is : zero;
   }
 
-  /// The rate of a coefficient: of one model it is the fastest, of several it must be computed.
+  /// The rate of a coefficient: the stored fastest for one model, computed for several models.
   template <class Entry>
   MINIMAND_INLINE typename Entry::Own rate_at(std::size_t j, Entry) const {
     using Own = typename Entry::Own;
@@ -106,7 +106,7 @@ struct AdaptiveGroup : Share<V> {
     }
   }
 
-  /// The penalty's steps since a coefficient was met last, as one proximal step; late is 0 or 1.
+  /// The penalty's steps since the last update of a coefficient as one proximal step; late: 0 or 1.
   template <class Entry>
   MINIMAND_INLINE void catch_up(std::size_t j, typename Entry::Common late, double per_now,
                                 Entry entry) {
@@ -120,8 +120,8 @@ struct AdaptiveGroup : Share<V> {
     const Own s = l2.of<Common>(j) * time, wide = 6.0 + 4.0 * s;
     const Own share = 1.0 / ((1.0 + s) * wide);
     const Own shrunk = with_sign_of(v, left * (wide * share));  // left / (1 + s)
-    // Its mean on the way is what the average must hold: half of the l1 steps, and of l2 steps
-    // log(1 + s) / s, which is about (6 + s) / (6 + 4 s). Sums of t grow like the square of time.
+    // The average needs the mean of the coefficient over these steps: half of the l1 steps, and
+    // log(1 + s) / s for l2, about (6 + s) / (6 + 4 s). Sums of t grow like the square of time.
     const Own half = 0.5 * (magnitude(v) + left);
     const Own between = with_sign_of(v, half * ((6.0 + s) * ((1.0 + s) * share)));
     const Common past = seen * per_now, since = late * sum * (1.0 - past * past);
@@ -204,7 +204,7 @@ struct AdaptiveGroup : Share<V> {
       b_rate = sum > 0.0 ? 1.0 / root(sum) : V{};
       speed += b_rate;
     }
-    const V moves = slope != 0.0 ? speed : V{};  // elsewhere nothing flows
+    const V moves = slope != 0.0 ? speed : V{};  // without a slope the model does not move
     const V moved = pass.slopes.flow(place, t, moves * (eta * weight)) - t;
     const V factor = moves > 0.0 ? sign * moved / speed : V{};
     const double sum = m.held();

@@ -5,11 +5,11 @@
 
 #include "scalar/exponential.hpp"
 
-// The numbers of one model, or of several that learn side by side from the same rows: a double, or
-// eight of them. Every formula is written once for both.
+// The numbers of one model, or of eight that learn from the same rows at the same time: a double,
+// or eight of them. Every formula is written once for both.
 namespace minimand {
 
-inline constexpr std::size_t kTogether = 8;
+inline constexpr std::size_t kTogether = 8;  // models of a group; doubles of a cache line
 typedef double Many __attribute__((vector_size(kTogether * sizeof(double))));
 
 template <class V>

@@ -10,7 +10,7 @@
 
 namespace minimand {
 
-/// What goes with every row: t = sign (x.w + b) - shift, how much it weighs, and who comes when.
+/// Data per row: sign and shift of t = sign (x.w + b) - shift, the weight, and the order of visits.
 /// sign and shift hold a number for every group of models, row, and model of the group.
 struct StochasticRows {
   std::span<const double> sign;
@@ -56,17 +56,17 @@ struct StochasticOptions {
   double average_power;
   double intercept;       // the share of a step that the intercept takes; 0: there is none
   double intercept_step;  // the intercept's step is at most this / sqrt(t)
-  bool add_up;            // what every row paid before its step, for whoever wants to know
-  bool rescale;           // coefficients that were learnt before a column's largest entry came by
+  bool add_up;            // whether to sum the losses of the rows, each before its step
+  bool rescale;           // whether coefficients are rescaled when a column's largest entry grows
 
-  /// What the model after step t weighs in the average.
+  /// The weight of the model after step t in the average.
   MINIMAND_INLINE double share(double t) const {
     return average_power == 0.0 ? 1.0 : average_power == 1.0 ? t : std::pow(t, average_power);
   }
 };
 
-/// The numbers that a run leaves for the next one. Models of a group share the first ones, since
-/// all of them take every step.
+/// The numbers that a run stores for the next one. The models of a group share the first ones,
+/// since all of them take every step.
 template <class V>
 struct StochasticMemory {
   static constexpr std::size_t kShared = 7;
@@ -88,10 +88,10 @@ struct StochasticMemory {
   MINIMAND_INLINE V b_squares() const { return load_models<V>(at(2)); }
   MINIMAND_INLINE void set_b_squares(V squares) const { store_models(at(2), squares); }
 
-  /// Sum of what rows paid before their steps.
+  /// Sum of the losses of the rows, each before its step.
   MINIMAND_INLINE void pay(V loss) const { store_models(at(3), load_models<V>(at(3)) + loss); }
 
-  /// Another model, scale v and b, enters the averages with weight c; at(1) holds the sum of c b.
+  /// Adds the current model, scale v and b, to the averages with weight c; at(1) is the sum of c b.
   MINIMAND_INLINE void average(double c) const {
     held() += c * scale();
     store_models(at(1), load_models<V>(at(1)) + c * b());
@@ -102,8 +102,8 @@ struct StochasticMemory {
 /// Numbers per coefficient and model. With v the coefficient (up to the scale), its average is
 /// (held v - lag) / count. The third is the sum of squared slopes, or what an l1 penalty took.
 enum ModelField : std::size_t { kValue, kLag, kSquares, kReceived = kSquares };
-/// Numbers per coefficient: the penalty time when it was met last, then those of adaptive steps, or
-/// what `held` was then.
+/// Numbers per coefficient: the penalty time at its last update, then those of adaptive steps, or
+/// `held` at that time.
 enum CommonField : std::size_t { kSeen, kInverse, kFastest, kHeldThen = kInverse };
 
 /// How many numbers there are: always the same, or for plain steps the values, with averages
@@ -120,9 +120,9 @@ struct PlainCounts {
   static bool known(std::size_t numbers) { return numbers >= 1 && numbers <= 3; }
 };
 
-/// The numbers of all coefficients. Dense rows want every field together, sparse ones every
-/// coefficient; numbers of a group of models fill a line of memory each, and lie field by field,
-/// since most rows ask for the values alone.
+/// The numbers of all coefficients. For dense rows they are stored field by field, for sparse rows
+/// coefficient by coefficient. Numbers of a group of models fill a cache line each, and are stored
+/// field by field, since most rows need the values only.
 template <bool Sparse, class V, class Counts>
 struct Fields {
   [[no_unique_address]] Counts counts;
@@ -157,7 +157,7 @@ struct Fields {
     store_models(common(field, j), v);
   }
 
-  /// The coefficients that a sparse row will meet: their values, or all of their numbers.
+  /// Prefetches the coefficients of a sparse row: their values, or all of their numbers.
   template <class Row>
   MINIMAND_INLINE void fetch(const Row& row, bool all) const {
     const std::size_t size = row.size() < 512 ? row.size() : 512;
@@ -174,7 +174,7 @@ struct Fields {
     }
   }
 
-  /// x.v of every model; four sums side by side hide the time that an addition takes.
+  /// x.v of every model; four independent sums hide the latency of additions.
   template <class Row>
   MINIMAND_INLINE V score(const Row& row) const {
     if constexpr (!Sparse) {
@@ -193,7 +193,7 @@ struct Fields {
     }
   }
 
-  /// v += change, and what averages need to know of it.
+  /// v += change, with the update of the average.
   template <class Own>
   MINIMAND_INLINE void move(std::size_t j, Own change, double held) const {
     set(kValue, j, get<Own>(kValue, j) + change);
@@ -201,8 +201,8 @@ struct Fields {
   }
 };
 
-/// What an entry of a row meets: numbers of its models, and those that they have in common. Those
-/// of a sparse row are V and a double; a dense one takes a vector of neighbours at a time.
+/// The types of an entry's numbers: those of its models, and those that the models share. For a
+/// sparse row they are V and a double; a dense row takes a vector of neighbours at a time.
 template <class OwnNumbers, class CommonNumbers>
 struct Entry {
   using Own = OwnNumbers;
@@ -245,13 +245,13 @@ struct StochasticPass {
   std::size_t n() const { return rows.weight.size(); }
 };
 
-/// Visits the rows in their order; every group of models steps at each. What a row needs is asked
-/// for some rows ahead: in random order nothing else would.
+/// Visits the rows in their order; every group of models makes a step at each. The data of a row
+/// are prefetched some rows ahead, since the order is random.
 template <class Matrix, class Group>
 MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticPass& pass,
                                 std::span<Group> groups) {
   const StochasticRows& rows = pass.rows;
-  constexpr std::size_t kFar = 12, kNear = 6, kNext = 1;
+  constexpr std::size_t kFar = 12, kNear = 6, kNext = 1;  // rows ahead; safeguard
   const std::span<const std::uint32_t> order = rows.order;
   for (std::size_t k = 0; k < order.size(); ++k) {
     if (k + kFar < order.size()) {
@@ -272,10 +272,10 @@ MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticPass& pass
   }
 }
 
-/// Runs `kernel(matrix, pass, groups)` over all groups, some on other threads; none knows of
-/// another, so that the result is the same however many there are. Groups of a dense matrix visit
-/// a row together, while it is near; those of a sparse one come one after the other, since it is
-/// their coefficients that should stay near.
+/// Runs `kernel(matrix, pass, groups)` over all groups, on several threads. Groups are independent,
+/// so that the result does not depend on the number of threads. With a dense matrix all groups
+/// visit a row while it is in the cache; with a sparse one the groups run one after the other, so
+/// that their coefficients stay in the cache.
 template <class Group, class Matrix, class Kernel>
 void run_groups(const Matrix& matrix, const StochasticPass& pass, const Kernel& kernel) {
   std::vector<Group> groups;
@@ -290,7 +290,7 @@ void run_groups(const Matrix& matrix, const StochasticPass& pass, const Kernel& 
   });
 }
 
-/// Where a group finds its share of all that is laid out group after group.
+/// The offsets of one group in arrays that are stored group after group.
 template <class V>
 struct Share {
   std::size_t rows;  // its first number in sign, shift and given slopes

@@ -5,10 +5,11 @@
 namespace minimand {
 
 /// w <- (1 - eta l2) w - eta weight slope x, then towards zero by what is left of the l1 penalty:
-/// the sum of all eta l1 so far, without what the coefficient has received of it. A step that a
-/// zero stops is not forgiven, so that single rows cannot pull a useless coefficient up again.
+/// the sum of all eta l1 so far, minus the part that the coefficient has received. The part of a
+/// step that is cut off at zero is taken later, so that single rows do not make a useless
+/// coefficient nonzero again.
 ///
-/// w = scale v, so that shrinking touches one number; l1 steps wait until their coefficient is met.
+/// w = scale v, so that shrinking changes one number; l1 steps wait for the next entry of a column.
 /// The l2 factors must be equal.
 template <class V>
 struct PlainStep {

@@ -5,8 +5,8 @@
 namespace minimand {
 namespace {
 
-constexpr double kSmallestScale = 1e-9;
-constexpr double kSteepest = 1e12;  // of a slope: steps that are too long end far away, not at inf
+constexpr double kSmallestScale = 1e-9;  // factor; safeguard against underflow
+constexpr double kSteepest = 1e12;       // largest slope; safeguard: too long steps do not overflow
 
 template <class Matrix, class V>
 struct PlainGroup : Share<V> {
@@ -28,7 +28,7 @@ struct PlainGroup : Share<V> {
         sparse_penalty(all.own > kReceived && strongest > 0.0),
         averaged(all.own > kLag) {}
 
-  /// Whether nearly every row changes the coefficients it meets; those of a hinge often do not.
+  /// Whether nearly every row changes its coefficients; with a hinge many rows do not.
   MINIMAND_INLINE bool touches_all() const {
     return sparse_penalty || pass.slopes.kind != SlopeKind::pieces;
   }
@@ -42,9 +42,9 @@ struct PlainGroup : Share<V> {
     return o.eta * std::pow(t, -o.power);
   }
 
-  /// Takes from a coefficient what the l1 penalty has still to get, or all there is. The clock is
-  /// the sum of steps of the strongest factor, so that a factor that changes does not change what
-  /// was due before.
+  /// Applies the l1 steps that a coefficient has missed, at most down to zero. The clock is the sum
+  /// of steps of the strongest factor, so that a change of the factors does not change what was due
+  /// before.
   template <class Entry>
   MINIMAND_INLINE void catch_up(std::size_t j, Entry) const {
     using Own = typename Entry::Own;
@@ -66,8 +66,8 @@ struct PlainGroup : Share<V> {
     fields.set(kHeldThen, j, same_models<Common>(held));
   }
 
-  /// By how much a coefficient was smaller, on average, since it was met last: at once by what it
-  /// owed before, then by a debt that grew by `each` at every step until all was gone.
+  /// The mean decrease of a coefficient since its last update: first by the l1 steps missed before,
+  /// then by `each` more at every step until zero.
   template <class Own, class Common>
   MINIMAND_INLINE static Own shortfall(Own size, Own debt, Common recent, Common each) {
     const Own before = positive_part(debt - recent), grown = debt - before;
@@ -159,7 +159,8 @@ struct PlainGroup : Share<V> {
     }
   }
 
-  /// No penalty holds the intercept back from the first steps of a schedule that begins at 1 / l2.
+  /// The step of the intercept, bounded: a schedule that begins at 1 / l2 starts with long steps,
+  /// and no penalty shrinks the intercept.
   MINIMAND_INLINE double intercept_step(double eta) const {
     const StochasticOptions& o = pass.options;
     const double most = o.intercept_step * o.tick / std::sqrt(this->memory.steps());

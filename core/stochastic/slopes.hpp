@@ -10,10 +10,10 @@
 
 namespace minimand {
 
-/// Which function of t = sign (x.w + b) - shift a row pays.
+/// The kind of the loss, a function of t = sign (x.w + b) - shift.
 enum class SlopeKind : std::int64_t { pieces, logistic, given };
 
-/// The loss of single rows: its slope in t, and where t flows when it follows that slope.
+/// The loss of single rows: its slope in t, and the gradient flow of t.
 struct RowSlopes {
   SlopeKind kind;
   Pieces pieces;                  // of `pieces`; else anything
@@ -29,7 +29,7 @@ struct RowSlopes {
         t, [&](double at, std::size_t) __attribute__((always_inline)) { return piece_slope(at); });
   }
 
-  /// What the rows pay at t; of given slopes nobody knows it.
+  /// The losses of the rows at t; unknown for given slopes.
   template <class V>
   MINIMAND_INLINE V value(V t) const {
     if (kind == SlopeKind::given) return V{};
@@ -39,8 +39,8 @@ struct RowSlopes {
     });
   }
 
-  /// Where t is at time `time` if dt/ds = -slope(t): many small steps, whose number does not
-  /// matter, instead of one long one that may overshoot. Given slopes stay as they are.
+  /// t at time `time` if dt/ds = -slope(t): the limit of many small steps, which cannot overshoot
+  /// as one long step may. Given slopes are constant.
   template <class V>
   MINIMAND_INLINE V flow(std::size_t place, V t, V time) const {
     if (kind == SlopeKind::logistic) return logistic_flow(t, time);
@@ -78,14 +78,14 @@ struct RowSlopes {
     for (int round = 0; round < 30; ++round) {
       const V grown = growth(step);
       const V change = (step + e * grown - time) / (slope + e * grown);
-      const V known = step > 0.0 ? change : V{};  // where nothing flows, e may be infinite
+      const V known = step > 0.0 ? change : V{};  // without a slope e may be infinite
       step -= known;
       if (!(greatest(magnitude(known) - 1e-12 * (1.0 + step)) > 0.0)) break;
     }
     return m + step;
   }
 
-  /// A long step ends where e e^s alone makes up the time, at the latest.
+  /// An upper bound for long steps: where e e^s alone equals the time.
   template <class V>
   MINIMAND_INLINE static V not_too_far(V step, V e, V time) {
     double steps[kModels<V>], times[kModels<V>];
@@ -96,8 +96,8 @@ struct RowSlopes {
     });
   }
 
-  /// Straight on linear pieces, an exponential approach on curved ones; it rests at the minimum.
-  /// Not inlined: eight copies in every kernel would gain nothing.
+  /// Linear in time on linear pieces, exponential on curved ones; constant at the minimum.
+  /// Not inlined: eight copies in every kernel would not be faster.
   [[gnu::noinline]] double pieces_flow(double t, double time) const {
     for (std::size_t crossed = 0; crossed <= pieces.count() + 1; ++crossed) {
       std::size_t k = pieces.piece_of(t);

@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code is returned."""
+    """Run the command; returns the exit code."""
     top = parser()
     options = top.parse_args(arguments)
     if options.command == "demo":

@@ -1,8 +1,8 @@
 """Output transforms f: from the score z to the space of y.
 
-identity (all numbers), exp (positive ones), sigmoid (probabilities), tanh (numbers in [−1, 1]) and
-softmax (probability vectors) are gradients of convex functions, so they have a matching loss,
-which is convex in the score. sign and indmax jump and have none.
+identity (all numbers), exp (positive numbers), sigmoid (probabilities), tanh (numbers in [−1, 1])
+and softmax (probability vectors) are gradients of convex functions, so each has a matching loss,
+which is convex in the score. sign and indmax are discontinuous and have none.
 
 Examples
 --------
@@ -51,9 +51,9 @@ __all__ = [
 
 
 class Transform(Parameterized):
-    """A function from scores to outputs, with what is known of it."""
+    """A function from scores to outputs, with its range, derivatives and matching loss."""
 
-    range: ClassVar[tuple[float, float]] = (-np.inf, np.inf)  # of every number it returns
+    range: ClassVar[tuple[float, float]] = (-np.inf, np.inf)  # of every number that it returns
     steepest: ClassVar[float] = np.inf  # the largest slope
 
     def __call__(self, z: Array) -> Array:
@@ -62,7 +62,7 @@ class Transform(Parameterized):
 
     @property
     def name(self) -> str:
-        """As the instance is called here."""
+        """The name of the instance in this module."""
         return snake_case(type(self).__name__)
 
     def matching_loss(self) -> Loss:
@@ -227,7 +227,7 @@ class Softmax(Transform):
         return p[..., None] * (np.eye(p.shape[-1]) - p[..., None, :])
 
     def inverse(self, y: Array) -> Array:
-        """ln y less its mean: scores are known up to a constant."""
+        """ln y minus its mean: scores are determined up to a constant."""
         with np.errstate(divide="ignore"):
             z = np.log(np.asarray(y, float))
         finite = np.isfinite(z)
@@ -289,10 +289,10 @@ softmax, sign, indmax = Softmax(), Sign(), IndMax()
 
 
 def compose(loss: Loss, f: Transform | Function) -> Loss:
-    """The loss ℓ(f(z), y), a loss that measures what comes out of a transform, if it is convex.
+    """The loss ℓ(f(z), y) of a transformed score, if it is convex.
 
-    Almost no pair is: unless a loss matches its transform, many local minima may appear. So the
-    pair is probed over scores and targets, and refused where it bends downwards.
+    Few pairs are convex: unless the loss matches the transform, there may be many local minima. So
+    the pair is probed over scores and targets, and refused if it has negative curvature somewhere.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def compose(loss: Loss, f: Transform | Function) -> Loss:
     Raises
     ------
     ValueError
-        If the pair is not convex; the sentence has a witness, and the loss that matches f.
+        If the pair is not convex; the message names a witness and the loss that matches f.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""What every room needs: array types, parameters, names, sentences, threads, limits of time."""
+"""What all packages use: array types, parameters, short names, wording, threads, time limits."""

@@ -1,4 +1,4 @@
-"""Differences that cancel, to about twice the working precision."""
+"""Residuals target − matrix·factor in about twice the working precision."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from scipy import sparse
 
 from .typing import Array
 
-_PARTS = 4  # slices of a factor: of 20 bits and more each, so of 80 and more together
-_CHUNK = 1 << 20  # numbers of a dense matrix that are sliced at a time (safeguard)
+_PARTS = 4  # slices of a factor; definition: at least 20 bits each, so 80 in total
+_CHUNK = 1 << 20  # numbers of a dense matrix sliced at a time, 8 MB; safeguard
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """The rounded sum a + b, and what the rounding has taken from it, exactly."""
+    """The rounded sum a + b, and its rounding error, exactly."""
     total = a + b
     virtual = total - a
     return total, (a - (total - virtual)) + (b - virtual)
@@ -24,12 +24,12 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 def remainder(
     matrix: Any, factor: tuple[Array, Array], target: tuple[Array, Array]
 ) -> tuple[Array, Array]:
-    """Target − matrix·factor, where next to nothing is left of it, as a sum of two arrays.
+    """Target − matrix·factor as a sum of two arrays, accurate where the difference cancels.
 
     ``factor`` and ``target`` are unevaluated sums of two arrays each, (m, k) and (n, k); the matrix
-    is dense or CSR or CSC. Both factors are cut into slices of so few bits that a product of two
-    slices is an integer below 2⁵³, in some unit, which BLAS adds up without any rounding. The sum
-    over the slices is compensated: the result is off by about 2⁻⁸⁰ of the largest product.
+    is dense or CSR or CSC. Both factors are cut into slices of so few bits that products of two
+    slices are integers below 2⁵³ in some unit, which BLAS adds up without rounding. The sum over
+    the slices is compensated: the error is about 2⁻⁸⁰ of the largest product.
     """
     n, m = matrix.shape
     high, low = target[0].copy(), target[1].copy()
@@ -45,7 +45,7 @@ def remainder(
 
 
 def _row_chunks(matrix: Any, n: int, m: int) -> Iterator[slice]:
-    """All rows of a sparse matrix; of a dense one, as many as are worth a copy at a time."""
+    """All rows of a sparse matrix at once; of a dense one, about `_CHUNK` numbers at a time."""
     step = n if sparse.issparse(matrix) else max(1, _CHUNK // m)
     for start in range(0, n, max(step, 1)):
         yield slice(start, start + step)

@@ -1,4 +1,4 @@
-"""Symmetric positive definite systems, scaled to unit diagonal so that units do not matter."""
+"""Symmetric positive definite systems, scaled to unit diagonal: units of columns do not matter."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from .threads import one_blas_thread
 from .typing import Array
 
 EPS = float(np.finfo(float).eps)
-_SMALL, _LARGE = 64, 2000  # sides between which LAPACK's threads would wait more than work
+# Sides of matrices between which LAPACK runs on one thread; measured: on a busy machine its threads
+# wait for each other, and a Cholesky of side 900 took 120 ms instead of 10.
+_SMALL, _LARGE = 64, 2000
 
 Solve = Callable[[Array], Array]
 
 
 def _scaled(matrix: Array) -> tuple[Array, Array]:
-    """Unit diagonal; a zero one (a constant column) becomes an equation of its own, x = right."""
+    """The matrix scaled to unit diagonal; a zero (constant column) gives the equation x = right."""
     diagonal = np.diag(matrix)
     size = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = matrix / size
@@ -30,10 +32,11 @@ def _scaled(matrix: Array) -> tuple[Array, Array]:
 
 
 def _cholesky(scaled: Array) -> tuple[Array, bool]:
-    """The factor, and whether there is none.
+    """The Cholesky factor, and whether the factorisation failed.
 
-    LAPACK itself: scipy.linalg's wrappers cost more than a small factorisation. The upper triangle
-    of a C-ordered matrix is the lower one of its transpose, which is in LAPACK's order.
+    LAPACK is called directly, since scipy.linalg's wrappers cost more than a small factorisation.
+    The upper triangle of a C-ordered matrix is the lower one of its transpose, which is in LAPACK's
+    (Fortran) order.
     """
     with one_blas_thread() if _SMALL < len(scaled) < _LARGE else nullcontext():
         factor, failed = lapack.dpotrf(scaled.T, lower=1, overwrite_a=1, clean=0)
@@ -55,13 +58,14 @@ def factorise(matrix: Array) -> Solve | None:
     if not size.size:
         return lambda right: right
     factor, failed = _cholesky(scaled)
+    # 1e4: factor over the rounding of a pivot; safeguard against systems that are nearly singular.
     if failed or np.diag(factor).min() ** 2 <= 1e4 * EPS * size.size:
         return None
     return lambda right: np.asarray(lapack.dpotrs(factor, right / size, lower=1)[0]) / size
 
 
 def pseudo_inverse(matrix: Array) -> Solve:
-    """A solver by eigenvalues that leaves out directions below rounding."""
+    """A solver by eigenvalues that leaves out those within rounding of zero."""
     scaled, size = _scaled(matrix)
     with one_blas_thread() if _SMALL < size.size < _LARGE else nullcontext():
         values, vectors = linalg.eigh(scaled, check_finite=False)
@@ -73,8 +77,8 @@ def pseudo_inverse(matrix: Array) -> Solve:
 def shifted_solutions(matrix: Array, right: Array, shifts: Array) -> Array:
     """(matrix + s·1)⁻¹ right for every s, a row each; matrix ⪰ 0 symmetric, s > 0.
 
-    In its tridiagonal form Q T Qᵀ a shift costs n operations, and the form itself a sixth of what
-    eigenvalues and their vectors cost. Where rounding leaves T + s·1 indefinite, they do it.
+    In the tridiagonal form Q T Qᵀ a shift costs n operations, and computing the form costs a sixth
+    of an eigendecomposition. That is used only if rounding leaves T + s·1 indefinite.
     """
     n = right.size
     with one_blas_thread() if _SMALL < n < _LARGE else nullcontext():

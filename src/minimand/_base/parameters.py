@@ -26,7 +26,7 @@ def _names(cls: Any) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _keywords(cls: Any) -> tuple[str, ...] | None:
-    """The same of ``__init__``; None if it takes any."""
+    """Names of the keywords of ``__init__``; None if it takes any keyword."""
     _, *params = inspect.signature(cls.__init__).parameters.values()
     return None if any(p.kind is p.VAR_KEYWORD for p in params) else tuple(p.name for p in params)
 
@@ -37,7 +37,7 @@ def _class_of(value: object) -> Any:
 
 @lru_cache(maxsize=256)
 def _defaults(cls: Any) -> dict[str, Any]:
-    """Constructor arguments and their defaults; looking them up is slow."""
+    """Constructor arguments and their defaults, cached because inspection is slow."""
     return {name: p.default for name, p in inspect.signature(cls).parameters.items()}
 
 
@@ -76,7 +76,7 @@ class Parameterized:
         return new.set_params(**changes) if changes else new
 
     def snapshot(self) -> Self:
-        """The object as it is now, with what is known of it; later changes do not reach it."""
+        """A copy with the cached facts; later changes of the object do not affect it."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
         return new
@@ -123,9 +123,9 @@ def check_number(
 
 
 def advice(owner: type, name: str, valid: Iterable[str]) -> str:
-    """What to write for a parameter that a class has not, as the end of a sentence.
+    """What to write instead of a parameter that a class does not have, as the end of a sentence.
 
-    A class may say in ``_elsewhere`` what to write for parameters that other libraries have.
+    ``_elsewhere`` of a class says what to write for parameters of other libraries.
     """
     known = getattr(owner, "_elsewhere", {})
     if name in known:
@@ -135,14 +135,14 @@ def advice(owner: type, name: str, valid: Iterable[str]) -> str:
 
 
 class NamesParameters:
-    """Constructors that say what to write for a parameter they have not."""
+    """Constructors whose error for an unknown parameter says what to write instead."""
 
     _elsewhere: ClassVar[Mapping[str, str]] = {}
 
-    if not TYPE_CHECKING:  # the constructor's own signature is that of __init__
+    if not TYPE_CHECKING:  # type checkers shall read the signature of __init__
 
         def __new__(cls, *args: Any, **params: Any) -> Self:
-            """A new object, unless a keyword is not one of the constructor's."""
+            """A new object; refuses keywords that the constructor does not have."""
             valid = _keywords(cls)
             for name in params:
                 if valid is not None and name not in valid:

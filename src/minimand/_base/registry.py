@@ -20,9 +20,9 @@ def snake_case(name: str) -> str:
 class Registry(Generic[T]):
     """Finds an object by its short name, or passes an object of the right kind through.
 
-    It knows classes by their names; ``load`` gives the class of a name when it is asked for.
-    ``elsewhere`` holds what other libraries call such an object, in lower case and with
-    underscores, and what to write here.
+    It stores the names of classes; ``load`` imports the class of a name on first use.
+    ``elsewhere`` maps other libraries' names of such objects (lower case, with underscores) to
+    what to write here.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Registry(Generic[T]):
         elsewhere: Mapping[str | None, str] | None = None,
     ) -> None:
         self.role, self.base = role, base
-        self.special = special  # a name that the caller deals with, e.g. "auto"
+        self.special = special  # a name that the caller handles itself, e.g. "auto"
         self.classes = {snake_case(name): name for name in classes}
         self._load = load
         self._made: dict[str, T] = {}
@@ -49,7 +49,7 @@ class Registry(Generic[T]):
     def get(self, spec: Any) -> T:
         """The object that ``spec`` names; an instance of the base class is returned as it is.
 
-        All who name it share it, with what was found out about it: nobody may change it in place.
+        All users of a name share one object with its cached facts: it must not be changed in place.
         """
         if isinstance(spec, str) and spec in self.classes:
             if spec not in self._made:
@@ -72,7 +72,7 @@ class Registry(Generic[T]):
         return self._elsewhere.get(spec) if spec is None or isinstance(spec, str) else None
 
     def _hint(self, spec: Any) -> str:
-        """The end of the sentence: what was probably meant."""
+        """The end of an error message: the name that was probably meant."""
         if isinstance(spec, type):
             return f"; did you mean {spec.__name__}()?"
         close = get_close_matches(spec.lower(), self.names, n=1) if isinstance(spec, str) else []
@@ -80,7 +80,7 @@ class Registry(Generic[T]):
 
 
 class Defaults(Mapping[str, T]):
-    """The objects of a registry with default options, by short name; one is made when asked for."""
+    """The objects of a registry with default options, by short name; made on first use."""
 
     def __init__(self, registry: Registry[T]) -> None:
         self._registry = registry

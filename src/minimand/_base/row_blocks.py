@@ -1,4 +1,4 @@
-"""Rows some at a time, so that nothing as long as the data is made on the way."""
+"""Blocks of rows, so that temporaries need not be as long as the data."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from .typing import Array
 
-ROWS = 1 << 17  # rows whose terms stay in a cache while they are worked on
+ROWS = 1 << 17  # rows of a block, 1 MB per vector; safeguard: temporaries stay in a cache
 
 
 def in_parts(*rowwise: Array) -> Iterable[tuple[Array, ...]]:
-    """Views of some rows after others, of arrays of one length; all at once where they are few."""
+    """Views of arrays of one length, `ROWS` rows at a time; all rows at once if they are few."""
     return (rowwise,) if 0 < len(rowwise[0]) <= ROWS else _blocks(rowwise)
 
 

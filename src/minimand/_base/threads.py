@@ -2,7 +2,7 @@
 
 Importing this module registers a controller; ``threadpool_limits(1)`` and the limits that joblib
 and scikit-learn set then hold for our kernels too. The core is loaded here because threadpoolctl
-looks only at libraries that are loaded when a limit is set; neither needs NumPy.
+sees only libraries that are loaded when a limit is set; neither of the two needs NumPy.
 
 A process has as many threads as processors, or fewer where its control group (a container, a
 batch system) or OMP_NUM_THREADS allows less. The workers of a pool of threads share them.
@@ -40,7 +40,7 @@ class CoreController(LibController):
 
     user_api = "minimand"
     internal_api = "minimand"
-    filename_prefixes = ("_core.",)  # other packages have a _core too: the symbols tell ours
+    filename_prefixes = ("_core.",)  # other packages have a _core too: the symbols identify ours
     check_symbols = ("minimand_get_num_threads", "minimand_set_num_threads")
 
     def get_num_threads(self) -> int:
@@ -48,11 +48,11 @@ class CoreController(LibController):
         return int(self.dynlib.minimand_get_num_threads())
 
     def set_num_threads(self, num_threads: int) -> None:
-        """Set it, for the whole process."""
+        """Set the number of threads, for the whole process."""
         self.dynlib.minimand_set_num_threads(ctypes.c_int(num_threads))
 
     def get_version(self) -> str | None:
-        """The core has the version of the package, and threadpoolctl need not know it."""
+        """None: the core has no version of its own."""
         return None
 
 
@@ -60,16 +60,16 @@ register(CoreController)
 
 
 def processor_quota(root: Path = Path("/")) -> float:
-    """Processors' worth of time that the control groups of this process allow; inf for no limit.
+    """The number of processors that the control groups of this process allow; inf for no limit.
 
-    Every group above its own counts, too. ``root`` is where /proc and /sys are.
+    The limits of parent groups count too. ``root`` is the folder that holds proc and sys.
     """
     quota = math.inf
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue
-        mount = root / "sys/fs/cgroup" / controllers  # the second version has one, unnamed
+        mount = root / "sys/fs/cgroup" / controllers  # version 2 has one hierarchy, without a name
         group = mount / path.strip("/")
         for folder in (group, *group.parents):
             quota = min(quota, _quota_of(folder))
@@ -81,7 +81,7 @@ def processor_quota(root: Path = Path("/")) -> float:
 def _quota_of(folder: Path) -> float:
     """The limit of one group, in microseconds of a period; "max" or -1 stands for none."""
     text = _text(folder / "cpu.max")
-    if not text:  # before version two
+    if not text:  # version 1
         text = _text(folder / "cpu.cfs_quota_us") + _text(folder / "cpu.cfs_period_us")
     words = text.split()
     return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else math.inf
@@ -95,10 +95,10 @@ def _text(path: Path) -> str:
 
 
 def _pool_size() -> int:
-    """Threads of the pool that the calling one is of: joblib's "threading" workers are of one.
+    """The size of the thread pool that the calling thread belongs to, e.g. joblib's "threading".
 
-    Each of them may use a share of the processors, which depends on their number alone, never on
-    what the others do: so that results do not depend on it either.
+    Each worker may use its share of the processors. The share depends on the size of the pool only,
+    not on what other workers do, so that results are reproducible.
     """
     pools = sys.modules.get("multiprocessing.dummy")
     worker = getattr(pools, "DummyProcess", ())
@@ -109,7 +109,7 @@ def _pool_size() -> int:
 
 
 def _queue_of(thread: threading.Thread) -> Any:
-    """Where a worker of a pool gets its tasks from: all of one pool have the same."""
+    """The task queue of a worker; all workers of one pool have the same."""
     return next(iter(getattr(thread, "_args", None) or ()), None)
 
 
@@ -118,20 +118,20 @@ _core.ask_for_sharers(_pool_size)
 
 
 class _Limit:
-    """A limit of one thread in some libraries, shared by all who ask for it at the same time."""
+    """A limit of one thread for some libraries, shared by all threads that need it at a time."""
 
     def __init__(self, user_api: str) -> None:
         self._user_api = user_api
         self._lock = threading.Lock()
         self._users = 0
-        self._process = 0  # counts forks: who entered in a parent does not leave in a child
+        self._process = 0  # number of forks: an entry made in a parent is not left in a child
         self._libraries: Any = None
         self._limit: Any = None
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._begin_again)
 
     def _begin_again(self) -> None:
-        """A child has none of the parent's threads, hence none of its users and no limit."""
+        """Reset after a fork: a child has no threads of its parent, so no users and no limit."""
         self._lock = threading.Lock()
         self._process += 1
         if self._users > 0 and self._limit is not None:
@@ -139,7 +139,7 @@ class _Limit:
         self._users, self._limit = 0, None
 
     def enter(self) -> int:
-        """The first one in sets the limit; tells what to give back to `leave`."""
+        """Count one more user; the first sets the limit. Returns the token that `leave` takes."""
         with self._lock:
             self._users += 1
             if self._users == 1:
@@ -149,7 +149,7 @@ class _Limit:
             return self._process
 
     def leave(self, entered: int) -> None:
-        """The last one out lifts it."""
+        """Count one user less; the last one lifts the limit."""
         with self._lock:
             if entered != self._process:
                 return
@@ -159,7 +159,7 @@ class _Limit:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """As long as somebody needs it."""
+        """Hold the limit inside a ``with`` block."""
         entered = self.enter()
         try:
             yield
@@ -172,10 +172,10 @@ _CORE_LIMIT = _Limit(CoreController.user_api)
 
 
 def one_blas_thread() -> AbstractContextManager[None]:
-    """Run LAPACK on one thread: its threads wait for each other at every panel.
+    """Run LAPACK on one thread, since its threads wait for each other at every panel.
 
-    For matrices of a few thousand columns two threads gain little when the machine is idle, and
-    lose a factor of ten when it is not.
+    For matrices of up to a few thousand columns two threads gain little on an idle machine, and
+    were measured to be ten times slower on a busy one.
     """
     return _BLAS_LIMIT.held()
 

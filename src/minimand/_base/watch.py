@@ -1,10 +1,9 @@
-"""Limits of time and Ctrl-C, as long computations hear of them.
+"""Time limits and Ctrl-C: how long computations learn that they shall stop.
 
-A fit opens a `watching` scope; scopes lie inside one another, and a reason to stop that holds for
-one holds for all inside it. Computations that may take longer than a moment call `look` between
-their pieces: inside a scope that `hears`, that raises `StoppedError`, and whoever opened the scope
-hands over what there is. Every thread has scopes of its own; a worker joins those of the thread
-that started it.
+A fit opens a `watching` scope. Scopes are nested, and a reason to stop one scope stops all scopes
+inside it. Long computations call `look` between their pieces: inside a scope with ``hears=True`` it
+raises `StoppedError` if there is a reason to stop, and the code that opened the scope returns the
+result so far. Every thread has its own scopes; a worker joins those of the thread that started it.
 """
 
 from __future__ import annotations
@@ -17,22 +16,21 @@ from typing import Any, TypeVar
 from .. import _core
 
 T = TypeVar("T")
-PIECE = 2e8  # nanoseconds between two looks; a safeguard, well below half a second
-INTERRUPT = "an interrupt (Ctrl-C)"  # who stopped a fit, as messages say it
+PIECE = 2e8  # nanoseconds between two looks; safeguard: Ctrl-C works within half a second
+INTERRUPT = "an interrupt (Ctrl-C)"  # this reason to stop, as messages name it
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a fit, and here is what it had found.
+    """Raised after Ctrl-C has ended a fit; ``result`` holds what the fit had found.
 
-    The estimator has its attributes and its certificate, with the true gap, before this is raised;
-    as a KeyboardInterrupt it also ends the loops around the fit (`cross_val_score`,
-    `GridSearchCV`, one's own). An interrupt before there is any model is a plain
-    KeyboardInterrupt.
+    The estimator gets its attributes and its certificate, with the true gap, before this is raised.
+    As a KeyboardInterrupt it also ends loops around the fit (`cross_val_score`, `GridSearchCV`,
+    your own). An interrupt that comes before there is any model is a plain KeyboardInterrupt.
 
     Attributes
     ----------
     result : estimator or Path
-        What ``fit`` or `path` would have returned, as far as it came.
+        What ``fit`` or `path` would have returned, with the models found so far.
 
     Examples
     --------
@@ -55,7 +53,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class StoppedError(Exception):
-    """A computation was given up; ``reason`` says why. Never reaches the user."""
+    """A computation was stopped; ``reason`` says why. Internal: users never see it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -63,7 +61,7 @@ class StoppedError(Exception):
 
 
 class Watch:
-    """One scope: why it shall stop, and whether computations inside it are told so."""
+    """One scope: why it shall stop, and whether `look` raises inside it."""
 
     __slots__ = ("_above", "_due", "hears", "reason")
 
@@ -72,13 +70,13 @@ class Watch:
         self.reason = ""
 
     def why(self) -> str:
-        """Why everything inside shall stop; empty while it may go on."""
+        """The reason to stop everything inside; empty if there is none."""
         if self.reason:
             return self.reason
         return self._due() or (self._above.why() if self._above is not None else "")
 
     def stop(self, reason: str) -> None:
-        """Tell everything inside to stop; the first reason counts."""
+        """Stop everything inside; the first reason is kept."""
         self.reason = self.reason or reason
 
     def interrupt(self) -> None:
@@ -89,7 +87,7 @@ class Watch:
 
     @property
     def interrupted(self) -> bool:
-        """Whether somebody has pressed Ctrl-C."""
+        """Whether Ctrl-C was pressed."""
         return self.why() == INTERRUPT
 
 
@@ -109,9 +107,9 @@ def watching(
 
     Parameters
     ----------
-    due : why the scope shall stop by now, a limit of time; empty while it may go on.
-    hears : whether `look` raises StoppedError in it, which whoever opens it must catch.
-    within : the scope around it, where that is not the current one of this thread.
+    due : returns a reason to stop, e.g. that a time limit has passed; empty if there is none.
+    hears : whether `look` raises StoppedError inside it, which the caller must catch.
+    within : the enclosing scope, if it is not the current one of this thread.
     """
     before = current()
     watch = Watch(due, before if within is None else within, hears)
@@ -121,7 +119,7 @@ def watching(
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """A part that is carried through whatever the scopes around it say."""
+    """A block in which `look` never raises, whatever the scopes around it say."""
     with _placed(None, current()):
         yield
 
@@ -136,13 +134,13 @@ def _placed(watch: Watch | None, before: Watch | None) -> Iterator[None]:
 
 
 def reason() -> str:
-    """Why this thread shall stop what it does; empty while it may go on."""
+    """The reason to stop this thread; empty if there is none."""
     watch = current()
     return "" if watch is None else watch.why()
 
 
 def interrupt() -> None:
-    """Ctrl-C: tell all scopes of this thread; raise it where there is none."""
+    """Ctrl-C: stop all scopes of this thread; raise KeyboardInterrupt if there are none."""
     watch = current()
     if watch is None:
         raise KeyboardInterrupt
@@ -150,9 +148,10 @@ def interrupt() -> None:
 
 
 def carried_through(compute: Callable[[], T]) -> T:
-    """What ``compute`` gives, also if Ctrl-C comes meanwhile; whoever asks twice need not wait.
+    """The result of ``compute``, also if Ctrl-C comes meanwhile; a second Ctrl-C ends it.
 
-    The scopes are told, and it is begun again: for what is short, and needed for any model at all.
+    After the first Ctrl-C the scopes are stopped and ``compute`` runs again. For short computations
+    without which there is no model at all.
     """
     try:
         return compute()
@@ -162,7 +161,7 @@ def carried_through(compute: Callable[[], T]) -> T:
 
 
 def look() -> None:
-    """Raise StoppedError if the scope hears and shall stop: for pieces of a long computation."""
+    """Raise StoppedError if there is a reason to stop and the scope hears."""
     watch = current()
     if watch is not None and watch.hears:
         why = watch.why()
@@ -171,7 +170,7 @@ def look() -> None:
 
 
 def _shall_stop() -> bool:
-    """Asked by compiled kernels that hand over what they have."""
+    """Called by compiled kernels that can return a result so far."""
     try:
         return bool(reason())
     except KeyboardInterrupt:
@@ -180,7 +179,7 @@ def _shall_stop() -> bool:
 
 
 def _shall_give_up() -> bool:
-    """Asked by compiled kernels that have nothing to hand over before their end; `look` follows."""
+    """Called by compiled kernels that have no result before their end; `look` follows."""
     watch = current()
     return watch is not None and watch.hears and bool(watch.why())
 
@@ -189,11 +188,11 @@ _core.watch(_shall_stop, _shall_give_up, look)
 
 
 def pieces(count: int, each: float) -> Iterator[slice]:
-    """Items 0 … count as slices of about `PIECE` nanoseconds, as far as nobody says stop.
+    """Items 0 … count as slices of about `PIECE` nanoseconds, until there is a reason to stop.
 
-    ``each`` is about how many nanoseconds an item takes. Between two slices Ctrl-C gets through.
+    ``each`` is the approximate time of an item in nanoseconds. Ctrl-C works between two slices.
     """
-    size = max(1, int(PIECE / max(each, 1e-3)))
+    size = max(1, int(PIECE / max(each, 1e-3)))  # 1e-3 nanoseconds: safeguard
     for start in range(0, count, size):
         if start and reason():
             return

@@ -12,6 +12,7 @@ def counted(number: float, noun: str) -> str:
     >>> counted(1, "alpha"), counted(0, "batch"), counted(12345, "row")
     ('1 alpha', '0 batches', '12345 rows')
     """
+    # 1e15: largest number shown in full; safeguard against long digits
     shown = f"{number}" if number == int(number) and number < 1e15 else f"{number:.4g}"
     if number == 1:
         return f"1 {noun}"

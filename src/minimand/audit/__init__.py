@@ -1,1 +1,1 @@
-"""Questions about any model on any data: how good is it, who could fit it, what is its dual."""
+"""Audits of any model on any data: its gap, the solvers that could fit it, its dual."""

@@ -1,4 +1,4 @@
-"""A fitted model on batches of data: what the referee of one pass has to see of each."""
+"""Certifies a fitted model on batches of data, in one pass or two."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from ..problem.objective import Objective
 from .foreign import scikit_learn
 from .foreign.objectives import Problem, alpha_of, problem_of
 
-_CLOSED = 1e-6  # of the scale: a gap that calls for no second pass
+_CLOSED = 1e-6  # share of the scale; convention: the default tol, which needs no second pass
 
 
 class _Part(NamedTuple):
-    """One score on some rows: its objective, whose masses do not count, and the rows' weights."""
+    """One score on one batch: its objective, whose masses are not used, and the rows' weights."""
 
     objective: Objective
     weight: Array
 
 
 def certify_batches(model: Any, batches: Iterable[Any]) -> Certificate:
-    """What passes over batches (X, y) or (X, y, sample_weight) prove of a model.
+    """The certificate of a model from passes over batches (X, y) or (X, y, sample_weight).
 
-    One pass; a second one if that leaves a gap, the loss is smooth, and batches can be had again.
+    One pass; then a second if a gap is left, the loss is smooth and ``batches`` can be read again.
     """
     view = _Own(model) if isinstance(model, Estimator) else _Foreign(model)
     again = not isinstance(batches, Iterator)
@@ -50,7 +50,7 @@ def certify_batches(model: Any, batches: Iterable[Any]) -> Certificate:
         return found
     more, n_more = _tallied(view, batches, aims=aims)
     if n_more != n_rows or any(not a.same_data(b) for a, b in zip(tallies, more)):
-        return found  # they are others this time: shuffled rows are the same, changed ones not
+        return found  # the data changed between the passes (another order of rows is allowed)
     better, _ = _certificate(view, more, n_rows)
     return replace(better if better.gap < found.gap else found, passes=2.0)
 
@@ -121,7 +121,7 @@ def _begin(
 
 
 def check_intercept(model: Any, objective: Objective, b: float) -> None:
-    """A model without an intercept must not have one."""
+    """Refuse a nonzero intercept in a model that was fitted without one."""
     if not objective.intercept and b != 0:
         raise ValueError(
             f"{type(model).__name__} has intercept_={b:g}, but its parameters say that it was "
@@ -138,7 +138,7 @@ def _refuse_balanced(class_weight: Any) -> None:
 
 
 class _Own:
-    """A model of ours."""
+    """A minimand model."""
 
     what = "classes"
 
@@ -168,12 +168,12 @@ class _Own:
         return self.first[k].penalty, self.first[k].words
 
     def qualified(self, certificate: Certificate) -> Certificate:
-        """What it is worth if features were learnt."""
+        """The certificate, marked as stationary if features were learnt."""
         return self.model._qualified(certificate)
 
 
 class _Foreign:
-    """A model of scikit-learn, whose alpha may depend on how much all rows weigh."""
+    """A model of scikit-learn, whose alpha may depend on the total weight of all rows."""
 
     what = "outputs"
 
@@ -206,12 +206,12 @@ class _Foreign:
     def penalty(self, k: int, tally: Tally, n_rows: int) -> tuple[BoundPenalty, str]:
         """The penalty of an output on all rows, and its objective in words."""
         assert self.first is not None
-        reading = scikit_learn.read(self.model, lambda: tally.total)
-        alpha = alpha_of(reading, n_rows, tally.total, len(self.first.objectives))[k]
-        settings = Settings(reading.loss, reading.penalty, alpha)
+        formulation = scikit_learn.read(self.model, lambda: tally.total)
+        alpha = alpha_of(formulation, n_rows, tally.total, len(self.first.objectives))[k]
+        settings = Settings(formulation.loss, formulation.penalty, alpha)
         words = self.first.objectives[0].words.replace(self.first.settings.words, settings.words)
-        return reading.penalty.bind(tally.w.size, alpha), words
+        return formulation.penalty.bind(tally.w.size, alpha), words
 
     def qualified(self, certificate: Certificate) -> Certificate:
-        """As it is."""
+        """The certificate, unchanged."""
         return certificate

@@ -26,8 +26,8 @@ from .batches import certify_batches, check_intercept
 from .foreign import scikit_learn
 from .foreign.objectives import problem_of
 
-_ENOUGH = 1e-6  # a relative gap from which on nobody asks for a tighter one
-_TIGHT = 1e-9  # that of the dual point which is solved for
+_ENOUGH = 1e-6  # relative gap; convention: the default tol, below which no dual is solved for
+_TIGHT = 1e-9  # relative gap of the fit that supplies the dual point; safeguard: far below _ENOUGH
 
 
 def certify(
@@ -53,18 +53,18 @@ def certify(
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator or a Certificate, optional
-        Its dual point competes with the ones found here. With that of a converged fit of the same
-        problem the gap is the model's true suboptimality. Where the gap is not small such a fit is
-        made here, from the model on; one that you have saves its time.
+        A dual point to try beside those found here. With the dual point of a converged fit of the
+        same problem, the gap is the model's true suboptimality. If the gap is not small, `certify`
+        makes such a fit itself, starting from the model; passing one saves that time.
     batches : iterable of (X, y) or (X, y, sample_weight), optional
-        Instead of X and y: data that come by once, of unknown length, such as those of
-        `fit_stream`. One pass over them, in memory that does not grow, gives a sound bound: what
-        the model's own gradient proves where the loss is smooth, the penalty quadratic and the
-        intercept absent or the best one; otherwise a little less, and little where the loss has
-        kinks. No second fit makes it tight. Batches that can be had again (a list, not a generator)
-        are read a second time where that leaves a gap and the loss is smooth, at dual points that
-        a Newton step has found, which prove about what data in memory do; ``passes`` says 2 then.
-        ``relative`` is an upper bound then, and there is no ``by_sample``.
+        Instead of X and y: batches of unknown total length, such as those of `fit_stream`. One pass
+        in constant memory gives a sound bound. It is as tight as the model's own gradient allows
+        if the loss is smooth, the penalty quadratic, and the intercept absent or optimal; otherwise
+        it is somewhat looser, and loose if the loss has kinks. No second fit tightens it. Batches
+        that can be read again (a list, not a generator) are read a second time if a gap is left and
+        the loss is smooth, with dual points from a Newton step: the bound is then about as tight as
+        for data in memory, and ``passes`` is 2. ``relative`` is an upper bound, and there is no
+        ``by_sample``.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def certify(
 
 
 class Examination(NamedTuple):
-    """A model as the referee saw it: its objectives, one per score or output, and judgements."""
+    """A model's objectives, one per score or output, and the referee's judgement of each."""
 
     objectives: list[Objective]
     judgements: list[Judgement]
@@ -109,7 +109,7 @@ class Examination(NamedTuple):
 
     @property
     def certificate(self) -> Certificate:
-        """All judgements as one."""
+        """One certificate of all judgements."""
         if isinstance(self.model, Estimator):
             whole = _summary(self.objectives, self.judgements, "classes")
             return self.model._qualified(whole)
@@ -124,7 +124,7 @@ def examine(
     offset: ArrayLike = None,
     against: Any = None,
 ) -> Examination:
-    """Judge a fitted model thoroughly, as `certify` explains."""
+    """Judge a fitted model as `certify` explains."""
     own = isinstance(model, Estimator)
     objectives, coefs, intercepts = (_own if own else _foreign)(model, X, y, sample_weight, offset)
     duals = _dual_points(against, len(objectives), objectives[0].n_samples)
@@ -151,7 +151,7 @@ def _with_scale(
     offset: ArrayLike,
     against: Any,
 ) -> Certificate:
-    """The certificate of a model and its scale, of which `examine` holds the scale fixed."""
+    """The certificate of a model with a fitted scale (Huber); `examine` holds the scale fixed."""
     (objective,), (w,), (b,) = _foreign(model, X, y, sample_weight, offset)
     scaled = Scaled(objective, float(model.scale_))
     (duals,) = _dual_points(against, 1, objective.n_samples)
@@ -166,16 +166,17 @@ def _with_scale(
 
 
 def refuse_weights(model: HardMargin, sample_weight: ArrayLike, offset: ArrayLike) -> None:
-    """A constraint holds or not: it has no weight, and the plane no offset."""
+    """Refuse weights and offsets: the constraints of a hard margin have none."""
     if sample_weight is not None or offset is not None:
         raise ValueError("HardMargin takes no sample_weight and no offset: leave them out.")
 
 
 def _with_solved_dual(objective: Objective, first: Judgement) -> Judgement:
-    """Where the gap is not small, a judgement by the best dual point there is.
+    """If the gap is not small, a judgement with the dual point of a fit made here.
 
-    The slopes at a rough model tell little, and less at a kink, where every slope in between would
-    do. So the problem is solved from the model on, and its dual point judges the model.
+    The gradients of an inaccurate model give a loose dual point, and at a kink the subgradient is
+    not unique. So the problem is solved, starting from the model, and the solution's dual point is
+    used to judge the model.
     """
     if not objective.convex or first.reaches(objective, 0.0):
         return first
@@ -184,7 +185,7 @@ def _with_solved_dual(objective: Objective, first: Judgement) -> Judgement:
         return first
     try:
         solution = solve(objective, "auto", Control(tol=_TIGHT), first.point)
-    except ValueError:  # no solver accepts it; what has been proved holds
+    except ValueError:  # no solver accepts the problem; the first judgement remains valid
         return first
     theta = solution.certificate.dual_point
     if theta is None:
@@ -211,7 +212,7 @@ def _own(
 
 
 def _own_evidence(model: Any, n_scores: int, n_samples: int) -> list[list[Array]]:
-    """The dual point of a model's own fit, if these are data of that size; the referee decides."""
+    """The dual points of a model's own fit, if the sizes match; the referee checks them."""
     try:
         return _dual_points(model, n_scores, n_samples)
     except (TypeError, ValueError):
@@ -232,7 +233,7 @@ def _summary(objectives: list[Objective], parts: list[Judgement], what: str) -> 
 
 
 def _dual_points(against: Any, n_scores: int, n_samples: int) -> list[list[Array]]:
-    """The multipliers of another certificate, one list per score."""
+    """The dual points of ``against``, one list per score."""
     if against is None:
         return [[] for _ in range(n_scores)]
     certificate = (

@@ -28,7 +28,7 @@ def duality(
     sample_weight: ArrayLike = None,
     offset: ArrayLike = None,
 ) -> Duality:
-    """The dual side of a fitted model: multipliers, and what they say of samples and constraints.
+    """The dual of a fitted model: multipliers and slacks of samples and constraints.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def duality(
 
 
 def _samples(objective: Objective, judgement: Judgement) -> SampleTable:
-    """The table of one score."""
+    """The table of one score's samples."""
     z, theta = judgement.point.z, judgement.dual.theta
     edge = edge_of(objective.loss)
     if edge is None:
@@ -118,7 +118,7 @@ def _samples(objective: Objective, judgement: Judgement) -> SampleTable:
 
 
 def _interval(objective: Objective, judgement: Judgement) -> tuple[float, float]:
-    """All intercepts that are optimal beside the coefficients."""
+    """The interval of intercepts that are optimal with the given coefficients."""
     b, z = judgement.point.b, judgement.point.z
     if not objective.intercept:
         return 0.0, 0.0
@@ -131,7 +131,7 @@ def _interval(objective: Objective, judgement: Judgement) -> tuple[float, float]
 
 
 def _constraints(found: Examination) -> Iterator[Constraint]:
-    """Rows for the bounds and the ball of the penalty, of every score."""
+    """Multipliers of the bounds and the ball of the penalty, for every score."""
     many = len(found.objectives) > 1
     for i, (objective, judgement) in enumerate(zip(found.objectives, found.judgements)):
         name = f"w[{i}, {{}}]" if many else "w[{}]"

@@ -1,4 +1,4 @@
-"""What `duality` hands over: multipliers beside the slack of their constraints."""
+"""The result of `duality`: multipliers and the slacks of their constraints."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from .._base.typing import Array, BoolArray
 from ..certificate import Certificate
 
-_NEAR = 1e-9  # a share of its range within which a multiplier is at the end of it
+_NEAR = 1e-9  # share of a multiplier's range; safeguard: within it, the multiplier is at an end
 
 
 class Constraint(NamedTuple):
-    """A constraint on the coefficients, its multiplier, and how much room it leaves."""
+    """A constraint on the coefficients, its multiplier and its slack."""
 
     words: str
     multiplier: float
@@ -34,12 +34,12 @@ class SampleTable:
     Attributes
     ----------
     value : ndarray of shape (n_samples,)
-        The margin y·z if the loss vanishes beyond a margin, otherwise the score z.
+        The margin y·z if the loss is zero beyond a margin, otherwise the score z.
     slack : ndarray of shape (n_samples,)
-        ξ = max(0, 1 − y·z) beside a margin, otherwise the loss. Under a hard margin: y·z − 1.
+        ξ = max(0, 1 − y·z) for losses with a margin, otherwise the loss; y·z − 1 for HardMargin.
     multiplier : ndarray of shape (n_samples,)
         By how much the optimum grows when the constraint of the sample is tightened by one unit:
-        of y·z ≥ 1 − ξ beside a margin (between 0 and `largest`), otherwise of the score.
+        y·z ≥ 1 − ξ for losses with a margin (between 0 and `largest`), otherwise of the score.
     largest : ndarray of shape (n_samples,)
         The largest multiplier that is possible, the weight of the sample (1/n) for the hinge; inf
         where there is no bound. Divided by alpha: the α ≤ C = 1/(alpha·n) of other texts.
@@ -54,7 +54,7 @@ class SampleTable:
     largest: Array
     product: Array
     heading: str = "score z"
-    name: str = ""  # which of several
+    name: str = ""  # of the class, where there are several tables
 
     @property
     def zero(self) -> BoolArray:
@@ -139,7 +139,7 @@ class Duality:
         return np.stack([table.multiplier for table in self.samples], axis=1)
 
     def table(self, most: int = 10) -> str:
-        """Everything as text, with at most so many samples."""
+        """Everything as text, with at most ``most`` samples."""
         found = self.certificate
         lines = [
             f"minimise {found.objective}",

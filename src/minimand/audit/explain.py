@@ -1,4 +1,4 @@
-"""Which solvers accept a problem, which not, and why, in words."""
+"""`explain`: which solvers accept a problem, which do not, and why."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..solvers import Verdict, choose_solver, verdicts
 
 @dataclass(frozen=True)
 class Explanation:
-    """The objective in words, every solver's verdict, and the one that would run.
+    """The objective in words, every solver's verdict, and the solver that would run.
 
-    ``chosen`` is empty if no solver accepts the problem, or not the one that the estimator names.
-    ``heir`` is the solver that goes on where the chosen one hands over; mostly it need not.
+    ``chosen`` is empty if no solver accepts the problem, or if the one that the estimator names
+    refuses it. ``heir`` is the solver that continues if the chosen one hands over, which is rare.
     """
 
     objective: str
@@ -32,7 +32,7 @@ class Explanation:
         return "\n".join(lines)
 
     def _mark(self, name: str, verdict: Verdict) -> str:
-        """→ runs, ↳ goes on where it hands over, ✓ accepts, ✗ refuses."""
+        """→ runs, ↳ continues if that one hands over, ✓ accepts, ✗ refuses."""
         if name == self.chosen:
             return "→"
         if name == self.heir:
@@ -49,7 +49,7 @@ def explain(
     sample_weight: ArrayLike = None,
     offset: ArrayLike = None,
 ) -> Explanation:
-    """Explain which solvers would take this problem.
+    """Explain which solvers accept this problem, and which one would run.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def explain(
     found = verdicts(objective, control, asked)
     try:
         chosen = choose_solver(objective, control, asked)
-    except ValueError:  # a refusal still gets the table: that is where it is wanted most
+    except ValueError:  # if all refuse, the table says why
         return Explanation(objective.words, found, "")
     heir = next((name for name in chosen.heirs if found[name].ok), "")
     return Explanation(objective.words, found, chosen.name, heir)

@@ -1,4 +1,4 @@
-"""`separable`: does some hyperplane have each class on a side of its own?"""
+"""`separable`: whether a hyperplane separates two classes, with a proof."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def separable(
     y : array-like of shape (n_samples,)
         Labels of two classes.
     intercept : bool, default=True
-        Whether the plane may miss the origin.
+        Whether the plane has an intercept; without one it passes through the origin.
     form : {"margin", "slack"}, default="margin"
         The linear program that is solved: "margin" maximises δ ≤ 1 with y·z ≥ δ for all samples,
         whose optimum is 1 or 0; "slack" minimises Σξ with y·z ≥ 1 − ξ, ξ ≥ 0, and says by how
@@ -34,8 +34,8 @@ def separable(
     Returns
     -------
     Separability
-        True or false, with the plane or the witness. Both are recomputed from X: the answer does
-        not rest on the tolerance of a linear program.
+        True or false, with a plane or a witness. Both are verified on X, so the answer does not
+        depend on the tolerance of the linear program.
 
     Examples
     --------
@@ -66,4 +66,4 @@ def separable(
 
 
 class _Separable(BaseEstimator):
-    """Whom the checks of X and y speak of."""
+    """The estimator that error messages of the checks of X and y name."""

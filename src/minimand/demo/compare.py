@@ -20,7 +20,7 @@ from .problems import PROBLEMS, Data, Problem
 
 @dataclass(frozen=True)
 class Row:
-    """One model: what it was meant to minimise, how near it came, and what that took."""
+    """One fitted model: its objective, its certified gap, its time and its test score."""
 
     problem: str
     library: str
@@ -33,14 +33,14 @@ class Row:
     metric: str
     test_score: float
     convergence_warning: bool
-    support_vectors: int | None = None  # of losses that have such
+    support_vectors: int | None = None  # None for losses without any
 
 
 def rows(problems: tuple[Problem, ...] = PROBLEMS) -> Iterator[Row]:
-    """All rows, one after the other as they are computed.
+    """All rows, yielded as they are computed.
 
-    One thread for everybody: the data are small, and threads that wait for each other on a busy
-    machine would be all that the times show.
+    Both libraries run on one thread: the data are small, and on a busy machine the times would
+    otherwise mostly show threads that wait for each other.
     """
     for problem in problems:
         with threadpool_limits(1):
@@ -101,6 +101,6 @@ def _row(
 
 
 def _support(model: Any) -> int | None:
-    """How many samples hold the plane of an SVM in its place, ours or scikit-learn's."""
+    """The number of support vectors of a model, ours or scikit-learn's; None if it has none."""
     machine = hasattr(model, "margin_") or hasattr(model, "n_support_")
     return len(model.support_) if machine else None

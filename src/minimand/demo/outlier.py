@@ -1,4 +1,4 @@
-"""One outlier and four losses: which of them chase it, and how far."""
+"""One outlier and four losses: how far it moves the line that each loss fits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOSSES: tuple[tuple[str, Loss], ...] = (
 
 
 class Line(NamedTuple):
-    """A loss by name, and the slope of the line ŷ = w·x that has the least of it."""
+    """A loss by name, and the slope of the line ŷ = w·x that minimises it."""
 
     name: str
     slope: float
@@ -38,7 +38,7 @@ def sample() -> tuple[Array, Array]:
 
 
 def lines() -> list[Line]:
-    """The fits, from the one that chases the outlier most to the one that ignores it."""
+    """The fits, from the one that the outlier moves most to the one that ignores it."""
     X, y = sample()
     found = []
     for name, loss in _LOSSES:
@@ -48,7 +48,7 @@ def lines() -> list[Line]:
 
 
 def draw_outlier(file: Path) -> str:
-    """The samples and the lines; says where, or why not."""
+    """Draw the samples and the lines; returns where the file is, or why there is none."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

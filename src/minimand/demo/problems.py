@@ -28,7 +28,7 @@ from ..penalties import L1, L2
 
 
 class LogCosh(Distance):
-    """ln cosh r: a loss that the library does not know, in three lines."""
+    """ln cosh r: a user's own loss, in three lines."""
 
     def psi(self, r: Array) -> Array:  # noqa: D102
         return np.logaddexp(r, -r) - np.log(2)
@@ -41,7 +41,7 @@ class LogCosh(Distance):
 
 
 class Data(NamedTuple):
-    """Training and test parts, split once for everybody."""
+    """Training and test parts, the same split for both libraries."""
 
     X: Array
     X_test: Array
@@ -85,7 +85,7 @@ def _d2_upper(y: AnyArray, prediction: AnyArray) -> float:
 
 
 def _l1_logistic(n_samples: int) -> Any:
-    """scikit-learn 1.8 renamed what asks for an l1 penalty."""
+    """L1 logistic regression; scikit-learn 1.8 renamed its parameter."""
     new = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
     l1 = {"l1_ratio": 1.0} if new else {"penalty": "l1"}
     return LogisticRegression(C=1 / (0.01 * n_samples), solver="saga", random_state=0, **l1)

@@ -22,8 +22,8 @@ _HEADINGS = (
     "support",
     "test score",
 )
-_LEFT = 3  # columns of words, before the columns of numbers
-_WIDTH = 130  # where there is no terminal to ask
+_LEFT = 3  # leading columns that hold words; a fact of the headings
+_WIDTH = 130  # characters of a line if there is no terminal; convention
 
 NOTES = (
     "certified gap: a proved bound on (objective − best possible objective), divided by what there "
@@ -40,7 +40,7 @@ NOTES = (
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """A row as it is printed."""
+    """The cells of a row as text."""
     words = row.objective.partition(", z =")[0]
     gap = f"{row.relative_gap:.0e}" if row.relative_gap >= 1e-15 else "< 1e-15"
     return (
@@ -86,7 +86,7 @@ def show(rows: Sequence[Row], out: TextIO | None = None) -> None:
 
 
 def _show_rich(rows: Sequence[Row], out: TextIO, width: int) -> bool:
-    """Draw with rich; False if it is not there."""
+    """Print with rich; False if it is not installed."""
     try:
         from rich import box
         from rich.console import Console

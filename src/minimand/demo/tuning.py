@@ -1,4 +1,4 @@
-"""Alpha by cross-validation with both libraries, and a figure of the path it was chosen from."""
+"""Alpha by cross-validation with both libraries, and a figure of the path and its scores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FIGURE = "minimand-demo.png"
 
 @dataclass(frozen=True)
 class Choice:
-    """One library's choice of alpha, on our scale, and what it took."""
+    """One library's choice of alpha, on our scale, with its time and its test score."""
 
     problem: str
     library: str
@@ -43,7 +43,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Task:
-    """A model to tune, and scikit-learn's class for the same thing on the same grid."""
+    """A model to tune, and scikit-learn's class for the same model on the same grid."""
 
     name: str
     data: Callable[[], Data]
@@ -61,7 +61,7 @@ def scaled_diabetes() -> Data:
 
 
 def _logistic(alphas: Array, n_samples: int) -> Any:
-    """scikit-learn 1.8 renamed what asks for an l1 penalty."""
+    """L1 logistic regression; scikit-learn 1.8 renamed its parameter."""
     new = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
     l1: dict[str, Any] = {"l1_ratios": (1.0,)} if new else {"penalty": "l1"}
     if new:
@@ -93,11 +93,11 @@ TASKS: tuple[Task, ...] = (
 
 
 def choices(tasks: tuple[Task, ...] = TASKS) -> list[tuple[Choice, Choice, Tuned]]:
-    """Ours and theirs, task by task, each on one thread, and our tuned model."""
+    """Our and scikit-learn's choice for every task, each on one thread, and our tuned model."""
     found = []
     for task in tasks:
         with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # theirs may not converge; the scores are what they are
+            warnings.simplefilter("ignore")  # of scikit-learn's models that do not converge
             found.append(_compare(task))
     return found
 
@@ -131,7 +131,7 @@ def _choice(
 
 
 def draw(tuned: Tuned, file: Path) -> str:
-    """The curve of cross-validation above the path it chose from; says where, or why not."""
+    """Draw the scores above the path; returns where the file is, or why there is none."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -140,7 +140,7 @@ def draw(tuned: Tuned, file: Path) -> str:
     above, below = figure.subplots(2, 1)
     tuned.plot(ax=above)
     best, simple = (tuned.alphas_[tuned.chosen_[rule]] for rule in ("min", "1se"))
-    names = np.array(load_diabetes().feature_names)  # a data frame would bring its own
+    names = np.array(load_diabetes().feature_names)  # arrays have no column names
     path = replace(tuned.path_, attributes={**tuned.path_.attributes, "feature_names_in_": names})
     path.plot(ax=below, chosen={"best": best, "1-SE rule": simple})
     figure.savefig(file, dpi=120)

@@ -44,8 +44,8 @@ _SHORT_NAMES: dict[str, Registry[Any]] = {
 class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportMixin, Summarised):
     """Base of the estimators that minimise mean loss + alpha·penalty over a linear score.
 
-    Parameters are read by ``fit``, ``partial_fit`` and whatever speaks of a fit to come. All that
-    is read of a model afterwards is in its attributes and in ``_fitted``, which the fit leaves.
+    Parameters are read by ``fit``, by ``partial_fit`` and by what describes a future fit. A fitted
+    model reads only its attributes and ``_fitted``, which ``fit`` has set.
     """
 
     loss: Any
@@ -84,7 +84,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse input is welcome, unless ``features`` cannot take it; y is required."""
+        """Sparse input is accepted, unless ``features`` does not accept it; y is required."""
         tags = super().__sklearn_tags__()
         mapped = isinstance(self.features, BaseEstimator)
         tags.input_tags.sparse = get_tags(self.features).input_tags.sparse if mapped else True
@@ -102,18 +102,18 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), a `minimand.design.Design`
-            or what features= takes
+            or whatever the transformer ``features`` takes
         y : array-like of shape (n_samples,)
             Numbers; for a classifier labels of any kind, of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Weight k is the same as k copies of the row, weight 0 as its absence.
+            A row of weight k counts like k copies of it, and a row of weight 0 is ignored.
         offset : array-like of shape (n_samples,), optional
-            Added to every score as it is, e.g. the log of an exposure.
+            Added to the scores with coefficient 1, e.g. the log of an exposure.
 
         Raises
         ------
         Interrupted
-            After Ctrl-C; its ``result`` is this estimator, fitted as far as it came.
+            After Ctrl-C; its ``result`` is this estimator with the model found so far.
         """
         posed = self._posed(X, y, sample_weight, offset)
         with stoppable(self):
@@ -131,9 +131,10 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
     def _solve_all(self, posed: Posed, relay: Relay | None) -> list[Solution]:
         """One solution per score, all within one limit of time.
 
-        Once somebody has said stop, the scores that are left are only judged where they start.
+        After a stop (time limit, callback, Ctrl-C) the scores that are left are not solved: each
+        gets its starting point, with a certificate of that point.
         """
-        self.__dict__.pop("_stream", None)  # what a stream has learnt is over
+        self.__dict__.pop("_stream", None)  # a new fit discards the state of partial_fit
         begun, objectives = time.perf_counter(), posed.objectives
         starts = self._starts(posed) if self.warm_start else [None] * len(objectives)
 
@@ -152,7 +153,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         return solve_each(solve_one, len(objectives), chosen, watched)
 
     def _starts(self, posed: Posed) -> list[tuple[Array, float] | None]:
-        """The last fit's model, score by score, if it still fits."""
+        """The coefficients of the last fit per score, where their shape still matches."""
         count, coded = len(posed.objectives), posed.coded
         if getattr(self, "coef_", None) is None:
             return [None] * count
@@ -187,7 +188,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         start: tuple[Array, float] | None,
         solver: Any,
     ) -> Solution:
-        """Solve one objective, with a bar if asked."""
+        """Solve one objective, with a progress bar if ``verbose``."""
         bar = None
         if self.verbose:
             from ..report.progress import Bar
@@ -205,7 +206,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
                 bar.close()
 
     def _store(self, posed: Posed, solutions: list[Solution]) -> None:
-        """The attributes of a fit."""
+        """Set the attributes of a fit."""
         first = solutions[0]
         coef, intercept = first.point.w[None, :], np.array([first.point.b])
         certificate, course = first.certificate, first.history
@@ -226,7 +227,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         self._training = Training.of(posed.objectives, solutions, posed.coded.weights, vectors=True)
 
     def _attributes_at(self, posed: Posed, solved: list[Solution], state: State) -> dict[str, Any]:
-        """Attributes as if the fit had stopped at this state; scores to come are zero."""
+        """Attributes as if the fit had stopped at this state; scores not yet solved are zero."""
         assert state.point is not None
         fitted = Fitted.of(posed.coded)
         coef = np.zeros((fitted.output.scores, state.point.w.shape[0]))

@@ -23,12 +23,12 @@ from .stream import solver_of
 
 
 def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None) -> Any:
-    """Learn from an iterator of batches, of any and unknown length, one pass over it.
+    """Learn from an iterator of batches in one pass; its length need not be known.
 
     Parameters
     ----------
     estimator : Regressor or Classifier
-        Its ``partial_fit`` takes every batch; what it has learnt before is kept.
+        Its ``partial_fit`` gets every batch; an estimator that has learnt before learns on.
     batches : iterable of (X, y) or (X, y, sample_weight)
     classes : array-like, optional
         All classes, for a classifier whose first batch may lack some.
@@ -36,9 +36,9 @@ def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None
     Returns
     -------
     estimator
-        At ``max_seconds`` (looked at between batches) or where a callback has returned
-        `minimand.STOP`, the model of the rows until then, with a warning. Callbacks get a state
-        per batch, in which ``iteration`` counts batches and the gap is NaN.
+        The same object, fitted. If ``max_seconds`` (checked between batches) has passed or a
+        callback has returned `minimand.STOP`, it is the model of the rows so far, with a warning.
+        Callbacks get a state per batch, in which ``iteration`` counts batches and the gap is NaN.
 
     Raises
     ------
@@ -92,9 +92,9 @@ def fit_stream(estimator: Any, batches: Iterable[Any], classes: ArrayLike = None
 
 
 def _check_streamable(estimator: Any, classes: ArrayLike) -> None:
-    """Refuse what cannot learn batch by batch, before the first batch is asked for."""
+    """Refuse an estimator that cannot learn from batches, before the first batch is read."""
     try:
-        estimator.partial_fit  # noqa: B018  (some know only when asked whether they have it)
+        estimator.partial_fit  # noqa: B018  (available_if decides at access)
     except AttributeError as error:
         reason = error.__cause__ or f"{type(estimator).__name__} has none."
         raise TypeError(f"fit_stream needs an estimator with partial_fit: {reason}") from error
@@ -106,10 +106,10 @@ def _check_streamable(estimator: Any, classes: ArrayLike) -> None:
 
 
 def _stopped_by(estimator: Any, count: int, seconds: float) -> str:
-    """Why a stream is to end before its batches do: a callback, or the estimator's limit."""
+    """Why the stream ends before its batches do: a callback or the time limit; else empty."""
     unknown = float("nan")
     state = State(count, float(count), seconds, unknown, unknown, unknown, unknown)
-    given = getattr(estimator, "callbacks", None) or ()  # drop-ins have neither these nor a limit
+    given = getattr(estimator, "callbacks", None) or ()  # drop-ins have no callbacks and no limit
     own = [c for c in given if not is_sklearn_callback(c)]
     answers = [callback(state) for callback in own]
     if any(answer is STOP for answer in answers):
@@ -119,7 +119,7 @@ def _stopped_by(estimator: Any, count: int, seconds: float) -> str:
 
 
 def numbered(batches: Iterable[Any]) -> Iterator[tuple[int, tuple[Any, Any, Any]]]:
-    """Batches as (X, y, weights or None) with their number; without those where nothing weighs."""
+    """Batches as (number, (X, y, weights or None)); batches of total weight zero are skipped."""
     if not isinstance(batches, Iterable):
         raise TypeError(
             "batches must be an iterable of (X, y) or (X, y, sample_weight), not "
@@ -139,7 +139,7 @@ def numbered(batches: Iterable[Any]) -> Iterator[tuple[int, tuple[Any, Any, Any]
 
 
 def _weighs_nothing(weights: list[Any], shape: tuple[int, ...]) -> bool:
-    """Whether every row of a batch has weight zero, which is as if it were not there."""
+    """Whether every row of a batch has weight zero, so that the batch has no effect."""
     if not weights or weights[0] is None or np.shape(weights[0]) != shape[:1]:
         return False
     return not np.any(weights[0])
@@ -147,7 +147,7 @@ def _weighs_nothing(weights: list[Any], shape: tuple[int, ...]) -> bool:
 
 @contextmanager
 def naming_batch(number: int) -> Iterator[None]:
-    """Refusals say which batch they are about."""
+    """Add the number of the batch to error messages raised inside."""
     try:
         yield
     except ValueError as error:

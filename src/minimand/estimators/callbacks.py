@@ -1,4 +1,4 @@
-"""Callbacks of scikit-learn ≥ 1.9, adapted to ours; older versions have none."""
+"""Adapts callbacks of scikit-learn ≥ 1.9 to ours; older versions have none."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ try:
 except ImportError:  # scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
+        """An empty stand-in."""
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """The method itself, one call deeper: warnings count the frames up to the user."""
+        """The method, one call deeper as in ≥ 1.9: the ``stacklevel`` of warnings is the same."""
 
         @wraps(method)
         def same(*args: Any, **kwargs: Any) -> Any:
@@ -29,7 +29,7 @@ __all__ = ["CallbackSupportMixin", "Relay", "is_sklearn_callback", "with_callbac
 
 
 def is_sklearn_callback(callback: Any) -> bool:
-    """Whether this follows scikit-learn's FitCallback protocol, rather than being a function."""
+    """Whether the callback follows scikit-learn's FitCallback protocol (else it is a function)."""
     return hasattr(callback, "on_fit_task_end")
 
 
@@ -39,13 +39,13 @@ _FACTS = ("iteration", "passes", "seconds", "primal", "dual", "gap")
 class Relay:
     """Turns every iteration into a task of scikit-learn's callback tree.
 
-    A context manager: whatever happens inside, the estimator's callbacks are afterwards as they
-    were before.
+    A context manager: on exit, also after an error, the estimator's callbacks are what they were
+    before.
     """
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._estimator, self._X, self._y = estimator, X, y
-        # The drop-ins have no such parameter: they get theirs from set_callbacks alone.
+        # Drop-ins have no parameter ``callbacks``: they get callbacks from set_callbacks alone.
         given = getattr(estimator, "callbacks", None) or ()
         self._own = [c for c in given if is_sklearn_callback(c)]
         self._inherited = list(getattr(estimator, "_skl_callbacks", ()))
@@ -70,7 +70,7 @@ class Relay:
         return self
 
     def to(self, attributes: Callable[[State], dict[str, Any]]) -> list[Callable[[State], Any]]:
-        """Our callbacks that feed scikit-learn's: one, or none if nobody listens.
+        """A list of one callback that calls scikit-learn's; empty if there are none of those.
 
         ``attributes`` gives the fitted attributes of a model that stops at a state.
         """

@@ -15,13 +15,13 @@ from ..outputs import ClassOutput, Output
 from ..penalties import Penalty
 from .base import Estimator
 from .inputs import data
-from .inputs.declared_classes import declared
+from .inputs.stream_classes import stream_classes
 from .settings import Settings, check_settings, loss_of
 from .support_vectors import Margins
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    """What the loss of the fit says, or before it that of the parameters."""
+    """Whether the loss gives probabilities: that of the fit, or else that of the parameters."""
     fitted = estimator.__dict__.get("_fitted")
     loss = loss_of(estimator) if fitted is None else fitted.output.loss
     if loss is None or not loss.probabilistic:
@@ -61,7 +61,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         Factor of the penalty; by default 1/Σs, as in `Regressor`, with class weights in the sum:
         scikit-learn's C is 1/(alpha·n_samples), and this is C = 1.
     class_weight : dict or "balanced", optional
-        Multiplies the sample weights by class.
+        Factors of the sample weights, by class.
     features, intercept, solver, tol, max_iter, max_seconds, memory
         As in `Regressor`.
     warm_start, random_state, verbose, callbacks
@@ -79,7 +79,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     history_ : History
         Objective, bound and gap after every iteration, added up over the classes.
     support_ : ndarray of shape (n_support,)
-        Samples whose multiplier is not zero, for some class at least.
+        Indices of samples whose multiplier is not zero for at least one class.
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
         Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors. For the hinge it is
         yᵢαᵢ with 0 ≤ αᵢ ≤ C = 1/(alpha·n_samples), or sᵢ/(alpha·Σs) with sample weights s.
@@ -136,8 +136,8 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     ) -> Self:
         """Learn from one more batch of a stream, one stochastic step per row, in order.
 
-        As in `Regressor.partial_fit`. ``classes`` declares all labels in the first call; without
-        it, those of the first batch are all there are. ``class_weight`` must be None or a dict.
+        As in `Regressor.partial_fit`. The first call fixes the labels: ``classes``, or by default
+        those of the first batch. ``class_weight`` must be None or a dict.
         """
         from .stream import learn_batch
 
@@ -161,7 +161,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         return ClassOutput.of(y if weights is None else y[weights > 0], loss)
 
     def _output_of_stream(self, y: AnyArray, loss: Loss, classes: ArrayLike) -> Output:
-        return ClassOutput(loss, declared(self, classes, y))
+        return ClassOutput(loss, stream_classes(self, classes, y))
 
     def _check_same(self, output: Any) -> None:
         if not np.array_equal(output.classes, self.classes_):
@@ -180,7 +180,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
     ) -> float:
-        """The share of right predictions."""
+        """The share of correct predictions (accuracy)."""
         from sklearn.metrics import accuracy_score
 
         return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))

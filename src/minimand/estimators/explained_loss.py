@@ -11,11 +11,11 @@ from .._base.typing import Array
 from ..problem.intercept import best_shift
 from ..problem.objective import EPS, Objective
 
-_CLOSE = np.sqrt(EPS)  # relative; safeguard: nearer, predictions differ by rounding of the loss
+_CLOSE = np.sqrt(EPS)  # share of |y|; safeguard: closer predictions differ by rounding only
 
 
 def loss_above_infimum(objective: Objective, z: Array) -> float:
-    """The mean loss of these scores above the least conceivable."""
+    """The mean loss of these scores minus the mean infimum of the loss."""
     with np.errstate(over="ignore", invalid="ignore"):
         return objective.mean(objective.loss.value(z, objective.y)) - objective.infimum
 
@@ -27,7 +27,7 @@ def best_constant(objective: Objective) -> Array:
 
 
 def constant_loss(objective: Objective) -> float:
-    """The loss of the best constant above the least conceivable; 0 where y is a constant."""
+    """The loss of the best constant minus the mean infimum; 0 where y is a constant."""
     if _is_constant(objective):
         return 0.0
     return max(loss_above_infimum(objective, best_constant(objective)), 0.0)
@@ -36,8 +36,8 @@ def constant_loss(objective: Objective) -> float:
 def explained(objective: Objective, z: Array) -> float:
     """D² = 1 − (loss − infimum)/(loss of the best constant − infimum) of these scores.
 
-    As scikit-learn's R² where the best constant leaves nothing to explain: 1 for a model that does
-    not, either, and 0 for others; NaN, with a warning, for a single sample.
+    Where the best constant has no loss above the infimum, the score follows scikit-learn's R²: 1
+    for a model that predicts the same, 0 for others. NaN, with a warning, for a single sample.
     """
     if objective.n_samples < 2:
         warnings.warn(
@@ -53,7 +53,7 @@ def explained(objective: Objective, z: Array) -> float:
 
 
 def _same_predictions(objective: Objective, z: Array, best: Array) -> bool:
-    """Whether scores predict what others do, up to rounding relative to y, absolute where y = 0."""
+    """Whether two score vectors predict the same up to rounding, relative to y unless y = 0."""
     with np.errstate(over="ignore"):
         found, wanted = objective.loss.transform(z), objective.loss.transform(best)
     size = np.where(objective.y == 0.0, 1.0, np.abs(objective.y))
@@ -61,6 +61,6 @@ def _same_predictions(objective: Objective, z: Array, best: Array) -> bool:
 
 
 def _is_constant(objective: Objective) -> bool:
-    """Whether all samples are the same as far as a constant is concerned."""
+    """Whether one constant is best for every sample: y and the offset do not vary."""
     offset = objective.offset
     return bool(np.ptp(objective.y) == 0 and (offset is None or np.ptp(offset) == 0))

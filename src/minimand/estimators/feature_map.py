@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MapsFeatures:
-    """The part of an estimator that knows of φ; ``features_`` exists where a fit had features."""
+    """The part of an estimator that applies φ; ``features_`` exists if the fit had features."""
 
     features: Any
     solver: Any
@@ -45,13 +45,13 @@ class MapsFeatures:
         return getattr(self.__dict__.get("features_"), "learnt", False) is True
 
     def _on_learnt_features(self, posed: Posed) -> Posed:
-        """The problem on what ``features`` give once they have learnt what they leave to a fit.
+        """The problem on φ(X) after the estimator has learnt the parameters of φ.
 
         The objectives have the rows of X whose weight is not zero.
         """
         if not self._features_are_learnt:
             return posed
-        from ..solvers.nested.variable_projection import learn  # maps load half of scikit-learn
+        from ..solvers.nested.variable_projection import learn  # loads much of scikit-learn
 
         X, weights = self.features_.checked(posed.X), posed.coded.weights
         kept = X if weights is None or weights.all() else X[np.flatnonzero(weights)]
@@ -61,7 +61,7 @@ class MapsFeatures:
         return posed._replace(objectives=self._described(learnt))
 
     def _first_half(self: Any) -> Any:
-        """Limits of what comes before a fit: half of its time, and nobody is told."""
+        """Limits of the search for features: half of the time limit, and no callbacks."""
         control = replace(self._control([]), callbacks=())
         if control.max_seconds is not None:
             control.max_seconds *= 0.5
@@ -81,8 +81,8 @@ class MapsFeatures:
     def _qualified(self, certificate: Certificate) -> Certificate:
         """A fit whose features were learnt is stationary as a whole.
 
-        The gap is that of the output weights given the features; at another alpha than theirs (on a
-        path) it is no more than that.
+        The gap is that of the output weights given the features, which were learnt at the
+        estimator's own alpha, also for the other alphas of a path.
         """
         if not self._features_are_learnt or self.alpha_ != self.features_.alpha_:
             return certificate

@@ -34,13 +34,13 @@ class HardMargin(ClassifierMixin, Summarised):
     Parameters
     ----------
     intercept : bool, default=True
-        Whether the plane may miss the origin.
+        Whether to fit b; without it the plane passes through the origin.
     solver : str or Solver, default="auto"
-        For the soft margins with growing C that lead to it.
+        For the soft-margin problems with growing C whose solutions approach the hard margin.
     tol : float, default=1e-6
         The largest ``certificate_.relative``: the gap divided by ½‖w‖².
     max_seconds : float, optional
-        A fit that is cut off is a separating plane with its true gap, and warns.
+        A fit that reaches the limit returns a separating plane with its true gap, and warns.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class HardMargin(ClassifierMixin, Summarised):
     margin_ : float
         1/‖w‖, the distance of the nearest samples from the plane.
     support_ : ndarray of shape (n_support,)
-        The samples that hold the plane in its place.
+        The samples with a positive multiplier.
     support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
         Those rows of X.
     dual_coef_ : ndarray of shape (1, n_support)
@@ -153,7 +153,7 @@ class HardMargin(ClassifierMixin, Summarised):
         )
 
     def judged(self, X: ArrayLike, y: ArrayLike) -> tuple[Widest, Certificate]:
-        """The fitted plane on the data it was fitted on, judged afresh."""
+        """The fitted plane and a certificate computed anew from the data it was fitted on."""
         check_is_fitted(self)
         X, y = data.check_xy(self, X, y, fitted=True)
         classes, coded = self._encode(X, y, self._with_intercept)
@@ -176,12 +176,12 @@ class HardMargin(ClassifierMixin, Summarised):
         return as_design(X).matvec(self.coef_[0]) + self.intercept_[0]
 
     def predict(self, X: ArrayLike) -> AnyArray:
-        """The side of the plane."""
+        """The class on whose side of the plane each sample lies."""
         z = self.decision_function(X)
         return ClassOutput(Hinge(), self.classes_).decode(z)
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse input is welcome; two classes only."""
+        """Sparse input is accepted; two classes only."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False

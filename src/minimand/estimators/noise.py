@@ -1,16 +1,17 @@
-"""The size of the noise, for losses with a scale that is to be found: ``sigma="auto"``.
+"""An estimate of the noise, for losses whose scale is to be found: ``sigma="auto"``.
 
     noise = 1.4826 · median of |rᵢ|,   r: residuals of a fit with the absolute loss
 
-1.4826 makes it the standard deviation of normal noise. A model with p parameters passes through p
-samples, whose residuals say nothing: the p smallest sizes are left out. Outliers move neither the
-fit nor the median, as long as they are less than half of the samples and not far out in X.
+The factor 1.4826 makes it the standard deviation if the noise is normal. A model with p parameters
+passes through p samples, whose residuals carry no information: the p smallest sizes are left out.
+Outliers move neither the fit nor the median, as long as they are less than half of the samples and
+not far out in X.
 
-The noise should not depend on how much coefficients are shrunk, nor on the units of y and X. So the
-first fit has no penalty but ½·(1/1000u)·Σ(vⱼwⱼ)², u the median deviation of y, vⱼ the standard
-deviation of a column, which says what the model is where columns depend on each other. Where there
-are more than half as many columns as samples, the model would pass through too many of these: there
-the first fit has the penalty and the alpha of the estimator.
+The estimate should not depend on how much coefficients are shrunk, nor on the units of y and X. So
+the first fit has only the weak penalty ½·(1/1000u)·Σ(vⱼwⱼ)², with u the median deviation of y and
+vⱼ the standard deviation of a column; it makes the model unique where columns are dependent. With
+more than half as many columns as samples, the model would pass through too many samples: then the
+first fit has the penalty and the alpha of the estimator.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from ..problem.objective import Meter, Objective
 from ..solvers import Control, Solution, solve
 from .problem import Posed
 
-_NORMAL = 1.4826  # a standard deviation in median absolute deviations of normal noise
-_WEAK = 1e-3  # the penalty of the first fit, in units of y and of the columns: a safeguard
-_TOL = 1e-9  # of the first fit; measured: at 1e-6 the median still moves in its fourth digit
-_ZERO = 1e-12  # times the largest |y|: residuals below are rounding
+_NORMAL = 1.4826  # factor; definition: standard deviation / median |r| of normal noise
+_WEAK = 1e-3  # penalty of the first fit, in units of y and of the columns; safeguard
+_TOL = 1e-9  # relative gap of the first fit; measured: at 1e-6 the fourth digit still changes
+_ZERO = 1e-12  # share of the largest |y|; safeguard: smaller residuals are rounding
 
 
 def with_scale_found(posed: Posed, control: Control) -> Posed:
@@ -48,23 +49,23 @@ def with_scale_found(posed: Posed, control: Control) -> Posed:
 
 
 def noise_of(objectives: list[Objective], control: Control) -> float:
-    """The noise of all scores together; a positive number whatever the data are."""
+    """One noise estimate for all scores; always positive."""
     y, mass = (np.concatenate([getattr(o, name) for o in objectives]) for name in ("y", "mass"))
     spread = np.abs(y - median(y, mass))
     least = _ZERO * float(np.abs(y).max())
-    # Where every sample is met, the spread of y is the only unit that there is.
+    # If the fit is exact, the spread of y replaces the residuals as the scale.
     unit = _middle(spread, y, mass, 1, least)
     if unit is None:
         return 1.0  # y is constant
     fits = [_first_fit(objective, unit, control) for objective in objectives]
     sizes = np.concatenate([np.abs(s.point.z - o.y) for o, s in zip(objectives, fits)])
     passed = sum(int(np.count_nonzero(s.w)) + o.intercept for o, s in zip(objectives, fits))
-    least = max(least, *(s.certificate.gap for s in fits))  # smaller ones cannot be told from 0
+    least = max(least, *(s.certificate.gap for s in fits))  # smaller ones may be 0 at the optimum
     return _NORMAL * (_middle(sizes, y, mass, passed, least) or unit)
 
 
 def _first_fit(objective: Objective, unit: float, control: Control) -> Solution:
-    """With the absolute loss; where no solver takes that with a penalty, with squares."""
+    """A fit with the absolute loss, or with the squared loss if no solver takes the former."""
     first = replace(objective, loss=Absolute(), meter=Meter())
     if 2 * (objective.n_features + 1) <= objective.n_samples:
         variance = np.maximum(objective.column_norms, np.finfo(float).tiny) ** 2
@@ -77,10 +78,10 @@ def _first_fit(objective: Objective, unit: float, control: Control) -> Solution:
 
 
 def _middle(sizes: Array, y: Array, mass: Array, dropped: int, least: float) -> float | None:
-    """The median of the sizes above ``least``, without the smallest ones; None if none is left.
+    """The median of the sizes above ``least``, without the ``dropped`` smallest; None if empty.
 
-    Sizes below it count among the smallest, once for every y: whether rounding made them zero or
-    next to it, and whether a sample comes in copies, makes no difference.
+    Sizes up to ``least`` count among the smallest, equal y once: so it makes no difference whether
+    rounding made a size zero or nearly zero, or whether a sample is repeated.
     """
     met = sizes <= least
     more = dropped - np.unique(y[met]).size
@@ -89,7 +90,7 @@ def _middle(sizes: Array, y: Array, mass: Array, dropped: int, least: float) -> 
 
 
 def _smallest(sizes: Array, count: int) -> float:
-    """The largest of so many smallest sizes, copies counted once; 0 if there are not that many."""
+    """The ``count``-th smallest size, equal ones counted once; 0 if there are fewer."""
     values = np.unique(sizes)
     return float(values[count - 1]) if 0 < count < values.size else 0.0
 
@@ -99,7 +100,7 @@ def median(values: Array, mass: Array) -> float:
     order = np.argsort(values)
     share = np.cumsum(mass[order])
     share /= share[-1]
-    slack = 8 * np.finfo(float).eps * values.size
+    slack = 8 * np.finfo(float).eps * values.size  # share of the mass; safeguard: rounding
     last = values.size - 1
     low, high = np.searchsorted(share, [0.5 - slack, 0.5 + slack])
     return float(0.5 * (values[order[min(low, last)]] + values[order[min(high, last)]]))

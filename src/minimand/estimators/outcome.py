@@ -1,4 +1,4 @@
-"""What solutions come to: one certificate for all of them, and a warning if one stopped short."""
+"""One certificate for the solutions of all scores, and a warning if one missed the tolerance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..solvers.base import CALLBACK
 def combined(
     certificates: list[Certificate], scales: list[float], parts: str = "classes"
 ) -> Certificate:
-    """One certificate for several problems solved side by side: everything adds up."""
+    """One certificate for several independent problems: the sums of their numbers."""
     if len(certificates) == 1:
         return certificates[0]
     gap = sum(c.gap for c in certificates)
@@ -54,7 +54,7 @@ def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution
 
 
 def _alternatives(objective: Objective, control: Control, solution: Solution) -> list[str]:
-    """Other solvers that accept the problem, cheapest first; none that is for teaching only."""
+    """Other solvers that accept the problem, cheapest first, without those for teaching."""
     found = verdicts(objective, control)
     known = {name: SOLVERS.get(name) for name in found}
     ranked = sorted((v.cost, name) for name, v in found.items() if v.ok)
@@ -85,7 +85,7 @@ def _advice(solution: Solution, others: list[str]) -> str:
     from ..solvers.stochastic.training import HELD_OUT
 
     if not np.isfinite(solution.certificate.gap):
-        advice = "add a penalty"  # neither patience nor another tol can help
+        advice = "add a penalty"  # more time or a larger tol would not help
     elif solution.stopped_by == CALLBACK:
         advice = "fit again with warm_start=True to go on from here"
     elif solution.stopped_by == HELD_OUT:

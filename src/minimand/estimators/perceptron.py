@@ -22,7 +22,7 @@ from ..losses import PerceptronLoss
 from ..outputs import ClassOutput
 from ..solvers.textbook.perceptron import Machine, train
 from .inputs import data
-from .inputs.declared_classes import declared
+from .inputs.stream_classes import stream_classes
 from .outcome import combined
 from .perceptron_proof import Proved, padded, proved, widest
 from .settings import check_seed
@@ -30,12 +30,12 @@ from .stopping import stoppable
 from .summary import Summarised
 
 _ORDERS = ("fixed", "random")
-_TRACED = 100  # steps of a trace, and numbers that it may hold, unless more are asked for
-_TRACED_NUMBERS = 1_000_000
+_TRACED = 100  # steps recorded by default; convention
+_TRACED_NUMBERS = 1_000_000  # numbers recorded by default, 8 MB; safeguard
 
 
 class Perceptron(ClassifierMixin, Summarised):
-    r"""The perceptron: look at one sample after the other, and learn from mistakes only.
+    r"""The perceptron: visit one sample after the other, and update on mistakes only.
 
     With the labels y = −1 for the first class and 1 for the second, and the score
     :math:`z = x^T w + b`, which predicts the second class where it is positive:
@@ -43,21 +43,21 @@ class Perceptron(ClassifierMixin, Summarised):
     .. math:: \text{if } y_i z_i \le 0 \text{ (a mistake):} \quad w \leftarrow w + y_i x_i,
         \quad b \leftarrow b + y_i
 
-    It starts from w = 0, b = 0 and goes over all samples, pass by pass, until a pass has no
-    mistake: then the plane z = 0 has the two classes on its two sides. There is nothing to tune,
-    no alpha and no step size. An update raises y·z of its sample by ‖x‖² + 1. A score of exactly
-    0 predicts the first class, and counts as a mistake for either.
+    Training starts from w = 0, b = 0 and repeats passes over all samples until a pass has no
+    mistake: then the plane z = 0 separates the two classes. There is no alpha and no step size to
+    tune. An update raises y·z of its sample by ‖x‖² + 1. A score of exactly 0 predicts the first
+    class, and counts as a mistake for both classes.
 
     *If some plane separates the classes*, the fit ends: after at most C²/γ² mistakes in all, where
     C is the largest norm of a sample padded with a 1 (which stands for the intercept) and γ the
     widest margin of the padded samples. The plane it finds depends on the order of the samples;
     `HardMargin` finds the one with the widest margin.
 
-    *If none does*, mistakes never end. The fit then stops at ``max_epochs``, or as soon as the
-    weights after a pass are those after an earlier one, from where all would repeat itself: it
-    warns that it cycles, and the mistakes in between are a proof that no plane separates the
-    classes. (In a fixed order, samples of whole numbers always come to that; others need not.)
-    ``Classifier(Hinge())``, whose margin is soft, is the model for such data.
+    *If none does*, every pass has mistakes. The fit then stops at ``max_epochs``, or as soon as the
+    weights after a pass equal those after an earlier pass, since training would cycle from there:
+    it warns, and the mistakes of the cycle prove that no plane separates the classes. (In a fixed
+    order, samples of whole numbers always lead to a cycle; others need not.) For such data use
+    ``Classifier(Hinge())``, which has a soft margin.
 
     With k > 2 classes there is one perceptron per class, against all others; the largest score
     decides.
@@ -65,14 +65,14 @@ class Perceptron(ClassifierMixin, Summarised):
     Parameters
     ----------
     intercept : bool, default=True
-        Whether there is a b.
+        Whether to fit b.
     order : {"fixed", "random"}, default="fixed"
-        Samples as they come, or in a new random order in every pass.
+        Visit samples in the given order, or in a new random order in every pass.
     max_epochs : int, default=1000
         Most passes over the data.
     trace : int, optional
-        How many steps ``trace_`` records, each with its w. By default the first 100, or fewer where
-        those would be more than a million numbers.
+        How many steps ``trace_`` records, each with its w. By default the first 100, or fewer if
+        they would hold more than a million numbers.
     bound : bool, default=False
         Whether to compute ``bound_``, which costs a hard-margin problem per class.
     random_state : int, RandomState or None
@@ -88,7 +88,7 @@ class Perceptron(ClassifierMixin, Summarised):
     converged_ : bool
         Whether the last pass had no mistake, for every class.
     cycling_ : bool
-        Whether the fit stopped because a state came back.
+        Whether the fit stopped because the weights of an earlier pass came back.
     mistakes_ : int, or ndarray of shape (n_classes,)
         Mistakes in all passes.
     mistakes_per_pass_ : ndarray of shape (n_iter_,), or a list of one per class
@@ -99,11 +99,11 @@ class Perceptron(ClassifierMixin, Summarised):
     margin_ : float, or ndarray of shape (n_classes,)
         Distance of the nearest sample to the plane; 0 if the plane does not separate the classes.
     witness_ : ndarray of shape (n_samples,) or None, or a list of one per class
-        Weights that prove that no plane separates the classes, as in `separable`, where
-        ``cycling_`` brought them to light.
+        Weights that prove that no plane separates the classes, as in `separable`; None unless
+        ``cycling_``.
     radius_, gamma_, bound_ : float, or ndarray of shape (n_classes,)
-        C, γ and C²/γ², if asked for; γ = 0 and the bound is infinite if no plane separates the
-        classes; nan, with a warning, where rounding hides whether one does.
+        C, γ and C²/γ², if ``bound=True``. If no plane separates the classes, γ is 0 and the bound
+        infinite; if rounding hides whether one does, both are nan, with a warning.
     certificate_ : Certificate
         Of the share of samples with y·z ≤ 0. Its bound is 0, or 1/n where no plane separates the
         classes: a gap of 0 proves that no plane makes fewer mistakes.
@@ -171,17 +171,17 @@ class Perceptron(ClassifierMixin, Summarised):
             if self.bound and not watch.interrupted:
                 try:
                     self._store_bounds(X, signs, scores)
-                except KeyboardInterrupt:  # the model is there, its bound is not
+                except KeyboardInterrupt:  # the model is kept, without its bound
                     watch.interrupt()
         self._warn_if_short(scores)
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike = None) -> Self:
-        """Learn from one pass over a batch, going on from what was learnt before.
+        """Learn from one pass over a batch, starting from the current weights.
 
-        The first call has to name all classes, as a batch may lack some; after it, or after `fit`,
-        ``classes`` may be left out. ``mistakes_`` and ``n_iter_`` add up; all other attributes but
-        the weights are about this batch.
+        The first call must name all classes, as a batch may lack some; after it, or after `fit`,
+        ``classes`` may be left out. ``mistakes_`` and ``n_iter_`` add up over batches; the other
+        attributes, except the weights, describe the last batch.
 
         Parameters
         ----------
@@ -202,7 +202,9 @@ class Perceptron(ClassifierMixin, Summarised):
         first = not hasattr(self, "classes_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         data.check_labels(y)
-        output = ClassOutput(PerceptronLoss(), declared(self, classes, y, alone=False))
+        output = ClassOutput(
+            PerceptronLoss(), stream_classes(self, classes, y, from_first_batch=False)
+        )
         signs = output.columns(y)
         if first:
             shape = (output.scores, X.shape[1])
@@ -220,7 +222,7 @@ class Perceptron(ClassifierMixin, Summarised):
     def _train(
         self, design: Design, signs: list[Array], w: Array, b: Array, most: int
     ) -> list[Proved]:
-        """One perceptron per score, from given weights."""
+        """Train one perceptron per score, from given weights."""
         traced = self.trace
         if traced is None:
             traced = min(_TRACED, _TRACED_NUMBERS // (design.shape[1] + 1))
@@ -261,7 +263,7 @@ class Perceptron(ClassifierMixin, Summarised):
         """C²/γ² of every score."""
         intercept = bool(self.intercept)
         samples = padded(X) if intercept else X
-        unit = float(abs(samples).max()) or 1.0  # C/γ has no units, and squares might overflow
+        unit = float(abs(samples).max()) or 1.0  # unscaled squares might overflow
         samples = samples / unit
         radius = float(as_design(samples).row_squares(np.ones(1)).max()) ** 0.5
         margins = [widest(X, samples, own, score, intercept) for own, score in zip(signs, scores)]
@@ -289,7 +291,7 @@ class Perceptron(ClassifierMixin, Summarised):
         warnings.warn(f"Perceptron: {text}.", ConvergenceWarning, stacklevel=3)
 
     def _check_parameters(self) -> None:
-        """One sentence for a parameter that cannot be."""
+        """Refuse parameters outside their range, each in one sentence."""
         for name in ("intercept", "bound"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}.")
@@ -316,7 +318,7 @@ class Perceptron(ClassifierMixin, Summarised):
         return ClassOutput(PerceptronLoss(), self.classes_).decode(z)
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse input is welcome."""
+        """Sparse input is accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

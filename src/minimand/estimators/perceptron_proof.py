@@ -1,4 +1,4 @@
-"""What the run of a perceptron proves: mistakes that no plane avoids, and how many it may make."""
+"""What the run of a perceptron proves: a lower bound on mistakes, and the mistake bound C²/γ²."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def proved(design: Design, signs: Array, run: Run, intercept: bool, begun: float
         primal=primal,
         dual=dual,
         gap=primal - dual,
-        relative=primal - dual,  # of a model that is 0 every sample is a mistake
+        relative=primal - dual,  # the scale is 1: at w = 0 every sample is a mistake
         kind="global" if primal == dual else "relaxation",
         objective=f"mean I(y·z ≤ 0), z = {'X w + b' if intercept else 'X w'}",
         rounding=_uncertain(design, margins, run.w, run.b),
@@ -72,19 +72,19 @@ def widest(X: Any, padded: Any, signs: Array, found: Proved, intercept: bool) ->
             apart = separate(as_design(X), signs, intercept=intercept, form="margin")
             if apart.witness is not None:
                 return 0.0
-        # Any plane that separates gives a valid bound, also one that is not quite the widest.
+        # The margin of any separating plane gives a valid bound, also if it is not the widest.
         return float(HardMargin(intercept=False).fit(padded, signs).margin_)
-    except ValueError as error:  # training has ended, and well or not does not depend on this
+    except ValueError as error:  # the fitted model does not depend on the bound
         warnings.warn(f"gamma_ and bound_ are unknown (nan): {error}", RuntimeWarning, stacklevel=5)
         return float("nan")
 
 
 def _uncertain(design: Design, margins: Array, w: Array, b: float) -> float:
-    """The share of samples whose side of the plane is within the rounding of their found."""
-    noise, count = EPS * (w.size**0.5 + 4.0), 0
+    """The share of samples whose score is so small that rounding may have changed its sign."""
+    noise, count = EPS * (w.size**0.5 + 4.0), 0  # share of Σ|xⱼwⱼ|; safeguard: √d roundings
     for rows, x in design.blocks():
         parts = np.asarray(abs(x) @ np.abs(w)) + abs(b)
-        # A score that is exactly 0 is a mistake whatever its rounding.
+        # A score of exactly 0 counts as a mistake anyway.
         near = (np.abs(margins[rows]) <= noise * parts) & (margins[rows] != 0)
         count += int(near.sum())
     return count / margins.size

@@ -1,4 +1,4 @@
-"""An estimator on data, up to the point where it would be solved."""
+"""The problem of an estimator on given data, ready to be solved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .settings import Settings
 
 
 def copy_of(estimator: Any) -> Any:
-    """An unfitted copy of one of our estimators; refuses others in words."""
+    """An unfitted copy of a minimand estimator; refuses others in words."""
     if not isinstance(estimator, Regressor | Classifier):
         raise TypeError(
             f"estimator must be a minimand Regressor or Classifier, not "
@@ -39,8 +39,8 @@ def prepare(
 
     Unless it is fitted already, the estimator, which must be a copy, learns the names of the
     features, the features themselves, the classes and the scale of its loss, as in `fit`.
-    Without ``learn``, features that are learnt along with the model stay as they are drawn, which
-    takes no time.
+    Without ``learn``, features that a fit would learn keep their random initial values, which saves
+    the time of learning them.
     """
     if fitted:
         return estimator._posed_again(X, y, sample_weight, offset).objectives
@@ -56,10 +56,10 @@ def posed(
     *,
     learn: bool = True,
 ) -> Posed:
-    """The same with all that belongs to the objectives; the estimator is not fitted yet.
+    """The `Posed` problem of an estimator that is not fitted yet.
 
-    It keeps what all models that are made from it share: its loss has a number where it says
-    "auto", which models on a path and in folds then have, too.
+    A parameter of the loss that is "auto" is replaced by a number in the estimator, so that all
+    models on a path and in folds share it.
     """
     found = estimator._completed(estimator._posed(X, y, sample_weight, offset), learn=learn)
     if hasattr(estimator, "loss_"):
@@ -73,7 +73,7 @@ def posed(
 def prepared(
     estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
 ) -> tuple[Any, Settings, list[Objective]]:
-    """A copy of an estimator for whoever varies its alpha, its settings, and its objectives."""
+    """A copy of an estimator, its settings and its objectives, for callers that vary alpha."""
     probe, found = posed_for_path(estimator, X, y, sample_weight, offset)
     return probe, found.coded.settings, found.objectives
 
@@ -81,7 +81,7 @@ def prepared(
 def posed_for_path(
     estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
 ) -> tuple[Any, Posed]:
-    """A copy of an estimator, its alpha a number that folds of the data share; its problem."""
+    """A copy of an estimator whose alpha is a number shared by all folds, and its problem."""
     probe = copy_of(estimator)
     found = posed(probe, X, y, sample_weight, offset)
     if probe.alpha is None:
@@ -90,7 +90,7 @@ def posed_for_path(
 
 
 def targets_of(estimator: Any, y: AnyArray, loss: Loss | None = None) -> list[Array]:
-    """Y as a loss sees it, by default that of the fit: one target per score it has."""
+    """Y as the loss (by default that of the fit) takes it: one target per score."""
     output = estimator._fitted.output
     output = output if loss is None else output.under(loss)
     columns: list[Array] = output.columns(estimator._checked_target(y))

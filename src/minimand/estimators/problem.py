@@ -1,4 +1,4 @@
-"""From settings and data to objectives, and what a fit keeps of both."""
+"""From settings and data to objectives, and what a fitted model keeps of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def build(
     offset: Array | None,
     intercept: bool,
 ) -> Objective:
-    """The objective of these settings on these data; rows of weight zero are left out.
+    """The objective of the settings on the data; rows of weight zero are left out.
 
     The alpha of the settings must be a number: `one_sample` of the weights, if none was given.
     """
@@ -71,12 +71,12 @@ def build(
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Checked data in numbers, beside the settings: all of a problem but φ(X)."""
+    """The settings, and y, weights and offset as checked numbers: a problem without φ(X)."""
 
     settings: Settings
     output: Output
     target: Array  # (n,) or (n, scores), as the output codes y
-    weights: Array | None  # of the samples, those of their classes included; None: all equal
+    weights: Array | None  # of the samples, times their class weights; None: all equal
     offset: Array | None
 
     @property
@@ -108,7 +108,7 @@ class Coded:
 
 
 class Posed(NamedTuple):
-    """A problem up to the point where it would be solved."""
+    """A problem that is ready to be solved."""
 
     X: Any  # checked
     mapped: Any  # φ(X)
@@ -118,9 +118,9 @@ class Posed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a model was fitted to: all that is read of a fit afterwards, beside its attributes.
+    """The settings and output of a fit: all that a fitted model reads beside its attributes.
 
-    The parameters of the estimator may have been changed since, for the next fit.
+    The parameters of the estimator may have been changed for the next fit.
     """
 
     settings: Settings  # their alpha is a number, and so is every scale of the loss
@@ -140,7 +140,7 @@ class Fitted:
 
 
 class PosesProblems(MapsFeatures):
-    """The part of an estimator that turns data into objectives, for whoever needs them."""
+    """The part of an estimator that turns data into objectives."""
 
     alpha_: float
     loss_: Loss
@@ -159,7 +159,7 @@ class PosesProblems(MapsFeatures):
         raise NotImplementedError
 
     def _checked_target(self, y: AnyArray) -> AnyArray:
-        """y if it is of the right kind."""
+        """y, refused if it is not of the right kind."""
         raise NotImplementedError
 
     def _output_of(self, y: AnyArray, weights: Array | None, loss: Loss) -> Output:
@@ -191,8 +191,8 @@ class PosesProblems(MapsFeatures):
     ) -> Coded:
         """y, the weights and the offset in numbers.
 
-        y says what its output space is, samples of weight zero having no say. Of a ``stream`` it is
-        a part, whose ``classes`` may be declared.
+        The output space is that of y, without samples of weight zero. In a ``stream`` y is one
+        batch, and ``classes`` may name classes that it lacks.
         """
         y = self._checked_target(y)
         output = self._output_of_stream(y, settings.loss, classes) if stream else None
@@ -209,9 +209,9 @@ class PosesProblems(MapsFeatures):
     def _posed(
         self, X: Any, y: Any, sample_weight: ArrayLike = None, offset: ArrayLike = None
     ) -> Posed:
-        """The problem of a fit, up to what takes an optimisation of its own.
+        """The problem of a fit, before steps that need an optimisation of their own.
 
-        The estimator learns the features and their names, and what stands for alpha.
+        Sets the fitted features, the feature names and ``alpha_`` on the estimator.
         """
         settings = self._checked_settings()
         X, y = data.check_xy(self, X, y)
@@ -228,7 +228,7 @@ class PosesProblems(MapsFeatures):
     def _posed_again(
         self, X: Any, y: Any, sample_weight: ArrayLike = None, offset: ArrayLike = None
     ) -> Posed:
-        """The problem that the model was fitted to, on data for which it is judged."""
+        """The problem that the model was fitted to, on the data given now."""
         check_is_fitted(self)
         X, y = data.check_xy(self, X, y, fitted=True)
         fitted, mapped = self._fitted, self._map_features(X)
@@ -237,10 +237,10 @@ class PosesProblems(MapsFeatures):
         return Posed(X, mapped, coded, self._described(coded.objectives(mapped)))
 
     def _completed(self, posed: Posed, *, learn: bool = True) -> Posed:
-        """The problem with a number for what is "auto" in its loss, on features that are learnt."""
+        """The problem with "auto" in its loss replaced by a number, and with learnt features."""
         loss = posed.coded.settings.loss
         if loss.auto and loss.undecided:
-            from .noise import with_scale_found  # which few losses ask for
+            from .noise import with_scale_found  # imported here: few losses need it
 
             posed = with_scale_found(posed, self._first_half())
             self.loss_ = posed.coded.settings.loss

@@ -34,31 +34,32 @@ class Regressor(RegressorMixin, Estimator):
         ``"non_negative"`` or ``L1Ball(2.0)``, or an expression such as
         ``L1() + 0.5 * L2() + NonNegative()``.
     alpha : float, optional
-        Factor of the penalty; 0 means none. By default 1/Σs, with Σs the number of samples or the
-        sum of their weights, so that the penalty weighs as much as one sample does: what Ridge
-        means by alpha=1 and LogisticRegression and SVC by C=1. Constraints ignore it.
+        Factor of the penalty; 0 means no penalty. By default 1/Σs, with Σs the number of samples or
+        the sum of their weights, so that the penalty weighs as much as one sample: the same as
+        alpha=1 in Ridge and C=1 in LogisticRegression and SVC. Constraints ignore alpha.
     features : Features or transformer, optional
-        A map applied to X first, fitted along with the model (on a copy, `features_`): `Monomials`,
-        `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer, which
-        gets X as it is: data frames with text or missing values, a list of texts. Maps that look at
-        X alone look at all of its rows, whatever their sample_weight.
+        A map applied to X first, fitted with the model (on a copy, `features_`): `Monomials`,
+        `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer. It
+        gets X unchanged, so X may be a data frame with text or missing values, or a list of texts.
+        Maps that use X alone are fitted on all of its rows, whatever their sample_weight.
     intercept : bool, default=True
-        Whether to add an unpenalised b.
+        Whether to fit an intercept b, which is not penalised.
     solver : str or Solver, default="auto"
         ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"dual"``, ``"primal_dual"``,
         ``"column_generation"``, ``"multiplier"``, ``"reweighted"``, ``"graduated"``, ``"simplex"``,
-        ``"constraint_generation"``, or let the verdicts decide. To study them, and by name only:
-        ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``; for
-        streams ``"sgd"``; or an object such as `minimand.solvers.Fista(restart=True)`.
+        ``"constraint_generation"``; by default the cheapest one that accepts the problem (see
+        `minimand.explain`). For teaching, never chosen by default: ``"proximal_gradient"``,
+        ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``. For streams ``"sgd"``. Or an
+        object such as `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6
         The fit stops when its certified gap is below tol × (objective of the null model − mean
         infimum of the loss).
     max_iter : int, optional
-        Most iterations; none by default, because the gap decides.
+        The largest number of iterations; no limit by default, since the gap ends the fit.
     max_seconds : float, optional
-        Most seconds; the model handed over is then the best so far, with its true gap.
+        Time limit; the model is then the best so far, with its true gap.
     memory : float, optional
-        Bytes a solver may use beside the data; larger factorisations are refused.
+        Bytes that a solver may use in addition to the data; larger factorisations are refused.
     warm_start : bool, default=False
         Start from the last fit's coefficients.
     random_state : int or RandomState, optional
@@ -75,17 +76,18 @@ class Regressor(RegressorMixin, Estimator):
     coef_ : ndarray of shape (n_features,)
     intercept_ : float
     alpha_ : float
-        The factor of the penalty: alpha, or what stands for it by default.
+        The factor of the penalty: ``alpha``, or its default.
     certificate_ : Certificate
-        How far the fit can be from the optimum; with a penalty that is not convex, from being
+        How far the fit can be from the optimum; for a non-convex problem, from being
         stationary (its `kind` says which).
     n_iter_ : int
     solver_ : str
-        The solver that ran; "dual → newton" where one handed over to another.
+        The solver that ran; "dual → newton" if one handed over to another.
     history_ : History
         Objective, bound and gap after every iteration, against passes and seconds.
     support_ : ndarray of shape (n_support,)
-        Samples whose multiplier is not zero: with `EpsilonInsensitive`, those outside the tube.
+        Indices of samples whose multiplier is not zero: with `EpsilonInsensitive`, of those outside
+        the tube.
     dual_coef_ : ndarray of shape (1, n_support)
         Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors.
     support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
@@ -135,12 +137,12 @@ class Regressor(RegressorMixin, Estimator):
     ) -> Self:
         """Learn from one more batch of a stream, one stochastic step per row, in order.
 
-        The same rows in batches of any size lead to the same model, once 1000 of them have come by:
-        until then the step is chosen again whenever there are twice as many, unless ``eta0`` is
-        given. ``solver`` must be ``"auto"``, ``"sgd"`` or a `minimand.solvers.Sgd`. The parameters
-        are those of `fit`; features are fitted on the first batch. ``alpha=None`` is 1/Σs over all
-        rows so far, which steps learn of whenever Σs passes a power of two. There is no certificate
-        of a stream: ask `minimand.certify`, which takes batches too.
+        After the first 1000 rows, the model does not depend on how rows are cut into batches. Until
+        then the step size is chosen anew whenever the number of rows has doubled, unless ``eta0``
+        is given. ``solver`` must be ``"auto"``, ``"sgd"`` or a `minimand.solvers.Sgd`. The
+        parameters are those of `fit`; features are fitted on the first batch. ``alpha=None`` is
+        1/Σs over all rows so far, updated whenever Σs passes a power of two. ``partial_fit`` sets
+        no certificate: `minimand.certify` computes one, also from batches.
         """
         from .stream import learn_batch
 
@@ -176,9 +178,9 @@ class Regressor(RegressorMixin, Estimator):
 
         .. math:: D^2 = 1 - \frac{L(z) - \inf L}{\min_b L(\mathrm{offset} + b) - \inf L}
 
-        with the mean loss L over these samples: 1 is perfect, and 0 is no better than the best
-        constant. Where that is perfect itself, it is 1 for a perfect model and 0 for others, as
-        scikit-learn's R² is.
+        with L the mean loss over these samples: 1 is perfect, and 0 is no better than the best
+        constant. If the best constant is perfect, D² is 1 for a perfect model and 0 for others, as
+        scikit-learn's R².
         """
         (objective,) = self._posed_again(X, y, sample_weight, offset).objectives
         return explained(objective, objective.scores(self.coef_, self.intercept_))

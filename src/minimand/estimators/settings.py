@@ -20,10 +20,10 @@ from ..penalties import Penalty
 from ..solvers import REGISTRY as SOLVERS
 from .callbacks import is_sklearn_callback
 
-_LONGEST = 150  # characters of a map in words; a pipeline may have any number of steps
+_LONGEST = 150  # characters of a map in words; safeguard: a pipeline may have many steps
 _MIXED = "penalty=l1_ratio * minimand.L1() + (1 - l1_ratio) * minimand.L2()"
 _STEPS = "solver=minimand.solvers.Sgd(…), which has the options of stochastic steps"
-ELSEWHERE = {  # what other libraries call parameters, and what to write here
+ELSEWHERE = {  # other libraries' names of parameters, and what to write here
     **dict.fromkeys(("C", "c"), "alpha=1/(C*n_samples), since alpha multiplies the penalty here"),
     **dict.fromkeys(
         ("lambda_", "lam", "reg", "reg_lambda", "reg_param", "regularization"), "alpha=…"
@@ -56,12 +56,12 @@ class Settings:
 
     @property
     def factor(self) -> float:
-        """Alpha, which must be a number by now."""
+        """Alpha; it must not be None any more."""
         assert self.alpha is not None
         return self.alpha
 
     def at(self, alpha: float) -> Settings:
-        """The same with this alpha where none was given."""
+        """The same settings, with this alpha if none was given."""
         return replace(self, alpha=alpha) if self.alpha is None else self
 
     @property
@@ -107,20 +107,21 @@ def check_settings(estimator: Any) -> Settings:
 
 
 def loss_of(estimator: Any) -> Loss | None:
-    """The loss that the parameters name; None if they name none, which a fit will refuse."""
+    """The loss that the parameters name; None if the name is not valid, which a fit refuses."""
     try:
         return LOSSES.get(estimator.loss)
     except ValueError:
         return None
 
 
-def decided(settings: Settings, known: Loss | None) -> Settings:
-    """The settings with the scale that an earlier fit has found, where the loss is to find one.
+def with_found_scale(settings: Settings, known: Loss | None) -> Settings:
+    """The settings with the scale that an earlier fit has found, if the loss needs one.
 
-    Where there was no such fit it is refused: a batch has not the residuals of all samples.
+    Without such a fit the loss is refused: the scale needs the residuals of all samples, and a
+    batch has only its own.
     """
     loss = settings.loss
-    if loss.undecided and known is not None and _decides(known, loss):
+    if loss.undecided and known is not None and _is_with_numbers(known, loss):
         return replace(settings, loss=known)
     for name in loss.undecided:
         raise ValueError(
@@ -130,8 +131,8 @@ def decided(settings: Settings, known: Loss | None) -> Settings:
     return settings
 
 
-def _decides(loss: Loss, asked: Loss) -> bool:
-    """Whether a loss is the one that was asked for, with numbers for what was "auto"."""
+def _is_with_numbers(loss: Loss, asked: Loss) -> bool:
+    """Whether ``loss`` is ``asked`` with numbers in place of its "auto" parameters."""
     return (
         type(loss) is type(asked)
         and loss.copy(**{name: getattr(asked, name) for name in asked.undecided}) == asked
@@ -139,7 +140,7 @@ def _decides(loss: Loss, asked: Loss) -> bool:
 
 
 def check_limits(estimator: Any) -> None:
-    """Numbers and switches that say when to stop and what to show, as far as there are any."""
+    """Check the limits and switches of an estimator, those that it has."""
     _real("tol", estimator.tol, low=0.0)
     for name in ("max_seconds", "memory"):
         if getattr(estimator, name, None) is not None:
@@ -150,20 +151,20 @@ def check_limits(estimator: Any) -> None:
     ):
         raise ValueError(f"max_iter must be None or an integer ≥ 1, not {most!r}.")
     for name in ("intercept", "warm_start", "verbose"):
-        # 0 and 1 are switches too: scikit-learn's verbose is a number.
+        # 0 and 1 are accepted as switches: scikit-learn's verbose is a number.
         switch = getattr(estimator, name, False)
         if not isinstance(switch, (bool, np.bool_, numbers.Integral)):
             raise ValueError(f"{name} must be True or False, not {switch!r}.")
 
 
 def check_solver(solver: Any) -> None:
-    """A name, or an object whose options are legal."""
+    """Check a solver: a known name, or an object with valid options."""
     if not (isinstance(solver, str) and solver == SOLVERS.special):
         SOLVERS.get(solver).check_parameters()
 
 
 def check_seed(random_state: Any) -> None:
-    """``random_state`` as scikit-learn knows it."""
+    """Check ``random_state`` as scikit-learn does."""
     try:
         check_random_state(random_state)
     except ValueError as error:
@@ -174,12 +175,12 @@ def check_seed(random_state: Any) -> None:
 
 
 def _checked_features(features: Any) -> str:
-    """A map in one short line; one that is learnt along with the model has a formula of its own."""
+    """The map in one short line; a map that is learnt with the model gives its own formula."""
     if isinstance(features, type):
         raise TypeError(f"features must be an object, not a class: pass {features.__name__}().")
     if not hasattr(features, "fit_transform") or not hasattr(features, "transform"):
         raise TypeError(f"features must have fit_transform and transform, not {features!r}.")
-    if hasattr(features, "check_parameters"):  # a map of ours
+    if hasattr(features, "check_parameters"):  # a minimand map
         features.check_parameters()
     if getattr(features, "learnt", False) is True:
         return ""

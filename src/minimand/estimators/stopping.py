@@ -1,4 +1,4 @@
-"""Ctrl-C during a fit: the model is stored first, then the loops around the fit end too."""
+"""Ctrl-C during a fit: the model is stored first, then `Interrupted` ends the loops around it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ T = TypeVar("T")
 def stoppable(estimator: Any) -> Iterator[Watch]:
     """The body of a ``fit``: if Ctrl-C stopped a solver in it, `Interrupted` is raised at its end.
 
-    By then the estimator has its attributes. Interrupts that come before there is any model leave
-    the body as they are.
+    By then the estimator has its attributes. A KeyboardInterrupt that comes before there is any
+    model is passed on unchanged.
     """
     before = getattr(estimator, "certificate_", None)
     with watching() as watch:
@@ -28,7 +28,7 @@ def stoppable(estimator: Any) -> Iterator[Watch]:
         except KeyboardInterrupt:
             if getattr(estimator, "certificate_", None) is before:
                 raise
-            watch.interrupt()  # the model is there, only what is told of its samples is not
+            watch.interrupt()  # the model is stored, only attributes of its samples are missing
     if watch.interrupted:
         certificate = getattr(estimator, "certificate_", None)
         course = getattr(estimator, "_course", "")
@@ -38,9 +38,9 @@ def stoppable(estimator: Any) -> Iterator[Watch]:
 def interruption(
     name: str, certificate: Certificate | None, result: Any, course: str = ""
 ) -> Interrupted:
-    """What to raise for a fit that Ctrl-C has stopped, in a sentence that says the gap.
+    """The `Interrupted` for a fit that Ctrl-C has stopped; its message says the gap.
 
-    ``course`` says how far it came, where there were several fits to be made.
+    ``course`` says how many fits were done, if there were several.
     """
     reached = "; the model so far is valid"
     if certificate is not None:
@@ -57,7 +57,7 @@ def interruption(
 
 
 def as_far_as_it_came(fit: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-    """What ``fit`` returns, or what it had when Ctrl-C stopped it: the caller's scope knows."""
+    """The result of ``fit``, also after Ctrl-C: the caller's scope has noted the interrupt."""
     try:
         return fit(*args, **kwargs)
     except Interrupted as stopped:

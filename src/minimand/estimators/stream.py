@@ -1,4 +1,4 @@
-"""Learning from a stream: what `partial_fit` keeps from one batch to the next."""
+"""The state that `partial_fit` keeps from one batch to the next."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .inputs import data
 from .inputs.matrix import matrix_of
 from .inputs.stream_order import Order
 from .problem import Coded, Fitted, one_sample
-from .settings import Settings, decided
+from .settings import Settings, with_found_scale
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows of a stream: φ(X), and what goes with every row.
+    """Some rows of a stream: φ(X), targets, weights and offsets.
 
-    The objectives do not know the weights: a batch has no mean of its own.
+    The objectives do not contain the weights: a stream has one mean, over all its batches.
     """
 
     X: Any
@@ -35,12 +35,12 @@ class Batch:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.X.shape[0])
 
     @property
     def settings(self) -> Settings:
-        """The parameters, as they were when the batch came."""
+        """The parameters at the time of the batch."""
         return self.coded.settings
 
     @cached_property
@@ -49,7 +49,7 @@ class Batch:
         return replace(self.coded.at_one_sample(), weights=None).objectives(self.X)
 
     def under(self, alpha: float) -> list[Objective]:
-        """The same under this alpha where none was given."""
+        """The objectives with this alpha if none was given."""
         if self.settings.alpha is not None:
             return self.objectives
         coded = replace(self.coded, settings=self.settings.at(alpha), weights=None)
@@ -65,7 +65,7 @@ class Batch:
         return {name: value for name, value in vars(self).items() if name != "objectives"}
 
     def after(self, before: list[Batch]) -> Batch:
-        """These rows and those that came before them."""
+        """One batch of the earlier rows and these."""
         parts = [*before, self]
         matrices = [part.X for part in parts]
         some = any(map(sparse.issparse, matrices))
@@ -77,7 +77,7 @@ class Batch:
 
 
 def _joined(parts: list[tuple[Array | None, int]], missing: float) -> Array | None:
-    """Vectors one after the other, where some of them may be left out."""
+    """Vectors concatenated; a vector that is None is filled with ``missing``."""
     if all(values is None for values, _ in parts):
         return None
     return np.concatenate([np.full(n, missing) if v is None else v for v, n in parts])
@@ -87,21 +87,21 @@ def _joined(parts: list[tuple[Array | None, int]], missing: float) -> Array | No
 class Stream:
     """The learner of all scores and its schedule, kept on the estimator between batches.
 
-    Steps that are not given are found on the first rows. Until there are enough of these, they are
-    kept, and learnt anew with better steps whenever there are twice as many.
+    Step sizes that are not given are found on the first rows. These rows are kept until there are
+    enough of them, and learnt again with new step sizes whenever their number has doubled.
     """
 
     solver: Sgd
     start: tuple[Array, Array]
-    opening: list[Batch] | None = field(default_factory=list)  # None: steps are known
-    chosen_on: int = 0  # rows
-    fitted_on: int = 0  # rows that the start was fitted on
-    fitted_weight: float = 0.0  # their Σs, where alpha=None has to know it
-    total: float = 0.0  # Σs of all rows so far, those of the fit included
+    opening: list[Batch] | None = field(default_factory=list)  # None: steps are final
+    chosen_on: int = 0  # rows that the step sizes were chosen on
+    fitted_on: int = 0  # rows of the fit that the stream starts from
+    fitted_weight: float = 0.0  # Σs of these rows, needed if alpha=None
+    total: float = 0.0  # Σs of all rows so far, with those of the fit
     order: Order = field(default_factory=Order)
 
     def check_same(self, solver: Sgd) -> None:
-        """Refuse other options than those the stream began with."""
+        """Refuse options that differ from those at the start of the stream."""
         if solver != self.solver:
             raise ValueError(
                 f"solver={solver!r} is not what this stream began with, {self.solver!r}: set it "
@@ -109,7 +109,7 @@ class Stream:
             )
 
     def learn(self, batch: Batch) -> tuple[Array, Array]:
-        """One step per row, in order; the coefficients (k, d) and intercepts (k,) it leads to."""
+        """Make one step per row, in order; returns coefficients (k, d) and intercepts (k,)."""
         classes = getattr(batch.coded.output, "classes", None)
         if classes is not None:
             self.order.watch(batch.coded.targets, classes)
@@ -125,8 +125,8 @@ class Stream:
     def _in_parts(self, batch: Batch, order: AnyArray) -> Iterator[tuple[AnyArray, float]]:
         """Rows between the places where Σs passes a power of two, and 1/that power.
 
-        This is what alpha=None stands for while the end of a stream is not known: wherever batches
-        are cut, it is the same at every row. With an alpha there is nothing to divide.
+        That power is the value of alpha=None in a stream, whose total Σs is unknown. It does not
+        depend on how rows are cut into batches. If alpha is given, all rows are one part.
         """
         sums = np.cumsum(np.append(self.total, batch.weight[order]))
         self.total = float(sums[-1])
@@ -140,7 +140,7 @@ class Stream:
                 yield rows, float(np.exp2(-level[first]))
 
     def _open(self, batch: Batch, before: list[Batch]) -> Batch:
-        """What is to be learnt: the batch, or all rows again."""
+        """Choose step sizes if they are due; returns what to learn: the batch or all rows again."""
         known = sum(part.n_rows for part in before) + batch.n_rows
         if known < min(2 * self.chosen_on, SAMPLE):
             before.append(batch)
@@ -161,24 +161,24 @@ class Stream:
 
     @property
     def _steps_before(self) -> float:
-        """Where a schedule begins; rates that adapt count by themselves."""
+        """The step count at which a schedule begins; adaptive rates have their own counts."""
         return 0.0 if self.steps.adaptive else float(self.fitted_on)
 
     def _remember_fit(self, batch: Batch, rows: AnyArray) -> None:
-        """As many rows as the start was fitted on shorten steps that adapt, and move nothing.
+        """Shorten adaptive steps as the rows of an earlier fit would have done; w does not move.
 
-        They are not here any more: those of the batch stand for them.
+        The rows of that fit are not available any more, so the rows of the batch replace them.
         """
         if not self.fitted_on or not self.steps.adaptive:
             return
-        self.steps = self.steps._replace(rescale=False)  # they were not learnt in other units
+        self.steps = self.steps._replace(rescale=False)  # the earlier fit was in the same units
         standing = self.steps._replace(eta=0.0, average_from=np.inf)
         weight = np.full(rows.size, self.fitted_on / rows.size)
         self.learner.learn(batch.objectives, weight, rows, standing)
 
 
 def solver_of(estimator: Any) -> Sgd:
-    """The options of the steps; refuses solvers that cannot learn from a stream."""
+    """The Sgd solver of an estimator; refuses solvers that cannot learn from a stream."""
     solver = estimator.solver
     if isinstance(solver, str) and solver in ("auto", "sgd"):
         solver = Sgd()
@@ -197,7 +197,7 @@ def solver_of(estimator: Any) -> Sgd:
 
 
 def _check_options(solver: Sgd) -> None:
-    """Refuse options that are about all rows at once, which a stream never has."""
+    """Refuse options that need all rows at once."""
     refused = {
         "early_stopping": (solver.early_stopping, False, "cannot hold rows out of a stream"),
         "balanced": (solver.balanced, False, "takes rows as they come, in no order of its own"),
@@ -221,14 +221,16 @@ def batch_of(
     *,
     fitted: bool = False,
 ) -> Batch:
-    """The problem on some rows of a stream, by the parameters; features are fitted on the first.
+    """The problem on one batch, by the parameters; features are fitted on the first batch.
 
-    With ``fitted`` it is the problem that a model was fitted to.
+    With ``fitted``, settings and output are those of the fit.
     """
     if fitted:
         settings = estimator._fitted.settings
     else:
-        settings = decided(estimator._checked_settings(), getattr(estimator, "loss_", None))
+        settings = with_found_scale(
+            estimator._checked_settings(), getattr(estimator, "loss_", None)
+        )
     first = not hasattr(estimator, "coef_")
     X, y = data.check_xy(estimator, X, y, fitted=not first)
     if isinstance(X, Design):
@@ -238,13 +240,13 @@ def batch_of(
 
 
 def learn_batch(estimator: Any, *batch: ArrayLike) -> None:
-    """The next batch of a stream, which begins here unless there was one before."""
+    """Learn from the next batch; the first call begins the stream."""
     solver = solver_of(estimator)
     rows = batch_of(estimator, *batch)
     current: Stream | None = getattr(estimator, "_stream", None)
     if current is None:
         start = None
-        if hasattr(estimator, "coef_"):  # a model that was fitted learns on from where it is
+        if hasattr(estimator, "coef_"):  # the stream starts from the fitted model
             start = np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)
         current = begin(estimator, rows, start)
     current.check_same(solver)

@@ -1,4 +1,4 @@
-"""What print and notebooks say of a fitted model: its solver, its gap, its nonzeros."""
+"""The repr of fitted models, in text and HTML: solver, gap and nonzeros."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sklearn.utils import estimator_html_repr
 
 
 class Summarised(BaseEstimator):
-    """Estimators whose repr says more once they are fitted; before, it is scikit-learn's."""
+    """Estimators whose repr adds facts once they are fitted; before, it is scikit-learn's."""
 
     def _facts(self) -> dict[str, str]:
-        """What a fitted model is known by, in words; empty before."""
+        """Facts of the fitted model, by name; empty before a fit."""
         return facts_of(self)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -39,7 +39,7 @@ class Summarised(BaseEstimator):
 
 
 def facts_of(model: Any) -> dict[str, str]:
-    """Solver, relative gap and nonzeros of a model, as far as it has them."""
+    """Solver, relative gap and nonzeros of a model, those that it has."""
     known = vars(model)
     if "coef_" not in known:
         return {}
@@ -58,9 +58,9 @@ def facts_of(model: Any) -> dict[str, str]:
 
 
 def _let_lines_break() -> None:
-    """Have scikit-learn's printer break the lines of these estimators as those of its own.
+    """Make scikit-learn's printer break the lines of these estimators too.
 
-    It knows whose lines to break by their ``__repr__``. Without it all would stand on one line.
+    It breaks the lines of classes whose ``__repr__`` it knows, and prints others on one line.
     """
     with suppress(ImportError, AttributeError, KeyError):
         from sklearn.utils._pprint import _EstimatorPrettyPrinter

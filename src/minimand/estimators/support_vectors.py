@@ -1,4 +1,4 @@
-"""Support vectors, margins and slacks of a fitted model: what its dual point says of samples."""
+"""Support vectors, margins and slacks of a fitted model, from its dual point."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Rows(NamedTuple):
     n_samples: int
 
     def spread(self, values: Any, empty: float) -> Any:
-        """The values, with a filling for samples that were left out."""
+        """The values for all samples of ``fit``, ``empty`` for those that were left out."""
         if self.kept is None:
             return values
         whole = np.full((self.n_samples, *values.shape[1:]), empty, dtype=values.dtype)
@@ -33,12 +33,12 @@ class _Rows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Margins of the samples that count, beside the one where the loss begins to vanish."""
+    """Margins of the samples of positive weight, and the margin from which on the loss is zero."""
 
     edge: float  # 1 for the hinge
     loss: Margin
     present: Array  # y·z, a column per score
-    slopes: Array  # y·θ, likewise
+    slopes: Array  # y·θ, a column per score
     gaps: Array  # of every score
     rows: _Rows
 
@@ -50,11 +50,11 @@ class Places:
 
     @property
     def tolerance(self) -> Array:
-        """How far from the edge a margin may be and count as on it.
+        """A margin within this distance of the edge counts as on it.
 
         At an optimum (distance to the edge)·(distance of the slope from that of its piece) = 0 for
-        every sample. The Fenchel-Young term bounds the product, so that the smaller of the two
-        distances is below its root.
+        every sample. The Fenchel-Young term bounds the product, so the smaller of the two distances
+        is at most its root.
         """
         pieces = self.loss.pieces
         assert pieces is not None
@@ -62,6 +62,7 @@ class Places:
         root = np.empty(self.present.shape)
         for out, margins, slopes in in_parts(root, self.present, self.slopes):
             terms = self.loss.fenchel_young(margins, slopes, np.ones_like(margins))
+            # 1 + 1e-9: factor; safeguard: rounding of the root
             np.multiply(1 + 1e-9, np.sqrt(np.maximum(terms, self.gaps) / size), out=out)
         found: Array = self.rows.spread(root, 0.0)
         return found
@@ -69,12 +70,12 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What a fit keeps of its samples; those of weight zero had no part in it."""
+    """What a fit keeps about its samples; samples of weight zero get zeros or NaN."""
 
     multipliers: Array  # mass·θ, (n_samples, n_scores)
-    alpha: float | None  # factor of ½‖w‖²; None where the penalty is another
+    alpha: float | None  # factor of ½‖w‖²; None for other penalties
     places: Places | None = None  # None where the loss has no margin
-    vectors: Any = None  # rows of φ(X) with a multiplier; None where all but few are such
+    vectors: Any = None  # rows of φ(X) with a nonzero multiplier; None if the loss is flat nowhere
     weights: Array | None = None  # how much samples count, (n_samples, n_scores); None: all fully
 
     @classmethod
@@ -86,21 +87,22 @@ class Training:
         *,
         vectors: bool = False,
     ) -> Self | None:
-        """From the solutions of all scores; ``weights`` are those of all samples.
+        """From the solutions of all scores; ``weights`` has an entry for every sample of ``fit``.
 
-        With ``vectors`` the rows of φ(X) are kept that have a multiplier, where others have none.
+        With ``vectors``, and if the loss is flat somewhere, the rows of φ(X) with a nonzero
+        multiplier are kept.
         """
         first, points = objectives[0], []
         for solution in solutions:
             if solution.certificate.dual_point is None:
                 return None
             points.append(solution.certificate.dual_point)
-        theta = _side_by_side(points)
+        theta = _as_columns(points)
         multipliers = first.row_mass[:, None] * theta
         rows = _Rows(None, first.n_samples)
         if weights is not None and not weights.all():
             rows = _Rows(np.flatnonzero(weights), weights.size)
-        if first.loss.quadratic:  # every sample is met halfway, and counts fully
+        if first.loss.quadratic:  # no margin, no flat part, and every sample has weight 1
             return cls(rows.spread(multipliers, 0.0), _factor(first))
         places = _places(objectives, solutions, theta, rows)
         kept = None
@@ -118,7 +120,7 @@ class Training:
 def _places(
     objectives: list[Objective], solutions: list[Solution], theta: Array, rows: _Rows
 ) -> Places | None:
-    """Margins and slopes of all scores; None where the loss has no margin."""
+    """Margins and slopes of all scores; None if the loss has no margin."""
     loss: Any = objectives[0].loss
     edge = edge_of(loss)
     if edge is None:
@@ -132,25 +134,25 @@ def _places(
 
 
 def _has_flat_part(objective: Objective) -> bool:
-    """Whether samples may be met so well that they have no multiplier."""
+    """Whether the loss is flat somewhere, so that samples may have the multiplier 0."""
     plq = objective.kinks or objective.loss.plq(objective.y[:1])
     return plq is not None and bool(((plq.pieces.slopes == 0) & (plq.pieces.curvatures == 0)).any())
 
 
 def _counted(objectives: list[Objective], solutions: list[Solution], rows: _Rows) -> Array | None:
-    """How much samples count for a robust loss, a column per score."""
+    """The weights that a robust loss gives to samples, a column per score."""
     columns = []
     for objective, solution in zip(objectives, solutions):
         column = objective.loss.sample_weights(solution.point.z, objective.y)
         if column is None:
             return None
         columns.append(column)
-    counted: Array = rows.spread(_side_by_side(columns), np.nan)
+    counted: Array = rows.spread(_as_columns(columns), np.nan)
     return counted
 
 
-def _side_by_side(columns: list[Array]) -> Array:
-    """A column for each; the same memory where there is but one."""
+def _as_columns(columns: list[Array]) -> Array:
+    """The vectors as columns of a matrix; a single one without a copy."""
     return columns[0][:, None] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
@@ -161,7 +163,7 @@ def _factor(objective: Objective) -> float | None:
 
 
 def edge_of(loss: Loss) -> float | None:
-    """The margin from which on a loss vanishes, 1 for the hinge; None if there is none above 0."""
+    """The margin from which on a loss is zero, 1 for the hinge; None if no positive one exists."""
     pieces = loss.pieces if isinstance(loss, Margin) else None
     if pieces is None or pieces.slopes[-1] != 0 or pieces.curvatures[-1] != 0:
         return None
@@ -173,19 +175,19 @@ def edge_of(loss: Loss) -> float | None:
 class MarginPoints:
     """Where the samples lie: on the margin, y·z = 1, inside it, y·z < 1, or beyond, y·z > 1.
 
-    Of the three, one holds for each sample that has a weight.
+    Exactly one of the three holds for each sample of positive weight.
 
     Attributes
     ----------
     on, inside, beyond : ndarray of bool, of shape (n_samples,) or (n_samples, n_classes)
-        A margin within `tolerance` of 1 is on it.
+        A sample whose margin differs from 1 by at most `tolerance` is on it.
     margins : ndarray of the same shape
         y·z, with y = ±1; NaN for samples of weight 0.
     tolerance : ndarray of the same shape
-        The root of the gap, or if that is larger of the sample's product α·(y·z − 1) of
-        complementary slackness, α as a share of C. One factor of the product is below its root:
-        a margin that is nearer to 1 cannot be told from 1, and one that is not belongs to a
-        multiplier as near to 0 or C. A smaller ``tol`` of the fit makes it smaller.
+        √p, where p is the larger of the gap and the sample's product α·(y·z − 1) of complementary
+        slackness, with α as a share of C. At least one factor of a product is at most its root. So
+        a margin within √p of 1 cannot be distinguished from 1, and for any other margin the
+        multiplier is within √p of 0 or C. A smaller ``tol`` of the fit makes √p smaller.
     """
 
     on: BoolArray
@@ -206,7 +208,7 @@ class SupportVectors:
     def _trained(self, name: str) -> Training:
         try:
             check_is_fitted(self)
-        except ValueError as error:  # NotFittedError; hasattr must be able to ask
+        except ValueError as error:  # NotFittedError; hasattr expects an AttributeError
             raise AttributeError(f"{type(self).__name__} has no {name} before fit.") from error
         found: Training | None = getattr(self, "_training", None)
         if found is None:
@@ -218,7 +220,7 @@ class SupportVectors:
 
     @property
     def support_(self) -> IntArray:
-        """Indices of the samples whose multiplier is not zero, for some class at least."""
+        """Indices of the samples whose multiplier is not zero for at least one class."""
         found = self._trained("support_").multipliers
         return np.flatnonzero(found.any(axis=1))
 
@@ -259,7 +261,7 @@ class SupportVectors:
 
 
 class Margins(SupportVectors):
-    """The attributes of a classifier whose loss vanishes beyond a margin."""
+    """The attributes of a classifier whose loss is zero beyond a margin."""
 
     coef_: Array
 

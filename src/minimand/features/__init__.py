@@ -1,4 +1,4 @@
-"""Feature maps: φ in z = φ(x)·w + b, as ``features=`` and as scikit-learn transformers."""
+"""Feature maps φ of z = φ(x)·w + b, for ``features=`` and as scikit-learn transformers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a hidden unit does to its input, and the slope of it."""
+"""Activation functions of hidden units, with their derivatives."""
 
 from __future__ import annotations
 

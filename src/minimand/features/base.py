@@ -1,4 +1,4 @@
-"""What a feature map is: fitted on X, it turns rows into columns of a design; maps add up."""
+"""The base class of feature maps, and sums of maps."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .._base.typing import AnyArray, ArrayLike
 
 
 class Features(TransformerMixin, BaseEstimator):
-    """A map φ of rows to rows, used as ``features=`` or as a scikit-learn transformer.
+    """A map φ of rows to rows, for ``features=`` or as a scikit-learn transformer.
 
-    Arguments are stored unchanged. ``fit`` is scikit-learn's and returns the object itself, now
-    fitted; `bind` leaves the object as it is and returns a fitted copy, which is what estimators
-    hold as ``features_``. A subclass writes ``learn(X)``, which sets attributes that end in an
-    underscore, ``columns(X)``, the matrix φ(X), and ``names(inputs)``, a name for each column.
+    Arguments are stored unchanged. ``fit`` is scikit-learn's and returns the fitted object itself;
+    `bind` does not change the object and returns a fitted copy, which estimators keep as
+    ``features_``. A subclass defines ``learn(X)``, which sets attributes that end in an underscore,
+    ``columns(X)``, the matrix φ(X), and ``names(inputs)``, a name for each column.
     """
 
     takes_sparse: ClassVar[bool] = False
-    learnt: ClassVar[bool] = False  # along with the output weights, by the estimator
+    learnt: ClassVar[bool] = False  # whether the estimator learns φ along with the output weights
 
     # What a subclass writes ------------------------------------------------------------------
 
@@ -33,7 +33,7 @@ class Features(TransformerMixin, BaseEstimator):
         """Raise ValueError, in one sentence, for a parameter outside its range."""
 
     def learn(self, X: Any) -> None:
-        """Set what the map has to know of the data, in attributes that end in an underscore."""
+        """Set what the map needs of the data, in attributes that end in an underscore."""
 
     def columns(self, X: Any) -> Any:
         """φ(X), dense or sparse."""
@@ -46,7 +46,7 @@ class Features(TransformerMixin, BaseEstimator):
     # What follows from it --------------------------------------------------------------------
 
     def fit(self, X: ArrayLike, y: ArrayLike = None) -> Self:
-        """Learn from X what the map needs; y is not looked at."""
+        """Learn from X what the map needs; y is ignored."""
         self.check_parameters()
         self.learn(self._checked(X, reset=True))
         return self
@@ -70,7 +70,7 @@ class Features(TransformerMixin, BaseEstimator):
         return joined(self, other) if isinstance(other, Features | FeatureUnion) else NotImplemented
 
     def __sklearn_tags__(self) -> Any:
-        """Whether sparse rows are welcome."""
+        """Whether sparse input is accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.takes_sparse
         return tags
@@ -121,7 +121,7 @@ class Joined(FeatureUnion):
         return joined(self, other) if isinstance(other, Features | FeatureUnion) else NotImplemented
 
     def __str__(self) -> str:
-        """As it was written, where that says all; scikit-learn prints estimators by their repr."""
+        """The sum as written, if that shows all parameters; else scikit-learn's repr."""
         parts = [part for _, part in self.transformer_list]
         changed = self.get_params(deep=False) != Joined(self.transformer_list).get_params(
             deep=False
@@ -131,7 +131,7 @@ class Joined(FeatureUnion):
         return " + ".join(map(str, parts))
 
     def check_parameters(self) -> None:
-        """Those of all parts; none may be learnt."""
+        """Check the parameters of all parts; none of these may be learnt with the model."""
         for _, part in self.transformer_list:
             if getattr(part, "learnt", False):
                 raise TypeError(

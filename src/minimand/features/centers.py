@@ -17,7 +17,7 @@ from .._base.typing import Array
 from .._base.wording import counted
 from .base import Features, check_count
 
-_MOST = 100  # centres where nobody says how many
+_MOST = 100  # centres by default; convention: as scikit-learn's Nystroem
 
 
 class Centers(Features):
@@ -35,10 +35,10 @@ class Centers(Features):
     tau : float, default=1.0
         The width of a bump, in the units of the inputs; scale the inputs first if these differ.
     n : int, optional
-        How many training rows to take as centres, chosen far from each other by k-means++; by
-        default 100, or all rows if there are no more. Not together with ``mu``.
+        The number of training rows to take as centres, chosen far apart by k-means++; by
+        default 100, or all rows if there are fewer. Not with ``mu``.
     random_state : int or RandomState, optional
-        Seed of that choice.
+        Seed of the choice of rows.
 
     Attributes
     ----------
@@ -83,14 +83,14 @@ class Centers(Features):
                 raise ValueError("mu and n of Centers exclude each other: pass one of them.")
 
     def learn(self, X: Any) -> None:
-        """The centres."""
-        self.mu_ = self._chosen(X) if self.mu is None else self._given(X.shape[1])
+        """Set the centres."""
+        self.mu_ = self._drawn(X) if self.mu is None else self._given(X.shape[1])
 
     def columns(self, X: Any) -> Array:
         """exp(−‖x − μ‖²/(2τ²)), dense."""
         if sparse.issparse(X) or sparse.issparse(self.mu_):
             squares = euclidean_distances(X, self.mu_, squared=True)
-        else:  # differences first: near a centre nothing cancels
+        else:  # from differences, which are accurate near a centre
             squares = cdist(X, self.mu_, "sqeuclidean")
         squares *= -0.5 / float(self.tau) ** 2
         bumps: Array = np.exp(squares, out=squares)
@@ -100,7 +100,7 @@ class Centers(Features):
         """center0, center1, …."""
         return (f"center{j}" for j in range(self.mu_.shape[0]))
 
-    def _chosen(self, X: Any) -> Any:
+    def _drawn(self, X: Any) -> Any:
         count = min(_MOST, X.shape[0]) if self.n is None else int(self.n)
         if count > X.shape[0]:
             raise ValueError(

@@ -26,29 +26,29 @@ class HiddenLayer(Features):
     .. math:: \frac{\sum_i s_i\,\ell(z_i, y_i)}{\sum_i s_i} + \alpha\,\Omega(w)
               + \tfrac{1}{2}\,\mathrm{decay}\cdot\mathrm{scale}\cdot\|A\|^2
 
-    where scale is what there is to gain, P(null) − mean infimum of the loss, so that decay has no
-    units. For every A and c the best w and b are those of a convex problem, which is solved to a
-    certified gap; L-BFGS moves A and c along the slopes of its value (variable projection). So
-    any convex loss and penalty will do, also with kinks. The inputs stay beside the units, so the
-    linear model is one choice of the weights: the fit is never worse than it on the training
-    objective, and is the linear model itself (A = 0) where no start leads below it.
+    where scale = P(null) − mean infimum of the loss, so that decay has no unit. For fixed A and c
+    the best w and b solve a convex problem, which is solved to a certified gap; L-BFGS minimises
+    the value of that problem over A and c (variable projection). So any convex loss and penalty can
+    be used, also with kinks. Since φ(x) contains the inputs, the linear model is a special case
+    (A = 0): the training objective is never worse than that of the linear model, which is returned
+    if no start leads to a lower value.
 
     The certificate of such a fit is of kind "stationary": its gap is that of the output weights
-    given the units, and `stationarity_` says how flat the objective is in A and c. Other minima
+    given the units, and `stationarity_` is the largest slope in A and c. Other local minima
     may be lower; more ``restarts`` look for them.
 
     Parameters
     ----------
     width : int, default=10
-        How many units.
+        The number of units.
     activation : {"tanh", "sigmoid", "relu", "softplus"}, default="tanh"
-        The function σ. The kinks of "relu" may stop the search before it is flat.
+        The function σ. With "relu" the search may stop early, at a kink.
     decay : float, default=1e-4
         Factor of the penalty on A.
     restarts : int, default=3
-        How many random starts; the lowest end is taken.
+        The number of random starts; the lowest result is taken.
     max_iter : int, default=500
-        Most iterations of L-BFGS, per start.
+        The largest number of iterations of L-BFGS, per start.
     tol : float, default=1e-4
         A start is done when no slope in A and c exceeds tol × scale.
     random_state : int or RandomState, optional
@@ -61,28 +61,27 @@ class HiddenLayer(Features):
     biases_ : ndarray of shape (width,)
         c.
     centre_, scale_ : ndarray of shape (n_features,)
-        What inputs are standardised by.
+        Mean and standard deviation that standardise the inputs.
     stationarity_ : float
         The largest slope in A and c, divided by scale. After an estimator's fit.
     value_ : float
         The objective, with the penalty on A. After an estimator's fit.
     alpha_ : float
-        The estimator's ``alpha_`` then. After an estimator's fit.
+        The estimator's ``alpha_`` at that fit. After an estimator's fit.
     n_iter_ : int
-        Iterations of the start that was taken; 1 where the units were only drawn.
+        Iterations of the start that was taken; 1 if the units were only drawn.
 
     Notes
     -----
-    Fitted by itself or in a pipeline, there is no loss to learn from: then the units are drawn at
-    random, as an estimator's search starts, and stay so.
+    Fitted by itself or in a pipeline, a HiddenLayer has no loss to learn from: its units then keep
+    the random values with which an estimator's search would start.
 
-    Where loss and penalty both consist of straight pieces (a quantile loss with L1), the value of
-    the inner problem has kinks in A and c too, and the search may end before it is flat. It warns
-    then.
+    If loss and penalty are both piecewise linear (a quantile loss with L1), the value of the inner
+    problem has kinks in A and c too, and the search may stop at one. It warns then.
 
     `minimand.path` and `minimand.Tuned` learn the units at the estimator's own alpha, and then vary
     the alpha of the output weights. The search for the units may take half of the estimator's
-    ``max_seconds``; callbacks see the output weights only.
+    ``max_seconds``; callbacks are called for the fit of the output weights only.
 
     Examples
     --------
@@ -138,7 +137,7 @@ class HiddenLayer(Features):
             )
 
     def learn(self, X: Any) -> None:
-        """Random units."""
+        """Draw random units."""
         self.standardise(X, np.full(X.shape[0], 1.0 / X.shape[0]))
         self.draw(check_random_state(self.random_state))
         self.n_iter_ = 1
@@ -149,20 +148,20 @@ class HiddenLayer(Features):
         if sparse.issparse(X):
             second = np.asarray(X.multiply(X).T @ mass, dtype=float).ravel()
             spread = np.maximum(second - self.centre_**2, 0.0)
-            spread[spread <= 1e-14 * second] = 0.0
+            spread[spread <= 1e-14 * second] = 0.0  # share; safeguard: a constant column
         else:
             spread = ((X - self.centre_) ** 2).T @ mass
-            spread[spread <= 1e-28 * self.centre_**2] = 0.0
+            spread[spread <= 1e-28 * self.centre_**2] = 0.0  # share; safeguard: a constant column
         self.scale_ = np.where(spread > 0, np.sqrt(spread), 1.0)
 
     def draw(self, random: Any) -> None:
-        """Units whose inputs are about as large as one."""
-        size = 1.5 / np.sqrt(self.centre_.size)
+        """Draw units whose inputs x̃ A + c are of order 1."""
+        size = 1.5 / np.sqrt(self.centre_.size)  # 1.5: standard deviation of x̃ A; safeguard
         self.weights_ = size * random.standard_normal((self.centre_.size, int(self.width)))
         self.biases_ = 0.5 * random.standard_normal(int(self.width))
 
     def inputs(self, X: Any) -> Array:
-        """What enters the units: x̃ A + c; sparse rows are not centred one by one."""
+        """The inputs x̃ A + c of the units; sparse rows stay sparse, their centring goes into c."""
         if sparse.issparse(X):
             scaled = self.weights_ / self.scale_[:, None]
             return np.asarray(X @ scaled) + (self.biases_ - self.centre_ @ scaled)

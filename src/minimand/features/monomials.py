@@ -19,7 +19,7 @@ from .._base.typing import IntArray
 from .._base.wording import counted
 from .base import Features, check_count
 
-_BYTES_PER_COLUMN = 80  # a model on the columns holds about ten vectors of their number
+_BYTES_PER_COLUMN = 80  # bytes; safeguard: a fit holds about ten vectors of this length
 _DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -28,8 +28,9 @@ class Monomials(Features):
 
     .. math:: \varphi(x) = \bigl(x_1^{p_1} \cdots x_d^{p_d}\bigr)_{1 \le p_1 + \dots + p_d \le t}
 
-    Columns are ordered by degree. There is no constant column: the estimator's intercept is that,
-    and is not penalised. With one input and degree t − 1, a polynomial passes through any t points.
+    Columns are ordered by degree. There is no constant column: the estimator has an intercept,
+    which is not penalised. With one input and degree t − 1, a polynomial passes through any t
+    points.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class Monomials(Features):
 
     Notes
     -----
-    Columns are counted before any is made: more than this machine has memory for are refused.
+    Columns are counted before any is made: if the machine has not enough memory, they are refused.
     Sparse rows stay sparse. High powers of inputs that are far from one in size are very large or
     small, and the penalty weighs them accordingly: scale the inputs first if that is not wanted.
 
@@ -81,12 +82,12 @@ class Monomials(Features):
             )
 
     def learn(self, X: Any) -> None:
-        """Nothing but whether the columns fit into memory at all."""
+        """Check that the columns fit into memory; there is nothing to learn."""
         self._check_size(X[:0])
 
     @property
     def powers_(self) -> IntArray:
-        """Made when it is asked for: of many inputs it is larger than sparse data."""
+        """The exponents; computed on access, since they may be larger than sparse data."""
         check_is_fitted(self, "n_features_in_")
         d = self.n_features_in_
         return np.stack([np.bincount(term, minlength=d) for term in self._terms(d)])
@@ -102,7 +103,7 @@ class Monomials(Features):
         return np.hstack([X**p for p in exponents])
 
     def _count(self, inputs: int) -> int:
-        """How many monomials a number of inputs has."""
+        """The number of monomials of so many inputs."""
         degree = int(self.degree)
         if not self.interactions:
             return inputs * degree
@@ -133,7 +134,7 @@ class Monomials(Features):
     def names(self, inputs: list[str]) -> Iterator[str]:
         """x0, x0², x0·x1²."""
         for term in self._terms(len(inputs)):
-            counts = Counter(term)  # in the order of the inputs
+            counts = Counter(term)  # keeps the order of the inputs
             yield "·".join(_power(inputs[j], exponent) for j, exponent in counts.items())
 
     def _terms(self, n_features: int) -> Iterator[tuple[int, ...]]:
@@ -155,7 +156,7 @@ class Monomials(Features):
 
 
 def memory_of_machine() -> float:
-    """Bytes of memory that this machine has; infinite where it does not tell."""
+    """Bytes of memory of this machine; infinite if unknown."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Who is near whom: similarity by nearest neighbours."""
+"""Features by nearest neighbours of the training rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.neighbors import KDTree
 from .._base.typing import Array
 from .base import Features, check_count
 
-_ROUNDING = 1 + 1e-12  # of a distance that is computed from either end
+_ROUNDING = 1 + 1e-12  # factor of a radius; safeguard: d(x, y) and d(y, x) differ by rounding
 
 
 class Neighbors(Features):
@@ -22,13 +22,13 @@ class Neighbors(Features):
 
     The neighbourhood N_k(x_j) holds x_j itself and the k − 1 training rows nearest to it, and every
     row that is as near as they are. So each column of the training matrix has k ones (more with
-    ties). The similarity is not symmetric and no kernel: x may be near x_j while x_j has nearer
-    ones, so it serves as features only.
+    ties). The similarity is not symmetric, since x may be near x_j while x_j has nearer neighbours.
+    So it is not a kernel and can be used as features only.
 
     Parameters
     ----------
     k : int, default=5
-        How many rows a neighbourhood holds, at most as many as there are training rows.
+        The number of rows in a neighbourhood, at most the number of training rows.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class Neighbors(Features):
 
     Notes
     -----
-    The output is sparse. Rows far from all training rows have no neighbourhood at all: their
-    prediction is the intercept.
+    The output is sparse. A row far from all training rows is in no neighbourhood: its prediction is
+    the intercept.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Neighbors(Features):
         check_count(self, "k")
 
     def learn(self, X: Any) -> None:
-        """The training rows and how far their neighbourhoods reach."""
+        """Set the training rows and the radii of their neighbourhoods."""
         if self.k > X.shape[0]:
             raise ValueError(
                 f"k={self.k} of Neighbors is more than the n_samples={X.shape[0]} rows of X: "
@@ -73,8 +73,8 @@ class Neighbors(Features):
         self.radii_ = distances[:, -1] * _ROUNDING
 
     def columns(self, X: Any) -> Any:
-        """Zeros and ones, in rows."""
-        # Trees want memory they could write to; shared memory of other processes is copied.
+        """Zeros and ones, as a CSR matrix."""
+        # Trees need writable memory, so read-only arrays (e.g. joblib's shared memory) are copied.
         queries, rows, radii = (
             np.require(part, np.float64, ["C", "W"]) for part in (X, self.rows_, self.radii_)
         )

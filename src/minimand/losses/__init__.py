@@ -9,7 +9,7 @@ from .._base.on_demand import on_demand
 from .._base.registry import Registry
 from .base import Loss
 
-# What other libraries call a loss of ours.
+# Other libraries' names of our losses.
 _ELSEWHERE = {
     None: "loss='squared' for numbers or loss='logistic' for classes, or leave loss out",
     **dict.fromkeys(("bce", "binary_cross_entropy", "binary_crossentropy"), "loss='logistic'"),

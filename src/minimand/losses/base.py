@@ -1,4 +1,4 @@
-"""What a loss is: a function of a score z and a target y, with facts a solver may rely on."""
+"""The base class of losses: functions of a score z and a target y, with facts for solvers."""
 
 from __future__ import annotations
 
@@ -39,45 +39,45 @@ class Terms(NamedTuple):
 
 
 class Loss(Parameterized):
-    """A convex function of z for each y; knows no data, weights, 1/n or intercept.
+    """A convex function of z for each y; it holds no data, weights, 1/n or intercept.
 
     A subclass writes `value` and `gradient`; `curvature` if the loss is smooth; `conjugate`
     (ℓ*(u, y) = sup_z u·z − ℓ(z, y)) and `infimum` for the certificate. Most losses are a function
     of one number, the residual or the margin: then subclass `Distance` or `Margin` instead.
 
-    z holds a score for every row, (n,), or k scores, (n, k). What a loss is a number of, its unit,
-    is a row by default. A loss over runs of rows (`unit` = "run") is told where they begin by
-    `bind`; the unit may also be all rows (`unit` = "set"). `value`, `conjugate`, `fenchel_young`
-    and `infimum` give one number per unit; `gradient`, `into_domain`, `room` the shape of z.
+    z holds a score for every row, (n,), or k scores, (n, k). A loss has one value per unit, by
+    default a row. The unit may also be a run of rows (`unit` = "run"; `bind` says where runs begin)
+    or all rows (`unit` = "set"). `value`, `conjugate`, `fenchel_young` and `infimum` return one
+    number per unit; `gradient`, `into_domain` and `room` return the shape of z.
     """
 
     target: ClassVar[Target] = "real"
     smoothness: float = np.inf
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
-    unit: ClassVar[Unit] = "row"  # what it gives a number for
+    unit: ClassVar[Unit] = "row"  # a loss has one value per unit
     largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
     auto: ClassVar[Mapping[str, float]] = {}  # parameters that may be "auto", in units of the noise
 
     @property
     def pooled(self) -> bool:
-        """Whether its units are more than single rows."""
+        """Whether units hold more than single rows."""
         return self.unit != "row"
 
     @property
     def undecided(self) -> list[str]:
-        """Parameters that are "auto": they scale with the noise, which a fit finds."""
+        """Parameters that are "auto": a fit sets them in proportion to the noise."""
         return [name for name in self.auto if isinstance(getattr(self, name), str)]
 
     def decided(self, noise: float) -> Self:
-        """The same loss with numbers in their place."""
+        """The same loss with numbers in place of "auto"."""
         return self.copy(**{name: self.auto[name] * noise for name in self.undecided})
 
     def sample_weights(self, z: Array, y: Array) -> Array | None:
-        """How much every sample counts, from 0 to 1, in the convex fit that a robust one equals.
+        """The weights, from 0 to 1, of the weighted convex fit with the same solution.
 
-        None where no loss of weighted samples says the same: all count fully, or there is a kink.
+        None if there are no such weights: all samples count fully, or the loss has a kink.
         """
         robust = self.composed
         return None if robust is None or robust is self else robust.sample_weights(z, y)
@@ -101,15 +101,15 @@ class Loss(Parameterized):
         return bound
 
     def masses(self, weight: Array) -> Array:
-        """What every unit counts in the objective, by its weight: a share of the mean."""
+        """The mass of every unit in the objective: its weight as a share of the total."""
         mass = weight / weight.max()  # first, so that the sum cannot overflow
         mass /= mass.sum()
         return mass
 
     def best_shift(self, z: Array, y: Array, mass: Array) -> float | Array | None:
-        """The b that minimises Σ mass·ℓ(z + b, y), where the loss knows it; None: search for it.
+        """The b that minimises Σ mass·ℓ(z + b, y), if there is a formula; None: it is searched.
 
-        A loss with kinks must say it if its units are not rows, or if it has k scores.
+        A loss with kinks needs a formula if its units are not rows, or if it has k scores.
         """
         return None
 
@@ -126,9 +126,9 @@ class Loss(Parameterized):
         raise NotImplementedError(f"{type(self).__name__} must define curvature(z, y)")
 
     def majoriser(self, z: Array, y: Array) -> Array:
-        """Curvature of a parabola that touches ℓ at z and lies above it: for cautious steps.
+        """Curvature of a parabola that touches ℓ at z and lies above it, for safe steps.
 
-        The global bound where there is one, else the largest curvature at hand.
+        The global bound if there is one, else the largest curvature at these z.
         """
         bound = self.smoothness
         if not np.isfinite(bound):
@@ -136,11 +136,11 @@ class Loss(Parameterized):
         return np.full(np.shape(z), bound)
 
     def terms(self, z: Array, y: Array) -> Terms:
-        """Value, gradient and curvature together; a fused override may be faster."""
+        """Value, gradient and curvature; a subclass may compute them in one pass."""
         return Terms(self.value(z, y), self.gradient(z, y), self.curvature(z, y))
 
     def slopes(self, z: Array, y: Array) -> tuple[Array, Any]:
-        """Gradient and curvature, for those who have no use for a value that may be dear."""
+        """Gradient and curvature, without the value, which may be expensive."""
         if type(self).terms is Loss.terms:
             return self.gradient(z, y), self.curvature(z, y)
         return self.terms(z, y)[1:]
@@ -164,11 +164,11 @@ class Loss(Parameterized):
         return np.add.reduceat(by_row, runs_of(self)[:-1])
 
     def into_domain(self, u: Array, y: Array) -> Array:
-        """The point of dom ℓ*(·, y) nearest to u (identity when that is everything)."""
+        """The point of dom ℓ*(·, y) nearest to u; u itself if ℓ* is finite everywhere."""
         return u
 
     def room(self, u: Array, y: Array) -> Array:
-        """How freely every uᵢ may move at little cost in ℓ*: for losses with kinks."""
+        """How far every uᵢ can move at little cost in ℓ*, for losses with kinks."""
         return np.ones_like(u)
 
     def infimum(self, y: Array) -> Array:
@@ -176,7 +176,7 @@ class Loss(Parameterized):
         return -self.conjugate(np.zeros_like(y, dtype=float), y)
 
     def noise(self, z: Array, y: Array) -> float | Array:
-        """The rounding of `value`, where its formula hides more than ulps of its size."""
+        """The rounding error of `value` beyond a few ulps of its size."""
         return 0.0
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
@@ -186,16 +186,16 @@ class Loss(Parameterized):
         return proximal_point(self, z, y, step)
 
     def plq(self, y: Array) -> PLQ | None:
-        """The piecewise linear-quadratic form for these targets; None where there is none."""
+        """The piecewise linear-quadratic form for these targets; None if there is none."""
         return None
 
     def rowwise(self, y: Array) -> Rowwise | None:
-        """The form that compiled kernels know for single rows: pieces, or another known ψ."""
+        """The form for compiled kernels that visit single rows: pieces, or a ψ known by name."""
         plq = self.plq(y)
         return None if plq is None else Rowwise(*plq)
 
     def transform(self, z: Array) -> Array:
-        """From the score to the scale of y: what `predict` returns."""
+        """The score on the scale of y, which `predict` returns."""
         return z
 
     @property
@@ -205,9 +205,9 @@ class Loss(Parameterized):
 
     @property
     def composed(self) -> RobustLoss | None:
-        """A loss that is not convex as a concave function of one that is; None: it is not known.
+        """A non-convex loss as a concave function of a convex one; None if it has no such form.
 
-        This is what gives it convex tangents, which a solver descends on.
+        Solvers minimise the convex tangents that follow from this form.
         """
         return None
 
@@ -218,28 +218,28 @@ class Loss(Parameterized):
 
     @property
     def bounded(self) -> bool:
-        """Whether ℓ(z, y) stays below some number however far z is off; no convex loss does."""
+        """Whether ℓ(z, y) is bounded in z; no convex loss is."""
         from .analysis.facts import is_bounded
 
         return is_bounded(self)
 
     @property
     def robust(self) -> bool:
-        """Whether the pull ∂ℓ/∂z of one sample stays bounded however far it is off."""
+        """Whether the gradient ∂ℓ/∂z of one sample is bounded."""
         from .analysis.facts import is_robust
 
         return is_robust(self)
 
     @property
     def upper_bounds_zero_one(self) -> bool:
-        """Whether ℓ ≥ 0, and ℓ ≥ 1 at every mistake (m ≤ 0); no, if it takes no labels."""
+        """Whether ℓ ≥ 0, and ℓ ≥ 1 at every mistake (m ≤ 0); False if it does not take labels."""
         from .analysis.facts import is_above_zero_one
 
         return is_above_zero_one(self)
 
     @property
     def calibrated(self) -> bool:
-        """Whether minimising it leads to the fewest mistakes: see `minimand.is_calibrated`."""
+        """Whether minimising the loss minimises the mistakes: see `minimand.is_calibrated`."""
         from .analysis.calibration import is_calibrated
 
         return bool(is_calibrated(self))
@@ -253,7 +253,7 @@ class Loss(Parameterized):
 
     @property
     def nearly_kinked(self) -> bool:
-        """Whether the gradient, though continuous, turns faster than scores can be computed."""
+        """Whether the gradient, though continuous, changes much within the rounding of a score."""
         return False
 
     def attained(self, y: Array) -> bool:

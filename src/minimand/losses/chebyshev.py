@@ -9,16 +9,17 @@ import numpy as np
 from .._base.typing import Array
 from .base import Loss, Unit
 
-_TIE = 8 * float(np.finfo(float).eps)
-_ROOM = 1e-14  # by which rounding may carry Σ|uᵢ| beyond 1
+_TIE = 8 * float(np.finfo(float).eps)  # share of max|r|; safeguard: closer residuals are equal
+_ROOM = 1e-14  # excess of Σ|uᵢ| over 1; safeguard: rounding of the sum
 
 
 class Chebyshev(Loss):
     """maxᵢ |zᵢ − yᵢ|: the fit whose worst error is least.
 
     The unit is the whole set, not a sample: the loss counts once, whatever the number of samples,
-    and ``sample_weight`` says which samples are present (weight > 0) and no more. Outliers decide:
-    at the optimum at least d + 2 residuals have the largest size, unless columns are collinear.
+    and of ``sample_weight`` only matters whether it is positive. The fit depends on the worst
+    samples only: at the optimum at least d + 2 residuals have the largest size, unless columns are
+    collinear.
 
     `value` and the others therefore return one number; `gradient` returns one for every sample.
 
@@ -38,11 +39,11 @@ class Chebyshev(Loss):
 
     @property
     def smooth(self) -> bool:
-        """No: it has a kink wherever two residuals share the lead."""
+        """No: the loss has a kink where two residuals are largest."""
         return False
 
     def masses(self, weight: Array) -> Array:
-        """1, for the whole set: samples without a weight are not part of it."""
+        """1, for the whole set of samples of positive weight."""
         return np.ones(1)
 
     def value(self, z: Array, y: Array) -> Array:
@@ -50,7 +51,7 @@ class Chebyshev(Loss):
         return np.abs(z - y).max(keepdims=True)
 
     def gradient(self, z: Array, y: Array) -> Array:
-        """sign(r) at the worst sample; half of it at each of two that err to both sides alike."""
+        """sign(r) at the worst sample; half of it at each of two that tie with opposite signs."""
         r = z - y
         out = np.zeros_like(r)
         high, low = np.argmax(r), np.argmin(r)
@@ -72,7 +73,7 @@ class Chebyshev(Loss):
         return np.array([u @ y if np.abs(u).sum() <= 1.0 + _ROOM else np.inf])
 
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
-        """Σ (|uᵢ|·max|r| − uᵢrᵢ), and what Σ|uᵢ| leaves of 1, times max|r|."""
+        """Σ (|uᵢ|·max|r| − uᵢrᵢ) + (1 − Σ|uᵢ|)·max|r|."""
         r, size = z - y, np.abs(u)
         largest, used = np.max(np.abs(r)), size.sum()
         if not used <= 1.0 + _ROOM:
@@ -81,12 +82,12 @@ class Chebyshev(Loss):
         return np.array([terms.sum() + max(1.0 - used, 0.0) * largest])
 
     def into_domain(self, u: Array, y: Array) -> Array:
-        """Scaled down to Σ|uᵢ| ≤ 1, so that what vanishes in sums of u still does."""
+        """u scaled down to Σ|uᵢ| ≤ 1; scaling keeps Σu = 0."""
         used = np.abs(u).sum()
         return u / used if used > 1.0 else u
 
     def room(self, u: Array, y: Array) -> Array:
-        """|uᵢ|: samples that do not matter had better not begin to."""
+        """|uᵢ|: samples with a zero multiplier should keep it."""
         return np.abs(u)
 
     def infimum(self, y: Array) -> Array:
@@ -94,7 +95,7 @@ class Chebyshev(Loss):
         return np.zeros(1)
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
-        """y + what is left of r when its largest entries are cut off, step in total."""
+        """y + r with its largest entries cut off, by step in total."""
         if np.ndim(step):
             raise ValueError("Chebyshev has a prox for one step, the same for all samples.")
         r = z - y

@@ -12,8 +12,8 @@ from .base import Loss, Target
 from .increasing import Plain, Transformed, violation
 from .numeric.bracket import young_gap
 
-_WIDE = np.linspace(-1.0, 1.0, 801)
-_TARGETS = (0.3, 0.5, 0.9, 0.0, 1.0, -0.5, -1.0, -3.0, 7.0, 40.0)
+_WIDE = np.linspace(-1.0, 1.0, 801)  # shares of the range of scores that is probed; safeguard
+_TARGETS = (0.3, 0.5, 0.9, 0.0, 1.0, -0.5, -1.0, -3.0, 7.0, 40.0)  # y to probe; safeguard
 
 
 class Composed(Transformed, Loss):
@@ -58,7 +58,7 @@ class Composed(Transformed, Loss):
             raise ValueError(f"{witness}; the loss that matches {self.f_name} is {match}.")
 
     def check_target(self, y: Array) -> None:
-        """As the loss does, and the pair must be convex for targets such as these."""
+        """Check y as the loss does, and that the pair is convex for these targets."""
         self.loss.check_target(y)
         values = np.quantile(y, np.linspace(0.0, 1.0, 9))
         witness = self.witness(tuple(np.unique([*values, np.mean(y)])))
@@ -66,7 +66,7 @@ class Composed(Transformed, Loss):
             raise ValueError(f"{witness}.")
 
     def witness(self, targets: tuple[float, ...] = _TARGETS) -> str:
-        """Where the pair bends downwards, in words; empty if it was found nowhere."""
+        """Where the pair has negative curvature, in words; empty if nowhere found."""
         reach = 2.0 * max(map(abs, targets))
         z = np.concatenate(
             [np.linspace(-8.0, 8.0, 161), np.linspace(-100.0, 100.0, 81), reach * _WIDE]
@@ -93,7 +93,7 @@ class Composed(Transformed, Loss):
         return True
 
     def _tangents_below(self, y: float) -> str:
-        """Where kinks of f itself break convexity."""
+        """Where kinks of f break convexity, in words."""
 
         def at(function: Any) -> probe.Function:
             return lambda t: function(t, np.full(np.shape(t), y))
@@ -102,7 +102,7 @@ class Composed(Transformed, Loss):
         return "" if zero is None else zero.split(";")[0].replace("psi", "the loss")
 
     def _bends(self, z: Array, y: Array) -> tuple[Array, Array, Array]:
-        """ℓ''·f'², ℓ'·f'', and the size that rounding of the latter goes with."""
+        """ℓ''·f'², ℓ'·f'', and the size of the terms, which bounds the rounding of the latter."""
         inner, slope = self.increasing(z), self.increasing.derivative(z)
         pull = self.loss.gradient(inner, y)
         bend = self.loss.curvature(inner, y) * slope**2
@@ -132,11 +132,11 @@ class Composed(Transformed, Loss):
         return self.fenchel_young(zero, u, y) - self.value(zero, y)
 
     def infimum(self, y: Array) -> Array:
-        """No less than that of the loss."""
+        """A lower bound: the infimum of the loss."""
         return self.loss.infimum(y)
 
     def attained(self, y: Array) -> bool:
-        """If f takes every value, as for the loss."""
+        """As for the loss, if f takes every value."""
         return self.loss.attained(y) and not np.isfinite(self.increasing.range).any()
 
     def transform(self, z: Array) -> Array:

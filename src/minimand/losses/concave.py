@@ -1,11 +1,11 @@
-"""Losses that hardly listen to outliers: concave functions of a convex loss.
+"""Robust losses: concave functions of a convex loss.
 
     ℓ(z, y) = φ(s),   s = base(z, y) − inf base,   φ concave and non-decreasing on s ≥ 0, φ(0) = 0
 
-They are bounded or grow slowly, which no convex loss can, so they are not convex. But a concave φ
-lies below its tangents, φ(s) ≤ φ(s̄) + φ'(s̄)(s − s̄): at every z̄ the base loss with the sample
-weights φ'(s̄ᵢ) bounds the mean loss from above and touches it. That is all that a solver and the
-referee need, and it reads well: a robust fit is a convex one in which outliers weigh little.
+Such losses are bounded or grow slowly, as no convex loss does, so they are not convex. But a
+concave φ lies below its tangents, φ(s) ≤ φ(s̄) + φ'(s̄)(s − s̄): at every z̄ the base loss with the
+sample weights φ'(s̄ᵢ) bounds the mean loss from above and touches it at z̄. Solvers and the referee
+use only this. A robust fit is thus a weighted convex fit in which outliers have small weights.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .._base.typing import Array
 from .base import Loss
 from .distance import Huber, Squared
 
-_STEEPEST = 1e100  # a weight of more would overflow in products
-_MAD = 1.4826  # a standard deviation in median absolute deviations of normal noise
-_EFFICIENT = 1.345  # of these is where Huber's loss is 95 % as good as squares for such noise
+_STEEPEST = 1e100  # largest weight; safeguard against overflow in products
+_MAD = 1.4826  # factor; definition: standard deviation / median |r| of normal noise
+_EFFICIENT = 1.345  # standard deviations; convention: Huber's loss is 95 % efficient there
 
 
 class RobustLoss(Loss):
-    """Base of the losses φ(base loss): say ``base``, and write ``curve`` (φ) and ``slope`` (φ').
+    """Base of the losses φ(base loss): define ``base``, ``curve`` (φ) and ``slope`` (φ').
 
     Examples
     --------
@@ -40,7 +40,7 @@ class RobustLoss(Loss):
     """
 
     base: ClassVar[Loss] = Squared()
-    proved: ClassVar[bool] = False  # whether φ is concave on paper; else it is probed
+    proved: ClassVar[bool] = False  # whether φ is proved to be concave; else it is probed
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -61,15 +61,15 @@ class RobustLoss(Loss):
         return np.maximum(self.base.value(z, y) - self.base.infimum(y), 0.0)
 
     def weights(self, z: Array, y: Array, gradual: float = 1.0) -> Array:
-        """φ'(s/gradual): the sample weights of the tangent at z, or of a milder loss's.
+        """φ'(s/gradual): the sample weights of the tangent at z, of this loss or of a milder one.
 
-        γφ(s/γ) falls from φ'(0)·s, which is convex, to φ(s) as γ falls from ∞ to 1.
+        As γ (``gradual``) falls from ∞ to 1, γφ(s/γ) falls from the convex φ'(0)·s to φ(s).
         """
         with np.errstate(over="ignore", divide="ignore", under="ignore"):
             return np.minimum(self.slope(self.height(z, y) / gradual), _STEEPEST)
 
     def sample_weights(self, z: Array, y: Array) -> Array:
-        """φ'(s)/φ'(0); where φ'(0) is infinite, φ' at the median of s stands for it."""
+        """φ'(s)/φ'(0); if φ'(0) is infinite, φ' at the median of s replaces it."""
         top = float(np.asarray(self.slope(np.zeros(1)), float).ravel()[0])
         found = self.weights(z, y)
         if not np.isfinite(top):
@@ -80,7 +80,7 @@ class RobustLoss(Loss):
 
     @property
     def first_weight(self) -> float:
-        """φ'(0): what every sample weighs as long as none is known to be an outlier."""
+        """φ'(0), the weight of every sample in the convex problem to start from."""
         return float(np.asarray(self.slope(np.zeros(1)), float).ravel()[0])
 
     def convex_start(self, z: Array, y: Array) -> Loss:
@@ -102,11 +102,11 @@ class RobustLoss(Loss):
         return self.weights(z, y) * self.base.gradient(z, y)
 
     def curvature(self, z: Array, y: Array) -> Array:
-        """φ'(s)·∂²base/∂z², the curvature of the tangent: never less than that of the loss."""
+        """φ'(s)·∂²base/∂z², the curvature of the tangent; that of the loss is not larger."""
         return self.weights(z, y) * self.base.curvature(z, y)
 
     def conjugate(self, u: Array, y: Array) -> Array:
-        """−inf ℓ at u = 0, infinite elsewhere: no line but a flat one lies below such a loss."""
+        """−inf ℓ at u = 0, infinite elsewhere: only horizontal lines lie below such a loss."""
         return np.where(u == 0, -self.infimum(y), np.inf)
 
     def into_domain(self, u: Array, y: Array) -> Array:
@@ -118,7 +118,7 @@ class RobustLoss(Loss):
         return np.zeros(np.shape(y))
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
-        """Not known: the minimiser need not be unique."""
+        """Not available: the minimiser need not be unique."""
         raise NotImplementedError(f"the prox of {self!r} is not known, as it is not convex")
 
     def attained(self, y: Array) -> bool:
@@ -137,7 +137,7 @@ class RobustLoss(Loss):
 
     @property
     def smooth(self) -> bool:
-        """Whether the base loss is, and φ has no corner."""
+        """Whether the base loss is smooth; φ is assumed to have no kink."""
         return self.base.smooth
 
     def check_parameters(self) -> None:

@@ -1,11 +1,11 @@
-"""The second derivative of a loss in its scores: a matrix H of which solvers ask products.
+"""The second derivative of a loss in its scores: a matrix H, known by its products.
 
     Diagonal    Hᵢ = hᵢ, or diag(hᵢ) for k scores       losses of one number, sums over scores
     Simplex     Hᵢ = sᵢ·(diag(pᵢ) − pᵢpᵢᵀ)              the softmax: pᵢ are probabilities
     Operator    a product and nothing else              losses over runs of rows (sequences)
 
-A row has k scores; the first two have a block of their own for each row. Rows and scores of w = X v
-are numbered as W.ravel() is: the coefficients of one feature lie together.
+A row has k scores; the first two kinds have one block per row. Coefficients are numbered as in
+W.ravel(): those of one feature are adjacent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .._base.typing import AnyArray, Array, IntArray
 
 
 class Columns(Protocol):
-    """What is asked of a design."""
+    """The methods of a design that are used here."""
 
     shape: tuple[int, int]
 
@@ -57,12 +57,12 @@ class Curvature:
 
     @property
     def max(self) -> float:
-        """No eigenvalue of H is larger."""
+        """An upper bound of the eigenvalues of H."""
         return float(self.bound.max(initial=0.0))
 
     @property
     def any(self) -> bool:
-        """Whether H is more than zero."""
+        """Whether H is not zero."""
         return bool(self.bound.any())
 
     def over_scores(self) -> Array:
@@ -157,7 +157,7 @@ class Simplex(Curvature):
         return p if self.scale is None else self.scale[:, None] * p
 
     def _at_most_half(self) -> Array:
-        """½ in rows with a p above it: entry by entry the smaller of two bounds is none."""
+        """½ in rows with a p above ½, else p; min(p, ½) entry by entry would be no bound."""
         high = self.p.max(axis=1, keepdims=True) > 0.5
         return np.where(high, 0.5, self.p)
 
@@ -217,10 +217,10 @@ class Operator(Curvature):
 
 
 def as_curvature(found: Any) -> Curvature:
-    """What a loss says of its curvature, as a `Curvature`: an array stands for a diagonal."""
+    """The curvature of a loss as a `Curvature`; an array is the diagonal of one."""
     return found if isinstance(found, Curvature) else Diagonal(found)
 
 
 def beside(by_row: Array, like: AnyArray) -> Array:
-    """One number per row, so that it multiplies rows of one score or of several."""
+    """One number per row, in a shape that multiplies rows of one or several scores."""
     return by_row if like.ndim == 1 else by_row[:, None]

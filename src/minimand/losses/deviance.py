@@ -4,8 +4,8 @@ With a = power − 1, b = 2 − power (so a + b = 1) and t = z − ln y,
 
     ℓ(z, y) = y^b·φ(t),   φ(t) = E(−a·t)/a + E(b·t)/b,   E(x) = eˣ − 1 − x,
 
-two terms that are never negative, so nothing cancels near the minimum; one whose a or b is 0 counts
-as 0, which is its limit. For y = 0 the loss is e^{bz}/b.
+two terms that are never negative, so nothing cancels near the minimum. A term whose a or b is 0 is
+0, its limit. For y = 0 the loss is e^{bz}/b.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .log_link import LogLink
 
 
 class PowerDeviance(LogLink):
-    """Half the unit deviance of a power between 1 and 2; subclasses say which."""
+    """Half the unit deviance of a power between 1 and 2, which subclasses define."""
 
     @property
     def _a(self) -> float:
@@ -72,7 +72,7 @@ class PowerDeviance(LogLink):
         legal = u >= 0
         u = np.where(legal, u, 0.0)
         x = b * z - np.log(np.where(u > 0, u, 1.0))
-        # u·E(x) with e^x·u = e^{bz}: where x is far from 0 nothing cancels in the plain form.
+        # u·E(x) with e^x·u = e^{bz}; for x far from 0 the plain formula does not cancel.
         far = np.exp(b * z) - u * (1.0 + x)
         near = u * excess(np.where(np.abs(x) < 1.0, x, 0.0))
         term = np.where(np.abs(x) < 1.0, near, np.maximum(far, 0.0))
@@ -88,7 +88,7 @@ class PowerDeviance(LogLink):
         return np.where(y > 0, u, np.maximum(u, 0.0))
 
     def _relative(self, z: Array, y: Array) -> tuple[Array, Array, BoolArray]:
-        """t = z − ln y, y^b, and where y > 0; ones stand in for the zeros."""
+        """t = z − ln y, y^b, and where y > 0; zeros of y are replaced by ones."""
         positive = np.asarray(y > 0)
         known = np.where(positive, y, 1.0)
         return z - np.log(known), known ** (1.0 - self._a), positive
@@ -99,7 +99,7 @@ class Gamma(PowerDeviance):
 
     .. math:: \ell(z, y) = \frac{y}{\mu} - \ln\frac{y}{\mu} - 1,\qquad \mu = e^z
 
-    Errors are relative: a mean that is ten per cent off costs the same for every y.
+    Errors are relative: a mean that is 10 % too large costs the same for every y.
 
     Examples
     --------

@@ -14,9 +14,9 @@ import numpy as np
 
 from .._base.typing import Array
 
-_NEAR = 0.5  # below this E is summed as a series
-_SERIES = [1.0 / n for n in range(18, 2, -1)]
-_ROUNDS = 60
+_NEAR = 0.5  # |x| below which E(x) is summed as a series; safeguard
+_SERIES = [1.0 / n for n in range(18, 2, -1)]  # 16 terms: exact to rounding for |x| < _NEAR
+_ROUNDS = 60  # Newton steps; safeguard
 
 
 def excess(x: Array) -> Array:
@@ -32,7 +32,7 @@ def excess(x: Array) -> Array:
 
 
 def phi(a: float, t: Array) -> Array:
-    """φ(t) = E(−a·t)/a + E(b·t)/b, a term without a or b left out."""
+    """φ(t) = E(−a·t)/a + E(b·t)/b, without a term whose a or b is 0."""
     if a == 0.0 or a == 1.0:
         return excess(t) if a == 0.0 else excess(-t)
     return excess(-a * t) / a + excess((1.0 - a) * t) / (1.0 - a)
@@ -73,11 +73,11 @@ def _scaled_excess(b: float, s: Array, t: Array) -> Array:
 
 
 def _place(a: float, v: Array) -> tuple[Array, Array]:
-    """(s, slack): φ'(s) = v up to rounding, and what the rest of it may hide of φ*(v).
+    """(s, slack): φ'(s) = v up to rounding, and a bound of the error that this causes in φ*(v).
 
     For v < 0 the mirror image s → −s exchanges a and b. For v > 0, s solves b·s = ln(v + e^{−as}):
-    the difference of both sides is increasing and concave, so Newton's method climbs to the root
-    from the left without a safeguard.
+    the difference of both sides is increasing and concave, so Newton's method converges to the root
+    from the left.
     """
     size = np.abs(v)
     a_, b_ = np.where(v >= 0, a, 1.0 - a), np.where(v >= 0, 1.0 - a, a)
@@ -97,5 +97,5 @@ def _place(a: float, v: Array) -> tuple[Array, Array]:
 
 
 def _left(a: Array, b: Array, s: Array, v: Array) -> tuple[Array, Array]:
-    """What is left of φ'(s) = v, and φ''(s)."""
+    """The residual v − φ'(s), and φ''(s)."""
     return v - (np.expm1(b * s) - np.expm1(-a * s)), b * np.exp(b * s) + a * np.exp(-a * s)

@@ -44,7 +44,7 @@ class Squared(Distance):
         return np.ones_like(t)
 
     def terms(self, z: Array, y: Array) -> Terms:
-        """From one residual, which is the gradient."""
+        """All three from the residual, which is the gradient."""
         r = z - y
         return Terms(self.psi(r), r, self.ddpsi(r))
 
@@ -70,8 +70,8 @@ class Huber(Distance):
     Parameters
     ----------
     delta : float or "auto", default=1.0
-        Where the loss turns linear, in units of y. "auto" is 1.345 times the noise, where the loss
-        is 95 % as good as squares for normal noise; the noise is found as for `GemanMcClure`.
+        Where the loss becomes linear, in units of y. "auto" is 1.345 times the noise, which makes
+        it 95 % as efficient as squares for normal noise; the noise is found as for `GemanMcClure`.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Huber(Distance):
         return np.clip(u, -self.delta, self.delta)
 
     def majoriser(self, z: Array, y: Array) -> Array:
-        """ψ'(r)/r = min(1, δ/|r|): far residuals bend the parabola less than near ones."""
+        """ψ'(r)/r = min(1, δ/|r|), smaller for larger residuals."""
         return self.delta / np.maximum(np.abs(z - y), self.delta)
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:

@@ -1,7 +1,7 @@
-"""Increasing functions f of a score: what a matching loss needs to know of one.
+"""Increasing functions f of a score, with what a matching loss needs of them.
 
-A transform object says its range, derivative and inverse itself; of a plain callable they are
-found by bracketing and differences, and that it increases is probed rather than believed.
+A transform object defines its range, derivative and inverse. For a plain callable they are found
+by bracketing and differences, and whether it increases is checked by probing.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from .._base.typing import Array
 
 Function = Callable[[Array], Array]
-_FAR = 1e100  # how far out a plain callable is asked
-_ROUNDS = 200
+_FAR = 1e100  # largest |z| at which a plain callable is evaluated; safeguard
+_ROUNDS = 200  # steps of a root search; safeguard
 _EPS = float(np.finfo(float).eps)
 
 
@@ -49,7 +49,7 @@ class Increasing(Protocol):
 
 
 class Plain:
-    """A plain callable f, with what else is needed found numerically."""
+    """A plain callable f, with numerical derivatives, inverse and range."""
 
     steepest = np.inf
 
@@ -61,7 +61,7 @@ class Plain:
 
     @staticmethod
     def _end(values: Array) -> float:
-        """The value farthest out, before overflow inside f makes it fall or undefined."""
+        """The value farthest out, before overflow inside f makes the values fall or undefined."""
         falls = np.flatnonzero(~(np.diff(values) >= 0) & ~np.isinf(values[1:]))
         return float(values[falls[0]] if falls.size else values[-1])
 
@@ -87,7 +87,7 @@ class Plain:
         return np.where(np.isnan(slope), np.inf, np.maximum(slope, 0.0))
 
     def second_derivative(self, z: Array) -> Array:
-        """The same, once more."""
+        """Central differences of fourth order, of the second derivative."""
         h = 1e-2 * np.sqrt(np.maximum(1.0, np.abs(z)))
         h = (z + h) - z
         with np.errstate(all="ignore"):
@@ -106,12 +106,12 @@ class Plain:
 
 
 def as_increasing(f: Any) -> Increasing | Plain:
-    """A transform object as it is, any other callable with its numerical companions."""
+    """A transform object itself, any other callable as a `Plain`."""
     return f if isinstance(f, Increasing) else Plain(f)
 
 
 class Transformed:
-    """What losses with a parameter ``f`` share: its numerical companions, found once."""
+    """What losses with a parameter ``f`` share: its inverse and derivatives, found once."""
 
     f: Any
 
@@ -125,21 +125,21 @@ class Transformed:
 
     @property
     def f_name(self) -> str:
-        """What f is called."""
+        """The name of f."""
         return name_of(self.f)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The parameters alone: what is kept to save time is not worth storing."""
+        """The parameters alone, without cached values."""
         return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
 
 
 def name_of(f: Any) -> str:
-    """What to call f in a sentence."""
+    """The name of f in a sentence."""
     return str(getattr(f, "name", None) or getattr(f, "__name__", None) or repr(f))
 
 
 def _bracket(f: Function, y: Array) -> tuple[Array, Array]:
-    """Points with f(lo) ≤ y ≤ f(hi), the one 8 times as far from 0 as the other, or at 0."""
+    """Points with f(lo) ≤ y ≤ f(hi), one 8 times as far from 0 as the other, or at 0."""
     near = np.zeros_like(y)
     side = np.where(f(near) < y, 1.0, -1.0)
     far = 1e-3 * side
@@ -151,7 +151,7 @@ def _bracket(f: Function, y: Array) -> tuple[Array, Array]:
 
 
 def _root(f: Function, y: Array, lo: Array, hi: Array) -> Array:
-    """Chandrupatla's method: inverse quadratic interpolation where it is safe, else bisection."""
+    """Chandrupatla's method: inverse quadratic interpolation if it is safe, else bisection."""
     a, b, c = hi.copy(), lo.copy(), hi.copy()
     fa, fb = f(a) - y, f(b) - y
     fc = fa.copy()
@@ -194,7 +194,7 @@ def violation(f: Any) -> str:
 
 
 def _plateau(f: Function, z: Array, value: Array) -> str:
-    """Flat stretches. Only at its ends may f be flat, and only if it got there gradually."""
+    """Where f is flat, in words; it may be so at its ends only, if it flattens gradually."""
     here, there = value[:-1], value[1:]
     flat = (here == there) & np.isfinite(here)
     inner = np.flatnonzero(flat & (here != value[0]) & (here != value[-1]))

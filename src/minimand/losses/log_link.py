@@ -1,4 +1,4 @@
-"""Losses of a mean e^z that y estimates."""
+"""Losses of a mean e^z of y."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Logistic(Margin):
         return -y * np.clip(-y * u, 0.0, 1.0)
 
     def terms(self, z: Array, y: Array) -> Terms:
-        """The compiled twin of value, gradient and curvature: one pass over z."""
+        """Value, gradient and curvature by a compiled kernel, in one pass over z."""
         return Terms(*_core.logistic_terms(z, y)) if _plain(z, y) else super().terms(z, y)
 
     def value(self, z: Array, y: Array) -> Array:
@@ -131,7 +131,7 @@ class SquaredHinge(Margin):
 
 
 def _plain(z: Array, y: Array) -> bool:
-    """Whether the compiled twin can read both vectors as they are."""
+    """Whether the compiled kernel can read both vectors without a conversion."""
     return (
         z.ndim == 1
         and z.shape == np.shape(y)

@@ -12,7 +12,7 @@ from .increasing import Function, Plain, Transformed, violation
 from .numeric.quadrature import integrate
 
 _EPS = float(np.finfo(float).eps)
-_CLOSE = 1.0  # scores nearer than this to f⁻¹(y): F(z) − F(f⁻¹(y)) − … would cancel
+_CLOSE = 1.0  # |z − f⁻¹(y)|; safeguard: for closer scores F(z) − F(f⁻¹(y)) − … would cancel
 _TARGETS: dict[tuple[float, float], Target] = {(0.0, np.inf): "count", (0.0, 1.0): "unit"}
 
 
@@ -29,7 +29,7 @@ class MatchingLoss(Transformed, Loss):
         `minimand.transforms`, or any function such as ``numpy.arcsinh``. y must lie in its range,
         or at an end of it.
     F : callable, optional
-        An antiderivative of f, to save time; by quadrature if it is not given.
+        An antiderivative of f, which saves the time of quadrature.
 
     Examples
     --------
@@ -49,12 +49,12 @@ class MatchingLoss(Transformed, Loss):
 
     @property
     def target(self) -> Target:  # type: ignore[override]
-        """By the range of f."""
+        """The kind of targets, by the range of f."""
         return _TARGETS.get(self.increasing.range, "real") if callable(self.f) else "real"
 
     @property
     def smoothness(self) -> float:  # type: ignore[override]
-        """The steepest slope of f, where it is known."""
+        """The largest slope of f, if it is known."""
         return self.increasing.steepest
 
     @property
@@ -130,7 +130,7 @@ class MatchingLoss(Transformed, Loss):
         """The divergence of z from f⁻¹(a), a = y + u, with the error of its quadrature."""
         lo, hi = self.increasing.range
         a = np.asarray(y + u, float)
-        slack = 4 * _EPS * (np.abs(y) + np.abs(u))  # of the sum itself, at an end of the range
+        slack = 4 * _EPS * (np.abs(y) + np.abs(u))  # rounding of y + u, at an end of the range
         inside = (a >= lo - slack) & (a <= hi + slack)
         a = np.clip(np.where(inside, a, self.increasing(np.zeros(())))[()], lo, hi)
         term, error = self._divergence(z, a, self._inverse(a))
@@ -155,7 +155,7 @@ class MatchingLoss(Transformed, Loss):
             return np.array(self.increasing(z))
 
     def _origin(self, y: Array) -> Array:
-        """f⁻¹(y), remembered for the y of a fit, which is asked for again and again."""
+        """f⁻¹(y), cached for the y of a fit, which is needed many times."""
         kept = self.__dict__.get("_kept_origin")
         if kept is None or kept[0] is not self.f or not np.array_equal(kept[1], y):
             kept = self.__dict__["_kept_origin"] = (self.f, np.array(y), self._inverse(y))
@@ -203,7 +203,7 @@ class MatchingLoss(Transformed, Loss):
         def height(x: Array, which: IntArray) -> Array:
             return f(x) - a[which]
 
-        # What s misses of f⁻¹(a), and the rounding of f − a all along the way.
+        # The error of s as f⁻¹(a), and the rounding of f − a over the interval.
         noise = np.abs(f(s) - a) + 4 * _EPS * np.abs(a)
         term, error = integrate(height, s, z, noise)
         error = error + noise * np.abs(z - s)

@@ -1,8 +1,8 @@
 """Convex functions of one number that are linear or quadratic between finitely many knots.
 
-Most losses with kinks are of this form, and everything about it is exact: slopes, conjugate,
-proximal point, the best intercept. A loss that says its `pieces` gets all of them, and every
-solver for piecewise linear-quadratic problems.
+Most losses with kinks are of this form, for which slopes, conjugate, proximal point and best
+intercept are exact. A loss that defines its `pieces` gets all of them, and every solver for
+piecewise linear-quadratic problems.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Pieces:
     >>> hinge.lowest, hinge.highest          # the domain of the conjugate
     (-1.0, 0.0)
 
-    A loss of one's own, a hinge that is twice as steep for mistakes:
+    A user's own loss, a hinge that is twice as steep for mistakes:
 
     >>> class Steeper(mm.Margin):
     ...     pieces = mm.Pieces([0.0, 1.0], [-2.0, -1.0, 0.0], base=1.0)
@@ -96,7 +96,7 @@ class Pieces:
 
     @cached_property
     def jumps(self) -> Array:
-        """By how much the slope jumps at every knot."""
+        """The jump of the slope at every knot."""
         return np.maximum(self.slopes[1:] - self.left, 0.0)
 
     @cached_property
@@ -143,7 +143,7 @@ class Pieces:
         return self.terms(t)[0]
 
     def slope(self, t: Array) -> Array:
-        """ψ'(t); on the right of a kink at it."""
+        """ψ'(t); at a kink the slope on its right."""
         return self.terms(t)[1]
 
     def curvature(self, t: Array) -> Array:
@@ -168,7 +168,7 @@ class Pieces:
         return least, greatest
 
     def young(self, t: Array, v: Array) -> Array:
-        """ψ(t) + ψ*(v) − v·t: the area between ψ' and v, which cannot cancel."""
+        """ψ(t) + ψ*(v) − v·t, as the area between ψ' and v: no cancellation."""
         if np.shape(t) != np.shape(v):
             t, v = np.broadcast_arrays(t, v)
         return _core.piecewise_young(self.parts, _flat(t), _flat(v)).reshape(np.shape(t))
@@ -190,7 +190,7 @@ class Pieces:
     def room(self, v: Array) -> Array:
         """The distance of v from the corners of ψ*, the slopes of linear pieces; 1 without any.
 
-        A sample away from all kinks has its multiplier in a corner, and moving it costs most.
+        The multiplier of a sample away from all kinks is in a corner, where moving it costs most.
         """
         corners = self.slopes[self.curvatures == 0]
         if not corners.size:

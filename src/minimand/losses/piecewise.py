@@ -1,4 +1,4 @@
-"""Losses with kinks: linear or quadratic piece by piece, and told to the solvers as such."""
+"""Losses with kinks, given to the solvers as linear and quadratic pieces."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ class Hinge(Margin):
 class PerceptronLoss(Margin):
     """max(0, −m): mistakes cost their depth, correct answers nothing.
 
-    Any w that makes no mistake is a minimiser, and so is w = 0: without a penalty, or with one,
-    the null model has loss 0. Its use is in online updates; a fit wants `Hinge`.
+    Any w that makes no mistake is a minimiser, and so is w = 0: with and without a penalty the null
+    model has loss 0. The loss is meant for online updates; for a fit use `Hinge`.
 
     Examples
     --------

@@ -12,11 +12,11 @@ from .pieces import Pieces
 from .robust import RootOfAbsolute
 from .unary import Distance
 
-_NEAREST = 1e-12  # residuals below this have the curvature of this one, which is finite
-_FAR = 1e300  # the largest value of ψ* that counts
+_NEAREST = 1e-12  # least |r| in the curvature, which is infinite at 0; safeguard
+_FAR = 1e300  # largest value of ψ*; safeguard against overflow
 _ABSOLUTE = Pieces([0.0], [-1.0, 1.0])
 _SQUARED = Pieces([0.0], [0.0, 0.0], [2.0, 2.0])
-_TERMS = 34  # of a series in numbers below ½
+_TERMS = 34  # terms of a series in numbers below ½; safeguard
 
 
 class Lp(Distance):
@@ -94,7 +94,7 @@ class Lp(Distance):
 
     @property
     def smoothness(self) -> float:  # type: ignore[override]
-        """2 for p = 2; other powers are steeper than any parabola, near 0 or far from it."""
+        """2 for p = 2; the curvature of other powers is unbounded, near 0 or far from it."""
         return 2.0 if self.p == 2 else np.inf
 
     def psi(self, t: Array) -> Array:
@@ -113,7 +113,7 @@ class Lp(Distance):
             return self.p * size ** (self.p - 1.0) * np.sign(t)
 
     def ddpsi(self, t: Array) -> Array:
-        """p(p − 1)·|r|^(p−2), which for p < 2 has no limit at r = 0: there it is only large."""
+        """p(p − 1)·|r|^(p−2); a large number replaces its infinite value at r = 0 for p < 2."""
         if self.p in (0, 1):
             return np.zeros(np.shape(t))
         size = np.abs(t) if self.p >= 2 else np.maximum(np.abs(t), _NEAREST)
@@ -144,7 +144,7 @@ class Lp(Distance):
             near = (s > 0) & (np.abs(x) * self.p < 0.5)
             close = s**self.p * _power_excess(self.p, np.where(near, x, 0.0))
             far = height + (self.p - 1.0) * s**self.p - np.abs(v) * t
-            # inf − inf: t is beyond all numbers, and so is the term.
+            # inf − inf: t has overflowed, so the term is infinite.
             far = np.where(np.isnan(far), np.inf, np.maximum(far, 0.0))
             return np.where(near, close, far)
 
@@ -175,7 +175,7 @@ class Lp(Distance):
 
     @property
     def _steepest(self) -> float:
-        """The largest number that is the slope of a line below ψ."""
+        """The largest slope of a line below ψ whose ψ* does not overflow."""
         if self.p <= 1:
             return 1.0 if self.p == 1 else 0.0
         return float(self.p * _FAR ** ((self.p - 1.0) / self.p))

@@ -15,7 +15,7 @@ from .margin import Logistic
 from .piecewise import Absolute
 from .unary import Margin
 
-_ROUNDING = 8 * float(np.finfo(float).eps)  # of a score, relative to its parts
+_ROUNDING = 8 * float(np.finfo(float).eps)  # share of |z| + |y|; safeguard: rounding of a score
 
 
 class GemanMcClure(RobustLoss):
@@ -27,9 +27,9 @@ class GemanMcClure(RobustLoss):
     Parameters
     ----------
     sigma : float or "auto", default=1.0
-        The residual that costs one half, in units of y. "auto" is twice the noise, which is 1.4826
-        times the median size of the residuals of a fit with the absolute loss, those of samples
-        that it passes through left out; the number is in ``loss_`` of the fitted estimator.
+        The residual that costs one half, in units of y. "auto" is twice the noise. The noise is
+        1.4826 times the median |residual| of a fit with the absolute loss, without samples that the
+        fit passes through. The number is in ``loss_`` of the fitted estimator.
 
     Examples
     --------
@@ -68,8 +68,8 @@ class TruncatedSquared(RobustLoss):
 
     .. math:: \ell = \min(c^2, r^2)
 
-    The best model fits the largest set of samples best: least squares on the samples that it
-    finds within c. Which these are is a search among subsets; the solver reaches a local minimum.
+    A minimiser is the least-squares fit of its inliers, the samples with |r| ≤ c. Finding the best
+    set of inliers is a search among subsets; the solver finds a local minimum.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class TruncatedSquared(RobustLoss):
         return np.minimum(self.c**2, 2.0 * s)
 
     def slope(self, s: Array) -> Array:
-        """2 for inliers, 0 for outliers; on the edge itself any slope between is a tangent's."""
+        """2 for inliers, 0 for outliers; at r = c any slope between them is that of a tangent."""
         return np.where(2.0 * s <= self.c**2, 2.0, 0.0)
 
     @property
@@ -173,11 +173,11 @@ class TanhMargin(RobustLoss):
 
 
 class RootOfAbsolute(RobustLoss):
-    """|r|^p with 0 < p < 1 as a concave function of |r|: what makes `Lp` fit.
+    """|r|^p with 0 < p < 1 as a concave function of |r|, for fits with `Lp`.
 
-    The slope at r = 0 is infinite: a tangent there holds the sample for ever. A weight that is
-    only huge holds it as well, and its tangent lies below the true one, so that the gap it proves
-    is never too small. Residuals below the rounding of a score count as 0.
+    The slope at r = 0 is infinite, so a tangent there fixes the residual at 0. A huge finite weight
+    has the same effect, and its tangent lies below the true one, so the gap is never too small.
+    Residuals below the rounding of a score count as 0.
     """
 
     base = Absolute()
@@ -196,7 +196,7 @@ class RootOfAbsolute(RobustLoss):
             return self.p * s ** (self.p - 1.0)
 
     def weights(self, z: Array, y: Array, gradual: float = 1.0) -> Array:
-        """φ'(s), or φ' further out: there all samples weigh about the same."""
+        """φ'(s), or for ``gradual`` > 1 φ' farther out, where all weights are about equal."""
         s = self.height(z, y)
         unit = float(np.median(s)) or float(s.mean()) or 1.0
         least = np.maximum(_ROUNDING * (np.abs(z) + np.abs(y)), 1e-300)

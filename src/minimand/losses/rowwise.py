@@ -1,4 +1,4 @@
-"""A loss as kernels that go from row to row see it: ψ of one number, by pieces or by name."""
+"""A loss for kernels that visit single rows: ψ of one number, by pieces or by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .pieces import Pieces
 
 
 class Softplus:
-    """ψ(t) = log(1 + e^−t): slopes between −1 and 0, none of them reached.
+    """ψ(t) = log(1 + e^−t), with slopes in the open interval (−1, 0).
 
     Examples
     --------
@@ -21,7 +21,7 @@ class Softplus:
     array([-0.5])
     """
 
-    parts = "softplus"  # the name that compiled kernels know it by
+    parts = "softplus"  # its name in the compiled kernels
 
     def slope(self, t: Array) -> Array:
         """−σ(−t)."""

@@ -1,4 +1,4 @@
-"""Surrogates of the zero-one loss, functions of the margin m = y·z, and the loss they stand for."""
+"""The zero-one loss and its surrogates, functions of the margin m = y·z."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class Exponential(Margin):
 class SquaredMargin(Margin):
     """(m − 1)², least squares on the labels ±1.
 
-    Its drawback: it also penalises m > 1, samples that are on the right side by more than asked
-    for, and the farther the more. `SquaredHinge` is the same without that half.
+    Unlike `SquaredHinge`, it also penalises m > 1: samples that are on the correct side by more
+    than the margin.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class ZeroOne(Margin):
         return np.zeros(np.shape(t))
 
     def young(self, t: Array, v: Array) -> Array:
-        """ψ(t) for v = 0, which alone is the slope of a line below ψ."""
+        """ψ(t) for v = 0, the only slope of a line below ψ; else inf."""
         return np.where(v == 0, self.psi(t), np.inf)
 
     def infimum(self, y: Array) -> Array:

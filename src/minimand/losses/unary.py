@@ -1,4 +1,4 @@
-"""Losses of one number, the residual or the margin: ψ and its derivatives say everything."""
+"""Losses of one number, the residual or the margin, defined by ψ and its derivatives."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _PROBED = ("_facts", "_found", "_noise")  # what is kept of probes
 
 
 class Unary(Loss):
-    """A loss that is a function ψ of one number t: subclasses say what t is.
+    """A loss that is a function ψ of one number t, which subclasses define.
 
     A user writes ``psi``, ``dpsi`` and ``ddpsi``, vectorised over t, and nothing else: the
-    conjugate defaults to a sound upper bound found by bracketing, and convexity and smoothness
-    are probed rather than believed.
+    conjugate defaults to a sound upper bound found by bracketing, and convexity and smoothness are
+    checked by probing.
     """
 
     @property
     def pieces(self) -> Pieces | None:
         """ψ piece by piece, for a loss that is linear or quadratic between knots; else None.
 
-        A class that says its pieces (as an attribute or a property) need not say anything else.
+        A class that defines its pieces (an attribute or a property) need not define anything else.
         """
         return None
 
@@ -40,12 +40,12 @@ class Unary(Loss):
 
     @property
     def _only_pieces(self) -> bool:
-        """Whether there is no formula of its own, which may round better around a minimum."""
+        """Whether the class has no psi of its own, which may be more accurate near a minimum."""
         return type(self).psi is Unary.psi
 
     @property
     def smoothness(self) -> float:  # type: ignore[override]
-        """A bound of ψ'': from the pieces, where there are any; inf if nothing is known."""
+        """A bound of ψ'': from the pieces, if there are any, else inf."""
         return np.inf if self.pieces is None else self.pieces.smoothness
 
     def psi(self, t: Array) -> Array:
@@ -79,7 +79,7 @@ class Unary(Loss):
         """inf ψ, the same for every y."""
         return np.full(np.shape(y), -float(self.dual(np.zeros(1))[0]))
 
-    facts: ClassVar[probe.Facts | None] = None  # proved on paper; None: find out by probing
+    facts: ClassVar[probe.Facts | None] = None  # proved; None: found by probing
 
     @cached_property
     def _facts(self) -> probe.Facts:
@@ -89,15 +89,15 @@ class Unary(Loss):
 
     @cached_property
     def _noise(self) -> Noise | None:
-        """The rounding that the formulas of ψ and ψ' hide; None where they are known to be good."""
+        """The excess rounding of the formulas of ψ and ψ'; None if known to be accurate."""
         return None if self.facts is not None else probe.noise(self.psi, self.dpsi, self.ddpsi)
 
     def noise(self, z: Array, y: Array) -> float | Array:
-        """The rounding of the values beyond ulps of their size, measured for a formula of yours."""
+        """The rounding of the values beyond ulps of their size, measured for users' formulas."""
         return 0.0 if self._noise is None else self._noise.of_value(self._argument(z, y))
 
     def _argument(self, z: Array, y: Array) -> Array:
-        """What ψ is a function of."""
+        """The argument t of ψ."""
         raise NotImplementedError(f"{type(self).__name__} must say what ψ is a function of")
 
     @property
@@ -105,7 +105,7 @@ class Unary(Loss):
         return self._inspected(1.0)
 
     def _inspected(self, scale: float) -> probe.Facts:
-        """The facts of ψ around ±scale, found once for every power of 64, whose grid serves it."""
+        """The facts of ψ around ±scale, probed once for every power of 64."""
         scale = 64.0 ** round(np.log2(scale) / 6)
         if scale not in self._found:
             self._found[scale] = probe.inspect(self.psi, self.dpsi, self.ddpsi, scale)
@@ -116,13 +116,13 @@ class Unary(Loss):
         return {}
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Set a parameter; what was probed holds for the old one only."""
+        """Set a parameter, and discard what was probed for the old one."""
         for known in _PROBED:
             self.__dict__.pop(known, None)
         super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, object]:
-        """The parameters; what was probed is found again."""
+        """The parameters, without the results of probes."""
         return {name: value for name, value in vars(self).items() if name not in _PROBED}
 
     @property
@@ -132,7 +132,7 @@ class Unary(Loss):
 
     @property
     def smooth(self) -> bool:
-        """Probed: no jump of ψ' survives bisection."""
+        """Probed: bisection finds no jump of ψ'."""
         return self._facts.kink is None
 
     @property
@@ -145,12 +145,12 @@ class Unary(Loss):
         return self._facts.attained
 
     def check_parameters(self) -> None:
-        """Refuse, in words, a ψ whose slopes contradict convexity."""
+        """Refuse, in words, a ψ that is not convex or has wrong slopes."""
         if not self.convex:
             raise ValueError(f"loss {self!r} is not convex: {self._facts.violation}")
 
     def check_target(self, y: Array) -> None:
-        """Also probe ψ again at the scale of y, where its bends may be."""
+        """Check y, and probe ψ again at the scale of y."""
         super().check_target(y)
         if self.facts is not None or self.pieces is not None:
             return
@@ -162,7 +162,7 @@ class Unary(Loss):
 
 
 def _elementwise(values: Array, z: Array) -> Array:
-    """One float64 per sample, also from a ψ'' that was written as a plain constant."""
+    """One float64 per sample, also if ψ'' returns a plain constant."""
     if type(values) is np.ndarray and values.shape == np.shape(z) and values.dtype == np.float64:
         return values
     return np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype=float), np.shape(z)))
@@ -228,9 +228,9 @@ class Distance(Unary):
         return Terms(*self.pieces.terms(z - y))
 
     def sample_weights(self, z: Array, y: Array) -> Array | None:
-        """ψ'(r)/r in units of ψ''(0): the weights of the least squares with the same solution."""
+        """ψ'(r)/r divided by ψ''(0): the weights of least squares with the same solution."""
         if self.quadratic:
-            return None  # all count fully
+            return None  # all samples have weight 1
         if self.composed is not None:
             return super().sample_weights(z, y)
         if not (self.convex and self.smooth and self.robust):

@@ -1,4 +1,4 @@
-"""Outputs: from y to numbers a loss understands, and from scores back to y."""
+"""Outputs: encode y for the loss, and decode scores to predictions."""
 
 from __future__ import annotations
 

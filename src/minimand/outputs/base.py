@@ -1,4 +1,4 @@
-"""The protocol of outputs: y as numbers that a loss understands, and scores back as y."""
+"""The protocol of outputs: encodes y for the loss, and decodes scores to predictions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..losses import Loss
 class Output(ABC):
     """The space of y, as a fit found it; the fitted model keeps it and predicts with it.
 
-    It holds arrays and the loss, a value object, and nothing of the data: models that keep it can
-    be saved. A subclass for vectors or sequences says how many columns z has, what the loss takes
-    for y, and what it predicts from z; whatever else it needs is a field of its own.
+    An output holds small arrays and the loss, but no training data, so models that keep it can be
+    saved. A subclass defines the number of columns of z, how y is encoded for the loss, and how z
+    is decoded; further facts are fields of the subclass.
 
     Attributes
     ----------
     loss : Loss
-        How y is coded, and what a score means, depends on it.
+        The coding of y and the meaning of a score depend on it.
     """
 
     loss: Loss
@@ -35,9 +35,9 @@ class Output(ABC):
 
     @abstractmethod
     def encode(self, y: AnyArray) -> Array:
-        """What the loss takes for y: (n,) with one score, else (n, scores), its columns together.
+        """Y as the loss takes it: (n,) with one score, else (n, scores) in Fortran order.
 
-        y has been checked, and holds nothing that the output does not know.
+        y has been checked, and holds only values of this output space.
         """
 
     @abstractmethod
@@ -45,7 +45,7 @@ class Output(ABC):
         """The prediction for scores z, (n,) or (n, scores)."""
 
     def columns(self, y: AnyArray) -> list[Array]:
-        """The coded y of every score by itself, as one-versus-rest problems take it."""
+        """The coded y, one vector per score, as one-versus-rest problems take it."""
         return columns_of(self.encode(y))
 
     def under(self, loss: Loss) -> Self:

@@ -11,11 +11,11 @@ from .._base.typing import AnyArray, Array
 from ..losses import Loss
 from .base import Output
 
-_FEW = 1000  # labels, beyond which sorting is as fast; a safeguard
+_FEW = 1000  # labels; safeguard: beyond, sorting is as fast
 
 
 def distinct(y: AnyArray) -> AnyArray:
-    """The labels that occur, sorted: labels are few, so that looking them up is faster than a sort.
+    """The labels that occur, sorted; they are few, so looking them up is faster than a sort.
 
     >>> distinct(np.array(["b", "a", "b"])).tolist()
     ['a', 'b']
@@ -34,13 +34,13 @@ def distinct(y: AnyArray) -> AnyArray:
 
 @dataclass(frozen=True, eq=False)
 class ClassOutput(Output):
-    """The classes of y, sorted, coded as a loss wants them: ±1, or 0/1 for y in [0, 1]."""
+    """The classes of y, sorted, coded as the loss takes them: ±1, or 0/1 for y in [0, 1]."""
 
     classes: AnyArray
 
     @classmethod
     def of(cls, y: AnyArray, loss: Loss) -> ClassOutput:
-        """The output space of y, all of whose samples count."""
+        """The output space of y, in which every sample has positive weight."""
         classes = distinct(y)
         if classes.size < 2:
             raise ValueError(
@@ -55,7 +55,7 @@ class ClassOutput(Output):
         return 1 if self.classes.size == 2 else int(self.classes.size)
 
     def encode(self, y: AnyArray) -> Array:
-        """For every score: is the sample of that class (of the second, for two)?"""
+        """For every score, whether the sample is of its class (of two classes, the second)."""
         low = 0.0 if self.loss.target in ("unit", "count") else -1.0
         if self.classes.size == 2:
             return np.where(y == self.classes[1], 1.0, low)

@@ -13,7 +13,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 
 
 def new_axes(what: str, size: tuple[float, float] = (7.2, 4.6)) -> Any:
-    """A new figure; pyplot only where it is needed."""
+    """Axes of a new figure; pyplot is imported only here."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -24,7 +24,7 @@ def new_axes(what: str, size: tuple[float, float] = (7.2, 4.6)) -> Any:
 
 
 def count_along_top(ax: Any, x: Array, counts: Array, label: str = "nonzeros") -> None:
-    """Some of the counts above the figure, at the places where they hold; none if all are equal."""
+    """Write some of the counts above the figure, at their x; none if all are equal."""
     low, high = sorted(ax.get_xlim())
     inside = np.flatnonzero((x >= low) & (x <= high))
     if not inside.size or np.ptp(counts) == 0:
@@ -71,6 +71,6 @@ def tidy(ax: Any) -> None:
 
 
 def _position(ax: Any, x: Array) -> Array:
-    """Where values lie from left to right, as drawn."""
+    """The positions of values from left to right, on the scale of the axis."""
     pairs = np.column_stack([x, np.zeros(len(x))])
     return np.asarray(ax.transData.transform(pairs)[:, 0])

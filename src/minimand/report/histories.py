@@ -1,4 +1,4 @@
-"""Runs of solvers side by side: how the gap falls with the passes or the seconds."""
+"""Compares runs of solvers: how the gap falls with the passes or the seconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plot_history(
     y: str = "gap",
     ax: Any = None,
 ) -> Any:
-    """Draw the course of one or more fits, the y axis logarithmic.
+    """Draw the progress of one or more fits, with a logarithmic y axis.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ def plot_history(
     labels : sequence of str, optional
         One per run; by default the names of the solvers.
     x : {"passes", "seconds"}, default="passes"
-        What the work is counted in.
+        The unit of the x axis.
     y : {"gap", "suboptimality", "primal"}, default="gap"
-        "gap" is what each run proved by itself. "suboptimality" is the objective minus the best
-        lower bound that any of the runs proved: never less than the true distance from the
-        optimum. Both it and "primal" compare runs of the same problem only.
+        "gap" is the certified gap of each run. "suboptimality" is the objective minus the best
+        lower bound of all runs, which is never less than the true distance from the optimum. Both
+        "suboptimality" and "primal" need runs of the same problem.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -86,7 +86,7 @@ def _history(item: Any) -> History:
 
 
 def _check(histories: list[History], labels: Sequence[str] | None, x: str, y: str) -> None:
-    """One sentence for every bad argument, before anything is drawn."""
+    """Refuse bad arguments, each in one sentence, before anything is drawn."""
     if not histories:
         raise ValueError("plot_history needs at least one fitted model or history.")
     if x not in _X:
@@ -114,7 +114,7 @@ def _values(history: History, y: str, floor: float) -> Array:
 
 
 def _styles(count: int) -> list[dict[str, Any]]:
-    """Colours that the colour-blind can tell apart, and a marker for each besides."""
+    """Colours that the colour-blind can tell apart, each with a marker of its own."""
     markers = "os^Dv<>P"
     return [
         {

@@ -11,9 +11,9 @@ from scipy.optimize import isotonic_regression
 from .._base.typing import AnyArray, Array
 from .figure import COLOURS, count_along_top, mark, new_axes, tidy
 
-_NAMED = 8  # lines with a colour and a name
-_ALL_COLOURED = 12  # lines up to which every one has a colour
-_MOST_LINES = 2000  # beyond which the smallest could not be told apart anyway
+_NAMED = 8  # lines with a colour and a name; convention: as many as can be told apart
+_ALL_COLOURED = 12  # lines; convention: up to so many, every line has a colour
+_MOST_LINES = 2000  # lines; safeguard: of more, the smallest are not drawn
 _X = {"alpha": "alpha", "shrinkage": "shrinkage factor  ‖w(alpha)‖₁ / largest"}
 
 
@@ -60,7 +60,7 @@ def plot_path(
 
 
 def _draw_lines(ax: Any, x: Array, coefs: Array, order: AnyArray) -> None:
-    """The largest in colour, the others thin and grey behind them, all of those at once."""
+    """Draw the largest lines in colour, and the others in thin grey behind them."""
     from matplotlib.collections import LineCollection
 
     count = coefs.shape[1]
@@ -78,7 +78,7 @@ def _draw_lines(ax: Any, x: Array, coefs: Array, order: AnyArray) -> None:
 
 
 def _name_lines(ax: Any, x: Array, coefs: Array, order: AnyArray, names: Sequence[str]) -> None:
-    """Names of the largest coefficients, at the end of their lines, moved apart."""
+    """Write the names of the largest coefficients at the ends of their lines, moved apart."""
     count = coefs.shape[1]
     shown = order[: count if count <= _ALL_COLOURED else _NAMED]
     shown = shown[coefs[-1, shown] != 0]
@@ -139,7 +139,7 @@ def _places(chosen: Any) -> dict[str, float]:
 
 
 def _across(alpha: float, alphas: Array, across: Array, x: str) -> float:
-    """Where an alpha lies on the x axis; between those of the path, in between."""
+    """The position of an alpha on the x axis, interpolated between those of the path."""
     if x == "alpha":
         return alpha
     return float(np.interp(alpha, alphas[::-1], across[::-1]))

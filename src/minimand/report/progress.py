@@ -1,4 +1,4 @@
-"""The bar behind ``verbose=True``: how many digits of the gap are done."""
+"""The progress bar of ``verbose=True``: the share of the gap's digits that is done."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Bar:
         self._progress.update(self._task, completed=self._fraction(state), facts=facts)
 
     def _fraction(self, state: State) -> float:
-        """Share of the digits between the first gap and the target that are done."""
+        """Share of the digits between the first gap and the target that is done."""
         if not math.isfinite(state.gap):
             return 0.0
-        goal = max(state.target, 1e-300)
+        goal = max(state.target, 1e-300)  # safeguard: log of 0
         if state.gap <= goal:
             return 1.0
         if self._first is None:

@@ -68,7 +68,7 @@ def plot_scores(
 
 
 def _cut_off(ax: Any, mean: Any, error: Any) -> None:
-    """Single folds that go astray must not press the curve flat."""
+    """Limit the y axis to the mean curve, so that single bad folds do not flatten it."""
     if not mean.size:
         return
     low, high = float((mean - error).min()), float((mean + error).max())

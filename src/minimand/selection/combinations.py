@@ -17,12 +17,13 @@ _ELSEWHERE = {
     "alpha": "it is chosen along the path of every combination: pass alphas=",
     "max_seconds": "it is for all combinations together: set it on the estimator",
 }
-_LONGEST = 200  # characters of a refusal that another library wrote
-_SCORES = np.array([-3.0, -1.0, 0.0, 0.5, 2.0])  # where two losses are asked what a score means
+_LONGEST = 200  # characters of another library's error message that are shown; safeguard
+# Scores z at which the transforms of two losses are compared; safeguard: any few would do.
+_SCORES = np.array([-3.0, -1.0, 0.0, 0.5, 2.0])
 
 
 class Combination(NamedTuple):
-    """Some parameters by name, and the estimator that has them."""
+    """Some parameters by name, and the estimator with these parameters."""
 
     params: dict[str, Any]
     estimator: Any
@@ -49,7 +50,7 @@ def _listed(grid: Any) -> list[Any]:
 
 
 def _check_part(part: Any) -> None:
-    """Names of parameters, and values that are lists of choices."""
+    """Check one dict of a grid: names of parameters, and lists of their values."""
     if not isinstance(part, Mapping) or not all(isinstance(name, str) for name in part):
         raise ValueError(f"grid must hold names of parameters and lists of values, not {part!r}.")
     for name, values in part.items():
@@ -78,7 +79,7 @@ def words_of(params: Mapping[str, Any]) -> str:
 def measure_of(estimator: Any, combinations: list[Combination]) -> Loss | None:
     """The loss that compares models with different losses: the estimator's own as it was passed.
 
-    None where all have that one. Losses whose scores mean something else are not compared.
+    None if all combinations have that loss. Losses whose scores have another meaning are refused.
     """
     own = estimator._checked_settings().loss
     losses = [each.estimator._checked_settings().loss for each in combinations]
@@ -99,7 +100,7 @@ def measure_of(estimator: Any, combinations: list[Combination]) -> Loss | None:
 
 
 def check_same_samples(combination: Combination, samples: Samples, present: Samples) -> None:
-    """All combinations must be compared on the samples that are present for the estimator."""
+    """Refuse a combination that would leave out other samples than the estimator does."""
     own, everything = present_for(combination.estimator, samples), np.arange(len(samples))
     if not np.array_equal(own.weighted(everything), present.weighted(everything)):
         raise ValueError(

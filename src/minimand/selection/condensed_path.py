@@ -19,7 +19,7 @@ from ..solvers.paths.certified_models import certify_models
 from ..solvers.paths.path import solve_path
 from .stopping import collected
 
-_BATCH = 1 << 23  # scores held at a time
+_BATCH = 1 << 23  # scores held at a time, 64 MB; safeguard
 
 At = Callable[[Objective, float], Objective]
 
@@ -31,7 +31,7 @@ def condensed_path(
     control: Control,
     known: Sums | None = None,
 ) -> Iterator[Solution]:
-    """Solutions of a problem with the squared loss by way of its condensed twin.
+    """Solutions of a problem with the squared loss from a condensed problem of d + 1 rows.
 
     ``known`` are the sums over all rows, where somebody has them. Every solution is judged on the
     data themselves; one that misses the tolerance there is solved there.

@@ -1,4 +1,4 @@
-"""Scores of every fold at every alpha: by formula where there is one, else by fitting."""
+"""Scores of every fold at every alpha: by a formula if one applies, else by fitting."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from .training import trained
 def cross_validate(
     task: CrossValidation, objectives: list[Objective], jobs: int
 ) -> tuple[Scores, list[Outcome]]:
-    """The scores, and what the folds tell besides; nothing where no fold was fitted.
+    """The scores, and the outcomes of the folds (none if a formula gave the scores).
 
     ``objectives`` are those of all data.
     """
     first = objectives[0]
     if task.alone and task.scorer is None and task.measure is None:
-        unit = penalties_of(task.settings, first)(first, 1.0)
-        if leave_one_out.applies(task.estimator, unit, task.alphas):
-            left = attempted(lambda: leave_one_out.residuals(unit, task.alphas), task.control)
+        at_one = penalties_of(task.settings, first)(first, 1.0)
+        if leave_one_out.applies(task.estimator, at_one, task.alphas):
+            left = attempted(lambda: leave_one_out.residuals(at_one, task.alphas), task.control)
             if left is None:
                 unknown = np.full((1, len(task.alphas)), np.nan)
                 return Scores(task.alphas, unknown, np.ones(1), np.zeros(1, dtype=np.int64)), []
-            return Scores(task.alphas, -0.5 * left.T**2, unit.mass), []
+            return Scores(task.alphas, -0.5 * left.T**2, at_one.mass), []
     if task.alone:
         task = replace(task, folds=folds_of("loo", task.estimator, task.samples, None))
     outcomes = replace(task, jobs=min(jobs, len(task.folds))).run()
@@ -49,7 +49,7 @@ def cross_validate(
 def path_on_all(task: CrossValidation, problem: Posed, jobs: int) -> tuple[Path, int]:
     """The path on all data, and how many of its models miss the tolerance.
 
-    Its part of the time is as much as a fold has.
+    It may take as much of the remaining time as a fold.
     """
     parts = 1 - (-len(task.folds) // jobs)
     began = time.perf_counter()
@@ -72,7 +72,7 @@ def path_on_all(task: CrossValidation, problem: Posed, jobs: int) -> tuple[Path,
 
 
 def with_sums(task: CrossValidation, objective: Objective) -> CrossValidation:
-    """The same task, its folds as sums over rows where that is the cheaper way."""
+    """The same task, with the sums over rows that folds share if these are cheaper than rows."""
     if not _share_sums(task, objective):
         return task
     sums = attempted(
@@ -82,7 +82,7 @@ def with_sums(task: CrossValidation, objective: Objective) -> CrossValidation:
 
 
 def _share_sums(task: CrossValidation, objective: Objective) -> bool:
-    """Whether folds are the same problem on other rows, and few enough to keep a Gram of each."""
+    """Whether folds differ in their rows only, and are few enough to keep a Gram of each."""
     estimator = task.estimator
     if task.alone or not isinstance(estimator, Regressor) or estimator.features is not None:
         return False

@@ -1,4 +1,4 @@
-"""Folds of a least-squares problem from sums over rows: all but one part, by subtraction."""
+"""Sums over the rows of least-squares folds: those of all rows minus those left out."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from .path import penalties_of
 from .samples import Fold, Samples
 from .stopping import attempted, collected
 
-_DIGITS = 1e-4  # share of what adds up to a mean of squares that must be left of it
+_DIGITS = 1e-4  # share of Σ|terms| that a mean of squares must keep; safeguard: 4 of 16 digits lost
 
 
 class Divided:
-    """Sums over all rows, and over each of some sets of rows to train on and what they leave out.
+    """Sums over all rows, over each of some training sets, and over what each leaves out.
 
-    The sums of a training set are those of all rows less those of the rest, so all sets together
-    cost little more than one Gram; where a subtraction would lose digits they are made directly.
+    The sums of a training set are those of all rows minus those of the rest, so all sets cost
+    little more than one Gram matrix. If the subtraction would lose digits, the sums are computed
+    directly.
     """
 
     def __init__(self, objective: Objective, train: list[IntArray]) -> None:
@@ -46,7 +47,7 @@ class Divided:
         self.whole = reduce(add, known) if complete else sums(objective, centre)
 
     def training(self, i: int) -> Sums:
-        """Those of the i-th set."""
+        """The sums of the i-th training set."""
         part = self.left_out[i]
         if part is not None:
             rest = self.whole - part
@@ -56,7 +57,7 @@ class Divided:
 
 
 class FoldSums:
-    """What the folds of one problem with the squared loss share: sums over rows."""
+    """The sums over rows that the folds of one problem with the squared loss share."""
 
     def __init__(
         self, settings: Settings, objective: Objective, samples: Samples, folds: list[Fold]
@@ -65,15 +66,15 @@ class FoldSums:
         self._at = penalties_of(settings, objective)
         self._train = [_places(samples, fold.train) for fold in folds]
         self._sums = Divided(objective, self._train)
-        # Whether a fold is tested on all that it leaves out, and on nothing else.
-        self._complementary = [
+        # Whether the test rows of a fold are exactly the rows that it leaves out.
+        self._tests_on_rest = [
             np.array_equal(_places(samples, fold.test), rest)
             for fold, rest in zip(folds, self._sums.rest)
         ]
 
     @property
     def whole(self) -> Sums:
-        """Of all rows."""
+        """The sums over all rows."""
         return self._sums.whole
 
     @staticmethod
@@ -86,9 +87,9 @@ class FoldSums:
     def solutions(
         self, fold: int, alphas: Array, control: Control
     ) -> tuple[Condensed, list[Solution]] | None:
-        """A condensed problem and its path; None if its last model is not as good on the data.
+        """A condensed problem and its path; None if its last model is not accurate on the data.
 
-        The smallest alpha is where the rounding of the sums matters most.
+        The rounding of the sums matters most at the smallest alpha, so the last model is checked.
         """
         own = attempted(lambda: self._sums.training(fold), control)
         if own is None:
@@ -112,10 +113,10 @@ class FoldSums:
     def held_out_losses(self, fold: int, coefs: Array, intercepts: Array) -> Array | None:
         """½·mean r² of these models on what a fold leaves out, from its sums.
 
-        None where they are not the sums of what it is tested on, or hold too few digits of it.
+        None if the test rows are others, or if the sums hold too few digits of the losses.
         """
         part = self._sums.left_out[fold]
-        if part is None or not self._complementary[fold]:
+        if part is None or not self._tests_on_rest[fold]:
             return None
         mean = part.first / part.weight
         spread = part.second / part.weight - np.outer(mean, mean)
@@ -128,7 +129,7 @@ class FoldSums:
         return 0.5 * (squares + away**2)
 
     def _holds(self, fold: int, alpha: float, small: Condensed, w: Array, control: Control) -> bool:
-        """Whether a solution is one on the rows themselves; the others get no mass."""
+        """Whether a solution meets the tolerance on the rows of a fold; other rows get mass 0."""
         mass = np.zeros(self._objective.n_samples)
         mass[self._train[fold]] = self._objective.mass[self._train[fold]]
         rows = replace(self._objective, mass=mass / mass.sum(), meter=Meter())
@@ -138,7 +139,7 @@ class FoldSums:
 
 
 def _places(samples: Samples, rows: IntArray) -> IntArray:
-    """Where these samples stand in an objective, which has no rows of weight zero."""
+    """The row numbers of these samples in an objective, which has no rows of weight zero."""
     if samples.weight is None:
         return np.sort(rows)
     place = np.cumsum(samples.weight > 0) - 1

@@ -1,4 +1,4 @@
-"""A path on every fold, scored on what was left out; folds share sums and run side by side."""
+"""A path on every fold, scored on what was left out; folds share sums and run in threads."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from .scores import Scorer, path_scores
 
 
 class Outcome(NamedTuple):
-    """What one fold tells, per alpha; NaN for alphas that it did not reach."""
+    """The results of one fold, per alpha; NaN for alphas that it did not reach."""
 
     scores: Array
     n_nonzero: Array
     relative_gaps: Array
-    reached: int  # alphas
+    reached: int  # number of alphas
     short: int  # fits that missed the tolerance
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """One estimator, one grid, many folds."""
+    """The cross-validation of one estimator on one grid of alphas."""
 
     estimator: Any
     settings: Settings
@@ -49,7 +49,7 @@ class CrossValidation:
     alphas: Array
     folds: list[Fold]
     scorer: Scorer | None
-    measure: Loss | None  # what held-out scores cost, where it is not the model's own loss
+    measure: Loss | None  # the loss of held-out scores; None: the model's own
     control: Control
     sums: FoldSums | None = None
     alone: bool = False  # every fold tests on one sample
@@ -57,19 +57,19 @@ class CrossValidation:
     jobs: int = 1  # threads
 
     def run(self) -> list[Outcome]:
-        """Every fold; in so many threads, the kernels of each on its share of the cores."""
+        """Run every fold, in ``jobs`` threads whose kernels share the cores."""
         with _share_of_threads(self.jobs) if self.jobs > 1 else nullcontext():
             return in_threads(self.outcome, len(self.folds), self.jobs)
 
     def outcome(self, i: int) -> Outcome:
         """The path of a fold on what it trains on, scored on what it tests on.
 
-        Nothing of a fold that has not begun when somebody, or the end of the time, says stop.
+        A fold that has not begun when the cross-validation is stopped has an empty outcome.
         """
         if not self.control.expired:
             try:
                 return self._outcome(i)
-            except KeyboardInterrupt:  # between two fits
+            except KeyboardInterrupt:  # pressed between two fits
                 interrupt()
         nothing = np.full(len(self.alphas), np.nan)
         return Outcome(nothing, nothing, nothing, 0, 0)
@@ -79,7 +79,7 @@ class CrossValidation:
         path, model, short = self._path(i)
         room = np.full(len(self.alphas) - len(path), np.nan)
         if self.verbose:
-            sys.stderr.write(  # in one piece: other threads write too
+            sys.stderr.write(  # one write: other threads write too
                 f"Tuned: fold {i + 1} of {len(self.folds)}, {counted(len(path), 'alpha')}, "
                 f"{time.perf_counter() - started:.2f} s\n"
             )
@@ -92,7 +92,7 @@ class CrossValidation:
         )
 
     def _scores(self, i: int, path: Path, model: Any) -> Array:
-        """From the sums of what was left out where they say enough, else from the rows."""
+        """Scores from the sums of what was left out if these are accurate, else from the rows."""
         if self.sums is not None and self.scorer is None and self.measure is None:
             losses = self.sums.held_out_losses(i, path.coefs, path.intercepts)
             if losses is not None:
@@ -101,7 +101,7 @@ class CrossValidation:
         return path_scores(path, model, test, self.scorer, self.measure)
 
     def _path(self, i: int) -> tuple[Path, Any, int]:
-        """From the sums that folds share where they serve, else from the rows."""
+        """The path from the sums that folds share if these are accurate enough, else from rows."""
         model = clone(self.estimator)
         model._fitted = self.estimator._fitted
         if self.sums is not None:
@@ -120,15 +120,15 @@ class CrossValidation:
         return _gathered(model, objectives, self.alphas, columns)
 
     def _limited(self, i: int, objectives: list[Objective]) -> Iterator[tuple[Objective, Control]]:
-        """The problems of a fold, each with its part of the time."""
+        """The problems of a fold, each with its share of the remaining time."""
         for k, objective in enumerate(objectives):
             yield objective, self._control(i, len(objectives) - k)
 
     def _control(self, i: int, left: int = 1) -> Control:
-        """Limits are common to all folds.
+        """The limits of one problem; those of the estimator are for all folds.
 
-        The time that is left is for this fold, of which ``left`` problems are to be solved, and
-        for those that come after it on the same thread.
+        The remaining time is shared by the ``left`` problems of this fold and by the folds that
+        follow on the same thread.
         """
         rounds = -(-(len(self.folds) - i) // self.jobs)
         return self.control.share(rounds * left)
@@ -136,12 +136,12 @@ class CrossValidation:
 
 @contextmanager
 def _share_of_threads(jobs: int) -> Iterator[None]:
-    """Let kernels and BLAS have their share of the threads."""
+    """Limit kernels and BLAS to one job's share of the threads."""
     share = max(1, get_num_threads() // jobs)
     if share > 1:
         with threadpool_limits(share):
             yield
-    else:  # which is said more quickly
+    else:  # cheaper than setting limits
         with one_blas_thread(), one_core_thread():
             yield
 
@@ -149,7 +149,7 @@ def _share_of_threads(jobs: int) -> Iterator[None]:
 def _gathered(
     model: Any, objectives: list[Any], alphas: Array, columns: list[list[Solution]]
 ) -> tuple[Path, Any, int]:
-    """A path as far as every score has come."""
+    """A path of the alphas that every score has reached."""
     length = min(map(len, columns))
     columns = [column[:length] for column in columns]
     short = sum(not s.converged for column in columns for s in column)

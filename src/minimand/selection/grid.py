@@ -1,4 +1,4 @@
-"""The strengths at which a path is computed."""
+"""The grid of alphas of a path, and `alpha_max`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..solvers import Control, solve
 from ..solvers.steps.line_search import recentred
 from .kinked_top import least_slope
 
-_RIDGE_TOP = 1e3  # of the curvature: where an L2 penalty has all but emptied the model
-_RIDGE_RANGE = 1e-5  # more decades than with L1, as the grid begins so far above what matters
+_RIDGE_TOP = 1e3  # factor of the curvature; convention: there w is 1/1000 of its unpenalised size
+_RIDGE_RANGE = 1e-5  # factor of eps without L1; convention: such a grid begins at a large alpha
 
 
 def alpha_max(
@@ -32,12 +32,12 @@ def alpha_max(
 
     .. math:: \alpha_{\max} = \max_j |\partial_j L| / c_j
 
-    at the best model without them, L the mean loss and :math:`c_j` the weight of the L1 part. Where
-    a loss has kinks and many samples lie at one (the hinge), L has many slopes there, and a linear
-    program finds the one that needs the least alpha. With very many such samples (half a million
-    numbers in their rows), or where some columns are not penalised, the slope that is taken makes
-    every coefficient zero, but a smaller alpha may do so, too. L2 has no alpha_max: it makes
-    coefficients small, never zero.
+    at the best model without them, with L the mean loss and :math:`c_j` the weight of the L1 part.
+    If the loss has kinks and many samples lie at one (the hinge), the subgradient of L is not
+    unique, and a linear program finds the one that needs the smallest alpha. With very many such
+    samples (half a million numbers in their rows), or if some columns are not penalised, the result
+    is an upper bound: it makes every coefficient zero, but a smaller alpha may do so, too. With L2
+    alone there is no alpha_max: L2 makes coefficients small, never zero.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def alpha_max(
 
 
 def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float | None:
-    """alpha_max of one objective; None where no alpha makes the coefficients vanish."""
+    """alpha_max of one objective; None if no alpha makes the coefficients zero."""
     bound = settings.penalty.bind(objective.n_features, 1.0)
     if isinstance(bound, Norm):
         if (bound.unseen & ~bound.free).any():
@@ -87,7 +87,7 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
     if isinstance(bound, Concave) and not np.isfinite(bound.slopes(np.zeros_like(slope))).all():
         return _where_zero_wins(objective, bound, slope, unit)
     top = float((_pull(form, slope)[kinked] / form.l1[kinked]).max())
-    if not kinked.all():  # the best model on the other columns is only nearly at its kinks
+    if not kinked.all():  # that model is only approximately at its kinks
         return top
     best = unit * least_slope(objective, form, slope, top / unit)
     return min(top, float((_pull(form, best) / form.l1).max()))
@@ -96,7 +96,7 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
 def _convex(objective: Objective) -> tuple[Objective, float]:
     """The problem itself, or 1/unit times the convex one from which a robust margin loss starts.
 
-    The null model of such a loss bets on one class without end, where no slope is left.
+    The null model of such a loss has an infinite intercept, where all slopes vanish.
     """
     inner = objective.loss.composed
     if inner is None or inner.attained(objective.y):
@@ -108,15 +108,15 @@ def _convex(objective: Objective) -> tuple[Objective, float]:
 def _where_zero_wins(
     objective: Objective, bound: Concave, slope: Array, unit: float = 1.0
 ) -> float:
-    """The alpha beyond which no column by itself lowers the objective, its tangent being infinite.
+    """The alpha beyond which no single column lowers the objective, for penalties steep at zero.
 
-    One coefficient of size t gains |slope|·t − ½ct², c its curvature at the null model, and costs
-    alpha·p(t).
+    A coefficient of size t lowers the loss by |slope|·t − ½ct², with c the curvature at the null
+    model, and costs alpha·p(t). The best t is searched on a grid in (0, 2|slope|/c).
     """
     curvature = unit * objective.row_mean(objective.loss.curvature(objective.null.z, objective.y))
-    bend = np.maximum(curvature * objective.column_norms**2, 1e-300)
+    bend = np.maximum(curvature * objective.column_norms**2, 1e-300)  # safeguard: division by 0
     gain, steep = 0.0, np.abs(slope)
-    for share in np.geomspace(1e-3, 2.0, 200, endpoint=False):
+    for share in np.geomspace(1e-3, 2.0, 200, endpoint=False):  # shares of |slope|/c; safeguard
         t = share * steep / bend
         height = bound.heights(t)
         won = np.where(
@@ -127,7 +127,7 @@ def _where_zero_wins(
 
 
 def _pull(form: Separable, slope: Array) -> Array:
-    """How strongly each coefficient is drawn away from zero, to where its bounds let it go."""
+    """The slope that draws each coefficient away from zero, in directions its bounds allow."""
     if form.bounds is None:
         return np.abs(slope)
     low, high = form.bounds
@@ -137,7 +137,7 @@ def _pull(form: Separable, slope: Array) -> Array:
 def grid_of(
     settings: Settings, objectives: list[Objective], alphas: Any, eps: float | None, tol: float
 ) -> Array:
-    """Decreasing alphas: those given, or so many, evenly spaced on a log scale from alpha_max."""
+    """Decreasing alphas: those given, or that many, evenly spaced on a log scale from alpha_max."""
     if not isinstance(alphas, int | np.integer) or isinstance(alphas, bool):
         return check_alphas(alphas)
     if alphas < 1:
@@ -146,18 +146,18 @@ def grid_of(
     if eps is not None and not (isinstance(eps, numbers.Real) and 0 < float(eps) < 1):
         raise ValueError(f"eps must be a number between 0 and 1, not {eps!r}.")
     _refuse_overflow(objectives[0])
-    ratio = (1e-2 if n < d else 1e-3) if eps is None else float(eps)
+    ratio = (1e-2 if n < d else 1e-3) if eps is None else float(eps)  # factor; convention
     tops = [top_of(settings, objective, tol) for objective in objectives]
     known = [top for top in tops if top is not None]
     if len(known) < len(tops):
         known = [_ridge_top(settings, objective) for objective in objectives]
         ratio *= _RIDGE_RANGE if eps is None else 1.0
-    top = max(known) or 1.0  # a target that nothing explains
+    top = max(known) or 1.0  # no column explains any of y
     return np.geomspace(top, ratio * top, int(alphas)) if alphas > 1 else np.array([top])
 
 
 def _refuse_overflow(objective: Objective) -> None:
-    """Slopes of such columns are infinite, or lost in what rounding leaves of infinity."""
+    """Refuse columns so large that the slopes of the loss along them overflow."""
     with np.errstate(over="ignore"):
         wild = ~np.isfinite(objective.root_spread)
     if wild.any():
@@ -188,32 +188,32 @@ def slope_without(objective: Objective, left_out: BoolArray, tol: float) -> Arra
     kept = np.flatnonzero(~left_out)
     nothing = NoPenalty().bind(kept.size)
     bare = objective.with_penalty(nothing, columns=kept)
-    found = solve(bare, "auto", Control(tol=1e-3 * tol))
+    found = solve(bare, "auto", Control(tol=1e-3 * tol))  # share of tol; safeguard: its error
     w = np.zeros(objective.n_features)
     w[kept] = found.w
     return _slope_at(objective, objective.point(w, found.b))
 
 
 def _slope_at(objective: Objective, point: Point) -> Array:
-    """Xᵀ(mass∘gradient) with the best intercept, zero where it is nothing but rounding."""
+    """Xᵀ(mass∘gradient) with the best intercept; entries within rounding of 0 are 0."""
     point = recentred(objective, point)
     balanced = balanced_gradient(objective, point.z) if objective.intercept else None
     at_hand = objective.loss.gradient(point.z, objective.y)
     gradient = at_hand if balanced is None else balanced
     slope = objective.backward(objective.weigh(gradient))
     if objective.intercept:
-        # The mean of the gradient is what rounding has left of an intercept far from zero.
+        # With the best intercept the mean gradient is 0 up to rounding, which is taken out here.
         mean = objective.row_mean(gradient) / float(objective.row_mass.sum())
         slope = slope - mean * objective.moments(objective.row_mass).first
     size = np.sqrt(objective.row_mean(gradient * gradient)) * objective.root_spread
-    noise = 8 * EPS * np.sqrt(objective.n_samples + 16.0)
+    noise = 8 * EPS * np.sqrt(objective.n_samples + 16.0)  # share of terms; safeguard: rounding
     return np.where(np.abs(slope) <= noise * size, 0.0, slope)
 
 
 def _ridge_top(settings: Settings, objective: Objective) -> float:
-    """A thousand times the largest curvature of the mean loss along a column, per unit of L2.
+    """`_RIDGE_TOP` times the largest curvature of the mean loss along a column, per unit of L2.
 
-    There w is a thousandth of what it would be without a penalty, whatever the units of y are.
+    At this alpha w is a thousandth of its size without a penalty, whatever the units of y are.
     """
     l2 = _unit_form(settings, objective.n_features).l2
     if not l2.any():
@@ -227,7 +227,7 @@ def _ridge_top(settings: Settings, objective: Objective) -> float:
 
 
 def _unit_form(settings: Settings, n_features: int) -> Separable:
-    """The penalty at alpha = 1; of a non-convex one, the lasso that it starts from."""
+    """The penalty at alpha = 1; for a non-convex one, its tangent at zero (a lasso)."""
     bound = settings.penalty.bind(n_features, 1.0)
     convex = bound.first_majoriser().penalty if isinstance(bound, Majorised) else bound
     form = convex.sum_over_features

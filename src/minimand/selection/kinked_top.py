@@ -18,14 +18,15 @@ from ..problem.objective import Objective
 from ..solvers.programs.column_scaling import beside, matrix_of, scaled_rows
 from ..solvers.programs.highs import Failure, minimise
 
-_LARGEST = 500_000  # numbers in the rows of those samples; larger programs keep the bound
+_LARGEST = 500_000  # numbers in the rows of those samples; safeguard: larger programs are slow
 
 
 def least_slope(objective: Objective, form: Separable, slope: Array, top: float) -> Array:
-    """Xᵀu at the null model with the u that needs the least alpha.
+    """Xᵀu at the null model, with the subgradient u that needs the smallest alpha.
 
-    ``slope`` is that of another u, ``top`` the alpha that it needs; it stands where no sample has
-    a choice, where there are too many of them, and where the program is not solved.
+    ``slope`` is Xᵀu of another subgradient and ``top`` the alpha that it needs. ``slope`` is
+    returned if the subgradient is unique, if too many samples lie at a kink, or if no solution of
+    the program is found.
     """
     beside_kinks = slopes_beside(objective, objective.null.z)
     if beside_kinks is None or not top > 0:
@@ -58,7 +59,7 @@ def least_slope(objective: Objective, form: Separable, slope: Array, top: float)
 
 
 def _sides(rows: Any, price: Array, rest: Array, form: Separable) -> tuple[Any, Array]:
-    """±(rows·v + rest) ≤ α·cⱼ, of the sides to which a coefficient may leave zero."""
+    """±(rows·v + rest) ≤ α·cⱼ, for the signs that a coefficient may have."""
     low, high = form.bounds if form.bounds is not None else (-np.inf, np.inf)
     stack = sparse.vstack if sparse.issparse(rows) else np.vstack
     up, down = np.flatnonzero((price < 0) & (low < 0)), np.flatnonzero((price < 0) & (high > 0))

@@ -4,9 +4,9 @@ With masses m, M = diag(m) and penalty a·½Σ lⱼwⱼ², the residual of sampl
 
     rᵢ / (1 − hᵢ),   h = diag of  M^½ 1 1ᵀ M^½ + A (AᵀA + a I)⁻¹ Aᵀ,   A = M^½ (X − mean) L^−½,
 
-the first term of h being the intercept. The loss is a mean, so leaving out a sample of mass mᵢ also
-multiplies the weight of the penalty beside what is left: a = alpha·(1 − mᵢ). For whoever thinks of
-the loss as a sum, the penalty stays what it was: a = alpha.
+where the first term of h is that of the intercept. Since the loss is a mean, leaving out a sample
+of mass mᵢ changes the weight of the penalty relative to the other samples: a = alpha·(1 − mᵢ). If
+the loss is a sum instead, the penalty does not change: a = alpha.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from ..estimators import Regressor
 from ..problem.objective import Meter, Objective
 from ..solvers.smooth.closed_form import ridge_path
 
-_LARGEST = 6000
-_NEAR_ONE = 1e-7  # 1 − h below which a difference has lost its digits
+_LARGEST = 6000  # side of the eigenproblem; safeguard: its time grows with the cube
+_NEAR_ONE = 1e-7  # least 1 − h; safeguard: below, the difference has lost half of its digits
 
 
-def applies(estimator: Any, unit: Objective, alphas: Array) -> bool:
-    """Squared loss, L2 on every column, positive alphas, no features fitted on each fold.
+def applies(estimator: Any, problem: Objective, alphas: Array) -> bool:
+    """Whether the loss is squared, L2 is on every column, alphas are positive, features are none.
 
-    ``unit`` is the problem at alpha = 1.
+    ``problem`` is that of alpha = 1.
     """
-    l2 = unit.penalty.ridge
-    n, d = unit.design.shape
+    l2 = problem.penalty.ridge
+    n, d = problem.design.shape
     return (
         isinstance(estimator, Regressor)
         and estimator.features is None
-        and unit.loss.quadratic
+        and problem.loss.quadratic
         and l2 is not None
         and bool((l2 > 0).all())
         and bool((alphas > 0).all())
@@ -46,47 +46,47 @@ def applies(estimator: Any, unit: Objective, alphas: Array) -> bool:
     )
 
 
-def residuals(unit: Objective, alphas: Array) -> Array:
+def residuals(problem: Objective, alphas: Array) -> Array:
     """y − prediction of every sample by the model that was fitted without it: (n_alphas, n)."""
-    return _residuals([unit], alphas, of_sum=False)[0]
+    return _residuals([problem], alphas, of_sum=False)[0]
 
 
-def residuals_of_sum(units: list[Objective], alphas: Array) -> Array:
+def residuals_of_sum(problems: list[Objective], alphas: Array) -> Array:
     """The same where the loss is a sum, for targets that share a design: (n_targets, n_alphas, n).
 
-    alpha·(penalty of a unit) stands beside the sum of masses·losses, whoever is left out.
+    The objective is Σ mass·loss + alpha·penalty, with one term less for the sample left out.
     """
-    return _residuals(units, alphas, of_sum=True)
+    return _residuals(problems, alphas, of_sum=True)
 
 
-def _residuals(units: list[Objective], alphas: Array, of_sum: bool) -> Array:
-    n, d = units[0].design.shape
+def _residuals(problems: list[Objective], alphas: Array, of_sum: bool) -> Array:
+    n, d = problems[0].design.shape
     with one_blas_thread():
-        return (_by_rows if n <= d else _by_columns)(units, alphas, of_sum)
+        return (_by_rows if n <= d else _by_columns)(problems, alphas, of_sum)
 
 
-def _by_rows(units: list[Objective], alphas: Array, of_sum: bool) -> Array:
+def _by_rows(problems: list[Objective], alphas: Array, of_sum: bool) -> Array:
     """Through the eigenvectors u of AAᵀ: Σ uᵢₖpₖ/(λₖ + a) over Σ uᵢₖ²/(λₖ + a), p = Uᵀt.
 
     Numerator and denominator are those of I − H up to the factor a, so nothing cancels however
-    small alpha is. With an intercept, the basis is one of the complement of √m.
+    small alpha is. With an intercept, the eigenvectors span the complement of √m.
     """
-    unit = units[0]
-    l2 = unit.penalty.ridge
+    problem = problems[0]
+    l2 = problem.penalty.ridge
     assert l2 is not None
-    root = np.sqrt(unit.mass)
-    centre = unit.moments(unit.mass).first if unit.intercept else None
-    kernel = unit.design.row_gram(1.0 / l2, centre) * np.outer(root, root)
-    if unit.intercept:
+    root = np.sqrt(problem.mass)
+    centre = problem.moments(problem.mass).first if problem.intercept else None
+    kernel = problem.design.row_gram(1.0 / l2, centre) * np.outer(root, root)
+    if problem.intercept:
         values, inner = linalg.eigh(_reflected(_reflected(kernel, root).T, root)[1:, 1:])
         vectors = _reflected(np.concatenate([np.zeros((1, inner.shape[1])), inner]), root)
     else:
         values, vectors = linalg.eigh(kernel)
     values = np.maximum(values, 0.0)
-    alongs = [vectors.T @ (root * _centred_target(u)) for u in units]
-    out = np.empty((len(units), len(alphas), unit.n_samples))
-    for rows in _equal_strengths(unit.mass, of_sum):
-        shrunk = 1.0 / (values + _strengths(alphas, unit.mass[rows], of_sum))
+    alongs = [vectors.T @ (root * _centred_target(u)) for u in problems]
+    out = np.empty((len(problems), len(alphas), problem.n_samples))
+    for rows in _equal_strengths(problem.mass, of_sum):
+        shrunk = 1.0 / (values + _strengths(alphas, problem.mass[rows], of_sum))
         part = vectors[rows]
         leverage = shrunk @ (part * part).T * root[rows]
         for k, along in enumerate(alongs):
@@ -94,59 +94,59 @@ def _by_rows(units: list[Objective], alphas: Array, of_sum: bool) -> Array:
     return out
 
 
-def _by_columns(units: list[Objective], alphas: Array, of_sum: bool) -> Array:
-    """Through the eigenvectors of AᵀA, block by block of the rows."""
-    unit = units[0]
-    l2 = unit.penalty.ridge
+def _by_columns(problems: list[Objective], alphas: Array, of_sum: bool) -> Array:
+    """Through the eigenvectors of AᵀA, one block of rows at a time."""
+    problem = problems[0]
+    l2 = problem.penalty.ridge
     assert l2 is not None
     scale = 1.0 / np.sqrt(l2)
-    matrix, mean = unit.hessian(unit.mass)
+    matrix, mean = problem.hessian(problem.mass)
     values, vectors = linalg.eigh(matrix * np.outer(scale, scale))
     values = np.maximum(values, 0.0)
     basis = scale[:, None] * vectors
-    targets = [_centred_target(u) for u in units]
-    alongs = [basis.T @ _slope(unit, target, mean) for target in targets]
-    out = np.empty((len(units), len(alphas), unit.n_samples))
-    hidden = np.zeros(unit.n_samples, dtype=bool)
-    for block in unit.design.blocks():
+    targets = [_centred_target(u) for u in problems]
+    alongs = [basis.T @ _slope(problem, target, mean) for target in targets]
+    out = np.empty((len(problems), len(alphas), problem.n_samples))
+    hidden = np.zeros(problem.n_samples, dtype=bool)
+    for block in problem.design.blocks():
         images = np.asarray(block.matrix @ basis) - mean @ basis
-        for inside in _equal_strengths(unit.mass[block.rows], of_sum):
+        for inside in _equal_strengths(problem.mass[block.rows], of_sum):
             rows = inside + block.rows.start
-            mass, part = unit.mass[rows], images[inside]
+            mass, part = problem.mass[rows], images[inside]
             shrunk = 1.0 / (values + _strengths(alphas, mass, of_sum))
-            left = 1.0 - mass * (shrunk @ (part * part).T) - (mass if unit.intercept else 0.0)
+            left = 1.0 - mass * (shrunk @ (part * part).T) - (mass if problem.intercept else 0.0)
             hidden[rows] |= (left < _NEAR_ONE).any(axis=0)
-            left = np.maximum(left, 1e-300)
+            left = np.maximum(left, 1e-300)  # safeguard: such rows are refitted below
             for k, (along, target) in enumerate(zip(alongs, targets)):
                 out[k][:, rows] = (target[rows] - (shrunk * along) @ part.T) / left
     for row in np.flatnonzero(hidden):
-        for k, own in enumerate(units):
+        for k, own in enumerate(problems):
             out[k][:, row] = _refitted(own, alphas, int(row), of_sum)
     return out
 
 
-def _slope(unit: Objective, target: Array, mean: Array) -> Array:
+def _slope(problem: Objective, target: Array, mean: Array) -> Array:
     """Centred Xᵀ diag(mass) target."""
-    slope = unit.backward(unit.mass * target)
-    return slope - mean * float(unit.mass @ target) if unit.intercept else slope
+    slope = problem.backward(problem.mass * target)
+    return slope - mean * float(problem.mass @ target) if problem.intercept else slope
 
 
-def _refitted(unit: Objective, alphas: Array, row: int, of_sum: bool) -> Array:
-    """The residuals of one sample by refitting: for one that rules its own prediction."""
-    others = np.delete(np.arange(unit.n_samples), row)
-    mass = unit.mass[others]
+def _refitted(problem: Objective, alphas: Array, row: int, of_sum: bool) -> Array:
+    """The residuals of one sample by refitting, for samples with h near 1."""
+    others = np.delete(np.arange(problem.n_samples), row)
+    mass = problem.mass[others]
     without = replace(
-        unit,
-        design=unit.design.rows(others),
-        y=unit.y[others],
+        problem,
+        design=problem.design.rows(others),
+        y=problem.y[others],
         mass=mass / mass.sum(),
-        offset=None if unit.offset is None else unit.offset[others],
+        offset=None if problem.offset is None else problem.offset[others],
         meter=Meter(),
     )
     coefs, intercepts = ridge_path(without, alphas / mass.sum() if of_sum else alphas)
-    x = unit.design.rows(np.array([row])).matvec(np.ascontiguousarray(coefs.T))[0]
-    shift = 0.0 if unit.offset is None else unit.offset[row]
-    return np.asarray(unit.y[row] - shift - x - intercepts)
+    x = problem.design.rows(np.array([row])).matvec(np.ascontiguousarray(coefs.T))[0]
+    shift = 0.0 if problem.offset is None else problem.offset[row]
+    return np.asarray(problem.y[row] - shift - x - intercepts)
 
 
 def _reflected(x: Array, direction: Array) -> Array:
@@ -156,18 +156,18 @@ def _reflected(x: Array, direction: Array) -> Array:
     return x - np.outer(v, (2.0 / float(v @ v)) * (v @ x))
 
 
-def _centred_target(unit: Objective) -> Array:
-    target = unit.y if unit.offset is None else unit.y - unit.offset
-    return target - unit.mean(target) if unit.intercept else target
+def _centred_target(problem: Objective) -> Array:
+    target = problem.y if problem.offset is None else problem.y - problem.offset
+    return target - problem.mean(target) if problem.intercept else target
 
 
 def _strengths(alphas: Array, mass: Array, of_sum: bool) -> Array:
-    """A column of a: what is added to the eigenvalues for rows of these, equal, masses."""
+    """The column of a, which is added to the eigenvalues, for rows of equal mass."""
     return alphas[:, None] * (1.0 if of_sum else 1.0 - mass[0])
 
 
 def _equal_strengths(mass: Array, of_sum: bool) -> list[IntArray]:
-    """Row numbers, one array for every strength: of a mean, each mass has its own."""
+    """Row numbers grouped by equal a: by mass if the loss is a mean, else all rows."""
     if of_sum:
         return [np.arange(mass.size)]
     _, index = np.unique(mass, return_inverse=True)

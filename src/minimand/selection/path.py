@@ -1,4 +1,4 @@
-"""A model at every strength of its penalty."""
+"""Models along a grid of alphas."""
 
 from __future__ import annotations
 
@@ -47,10 +47,9 @@ class Path:
     n_nonzero : ndarray of int
         Coefficients that are not zero (features, where there are several scores).
     score : ndarray
-        Share of the best constant's loss that is explained, on the data of the path: D², as in
-        `Regressor.score`, which is R² for the squared loss.
+        D² on the data of the path, as in `Regressor.score`; R² for the squared loss.
     shrinkage : ndarray
-        ‖w(alpha)‖₁ relative to the largest on the path.
+        ‖w(alpha)‖₁ divided by the largest on the path.
 
     ``model(i)`` is the fitted estimator at ``alphas[i]``, and ``plot()`` draws the coefficients.
     """
@@ -153,7 +152,7 @@ class Path:
 
 
 def _names_out(mapped: Any, names_in: Any) -> Any:
-    """What a transformer calls its columns; None if it does not say."""
+    """The column names of a transformer; None if it has none."""
     try:
         return mapped.get_feature_names_out(names_in)
     except (AttributeError, ValueError):
@@ -170,7 +169,7 @@ def path(
     sample_weight: ArrayLike = None,
     offset: ArrayLike = None,
 ) -> Path:
-    r"""Fit an estimator at many alphas, from large to small, each starting from the last.
+    r"""Fit an estimator at many alphas, from large to small, each starting from the one before.
 
     .. math:: w(\alpha) = \arg\min_w\; \tfrac{\sum_i s_i\,\ell(z_i, y_i)}{\sum_i s_i}
               + \alpha\,\Omega(w)
@@ -178,16 +177,16 @@ def path(
     Parameters
     ----------
     estimator : Regressor or Classifier
-        Its alpha is not used; its tol is met at every alpha.
+        Its ``alpha`` is ignored; its ``tol`` is met at every alpha.
     X, y, sample_weight, offset
         The data.
     alphas : int or array-like, default=100
-        How many, evenly spaced on a log scale below `alpha_max`, or the values themselves, in any
-        order; the path has them in decreasing order.
+        The number of alphas, evenly spaced on a log scale from `alpha_max` down, or the values in
+        any order. The path has them in decreasing order.
     eps : float, optional
-        The smallest alpha relative to the largest: 1e-2 by default where features outnumber
-        samples, else 1e-3 (and 1e-5 times that without an L1 part, where the grid begins where the
-        model is all but empty).
+        The smallest alpha divided by the largest. By default 1e-2 if features outnumber samples,
+        else 1e-3; without an L1 part 1e-5 times that, because such a grid begins at an alpha at
+        which all coefficients are nearly zero.
 
     Returns
     -------
@@ -196,8 +195,8 @@ def path(
     Raises
     ------
     Interrupted
-        After Ctrl-C; its ``result`` is the path so far. At ``max_seconds``, or once a callback has
-        returned `minimand.STOP`, the alphas that are left get the last model with its true gap.
+        After Ctrl-C; its ``result`` is the path so far. After ``max_seconds``, or if a callback
+        returns `minimand.STOP`, the alphas that are left get the last model, with its true gap.
 
     Examples
     --------
@@ -240,8 +239,8 @@ def solved_along(
 ) -> list[Solution]:
     """Solutions of one objective at these alphas.
 
-    Once somebody, or the end of the time, has said stop, the alphas that are left are only judged
-    where they would start.
+    After a stop (time limit, callback, Ctrl-C), the alphas that are left get the last model, with
+    its true gap.
     """
     solutions = along(settings, objective, alphas, control, solver, sums)
     found, reason = collected(solutions, control)
@@ -253,7 +252,7 @@ def solved_along(
 def first_along(
     settings: Settings, objective: Objective, alphas: Array, control: Control, solver: Any
 ) -> list[Solution]:
-    """The same without the alphas that are left; one at least."""
+    """The same without the alphas that are left after a stop; at least one."""
     found, reason = collected(along(settings, objective, alphas, control, solver), control)
     first = penalties_of(settings, objective)(objective, float(alphas[0]))
     return found or completed(found, [first], control, reason)
@@ -267,7 +266,7 @@ def along(
     solver: Any = "auto",
     sums: Sums | None = None,
 ) -> Iterator[Solution]:
-    """Solutions of one objective at these alphas; with the sums over its rows if they are known."""
+    """Solutions of one objective at these alphas; ``sums`` are those over its rows, if known."""
     at, values = penalties_of(settings, objective), [float(a) for a in alphas]
     _ = objective.root_spread, objective.scale  # now, so that the problems of all alphas share them
     if solver == "auto" and len(values) > 1 and is_worthwhile(objective):
@@ -280,7 +279,7 @@ def along(
 
 
 def penalties_of(settings: Settings, objective: Objective) -> At:
-    """A function that puts a problem under the penalty of an alpha."""
+    """A function (objective, alpha) → the objective with the penalty at that alpha."""
     d = objective.n_features
     rest = objective.words.removeprefix(settings.words)
 
@@ -300,7 +299,7 @@ def gathered(
     *,
     scored: bool = True,
 ) -> Path:
-    """One Path of the solutions of every score; without its R² or D² if nobody will ask."""
+    """One Path from the solutions of all scores; D² is computed only if asked for."""
     scales = [objective.scale for objective in objectives]
     certificates = [combined([s.certificate for s in row], scales) for row in zip(*columns)]
     coefs = np.empty((len(certificates), len(columns), columns[0][0].w.size))
@@ -325,7 +324,7 @@ def gathered(
 
 
 def _so_far(columns: list[list[Solution]], alphas: Array) -> tuple[list[list[Solution]], Array]:
-    """The alphas to which every score has come that was begun; one at least."""
+    """The alphas that all scores begun so far have reached; at least one."""
     reached = [sum(s.stopped_by != INTERRUPT for s in column) for column in columns]
     length = min((count for count in reached if count), default=1)
     return [column[:length] for column in columns], alphas[:length]

@@ -1,4 +1,4 @@
-"""What cross-validation found: scores by alpha, and the rules that choose one."""
+"""The scores of cross-validation by alpha, and the rules that choose an alpha."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ RULES = ("min", "1se")
 
 
 class Scores:
-    """Scores of folds at every alpha, greater is better, averaged over the folds that count.
+    """Scores of folds at every alpha (greater is better) and their averages.
 
     Parameters
     ----------
     alphas : decreasing.
     by_fold : (n_folds, n_alphas).
-    weights : of the folds in the average.
-    reached : how many alphas each fold got to; all of them by default.
+    weights : weights of the folds in the average.
+    reached : the number of alphas that each fold reached; by default all.
     """
 
     def __init__(
@@ -38,14 +38,14 @@ class Scores:
         with np.errstate(invalid="ignore", over="ignore"):
             self.mean = part @ inside
             self.std = np.sqrt(part @ (inside - self.mean) ** 2)
-            # glmnet's: the folds are a sample of what folds there could have been.
+            # As in glmnet: the standard error of a mean over a sample of folds.
             self.error = self.std / np.sqrt(max(len(inside) - 1, 1))
 
     def best(self, rule: str) -> int:
         """The index that a rule chooses; of equal scores, that of the largest alpha.
 
-        That is the one, too, where no fold came to be scored before somebody said stop. "1se" is
-        the largest alpha whose score is within one standard error of the best.
+        "1se" is the largest alpha whose score is within one standard error of the best. If no fold
+        was scored before a stop, the index is that of the largest alpha.
         """
         if not self.folds.any():
             return 0
@@ -61,12 +61,12 @@ class Scores:
 
     @property
     def _usable(self) -> Array:
-        """Mean scores, −inf where they are not known."""
+        """Mean scores, −inf if unknown."""
         return np.where(np.isfinite(self.mean) & self.known, self.mean, -np.inf)
 
     @property
     def highest(self) -> float:
-        """The best mean score, −inf where there is none."""
+        """The best mean score, −inf if there is none."""
         return float(self._usable.max())
 
     def table(self, outcomes: list[Outcome]) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Scores:
 
 
 def ranks(mean: Array, known: BoolArray) -> IntArray:
-    """1 for the best mean score; those that are not known come last."""
+    """Ranks of mean scores, 1 for the best; unknown ones come last."""
     order = np.where(np.isfinite(mean) & known, -mean, np.inf)
     return rankdata(order, method="min").astype(np.int32)
 
@@ -99,9 +99,9 @@ def ranks(mean: Array, known: BoolArray) -> IntArray:
 def _known(reached: IntArray, length: int) -> tuple[BoolArray, BoolArray]:
     """Folds that count, and the alphas that all of them reached.
 
-    A fold that was stopped reached the first alphas only. Those that got to the end are
-    comparable at every alpha; if there are none, all that were begun are at the alphas that they
-    share.
+    A fold that was stopped has only reached the first alphas. If some folds are complete, these
+    count, at every alpha; otherwise all folds that were begun count, at the alphas that all of them
+    reached.
     """
     complete = reached == length
     folds = complete if complete.any() else reached > 0

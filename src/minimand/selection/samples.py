@@ -1,4 +1,4 @@
-"""The rows of a data set with all that belongs to them, and how cross-validation divides them."""
+"""Samples with their weights and offsets, and how cross-validation divides them into folds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..estimators.inputs.class_weights import weighted_by_class
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """X, y, weights and offsets, checked, so that rows can be taken of all of them at once."""
+    """X, y, weights and offsets, checked; rows are taken of all of them at once."""
 
     X: Any
     y: AnyArray
@@ -30,7 +30,7 @@ class Samples:
         return int(self.y.shape[0])
 
     def take(self, rows: IntArray) -> Samples:
-        """Those rows; of a design, in increasing order."""
+        """These rows; if X is a Design, in increasing order."""
         design = isinstance(self.X, Design)
         rows = np.sort(rows) if design else rows
         return Samples(
@@ -42,11 +42,11 @@ class Samples:
 
     @property
     def countable(self) -> Any:
-        """What a splitter may be given for X: it looks at the number of rows."""
+        """An X for splitters, which use its number of rows only."""
         return self.y if isinstance(self.X, Design) else self.X
 
     def weighted(self, rows: IntArray) -> IntArray:
-        """Those rows that have a positive weight: the others are as good as absent."""
+        """Those of the rows that have a positive weight."""
         return rows if self.weight is None else rows[self.weight[rows] > 0]
 
     def weight_of(self, rows: IntArray) -> float:
@@ -55,7 +55,7 @@ class Samples:
 
 
 def present_for(estimator: Any, samples: Samples) -> Samples:
-    """The samples; of a class of weight 0, they have weight 0 themselves."""
+    """The samples; those of a class of weight 0 get weight 0."""
     if not is_classifier(estimator):
         return samples
     weight = samples.weight
@@ -73,14 +73,14 @@ class Fold(NamedTuple):
 
 
 def leaves_one_out(cv: Any) -> bool:
-    """Whether every sample is to be left out once."""
+    """Whether ``cv`` means that every sample is left out once."""
     return isinstance(cv, LeaveOneOut) or (isinstance(cv, str) and cv == "loo")
 
 
 def folds_of(cv: Any, estimator: Any, samples: Samples, groups: Any) -> list[Fold]:
     """The folds of a splitter, a number, or a list of pairs; stratified for a classifier.
 
-    A fold that tests on nothing but samples of weight 0 tests nothing, and is left out.
+    Folds whose test samples all have weight 0 are left out.
     """
     splitter = _splitter(cv, estimator, samples)
     folds = [
@@ -102,7 +102,7 @@ def folds_of(cv: Any, estimator: Any, samples: Samples, groups: Any) -> list[Fol
 
 
 def _check_classes(folds: list[Fold], samples: Samples) -> None:
-    """Every fold must train on every class."""
+    """Refuse folds whose training part lacks a class."""
     classes = np.unique(samples.y[samples.weighted(np.arange(len(samples)))])
     for i, fold in enumerate(folds):
         missing = np.setdiff1d(classes, samples.y[samples.weighted(fold.train)])
@@ -116,7 +116,7 @@ def _check_classes(folds: list[Fold], samples: Samples) -> None:
 def _splitter(cv: Any, estimator: Any, samples: Samples) -> Any:
     if leaves_one_out(cv):
         return LeaveOneOut()
-    cv = 5 if cv is None else cv
+    cv = 5 if cv is None else cv  # folds; convention: scikit-learn's default
     number = isinstance(cv, numbers.Integral) and not isinstance(cv, bool)
     if number and not 2 <= cv <= len(samples):
         raise ValueError(

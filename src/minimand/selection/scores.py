@@ -1,4 +1,4 @@
-"""How good the models of a path are on data that they were not fitted on: greater is better."""
+"""Scores of the models of a path on held-out data; greater is better."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .path import Path
 from .samples import Samples
 
 Scorer = Callable[..., float]
-_BATCH = 1 << 23  # scores held at a time
+_BATCH = 1 << 23  # scores held at a time, 64 MB; safeguard
 
 
 def check_scoring(scoring: Any) -> Scorer | None:
@@ -48,18 +48,18 @@ def check_scoring(scoring: Any) -> Scorer | None:
 
 
 def _takes_three(scoring: Callable[..., Any]) -> bool:
-    """Whether it can be called with three positional arguments, as far as can be seen."""
+    """Whether a callable takes three positional arguments; True if its signature is unknown."""
     try:
         inspect.signature(scoring).bind(None, None, None)
     except TypeError:
         return False
-    except ValueError:  # compiled functions may not say
+    except ValueError:  # compiled functions may have no signature
         return True
     return True
 
 
 def check_weights_are_heard(scorer: Scorer | None, weighted: bool) -> None:
-    """A scorer that cannot take weights would ignore them without a word."""
+    """Refuse weights with a scorer that does not take them: it would silently ignore them."""
     if not weighted or scorer is None or isinstance(scorer, _BaseScorer):
         return
     names = inspect.signature(scorer).parameters.values()
@@ -73,7 +73,7 @@ def check_weights_are_heard(scorer: Scorer | None, weighted: bool) -> None:
 def path_scores(
     path: Path, model: Any, test: Samples, scorer: Scorer | None, measure: Loss | None = None
 ) -> Array:
-    """One score per alpha: minus the mean loss, or what the scorer says."""
+    """One score per alpha: minus the mean loss, or the scorer's."""
     if scorer is None:
         return -held_out_losses(path, model, test, measure)
     found = []
@@ -121,7 +121,7 @@ def _products(design: Design, coefs: Array) -> Array:
 
 
 def with_offset(model: Any, offset: Array | None) -> Any:
-    """A model whose predictions contain this offset: a scorer calls them with X alone."""
+    """A model whose predictions contain this offset, since a scorer passes X alone."""
     if offset is None:
         return model
     for name in ("decision_function", "predict", "predict_proba", "predict_log_proba"):

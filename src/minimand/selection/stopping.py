@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 def collected(solutions: Iterable[Solution], control: Control) -> tuple[list[Solution], str]:
-    """Solutions as far as nobody, and no limit of time, says stop; and who did.
+    """The solutions until a time limit, a callback or Ctrl-C stops them, and the reason.
 
-    A callback that stops one stops everything in the scope around this, as Ctrl-C does.
+    A callback that stops one solution stops everything in the enclosing scope, as Ctrl-C does.
     """
     around = current()
     found: list[Solution] = []
@@ -40,7 +40,7 @@ def collected(solutions: Iterable[Solution], control: Control) -> tuple[list[Sol
 
 
 def attempted(compute: Callable[[], T], control: Control) -> T | None:
-    """What ``compute`` gives; None if somebody, or the end of the time, stops it."""
+    """The result of ``compute``; None if a time limit, a callback or Ctrl-C stops it."""
     with watching(control.late, hears=True) as watch:
         try:
             return compute()
@@ -57,17 +57,17 @@ def completed(
     control: Control,
     reason: str,
 ) -> list[Solution]:
-    """The solutions of the first problems, and for the others where they would start.
+    """The solutions of the first problems, and for the others their starting point.
 
-    That is the last model there is, or the null model. Its slopes are computed once: a problem
-    that has another penalty only costs a look at the terms of the gap.
+    The starting point is the last model, or the null model. Its slopes are computed once; judging
+    it under another penalty only needs the terms of the gap.
     """
     with undisturbed():
         known: list[Dual] = []
         for problem in problems[len(found) :]:
             problem = problem.with_memory(None)
             point = found[-1].point if found else problem.null
-            # Tangents of a problem that is not convex change with alpha: nothing is known of them.
+            # The tangent problem of a non-convex one changes with alpha: slopes cannot be reused.
             raw = not known or not problem.convex
             judgement = judge(problem, point, known=known, raw=raw, thorough=not problem.convex)
             known = [judgement.dual] if problem.convex else []

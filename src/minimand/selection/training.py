@@ -1,4 +1,4 @@
-"""What the models of a path know of their samples: support vectors, margins, slacks."""
+"""Support vectors, margins and slacks of the models of a path."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def trained(
     weights: Array | None,
     tol: float,
 ) -> tuple[list[list[Solution]], list[Training | None]]:
-    """The solutions with plain multipliers, as after `fit`, and what they say at every alpha.
+    """The solutions with cleared multipliers, as after `fit`, and a `Training` for every alpha.
 
-    For losses with kinks or a margin only: of others every sample is a support vector, and a
-    number per sample and alpha would say nothing.
+    Only for losses with kinks or a margin: for other losses every sample is a support vector, and
+    storing a number per sample and alpha would not be useful.
     """
     first = objectives[0]
     if first.kinks is None and edge_of(first.loss) is None:

@@ -1,4 +1,4 @@
-"""Combinations of parameters, each tried on a path of alphas, and the best of them."""
+"""Cross-validates every combination of parameters over a path of alphas, and finds the best."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .scores import Scorer
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One combination after its cross-validation over a path."""
+    """One combination and the results of its cross-validation."""
 
     params: dict[str, Any]
     estimator: Any
@@ -40,7 +40,7 @@ class Trial:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Trials whose folds are all complete come first; then their best scores count."""
+        """Sort key: trials whose folds are all complete come first, then the best mean score."""
         return self.complete, self.scores.highest
 
     @property
@@ -81,38 +81,37 @@ def _spread(given: list[dict[str, Any]], name: str, sizes: list[int]) -> Any:
 
 
 def rows_of(trials: list[Trial], index: int) -> tuple[int, int]:
-    """Where a trial begins and ends in the table."""
+    """The first row of a trial in the table, and the row after its last."""
     ends: Array = np.cumsum([0, *(len(trial.scores.alphas) for trial in trials)])
     return int(ends[index]), int(ends[index + 1])
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What all combinations have in common."""
+    """What the trials of all combinations share."""
 
     samples: Samples
     folds: list[Fold]
     scorer: Scorer | None
     measure: Loss | None
-    alphas: Any  # how many, or which
+    alphas: Any  # their number, or the values
     eps: float | None
     refit: bool
     alone: bool  # every fold tests on one sample
     jobs: int
     verbose: bool
-    names: AnyArray | None  # of the columns, where the samples have lost them
+    names: AnyArray | None  # of the columns, if the checked samples have none
 
     def run(self, combinations: list[Combination], limits: Control) -> tuple[list[Trial], int]:
-        """Trials up to the one that somebody stopped, and which of them is the best.
+        """The trials until a stop, and the index of the best.
 
-        The others have no path any more. Every combination may take its part of the time that is
-        left.
+        Only the best keeps its path. Every combination gets an equal share of the remaining time.
         """
         trials: list[Trial] = []
         best = 0
         for i, combination in enumerate(combinations):
             trial = self.trial(combination, limits.share(len(combinations) - i))
-            # A combination that was stopped half-way is not compared with those that were not.
+            # A combination that was stopped is not compared with complete ones.
             worse = i > 0 and (bool(trial.reason) or trial.rank <= trials[best].rank)
             if not worse and i > 0:
                 trials[best] = replace(trials[best], path=None, sums=None)
@@ -141,7 +140,7 @@ class Search:
         task = with_sums(task, objectives[0])
         jobs = 1 if control.callbacks else self.jobs
         path, short = None, 0
-        # What folds leave undone when the time is up, the path has done already.
+        # The path comes before the folds, so that a time limit leaves folds undone, not the path.
         if self.refit:
             path, short = path_on_all(task, problem, jobs)
         scores, outcomes = cross_validate(task, objectives, jobs)

@@ -18,7 +18,7 @@ from .._base.wording import counted
 from ..estimators.inputs import data
 from ..estimators.prepare import copy_of
 from ..estimators.stopping import stoppable
-from .chosen_model import ChosenModel
+from .best_estimator import DelegatesToBest
 from .combinations import check_same_samples, combinations_of, measure_of, words_of
 from .results import RULES
 from .samples import Samples, folds_of, leaves_one_out, present_for
@@ -26,24 +26,24 @@ from .scores import Scorer, check_scoring, check_weights_are_heard
 from .trials import Search, Trial, rows_of, table
 
 
-class Tuned(ChosenModel):
-    r"""An estimator whose alpha, and what else is asked, is chosen by cross-validation over paths.
+class Tuned(DelegatesToBest):
+    r"""An estimator whose alpha, and optionally other parameters, are found by cross-validation.
 
     Every fold is a path of certified models on its training part; the held-out loss
 
     .. math:: \mathrm{CV}(\alpha) = \tfrac1K \sum_k \frac{\sum_{i \in k} s_i\,
               \ell(z_i^{(-k)}(\alpha), y_i)}{\sum_{i \in k} s_i}
 
-    of all its models comes from one product. For the squared loss with many samples, folds are
-    sums over all rows less the sums over the fold; leave-one-out with L2 needs no refitting at all.
+    of all models of a fold is computed in one matrix product. For the squared loss with many
+    samples, folds are solved from sums over rows; leave-one-out with L2 needs no refitting at all.
 
     Parameters
     ----------
     estimator : Regressor or Classifier
-        Its alpha is not used; its tol is met at every alpha and in every fold. Its ``max_seconds``
-        is for all of the tuning, and what a callback stops is all of the tuning, too.
+        Its ``alpha`` is ignored; its ``tol`` is met at every alpha and in every fold. Its
+        ``max_seconds`` limits the whole search, and a callback that stops ends the whole search.
     alphas : int or array-like, default=100
-        How many, or which: as in `minimand.path`. All folds share the grid of the whole data.
+        Their number or values, as in `minimand.path`. All folds share the grid of the whole data.
     cv : int, splitter, iterable or "loo", default=5
         Number of folds (stratified for classifiers), a scikit-learn splitter, pairs of rows (train,
         test), or ``"loo"``: leave one out, which is exact and quick for the squared loss with L2.
@@ -56,31 +56,31 @@ class Tuned(ChosenModel):
         Whether to fit the path on all data, which gives `best_estimator_`.
     grid : dict or list of dict, optional
         Parameters beside alpha and the values to try, such as ``{"loss__delta": [1, 10]}``, with
-        nested names for parts of the loss, the penalty or the features. Every combination has a
-        path of its own, on the same folds. Without ``scoring``, the loss of ``estimator`` as it is
-        passed compares them all. The rule chooses alpha within the combination whose best mean
-        score is the best.
+        nested names for parts of the loss, the penalty or the features. Every combination has its
+        own path on the same folds. Without ``scoring``, all are compared by the loss of
+        ``estimator`` as passed. The combination with the best mean score is taken, and the rule
+        chooses alpha within it.
     eps : float, optional
-        The smallest alpha relative to the largest, as in `minimand.path`.
+        The smallest alpha divided by the largest, as in `minimand.path`.
     n_jobs : int, optional
-        Folds to work on at a time, in threads; by default as many as kernels may use. One after
-        the other where the estimator has callbacks.
+        Number of folds that run at the same time, in threads; by default as many as kernels may
+        use. Always 1 if the estimator has callbacks.
     verbose : bool, default=False
-        Say on stderr when a part is done.
+        Print a line to stderr after every fold.
 
     Attributes
     ----------
     alpha_ : float
     alphas_ : ndarray
-        Those of the chosen combination, decreasing.
+        The alphas of the chosen combination, decreasing.
     best_params_ : dict
-        alpha_, and the parameters of the chosen combination.
+        ``alpha_`` and the parameters of the chosen combination.
     best_index_ : int
-        The row of `cv_results_` with these.
+        The row of `cv_results_` with ``best_params_``.
     chosen_ : dict of int
         The row that each rule would choose, by its name.
     best_score_ : float
-        Mean score there.
+        The mean score in that row.
     cv_results_ : dict of ndarray
         By combination, and in it by alpha: ``params``, ``param_alpha``, ``param_…`` of the grid,
         ``mean_test_score``, ``std_test_score``, ``sem_test_score`` (the standard error),
@@ -90,7 +90,7 @@ class Tuned(ChosenModel):
     best_estimator_ : estimator
         The model at alpha_ on all data.
     certificate_ : Certificate
-        Of that model.
+        The certificate of ``best_estimator_``.
     path_ : Path
         The models of all alphas on all data, with the parameters of the chosen combination.
     n_features_in_ : int
@@ -99,9 +99,9 @@ class Tuned(ChosenModel):
 
     Notes
     -----
-    ``class_weight`` shapes the fits; the held-out loss is weighted by sample_weight alone. Folds
-    count alike whatever their weight, as in GridSearchCV, except with ``cv="loo"``, where samples
-    count by theirs.
+    ``class_weight`` applies to the fits only; the held-out loss is weighted by sample_weight alone.
+    Folds have equal weight in the mean score, as in GridSearchCV, except with ``cv="loo"``, where
+    samples have their sample_weight.
 
     Examples
     --------
@@ -165,8 +165,8 @@ class Tuned(ChosenModel):
         Raises
         ------
         Interrupted
-            After Ctrl-C; its ``result`` is this object, with the choice among what was scored by
-            then (the largest alpha if nothing was).
+            After Ctrl-C; its ``result`` is this object, with the best alpha among those scored so
+            far (the largest alpha if none was).
         """
         scorer, jobs = self._checked()
         probe = copy_of(self.estimator)
@@ -179,7 +179,7 @@ class Tuned(ChosenModel):
         for combination in combinations:
             check_same_samples(combination, given, samples)
         alone = leaves_one_out(self.cv)
-        # n folds of n − 1 rows each are made only if there is no formula for them.
+        # Leave-one-out folds (n of n − 1 rows each) are made later, only if no formula applies.
         folds = [] if alone else folds_of(self.cv, probe, samples, groups)
         search = Search(
             samples, folds, scorer, measure, self.alphas, self.eps, bool(self.refit), alone, jobs,
@@ -189,7 +189,7 @@ class Tuned(ChosenModel):
         with stoppable(self):
             trials, best = search.run(combinations, limits)
             self._choose(trials, best)
-            # Whoever fits the model by himself may start where the sums of the folds lead.
+            # For callers that fit the model themselves: a start from the sums of the folds.
             sums, self._start = trials[best].sums, None
             if sums is not None and not self.refit and not trials[best].reason:
                 self._start = sums.model(self.alpha_, limits)
@@ -198,7 +198,7 @@ class Tuned(ChosenModel):
         return self
 
     def _checked(self) -> tuple[Scorer | None, int]:
-        """The scorer and the number of threads; one sentence for every bad argument."""
+        """The scorer and the number of threads; bad arguments are refused in one sentence each."""
         if self.rule not in RULES:
             raise ValueError(f"rule must be 'min' or '1se', not {self.rule!r}.")
         for name in ("refit", "verbose"):
@@ -222,11 +222,11 @@ class Tuned(ChosenModel):
         return Samples(X, y, weight, data.check_offset(offset, len(y)))
 
     def _choose(self, trials: list[Trial], best: int) -> None:
-        """The best combination, and in it the alpha that the rule chooses."""
+        """Set the attributes of the best combination and of the alpha that the rule chooses."""
         trial = trials[best]
         scores, (first, end) = trial.scores, rows_of(trials, best)
         place = scores.best(self.rule)
-        self._rows = (first, end)  # of the combination in the table
+        self._rows = (first, end)  # rows of the chosen combination in the table
         self.best_index_ = first + place
         self._course = (
             f" with alpha chosen among {scores.known.sum()} of "
@@ -246,13 +246,13 @@ class Tuned(ChosenModel):
             self.best_estimator_ = trial.path.model(place)
 
     def _warn_if_short(self, trials: list[Trial], best: int, planned: int) -> None:
-        """Say what was left undone, at the line that called fit."""
+        """Warn of fits that were not done or missed the tolerance, at the line that called fit."""
         short = sum(trial.short for trial in trials)
         reason = next((trial.reason for trial in trials if trial.reason), "")
         undone = len(trials) < planned or not all(trial.complete for trial in trials)
         if not undone and not short:
             return
-        if undone and not reason:  # a part of it had a part of the time
+        if undone and not reason:  # some part used up its share of the time
             reason = f"max_seconds={self.estimator.max_seconds}"
         scores = trials[best].scores
         stopped = f"was stopped by {reason}: " if reason else ""
@@ -267,7 +267,7 @@ class Tuned(ChosenModel):
         )
 
     def _warn_at_the_edge(self) -> None:
-        """Say so where the best alpha is the last of the grid, and a better one may lie below."""
+        """Warn if the best alpha is the smallest of the grid: a better one may lie below."""
         last = len(self.alphas_) - 1
         place = self.chosen_["min"] - self._rows[0]
         if last == 0 or place < last or self.alphas_[last] == 0:
@@ -282,8 +282,8 @@ class Tuned(ChosenModel):
     def plot(self, ax: Any = None) -> Any:
         """Draw the mean score against alpha with a band of one standard error.
 
-        Both the best alpha and that of the 1-SE rule are marked. Of several combinations of a grid,
-        the curve is that of the chosen one, which the title names.
+        The best alpha and that of the 1-SE rule are marked. With a grid of combinations, the curve
+        is that of the chosen one, which the title names.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Drop-ins for scikit-learn: change the import, keep the code, get a certificate.
+"""Drop-ins for scikit-learn: change the import and get a certificate.
 
 The classes have scikit-learn's names, parameters, scales, fitted attributes and shapes, and are
 subclasses of scikit-learn's own, so that code which asks ``isinstance`` keeps working. What is
@@ -47,7 +47,7 @@ __all__ = [
     "TweedieRegressor",
 ]
 
-if hasattr(linear_model, "PassiveAggressiveClassifier"):  # scikit-learn 1.10 has them no more
+if hasattr(linear_model, "PassiveAggressiveClassifier"):  # removed in scikit-learn 1.10
     from .passive_aggressive import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 
     __all__ += ["PassiveAggressiveClassifier", "PassiveAggressiveRegressor"]

@@ -27,14 +27,14 @@ from ..report.progress import Bar
 from ..solvers import Control, Solution, Solver, State, choose_solver, solve
 from ..solvers.in_parallel import solve_each
 
-TOL = 1e-6
+TOL = 1e-6  # relative gap; convention: the default of Regressor and Classifier
 
 
 def own_tolerance(parent: type) -> Callable[..., None]:
     """The constructor of a scikit-learn class, with our default of ``tol``.
 
-    It is a copy of the function itself, so the signature is that of the installed version, with
-    whatever is new or deprecated in it.
+    It is a copy of that function, so the signature is that of the installed version, with its new
+    and deprecated parameters.
     """
     original: Any = parent.__init__  # type: ignore[misc]
     twin = FunctionType(
@@ -90,10 +90,10 @@ class Fit:
 
 
 class DropIn(CallbackSupportMixin):
-    """Mixin in front of a scikit-learn class: its parameters and attributes, our solvers.
+    """Mixin in front of a scikit-learn class, which keeps its parameters and attributes.
 
-    Parameters that choose an algorithm are checked as scikit-learn checks them and have no effect
-    on the optimum; those that shape the model are read in `minimand.readings`.
+    Parameters that select an algorithm are checked as scikit-learn checks them, and have no effect
+    on the optimum; those that define the problem are read in `minimand.audit.foreign`.
     """
 
     certificate_: Certificate
@@ -104,11 +104,11 @@ class DropIn(CallbackSupportMixin):
     @classmethod
     @cache
     def _get_param_names(cls) -> Any:
-        """The parameters of a class; scikit-learn reads its signature again at every fit."""
+        """The parameter names, cached: scikit-learn inspects the signature again at every fit."""
         return super()._get_param_names()
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse X is welcome whatever ``solver`` says; arrays are NumPy's."""
+        """Sparse X is accepted whatever ``solver`` is; arrays are NumPy's."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.array_api_support = False
@@ -117,7 +117,7 @@ class DropIn(CallbackSupportMixin):
     # Checks ----------------------------------------------------------------------------------
 
     def _check_parameters(self: Any) -> None:
-        """scikit-learn's own sentences for bad parameters."""
+        """Check parameters with scikit-learn's own checks and messages."""
         if not get_config()["skip_parameter_validation"]:
             self._validate_params()
 
@@ -142,7 +142,7 @@ class DropIn(CallbackSupportMixin):
     # Solving ---------------------------------------------------------------------------------
 
     def _fit_problem(self, X: Any, y: AnyArray, weights: Array | None) -> Fit:
-        """Minimise; every output to the same tolerance."""
+        """Solve the problem of every output to the same tolerance."""
         problem = problem_of(self, X, y, weights)
         objectives = problem.objectives
         with Relay(self, X, y) as relay:
@@ -164,11 +164,11 @@ class DropIn(CallbackSupportMixin):
         return Fit(problem, solutions, dtype)
 
     def _precision(self, X: Any) -> Any:
-        """The type of the attributes: that of X, unless scikit-learn's class knows but one."""
+        """The dtype of the attributes: that of X, or float64 where scikit-learn always has that."""
         return np.dtype(np.float64) if self._DOUBLE else X.dtype
 
     def _shared_solver(self, objectives: list[Objective]) -> str | Solver:
-        """One factorisation for all outputs, where there is one."""
+        """A solver that shares one factorisation among all outputs, if one applies."""
         if len(objectives) == 1:
             return "auto"
         return choose_solver(objectives[0], self._control([])).prepared(objectives[0])
@@ -195,7 +195,7 @@ class DropIn(CallbackSupportMixin):
         )
 
     def _starts(self: Any, problem: Problem) -> list[Point | None]:
-        """The last fit's model, output by output, if it is wanted and still fits."""
+        """The last fit's model per output, if ``warm_start`` and its shape still matches."""
         objectives = problem.objectives
         cold: list[Point | None] = [None] * len(objectives)
         if not getattr(self, "warm_start", False) or not hasattr(self, "coef_"):
@@ -212,7 +212,7 @@ class DropIn(CallbackSupportMixin):
     def _attributes_at(
         self, problem: Problem, solved: list[Solution], state: State
     ) -> dict[str, Any]:
-        """Fitted attributes as if the fit had stopped at this state; outputs to come are 0."""
+        """Attributes as if the fit had stopped at this state; outputs not yet solved are 0."""
         assert state.point is not None
         w = np.zeros((len(problem.objectives), state.point.w.shape[0]))
         b = np.zeros(w.shape[0])
@@ -223,7 +223,7 @@ class DropIn(CallbackSupportMixin):
 
 
 class Minimiser(DropIn):
-    """A drop-in whose fit is one optimisation: what differs is in the methods that fit calls."""
+    """A drop-in whose fit is one optimisation; subclasses override the methods that fit calls."""
 
     n_iter_: Any
 
@@ -235,13 +235,13 @@ class Minimiser(DropIn):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Or with a column for every target, in classes that take several.
+            Or of shape (n_samples, n_targets), in classes that accept several targets.
         sample_weight : float or array-like of shape (n_samples,), optional
         """
         return self._minimise(X, y, sample_weight)
 
     def _minimise(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike) -> Self:
-        """What fit does; warnings below count the frames up to the caller of it."""
+        """The body of fit; the ``stacklevel`` of warnings below counts from fit's caller."""
         self._check_parameters()
         X, y, weights = self._check_data(X, y, sample_weight)
         y = self._read_target(y, weights)
@@ -253,17 +253,17 @@ class Minimiser(DropIn):
         return self
 
     def _read_target(self, y: AnyArray, weights: Array | None) -> AnyArray:
-        """y as the problem has it; classes are learnt here."""
+        """y as the problem takes it; classifiers set their classes here."""
         return y
 
     def _store(self: Any, fit: Fit, X: Any, y: AnyArray) -> None:
-        """The attributes of a regressor of one target."""
+        """Set the attributes of a regressor with one target."""
         self.coef_ = fit.coef[0]
         self.intercept_ = self._intercept(fit, y)
         self.n_iter_ = fit.iterations[0]
 
     def _intercept(self: Any, fit: Fit, y: AnyArray) -> Any:
-        """One per column of y, or a number; scikit-learn's is 0.0 where there is none."""
+        """One per column of y, or a number; 0.0 without an intercept, as in scikit-learn."""
         if not self.fit_intercept:
             return 0.0
         return fit.intercept if y.ndim == 2 else fit.intercept[0]
@@ -288,6 +288,6 @@ def moved(objective: Objective, solution: Solution, w: Array, b: float) -> Solut
 
 
 def in_single(objective: Objective, solution: Solution) -> Solution:
-    """The model as float32 holds it: what is handed over is what is certified."""
+    """The model rounded to float32 and judged again, so that the certificate holds for it."""
     w = solution.w.astype(np.float32).astype(np.float64)
     return moved(objective, solution, w, float(np.float32(solution.b)))

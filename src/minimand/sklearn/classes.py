@@ -1,4 +1,4 @@
-"""The classes of a drop-in that tells classes apart, checked."""
+"""The classes of a classifier drop-in, checked."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .._base.typing import AnyArray, Array
 
 
 def classes_of(model: Any, y: AnyArray, weights: Array | None) -> AnyArray:
-    """All classes of y; at least two of them must weigh something."""
+    """All classes of y; at least two must have a positive weight."""
     check_classification_targets(y)
     check_classes(model, y, weights)
     return np.unique(y)
 
 
 def check_classes(model: Any, y: AnyArray, weights: Array | None) -> None:
-    """At least two classes must be there and weigh something."""
+    """Refuse y unless at least two classes have a positive weight."""
     present = np.unique(y if weights is None else y[weights > 0]).tolist()
     if isinstance(model.class_weight, dict):
         present = [label for label in present if model.class_weight.get(label, 1) != 0]

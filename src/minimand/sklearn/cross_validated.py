@@ -17,13 +17,13 @@ from ..estimators.stopping import as_far_as_it_came
 from ..selection import Tuned, alpha_max
 from .base import own_tolerance
 from .elastic_net import ElasticNet, Lasso
-from .tuned_base import Chooser, check_alphas
+from .tuned_base import TunedDropIn, check_alphas
 
 _FOUND = ("coef_", "intercept_", "dual_gap_", "n_iter_", "certificate_")
 
 
-class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
-    r"""The elastic net, as `sklearn.linear_model.ElasticNetCV`: alpha and l1_ratio chosen for you.
+class ElasticNetCV(TunedDropIn, linear_model.ElasticNetCV):
+    r"""The elastic net, as `sklearn.linear_model.ElasticNetCV`: with alpha and l1_ratio by CV.
 
     .. math:: \mathrm{MSE}(\alpha, \rho) = \tfrac1K \sum_k \frac{\sum_{i \in k} s_i
               (x_i^T w^{(-k)} + b^{(-k)} - y_i)^2}{\sum_{i \in k} s_i}
@@ -33,21 +33,21 @@ class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
     Parameters
     ----------
     l1_ratio : float or array-like, default=0.5
-        One or several to choose from.
+        One value, or several to choose from.
     eps : float, default=1e-3
-        The smallest alpha relative to the largest.
+        The smallest alpha divided by the largest.
     alphas : int or array-like, default=100
-        How many, or which.
+        Their number or values.
     cv : int, splitter or iterable, optional
     n_jobs : int, optional
-        Folds to work on at a time, in threads.
+        Number of folds that run at the same time, in threads.
     fit_intercept, precompute, max_iter, tol, copy_X, verbose, positive, random_state, selection
         As in `ElasticNet`.
 
     Attributes
     ----------
     alpha_, l1_ratio_ : float
-        What was chosen.
+        The best values.
     alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
     mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
     coef_, intercept_, dual_gap_, n_iter_, certificate_
@@ -82,27 +82,27 @@ class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
     def _choose(
         self, X: Any, y: AnyArray, weights: Array | None, params: dict[str, Any], extra: Any
     ) -> None:
-        # The same folds for all.
+        # All l1_ratios have the same folds.
         folds = list(check_cv(self.cv).split(X, y, **(extra.splitter.split if extra else {})))
         ratios = np.atleast_1d(getattr(self, "l1_ratio", 1.0))
         found = [self._errors(float(ratio), X, y, weights, folds) for ratio in ratios]
         grids, errors = (np.stack(part) for part in list(zip(*found))[:2])
-        # The first of equals, in the order of l1_ratio and of falling alpha.
-        means = errors.mean(axis=2)  # nan where Ctrl-C came before it was known
+        # Ties go to the first, in the order of l1_ratio and of decreasing alpha.
+        means = errors.mean(axis=2)  # nan where Ctrl-C came first
         means = np.where(np.isnan(means), np.inf, means)
         best, index = np.unravel_index(np.argmin(means), means.shape)
         self.alpha_ = grids[best, index]
         self.mse_path_ = np.squeeze(errors)
         shared = len(ratios) == 1 or not isinstance(self.alphas, numbers.Integral)
         self.alphas_ = grids[0] if shared else grids
-        self._fit_chosen(X, y, weights, ratios[best], found[best][2])
+        self._fit_best(X, y, weights, ratios[best], found[best][2])
 
     def _errors(
         self, l1_ratio: float, X: Any, y: AnyArray, weights: Array | None, folds: Any
     ) -> tuple[Array, Array, tuple[Array, float] | None]:
         """Decreasing alphas, (n_alphas, n_folds) mean squared errors of one l1_ratio, and a start.
 
-        The start is for a fit at the best alpha; None where nothing is known of it.
+        The start is for a fit at the best alpha; None if there is none.
         """
         model = Regressor(
             "squared",
@@ -124,14 +124,14 @@ class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
         tuned = Tuned(
             model, alphas, folds, refit=False, n_jobs=self.n_jobs, verbose=bool(self.verbose)
         )
-        with warnings.catch_warnings():  # scikit-learn says nothing of the edge of its grid
+        with warnings.catch_warnings():  # of the edge of the grid, which scikit-learn does not give
             warnings.filterwarnings("ignore", "Tuned: the best alpha is the smallest")
             as_far_as_it_came(tuned.fit, X, y, weights)
-        # An alpha that is given twice is solved once.
+        # Alphas that are given twice are solved once.
         place = np.searchsorted(-tuned.alphas_, -alphas)
         return alphas, _mean_squared_errors(tuned, len(folds))[place], tuned._start
 
-    def _fit_chosen(
+    def _fit_best(
         self,
         X: Any,
         y: AnyArray,
@@ -160,7 +160,7 @@ class ElasticNetCV(Chooser, linear_model.ElasticNetCV):
 
 
 class LassoCV(ElasticNetCV, linear_model.LassoCV):
-    r"""The lasso, as `sklearn.linear_model.LassoCV`: alpha chosen for you.
+    r"""The lasso, as `sklearn.linear_model.LassoCV`: with alpha by cross-validation.
 
     Parameters and attributes are those of `ElasticNetCV`, without ``l1_ratio``.
 

@@ -31,8 +31,8 @@ class ElasticNet(Minimiser, linear_model.ElasticNet):
     max_iter : int, default=1000
         Most iterations.
     copy_X, random_state, selection
-        No effect on the optimum: X is never written to, and the columns that come next are chosen
-        by the gap.
+        No effect on the optimum: X is never modified, and the order of columns follows from the
+        gap.
     tol : float, default=1e-6
         The certified relative gap to reach.
     warm_start : bool, default=False
@@ -111,7 +111,7 @@ class Lasso(ElasticNet, linear_model.Lasso):
 
 
 def _check_gram(precompute: Any, objective: Objective) -> None:
-    """Refuse a Gram matrix that is not XᵀX, whose product with one vector gives it away."""
+    """Refuse a Gram matrix that is not XᵀX, by comparing products with one vector."""
     n, d = objective.design.shape
     gram = np.asarray(precompute, dtype=float)
     if gram.shape != (d, d):
@@ -133,6 +133,7 @@ def _check_gram(precompute: Any, objective: Objective) -> None:
             return
     size = np.sqrt(np.diag(gram) @ direction**2 * np.diag(gram))
     single = np.asarray(precompute).dtype == np.float32
+    # Shares of the entries, and an absolute part; safeguards: rounding of a Gram in float32 or 64.
     if (np.abs(gram @ direction - expected) > (1e-3 if single else 1e-6) * size + 1e-5).any():
         raise ValueError(
             "Gram matrix passed in via 'precompute' parameter did not pass validation when its "

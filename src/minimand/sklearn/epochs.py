@@ -1,4 +1,4 @@
-"""Models that learn row by row: passes over the data until they stop helping."""
+"""Passes of models that learn row by row, until they no longer improve the model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._base.watch import interrupt, reason
 from ..design import Design, as_design
 from ..solvers.stochastic.online import Learner
 
-_SPARSE_SHARE = 0.01  # of a step that the intercept takes where X is sparse, as in scikit-learn
+_SPARSE_SHARE = 0.01  # share of a step for the intercept if X is sparse; convention: scikit-learn's
 
 
 def intercept_share(model: Any, X: Any) -> float:
@@ -53,9 +53,9 @@ class Epochs:
         self._begun = 0  # passes
 
     def run(self, learner: Learner, y: Array, weight: Array, seed: int, score: Any) -> int:
-        """Passes until the mean loss, or the held-out score, has not improved for a while.
+        """Passes until the mean loss, or the held-out score, no longer improves.
 
-        Ctrl-C ends them where they are.
+        Ctrl-C ends them and keeps the current model.
         """
         try:
             return self._run(learner, y, weight, seed, score)
@@ -72,7 +72,7 @@ class Epochs:
         while self._begun < self.max_iter and not reason():
             epoch = self._begun = self._begun + 1
             if model.shuffle:
-                _core.shuffle_rows(order, seed)  # of the last order, with the same numbers
+                _core.shuffle_rows(order, seed)  # the last order, shuffled again
             rows = order[~self.held_out[order]]
             report = learner.run(self.design, y, weight, rows)
             self._check_finite(learner, epoch)

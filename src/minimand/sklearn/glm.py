@@ -11,7 +11,7 @@ from .base import Minimiser, own_tolerance
 
 
 class _Glm(Minimiser):
-    """What the generalised linear models share; scikit-learn's class comes next in line."""
+    """What the generalised linear models share; scikit-learn's class is the next base."""
 
     def _read_target(self: Any, y: AnyArray, weights: Array | None) -> AnyArray:
         self._base_loss = self._get_loss()  # predict and score need it
@@ -79,9 +79,8 @@ class GammaRegressor(_Glm, linear_model.GammaRegressor):
 class TweedieRegressor(_Glm, linear_model.TweedieRegressor):
     r"""Tweedie regression, as `sklearn.linear_model.TweedieRegressor`, with a certificate.
 
-    The half deviance of ``power`` takes the place of the Poisson one. It is convex, so that there
-    is something to certify, for powers from 1 to 2 with the log link and for power 0 with the
-    identity link; others are refused.
+    The loss is half the deviance of ``power``. It is convex, and so can be certified, for powers
+    from 1 to 2 with the log link and for power 0 with the identity link; others are refused.
 
     Parameters
     ----------

@@ -23,19 +23,19 @@ class HuberRegressor(Minimiser, linear_model.HuberRegressor):
         + \alpha \|w\|_2^2, \qquad H_\epsilon(t) = \begin{cases} t^2 & |t| \le \epsilon \\
         2 \epsilon |t| - \epsilon^2 & |t| > \epsilon \end{cases}
 
-    The scale σ > 0 is part of the problem, which is convex in w, b and σ together, and the
-    certificate is one of all three: no coefficients with whatever scale are better by more than
-    its gap. Where most samples can be fitted exactly the best scale is 0; then, as in
-    scikit-learn, ``scale_`` is positive, and so small that the objective hardly knows.
+    The scale σ > 0 is part of the problem, which is jointly convex in w, b and σ, and the
+    certificate covers all three: no coefficients and scale are better by more than its gap. If most
+    samples can be fitted exactly, the best scale is 0; then, as in scikit-learn, ``scale_`` is
+    positive, and so small that it hardly changes the objective.
 
-    `minimand.Regressor` with ``Huber(delta)`` has its scale fixed by ``delta``.
+    In `minimand.Regressor` with ``Huber(delta)`` the scale is fixed by ``delta``.
 
     Parameters
     ----------
     epsilon : float, default=1.35
         Residuals beyond ``epsilon * scale_`` are outliers; at least 1.
     max_iter : int, default=100
-        Most scales to be tried: each is one problem with the scale fixed.
+        The largest number of scales to try; for each, a problem with fixed scale is solved.
     alpha : float, default=0.0001
     warm_start : bool, default=False
         Start from the last fit's coefficients.
@@ -70,7 +70,7 @@ class HuberRegressor(Minimiser, linear_model.HuberRegressor):
     __init__ = own_tolerance(linear_model.HuberRegressor)
 
     def _read_target(self, y: AnyArray, weights: Array | None) -> AnyArray:
-        self.scale_ = 1.0  # the unit in which the problem is stated; fitted below
+        self.scale_ = 1.0  # the problem is stated in this unit; fitted below
         return y
 
     def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
@@ -81,7 +81,7 @@ class HuberRegressor(Minimiser, linear_model.HuberRegressor):
     def _solve(
         self, objective: Objective, solver: str | Solver, control: Control, start: Point | None
     ) -> Solution:
-        """Search the scale; a warm start also knows the bound of the last fit."""
+        """Search the scale; a warm start also uses the bound of the last fit."""
         scaled = Scaled(objective, self.scale_)
         old = None if start is None else self.certificate_.dual_point
         evidence = [] if old is None or old.shape != objective.y.shape else [old]

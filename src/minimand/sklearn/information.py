@@ -23,7 +23,7 @@ from .base import TOL, DropIn, Fit, in_single
 from .elastic_net import Lasso
 from .least_squares import LinearRegression
 
-_NUMBERS = 1 << 22  # scores held at a time: 32 MB, a safeguard
+_NUMBERS = 1 << 22  # scores held at a time, 32 MB; safeguard
 
 
 class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
@@ -34,8 +34,8 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
 
     The candidates are the knots of the path, where a coefficient enters or leaves, from the empty
     model down to alpha = 0, and the model of each is certified. At a knot the coefficient that
-    enters is zero, and does not count. For ``positive=True``, scikit-learn's last model, at
-    alpha = 0, is not the optimum (its last step is shortened); ours is.
+    enters is zero, and does not count as a nonzero. For ``positive=True``, scikit-learn's last
+    model, at alpha = 0, is not optimal, because its last step is shortened; here it is optimal.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
     verbose, precompute, eps, copy_X
         No effect on the optimum.
     max_iter : int, default=500
-        Most knots below the first.
+        The largest number of knots after the first.
     positive : bool, default=False
     noise_variance : float, optional
         σ²; by default that of least squares, if samples outnumber features.
@@ -110,7 +110,7 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
         left = np.array([np.sum((s.point.z - y) ** 2) for s in solutions])
         nonzero = np.array([np.count_nonzero(s.w) for s in solutions])
         factor = 2.0 if self.criterion == "aic" else np.log(y.size)
-        # Where y is explained without error, any error at all counts more than nonzeros.
+        # A floor for σ²: if y is explained exactly, errors count more than nonzeros.
         floor = EPS * (float(np.mean(np.square(y, dtype=float))) or 1.0)
         variance = max(float(self.noise_variance_), floor)
         return y.size * np.log(2 * np.pi * variance) + left / variance + factor * nonzero
@@ -145,9 +145,9 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
 
 
 def _certified(problem: Problem, knots: Knots) -> list[Solution]:
-    """The model of every knot as a certified solution, some at a time."""
+    """The models of all knots as certified solutions, computed in batches."""
     base, control = problem.objectives[0], Control(tol=TOL)
-    _ = base.root_spread, base.scale  # now, so that the problems of all knots share them
+    _ = base.root_spread, base.scale  # cached now, so that the problems of all knots share them
     at = penalties_of(problem.settings, base)
     size = max(1, _NUMBERS // max(base.design.shape))
     solutions: list[Solution] = []

@@ -29,13 +29,13 @@ def spectrum_of(fit: Fit) -> Spectrum | None:
 
 
 def of_least_norm(fit: Fit) -> Fit:
-    """The same fit, with the part of every unpenalised w that X cannot see left out."""
+    """The same fit, where every unpenalised w is projected on the row space of X."""
     pairs = zip(fit.problem.objectives, fit.solutions)
     return replace(fit, solutions=[_projected(o, s) for o, s in pairs])
 
 
 def _projected(objective: Objective, solution: Solution) -> Solution:
-    """The same predictions with the least ‖w‖, unless rounding would spoil them."""
+    """The solution of least ‖w‖ with the same predictions, unless rounding makes it worse."""
     if not objective.has_free_columns:
         return solution
     w = _visible_part(objective, solution.w)
@@ -45,6 +45,7 @@ def _projected(objective: Objective, solution: Solution) -> Solution:
     if objective.intercept:
         b += objective.mean(objective.forward(solution.w - w))
     least = moved(objective, solution, w, b)
+    # 1e-6 and 1e-9: shares of the scale; safeguards for the gap that the projection may cost.
     rounding = min(least.certificate.rounding, 1e-6 * objective.scale)
     allowed = max(solution.certificate.gap, rounding, 1e-9 * objective.scale)
     return least if least.certificate.gap <= allowed else solution
@@ -56,7 +57,7 @@ def _visible_part(objective: Objective, w: Array) -> Array | None:
     if basis is not None:
         return None if basis.regular else basis.shortest(w)
     if objective.n_samples > w.size:
-        return None  # so many columns are not worth a factorisation
+        return None  # a factorisation of so many columns is too expensive
     x = _centred(objective)
     return np.asarray(lsqr(x, x.matvec(w), atol=1e-14, btol=1e-14)[0])
 
@@ -82,7 +83,7 @@ def _spectrum(objective: Objective) -> Spectrum:
     mass = n * objective.mass
     if n >= d:
         values = linalg.eigvalsh(objective.hessian(mass).matrix, check_finite=False)[::-1]
-        if values[-1] > 1e-6 * values[0]:
+        if values[-1] > 1e-6 * values[0]:  # share; safeguard: squares lose half of the digits
             return Spectrum(np.sqrt(values), d)
     x = np.concatenate([np.asarray(block.matrix, float) for block in objective.design.blocks()])
     if objective.intercept:
@@ -92,7 +93,7 @@ def _spectrum(objective: Objective) -> Spectrum:
     basis = objective.basis_of(np.arange(d))
     if basis is not None:
         return Spectrum(values, basis.rank)
-    # Centring leaves rounding errors of the size of the columns as they were.
+    # Centring leaves rounding errors in proportion to the columns before centring.
     noise = EPS * np.sqrt(n * objective.spread.max(initial=0.0)) if objective.intercept else 0.0
     large = values > max(values.max(initial=0.0) * max(n, d) * EPS, noise)
     return Spectrum(values, int(large.sum()))

@@ -26,7 +26,7 @@ class LinearRegression(Minimiser, linear_model.LinearRegression):
     ----------
     fit_intercept : bool, default=True
     copy_X : bool, default=True
-        No effect: X is never written to.
+        No effect: X is never modified.
     tol : float, default=1e-6
         The certified relative gap to reach.
     n_jobs : int, optional
@@ -67,7 +67,7 @@ class LinearRegression(Minimiser, linear_model.LinearRegression):
 
 
 def _as_weighted(spectrum: Spectrum, fit: Fit, X: Any, weights: Array | None) -> AnyArray:
-    """Singular values of the centred √s·X, those of all its rows: weights of 0 leave zeros."""
+    """Singular values of the centred √s·X with all its rows; rows of weight 0 add zeros."""
     total = X.shape[0] if weights is None else float(weights.sum())
     values = np.zeros(min(X.shape), dtype=fit.dtype)
     kept = fit.problem.objectives[0].n_samples
@@ -83,7 +83,7 @@ class _Ridge(Minimiser):
     def _store(self: Any, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_ = fit.coef if len(fit.solutions) > 1 else fit.coef[0]
         self.intercept_ = self._intercept(fit, y)
-        # scikit-learn counts the iterations of these solvers, and says None of the others.
+        # scikit-learn has iterations for these solvers and None for the others.
         counted = self.solver in ("lsqr", "sag", "saga")
         self.n_iter_ = np.array(fit.iterations, dtype=np.int32) if counted else None
         self.solver_ = fit.solutions[0].solver
@@ -100,7 +100,7 @@ class Ridge(_Ridge, linear_model.Ridge):
         One strength for all targets, or one for each.
     fit_intercept : bool, default=True
     copy_X, solver, random_state
-        No effect on the optimum: X is never written to, and the solver is chosen by the problem.
+        No effect on the optimum: X is never modified, and the problem determines the solver.
     max_iter : int, optional
         Most iterations.
     tol : float, default=1e-6
@@ -114,9 +114,9 @@ class Ridge(_Ridge, linear_model.Ridge):
     intercept_ : float or ndarray of shape (n_targets,)
     certificate_ : Certificate
     n_iter_ : ndarray of shape (n_targets,), or None
-        As scikit-learn has it: None unless ``solver`` is "lsqr", "sag" or "saga".
+        As in scikit-learn, None unless ``solver`` is "lsqr", "sag" or "saga".
     solver_ : str
-        The minimand solver that was chosen.
+        The minimand solver that ran.
 
     Examples
     --------
@@ -178,12 +178,12 @@ class RidgeClassifier(_Ridge, linear_model.RidgeClassifier):
     __init__ = own_tolerance(linear_model.RidgeClassifier)
 
     def _read_target(self, y: AnyArray, weights: Array | None) -> AnyArray:
-        # predict asks the binarizer whether samples have one label or several.
+        # predict uses the binarizer to see whether samples have one label or several.
         self._label_binarizer = LabelBinarizer(pos_label=1, neg_label=-1).fit(y)
         self.classes_ = self._label_binarizer.classes_
         several = self._label_binarizer.y_type_.startswith("multilabel")
         return y if several else column_or_1d(y, warn=True)
 
     def _intercept(self, fit: Fit, y: AnyArray) -> Any:
-        """One per score, of one score too."""
+        """An array with one entry per score, also for a single score."""
         return fit.intercept if self.fit_intercept else 0.0

@@ -1,4 +1,4 @@
-"""LinearSVC and LinearSVR: C·Σ loss + penalty, the intercept penalised as liblinear has it."""
+"""LinearSVC and LinearSVR: C·Σ loss + penalty, with a penalised intercept as in liblinear."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class LinearSVC(_Liblinear, svm.LinearSVC):
     has a constant column of that value, whose weight is penalised like all others. With
     ``penalty="l1"`` it is :math:`\|w\|_1 + |b/c|`. More than two classes are one versus rest.
 
-    `minimand.Classifier` with ``Hinge()`` leaves the intercept free, and says which samples are
-    support vectors.
+    `minimand.Classifier` with ``Hinge()`` does not penalise the intercept, and has the support
+    vectors as attributes.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ class LinearSVC(_Liblinear, svm.LinearSVC):
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
         The hinge goes with "l2" only, as in scikit-learn.
     dual, random_state
-        No effect on the optimum. They choose an algorithm of liblinear, and what scikit-learn
-        refuses for want of one (the hinge with dual=False, "l1" with dual=True) is fitted here.
+        No effect on the optimum. In liblinear they select an algorithm; combinations for which it
+        has none (the hinge with dual=False, "l1" with dual=True) are fitted here.
     tol : float, default=1e-6
         The certified relative gap to reach.
     C : float, default=1.0
         Inverse strength of the penalty.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        "crammer_singer" is refused: there is no such loss yet.
+        "crammer_singer" is refused: that loss is not available yet.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1
         The value of the penalised constant column.
@@ -65,7 +65,7 @@ class LinearSVC(_Liblinear, svm.LinearSVC):
     intercept_ : ndarray of shape (1,) or (n_classes,); 0.0 without an intercept
     certificate_ : Certificate
     n_iter_ : int
-        The most iterations that a class has taken.
+        The largest number of iterations of a class.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class LinearSVR(_Liblinear, svm.LinearSVR):
     Parameters
     ----------
     epsilon : float, default=0.0
-        Errors up to here are free.
+        Errors up to epsilon cost nothing.
     tol : float, default=1e-6
         The certified relative gap to reach.
     C : float, default=1.0
@@ -111,7 +111,7 @@ class LinearSVR(_Liblinear, svm.LinearSVR):
     intercept_scaling : float, default=1.0
         The value of the penalised constant column.
     dual, random_state
-        No effect on the optimum, and any value goes with any loss.
+        No effect on the optimum; every value can be used with every loss.
     verbose : int, default=0
         Show a progress bar with the gap.
     max_iter : int, default=1000
@@ -146,7 +146,7 @@ class LinearSVR(_Liblinear, svm.LinearSVR):
 
 
 def _check_combination(model: Any) -> None:
-    """What scikit-learn has no model for is refused, and what minimand has none for yet."""
+    """Refuse combinations that scikit-learn does not define or minimand does not support yet."""
     if model.multi_class == "crammer_singer":
         raise ValueError(
             "multi_class='crammer_singer' is not supported: minimand has no such loss yet; leave "

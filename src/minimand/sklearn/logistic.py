@@ -25,7 +25,7 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
     .. math:: \min_{w,b} C \sum_i s_i \log(1 + e^{-y_i (x_i^T w + b)})
         + \rho \|w\|_1 + \tfrac{1}{2}(1-\rho) \|w\|_2^2, \quad \rho = \text{l1\_ratio}
 
-    Two classes; more are refused until there is a multinomial loss.
+    For two classes; more are refused until a multinomial loss is available.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
         With ``solver="liblinear"``, the value of the penalised constant column.
     class_weight : dict or "balanced", optional
     solver : str, default="lbfgs"
-        ``"liblinear"`` penalises the intercept, as scikit-learn documents. The others have no
-        effect on the optimum, and any of them takes any penalty.
+        ``"liblinear"`` penalises the intercept, as in scikit-learn. The others have no effect on
+        the optimum, and each of them can be used with every penalty.
     max_iter : int, default=100
         Most iterations.
     verbose : int, default=0
@@ -84,11 +84,11 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
     def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_, self.intercept_ = fit.coef, fit.intercept
         if self.solver == "liblinear" and not self.fit_intercept:
-            self.intercept_ = 0.0  # what liblinear leaves to its users
+            self.intercept_ = 0.0  # as in scikit-learn with liblinear
         self.n_iter_ = np.array(fit.iterations, dtype=np.int32)
 
     def _precision(self, X: Any) -> Any:
-        """Liblinear knows float64 only, and so do its users."""
+        """float64 with solver="liblinear", as in scikit-learn."""
         return np.dtype(np.float64) if self.solver == "liblinear" else X.dtype
 
     def __sklearn_tags__(self) -> Any:
@@ -98,12 +98,12 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
         return tags
 
     def set_callbacks(self, *callbacks: Any) -> Self:
-        """Set scikit-learn callbacks; they work whatever ``solver`` says."""
+        """Set scikit-learn callbacks; they work with every ``solver``."""
         return super(linear_model.LogisticRegression, self).set_callbacks(*callbacks)
 
 
 def _warn_of_old_parameters(model: Any) -> None:
-    """What the installed scikit-learn says of parameters that are on their way out."""
+    """Warn of deprecated parameters as the installed scikit-learn does."""
     if _DEFAULTS.get("penalty") == "deprecated":
         _warn_of_penalty(model)
     if model.n_jobs is not None and _DEFAULTS.get("penalty") == "deprecated":

@@ -24,12 +24,12 @@ from ..solvers.in_parallel import in_threads
 from .base import own_tolerance
 from .classes import check_classes, classes_of
 from .logistic import LogisticRegression
-from .logistic_cv_parameters import Choices, choices_of
-from .tuned_base import Chooser
+from .logistic_cv_parameters import Candidates, candidates_of
+from .tuned_base import TunedDropIn
 
 
 class Table(NamedTuple):
-    """What folds tell, for every fold, C and l1_ratio, in this order of the axes."""
+    """Results of the folds; the axes are fold, C and l1_ratio."""
 
     coefs: Array  # with the intercept at the end, if there is one
     scores: Array
@@ -37,29 +37,29 @@ class Table(NamedTuple):
     short: IntArray  # fits that missed the tolerance
 
 
-class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
-    r"""Logistic regression, as `sklearn.linear_model.LogisticRegressionCV`: C chosen for you.
+class LogisticRegressionCV(TunedDropIn, linear_model.LogisticRegressionCV):
+    r"""Logistic regression, as `sklearn.linear_model.LogisticRegressionCV`: with C by CV.
 
     .. math:: \mathrm{score}(C, \rho) = \tfrac1K \sum_k \mathrm{score}_k(w^{(-k)}(C, \rho))
 
-    Every model of every fold is certified to ``tol``. Two classes; more are refused until there is
-    a multinomial loss.
+    Every model of every fold is certified to ``tol``. For two classes; more are refused until a
+    multinomial loss is available.
 
     Parameters
     ----------
     Cs : int or array-like, default=10
-        How many between 1e-4 and 1e4, or which.
+        Their number, between 1e-4 and 1e4, or the values.
     l1_ratios : array-like, optional
-        Those to choose from.
+        The values to choose from.
     cv : int, splitter or iterable, optional
         Five stratified folds by default; each must train on both classes.
     scoring : str or callable, optional
         A scorer, by default the accuracy.
     n_jobs : int, optional
-        Folds to work on at a time, in threads.
+        Number of folds that run at the same time, in threads.
     refit : bool, default=True
-        Fit the best of the mean scores on all data. Otherwise average the best models of the
-        folds, which is no optimum: ``certificate_`` has its true gap.
+        Whether to fit the model of the best mean score on all data. Otherwise the best models of
+        the folds are averaged; the average is not optimal, and ``certificate_`` has its true gap.
     use_legacy_attributes : bool
         Whether attributes have the shapes of scikit-learn before 1.10.
     fit_intercept, dual, penalty, solver, tol, max_iter, class_weight, verbose
@@ -70,11 +70,11 @@ class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
     Attributes
     ----------
     C_, l1_ratio_ : float, or ndarray of shape (1,)
-        What was chosen.
+        The best values.
     Cs_, l1_ratios_ : ndarray
-        What there was to choose from.
+        All candidate values.
     scores_, coefs_paths_, n_iter_
-        Of every fold: as scikit-learn has them, arrays or dicts of arrays by class.
+        Results of every fold, as in scikit-learn: arrays, or dicts of arrays by class.
     classes_, coef_, intercept_, certificate_
         Of the model on all data.
 
@@ -96,7 +96,7 @@ class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
     def _choose(
         self, X: Any, y: AnyArray, weights: Array | None, params: dict[str, Any], extra: Any
     ) -> None:
-        choices = choices_of(self)
+        candidates = candidates_of(self)
         X = X.astype(np.float64, copy=False)
         self.classes_ = classes_of(self, y, weights)
         if extra is not None:
@@ -104,13 +104,13 @@ class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
         else:
             heard, split = ({} if weights is None else {"sample_weight": weights}), {}
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **split))
-        table = self._table(choices, X, y, weights, folds, heard)
-        self.Cs_, self.l1_ratios_ = choices.Cs, np.asarray(choices.ratios)
+        table = self._table(candidates, X, y, weights, folds, heard)
+        self.Cs_, self.l1_ratios_ = candidates.Cs, np.asarray(candidates.ratios)
         if self.refit:
-            self._fit_best(choices, table, X, y, weights)
+            self._fit_best(candidates, table, X, y, weights)
         else:
-            self._average(choices, table, X, y, weights)
-        self._store(choices, table)
+            self._average(candidates, table, X, y, weights)
+        self._store(candidates, table)
         if not reason():
             _warn_if_short(self, table)
 
@@ -118,7 +118,7 @@ class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
 
     def _table(
         self,
-        choices: Choices,
+        candidates: Candidates,
         X: Any,
         y: AnyArray,
         weights: Array | None,
@@ -126,27 +126,27 @@ class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
         heard: dict[str, Any],
     ) -> Table:
         """Every fold at every C and l1_ratio."""
-        scorer = _with_labels(get_scorer(choices.scoring), self.classes_)
-        # Before all folds: a class that is rare in one of them weighs as it does in all data.
+        scorer = _with_labels(get_scorer(candidates.scoring), self.classes_)
+        # Computed on all data, so that class weights do not vary between folds.
         by_class = _class_weights(self.class_weight, y, weights)
-        models = [self._model(choices, ratio, by_class) for ratio in choices.ratios]
+        models = [self._model(candidates, ratio, by_class) for ratio in candidates.ratios]
         for i, (train, _) in enumerate(folds):
             _check_fold(i, y[train], None if weights is None else weights[train], models[0])
         tasks = [(model, fold) for fold in folds for model in models]
 
         def work(i: int) -> tuple[AnyArray, ...]:
             model, fold = tasks[i]
-            return _fold(model, choices.Cs, X, y, weights, fold, scorer, heard)
+            return _fold(model, candidates.Cs, X, y, weights, fold, scorer, heard)
 
         found = in_threads(work, len(tasks), effective_n_jobs(self.n_jobs))
         shape = (len(folds), len(models))
         columns = [np.array(part).reshape(*shape, *np.shape(part[0])) for part in zip(*found)]
         return Table(*(np.swapaxes(column, 1, 2) for column in columns))
 
-    def _model(self, choices: Choices, ratio: float | None, class_weight: Any) -> Any:
+    def _model(self, candidates: Candidates, ratio: float | None, class_weight: Any) -> Any:
         """The drop-in without CV, with C = 1."""
         model = LogisticRegression(
-            l1_ratio=choices.read(ratio),
+            l1_ratio=candidates.read(ratio),
             fit_intercept=self.fit_intercept,
             solver=self.solver,
             intercept_scaling=self.intercept_scaling,
@@ -161,21 +161,21 @@ class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
     # The choice ------------------------------------------------------------------------------
 
     def _fit_best(
-        self, choices: Choices, table: Table, X: Any, y: AnyArray, weights: Array | None
+        self, candidates: Candidates, table: Table, X: Any, y: AnyArray, weights: Array | None
     ) -> None:
-        """The best mean score, fitted on all data; of equals, the first."""
+        """Fit the model of the best mean score on all data; ties go to the first."""
         total = table.scores.sum(axis=0)
         at, ratio = np.unravel_index(np.argmax(total), total.shape)
-        self.C_, self.l1_ratio_ = choices.Cs[at], choices.ratios[int(ratio)]
-        model = self._model(choices, self.l1_ratio_, self.class_weight).set_params(C=self.C_)
+        self.C_, self.l1_ratio_ = candidates.Cs[at], candidates.ratios[int(ratio)]
+        model = self._model(candidates, self.l1_ratio_, self.class_weight).set_params(C=self.C_)
         as_far_as_it_came(model.fit, X, y, weights)
         self.coef_, self.intercept_ = model.coef_, model.intercept_
         self.certificate_ = model.certificate_
 
     def _average(
-        self, choices: Choices, table: Table, X: Any, y: AnyArray, weights: Array | None
+        self, candidates: Candidates, table: Table, X: Any, y: AnyArray, weights: Array | None
     ) -> None:
-        """The mean of the folds' best models, judged as a model of the mean C and l1_ratio."""
+        """Average the folds' best models, and judge the average at the mean C and l1_ratio."""
         count, *grid = table.scores.shape
         best = np.argmax(table.scores.reshape(count, -1), axis=1)
         at, ratio = np.unravel_index(best, grid)
@@ -183,27 +183,27 @@ class LogisticRegressionCV(Chooser, linear_model.LogisticRegressionCV):
         self.coef_, self.intercept_ = w, np.zeros(1)
         if self.fit_intercept:
             self.coef_, self.intercept_ = w[:, :-1].copy(), w[:, -1].copy()
-        self.C_ = np.mean(choices.Cs[at])
-        chosen = [choices.read(choices.ratios[i]) for i in ratio]
-        self.l1_ratio_ = 0.0 if choices.unasked else float(np.mean(chosen))
+        self.C_ = np.mean(candidates.Cs[at])
+        best = [candidates.read(candidates.ratios[i]) for i in ratio]
+        self.l1_ratio_ = 0.0 if candidates.unasked else float(np.mean(best))
         problem = problem_of(self, X, y, weights)
         points, shifts = problem.points(self.coef_, self.intercept_)
         objective = problem.objectives[0]
         point = objective.point(np.ascontiguousarray(points[0]), float(shifts[0]))
         self.certificate_ = judge(objective, point, thorough=True).certificate(objective)
 
-    def _store(self, choices: Choices, table: Table) -> None:
+    def _store(self, candidates: Candidates, table: Table) -> None:
         """Attributes in scikit-learn's shapes, old or new."""
         coefs, scores, iterations, _ = table
-        if not choices.legacy:
+        if not candidates.legacy:
             self.C_ = float(self.C_)
-            self.l1_ratio_ = choices.read(self.l1_ratio_)
+            self.l1_ratio_ = candidates.read(self.l1_ratio_)
             # (n_folds, n_l1_ratios, n_cs, 1, n_dof): one row for two classes.
             self.coefs_paths_ = np.swapaxes(coefs, 1, 2)[:, :, :, None]
             self.scores_ = np.swapaxes(scores, 1, 2)
             self.n_iter_ = np.swapaxes(iterations, 1, 2)
             return
-        if choices.unasked:
+        if candidates.unasked:
             coefs, scores, iterations = coefs[:, :, 0], scores[:, :, 0], iterations[:, :, 0]
         self.C_, self.l1_ratio_ = np.array([self.C_]), np.array([self.l1_ratio_])
         label = self.classes_[1]
@@ -232,7 +232,7 @@ def _fold(
     train, test = fold
     own = None if weights is None else weights[train]
     problem = problem_of(model, X[train], y[train], own)
-    # The problem is that of C = 1; the path is best in the order of falling strength.
+    # The problem is that of C = 1; a path goes from strong to weak penalties.
     order = np.argsort(Cs, kind="stable")
     alphas = problem.settings.factor / Cs[order]
     objective = problem.objectives[0]
@@ -253,7 +253,7 @@ def _fold(
 
 
 def _with_labels(scorer: Any, classes: AnyArray) -> Any:
-    """The scorer that knows both classes, as a fold may test on one of them only."""
+    """The scorer with the labels of both classes, as a fold may contain only one of them."""
     if not hasattr(scorer, "_score_func"):
         return scorer
     known = inspect.signature(scorer._score_func).parameters

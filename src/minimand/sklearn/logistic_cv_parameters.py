@@ -1,4 +1,4 @@
-"""What LogisticRegressionCV has to choose from, out of parameters old and new."""
+"""The candidates of LogisticRegressionCV, from old and new parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._base.typing import Array
 
 
 @dataclass(frozen=True)
-class Choices:
+class Candidates:
     """The grid, and how to report it."""
 
     Cs: Array
@@ -28,13 +28,13 @@ class Choices:
         return self.ratios == [None]
 
     def read(self, ratio: Any) -> float:
-        """The l1_ratio that is meant: the penalty says so where it has a name."""
+        """The effective l1_ratio: a named penalty overrides it."""
         named = {"l1": 1.0, "l2": 0.0}
         return named.get(self.penalty, 0.0 if ratio is None else float(ratio))
 
 
-def choices_of(model: Any) -> Choices:
-    """Read the parameters, with scikit-learn's warnings of what is on its way out."""
+def candidates_of(model: Any) -> Candidates:
+    """Read the parameters, with scikit-learn's deprecation warnings."""
     asked = None if _is_warn(model.l1_ratios) else model.l1_ratios
     _warn(model)
     penalty = model.penalty
@@ -53,13 +53,13 @@ def choices_of(model: Any) -> Choices:
         )
     ratios = [None] if asked is None else list(asked)
     scoring = None if _is_warn(model.scoring) else model.scoring
-    legacy = bool(getattr(model, "use_legacy_attributes", True))  # "warn" means the old ones
-    return Choices(_strengths(model.Cs), ratios, penalty, scoring or "accuracy", legacy)
+    legacy = bool(getattr(model, "use_legacy_attributes", True))  # "warn" means legacy
+    return Candidates(_strengths(model.Cs), ratios, penalty, scoring or "accuracy", legacy)
 
 
 def _strengths(Cs: Any) -> Array:
     if isinstance(Cs, numbers.Integral):
-        return np.logspace(-4, 4, int(Cs))
+        return np.logspace(-4, 4, int(Cs))  # powers of ten; convention: scikit-learn's
     values = np.ravel(np.asarray(Cs, dtype=float))
     if not values.size or not (values > 0).all():
         raise ValueError(f"Cs must be positive numbers, at least one, or how many; got {Cs!r}.")

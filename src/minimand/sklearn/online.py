@@ -17,7 +17,7 @@ MOST = np.iinfo(np.int32).max
 
 
 def seeds_of(model: Any, n_scores: int) -> list[int]:
-    """The numbers that shuffle the rows, drawn as scikit-learn draws them: one per score."""
+    """Seeds of the shuffles of rows, one per score, drawn as in scikit-learn."""
     random = check_random_state(model.random_state)
     if not hasattr(model, "classes_"):
         return [int(random.randint(MOST))]
@@ -27,16 +27,16 @@ def seeds_of(model: Any, n_scores: int) -> list[int]:
 
 
 def _second(random: Any) -> int:
-    """Of two numbers, for classifiers: the first has another use."""
+    """The second of two random numbers; scikit-learn's classifiers use the first otherwise."""
     random.randint(1, MOST)
     return int(random.randint(MOST))
 
 
 class Online:
-    """Mixin in front of a scikit-learn class: its updates in our passes.
+    """Mixin in front of a scikit-learn class that runs its updates in our compiled passes.
 
-    scikit-learn checks parameters and data, divides rows for early stopping and keeps the clock
-    ``t_``. Rows are shuffled in its order, so that a ``random_state`` gives the same model.
+    scikit-learn checks parameters and data, splits rows for early stopping and sets the step count
+    ``t_``. Rows are shuffled in the same order, so that a ``random_state`` gives the same model.
     """
 
     _learners: list[Learner]
@@ -45,9 +45,9 @@ class Online:
         raise NotImplementedError
 
     def _learners_on(self: Any, X: Any, n_scores: int) -> list[Learner]:
-        """One per score: at the beginning of a fit new ones, from the coefficients it starts at.
+        """One learner per score; at the beginning of a fit, new ones from its start coefficients.
 
-        Where another kind of steps has learnt before, this one goes on from there.
+        After steps of another kind, the learners continue from their coefficients.
         """
         if self.t_ == 1.0 or not hasattr(self, "_learners"):
             rule = self._rule(X)
@@ -57,7 +57,7 @@ class Online:
         return self._learners
 
     def _keep(self: Any, n_iter: int, X: Any) -> tuple[AnyArray, AnyArray]:
-        """The clock, and coefficients (n_scores, d) and intercepts in the precision of X."""
+        """Set ``t_`` and ``n_iter_``; returns coefficients (n_scores, d) and intercepts."""
         self.n_iter_ = n_iter
         self.t_ += n_iter * X.shape[0]
         models = [learner.averaged for learner in self._learners]
@@ -69,7 +69,7 @@ class OnlineRegressor(Online):
     """One score, a number."""
 
     def _fit_regressor(self: Any, X: Any, y: AnyArray, *how: Any) -> None:
-        # What comes between differs from one version of scikit-learn to the next.
+        # The arguments in between differ between versions of scikit-learn.
         sample_weight, max_iter = how[-2:]
         if not hasattr(self, "t_"):
             self.t_ = 1.0
@@ -118,7 +118,7 @@ class OnlineClassifier(Online):
         held_out: AnyArray | None,
         how: dict[str, Any],
     ) -> int:
-        """Passes of one learner; how many there were."""
+        """Run the passes of one learner; returns their number."""
         y = np.where(positive, 1.0, -1.0)
         sample_weight = np.asarray(how["sample_weight"], dtype=np.float64)
         if held_out is None:

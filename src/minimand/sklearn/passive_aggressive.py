@@ -20,8 +20,8 @@ class PassiveAggressiveClassifier(OnlineClassifier, linear_model.PassiveAggressi
     .. math:: \tau = \min(C, \ell / \|x\|^2) \text{ (PA-I)}, \qquad
         \tau = \ell / (\|x\|^2 + 1/(2C)) \text{ (PA-II)}
 
-    the least change of w that mends the loss, up to what C allows. Parameters, attributes and the
-    meaning of ``tol`` are scikit-learn's. There is no certificate: no objective is minimised.
+    the smallest change of w that makes the loss zero, limited by C. Parameters, attributes and the
+    meaning of ``tol`` are scikit-learn's. There is no certificate, since no objective is minimised.
     ``partial_fit`` over batches is one pass over all of them, averaged or not.
 
     Parameters

@@ -20,9 +20,8 @@ class Perceptron(OnlineClassifier, linear_model.Perceptron):
 
     Parameters, attributes, updates and the meaning of ``tol`` are scikit-learn's: training stops
     when ``n_iter_no_change`` passes did not lower the mean loss and penalty by ``tol``. There is no
-    certificate, because there is nothing to be minimised: w = 0 has no loss either.
-    `minimand.Perceptron` stops at a plane that separates the classes, or where it cycles, and says
-    what that proves.
+    certificate, because the objective has the trivial minimiser w = 0. `minimand.Perceptron` stops
+    at a plane that separates the classes or when it cycles, and reports what that proves.
 
     Parameters
     ----------

@@ -12,15 +12,15 @@ from ..solvers.stochastic.learner import Learner, Steps
 
 
 class Progress:
-    """What must fall from epoch to epoch: the objective along it, or 1 − the held-out score.
+    """The number that must decrease: the mean objective of an epoch, or 1 − the held-out score.
 
-    The objective along an epoch is the mean of what its rows paid before they were learnt, and of
-    the penalty before and after it: no further pass is needed.
+    The objective of an epoch is the mean loss of its rows, each before its step, plus the mean of
+    the penalty before and after the epoch: no further pass is needed.
 
     Parameters
     ----------
     model : estimator
-        ``early_stopping`` is read, and whether it has classes.
+        ``early_stopping`` is read, and whether it is a classifier.
     X, held_out : matrix and boolean mask
     """
 
@@ -31,7 +31,7 @@ class Progress:
     def of_epoch(
         self, objective: Objective, learner: Learner, weight: Array, order: AnyArray, steps: Steps
     ) -> float:
-        """Learn the rows in this order, and say how well that went; infinite after an overflow."""
+        """Learn the rows in this order; returns the number above, infinite after an overflow."""
         if self.by_score:
             learner.learn(objective, weight, order, steps)
             return self._score(objective, *learner.model(objective, average=False))
@@ -43,10 +43,10 @@ class Progress:
         return value if np.isfinite(value) else np.inf
 
     def _score(self, objective: Objective, w: Array, b: float) -> float:
-        """1 − the share of right signs, or 1 − R², on the held-out rows."""
+        """1 − accuracy, or 1 − R², on the held-out rows."""
         held = self.held_out
         z, y, mass = objective.point(w, b).z[held], objective.y[held], objective.mass[held]
         if self.labels:
             return float(mass @ ((z > 0) != (y > 0)) / mass.sum())
         centred = y - mass @ y / mass.sum()
-        return float(mass @ (z - y) ** 2 / max(mass @ centred**2, 1e-300))
+        return float(mass @ (z - y) ** 2 / max(mass @ centred**2, 1e-300))  # safeguard: constant y

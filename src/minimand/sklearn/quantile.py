@@ -10,8 +10,8 @@ from ..problem.objective import Objective
 from ..solvers import Solver
 from .base import Minimiser
 
-_EXACT = 1e-10  # a relative gap that only a vertex of the linear program reaches in practice
-# An exact vertex by the simplex method, or from the interior; "highs" leaves the choice to us.
+_EXACT = 1e-10  # relative gap; safeguard: in practice only a vertex of the program reaches it
+# A vertex by the simplex method, or an interior-point method; for "highs" the solver is automatic.
 _SOLVERS = {"highs-ds": "simplex", "revised simplex": "simplex", "highs-ipm": "primal_dual"}
 
 
@@ -21,8 +21,8 @@ class QuantileRegressor(Minimiser, linear_model.QuantileRegressor):
     .. math:: \min_{w,b} \frac{\sum_i s_i \rho_q(y_i - x_i^T w - b)}{\sum_i s_i}
         + \alpha \|w\|_1, \quad \rho_q(r) = \max(q r, (q - 1) r)
 
-    scikit-learn's class has no ``tol``, since it solves a linear program to the end, and so neither
-    has this: the relative gap to reach is 1e-10, which as a rule takes a vertex with exact zeros.
+    Like scikit-learn's class, which solves a linear program exactly, it has no ``tol``: the
+    relative gap to reach is 1e-10, which is usually a vertex with exact zeros.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class QuantileRegressor(Minimiser, linear_model.QuantileRegressor):
     alpha : float, default=1.0
     fit_intercept : bool, default=True
     solver : {"highs", "highs-ds", "highs-ipm", "revised simplex"}, default="highs"
-        "highs-ds" and "revised simplex" find a vertex by the simplex method, "highs-ipm" goes
-        through the interior, and with "highs" the problem decides. The optimum is the same; of
+        "highs-ds" and "revised simplex" use the simplex method, "highs-ipm" an interior-point
+        method, and "highs" whichever suits the problem. The optimal value is the same; if there are
         several minimisers, solvers may return different ones.
     solver_options : dict, optional
         No effect: these are options of `scipy.optimize.linprog`, which is not called with them.
@@ -65,5 +65,5 @@ class QuantileRegressor(Minimiser, linear_model.QuantileRegressor):
             )
 
     def _shared_solver(self, objectives: list[Objective]) -> str | Solver:
-        """The solver behind scikit-learn's name of one."""
+        """The minimand solver for scikit-learn's ``solver``."""
         return _SOLVERS.get(self.solver, "auto")

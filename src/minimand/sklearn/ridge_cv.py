@@ -16,20 +16,20 @@ from ..estimators.stopping import as_far_as_it_came
 from ..selection.leave_one_out import residuals_of_sum
 from ..solvers.smooth.closed_form import ridge_path
 from .least_squares import Ridge
-from .tuned_base import Chooser, check_alphas
+from .tuned_base import TunedDropIn, check_alphas
 
 
-class RidgeCV(Chooser, linear_model.RidgeCV):
-    r"""Ridge regression, as `sklearn.linear_model.RidgeCV`: alpha chosen for you.
+class RidgeCV(TunedDropIn, linear_model.RidgeCV):
+    r"""Ridge regression, as `sklearn.linear_model.RidgeCV`: with alpha by cross-validation.
 
-    Without ``cv``, by leaving out every sample once, which needs no refitting:
+    Without ``cv``, alpha is found by leaving out every sample once, which needs no refitting:
 
     .. math:: \mathrm{score}(\alpha) = -\tfrac1n \sum_i s_i (x_i^T w^{(-i)} + b^{(-i)} - y_i)^2
 
     Parameters
     ----------
     alphas : float or array-like, default=(0.1, 1.0, 10.0)
-        Those to choose from; positive without ``cv``.
+        The values to choose from; positive without ``cv``.
     fit_intercept : bool, default=True
     scoring : str or callable, optional
         A scorer; by default minus the mean squared error without ``cv``, R² with it.
@@ -46,7 +46,7 @@ class RidgeCV(Chooser, linear_model.RidgeCV):
     alpha_ : float or ndarray of shape (n_targets,)
     best_score_ : float or ndarray of shape (n_targets,)
     cv_results_ : ndarray of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
-        If wanted: squared errors times weights, or with a scorer the predictions.
+        If ``store_cv_results``: squared errors times weights, or with a scorer the predictions.
     coef_, intercept_, certificate_
         Of the model on all data, certified to 1e-6.
 
@@ -86,7 +86,7 @@ class RidgeCV(Chooser, linear_model.RidgeCV):
     def _leave_one_out(
         self, alphas: Array, X: Any, y: AnyArray, weights: Array | None, heard: dict[str, Any]
     ) -> None:
-        """alpha_, best_score_ and cv_results_; of equal scores, the first counts."""
+        """alpha_, best_score_ and cv_results_; ties go to the first alpha."""
         left = self._left_out(alphas, X, y, weights)
         columns = y[:, None] if y.ndim == 1 else y
         if self.scoring is None:
@@ -110,28 +110,30 @@ class RidgeCV(Chooser, linear_model.RidgeCV):
 
     def _left_out(self, alphas: Array, X: Any, y: AnyArray, weights: Array | None) -> Array:
         """y − prediction without the sample: (n_targets, n_alphas, n_samples)."""
-        # At alpha = 1, so that the penalty of the unit is what an alpha multiplies.
-        units = problem_of(Ridge(1.0, fit_intercept=self.fit_intercept), X, y, weights).objectives
-        if units[0].n_samples < 2:
+        # At alpha = 1, so that alphas multiply the penalties of these problems.
+        problems = problem_of(
+            Ridge(1.0, fit_intercept=self.fit_intercept), X, y, weights
+        ).objectives
+        if problems[0].n_samples < 2:
             raise ValueError(
                 "leaving one out needs two samples of positive weight, but there is one sample "
                 "(n_samples=1): pass more data."
             )
-        if units[0].n_samples == X.shape[0]:
-            return residuals_of_sum(units, alphas)
-        # A sample of weight 0 is always left out: the model of all others predicts it.
+        if problems[0].n_samples == X.shape[0]:
+            return residuals_of_sum(problems, alphas)
+        # A sample of weight 0 is in no fit: the model of all others predicts it.
         assert weights is not None
         there = weights > 0
-        left = np.empty((len(units), len(alphas), X.shape[0]))
-        left[:, :, there] = residuals_of_sum(units, alphas)
+        left = np.empty((len(problems), len(alphas), X.shape[0]))
+        left[:, :, there] = residuals_of_sum(problems, alphas)
         for k, column in enumerate(y.reshape(X.shape[0], -1).T):
-            coefs, intercepts = ridge_path(units[k], alphas)
+            coefs, intercepts = ridge_path(problems[k], alphas)
             z = np.asarray(X[~there] @ coefs.T) + intercepts
             left[k][:, ~there] = (column[~there, None] - z).T
         return left
 
     def _scored(self, predictions: Array, y: AnyArray, heard: dict[str, Any]) -> Array:
-        """What the scorer says of every alpha, and target if these are on their own."""
+        """The scorer's value for every alpha, and for every target if ``alpha_per_target``."""
         scorer = self._get_scorer()
         told = [np.ascontiguousarray(p) for p in np.moveaxis(predictions, 0, 2)]
         if self.alpha_per_target and y.ndim == 2:
@@ -149,7 +151,7 @@ class RidgeCV(Chooser, linear_model.RidgeCV):
         search = GridSearchCV(model, {"alpha": alphas}, cv=self.cv, scoring=self._get_scorer())
         try:
             search.fit(X, y, **params)
-        except Interrupted:  # no fit on all data yet: from here on one is only judged
+        except Interrupted:  # before the fit on all data, which will stop at once
             self.alpha_, self.best_score_ = float(alphas[0]), np.nan
             model.set_params(alpha=self.alpha_)
             return as_far_as_it_came(model.fit, X, y, params.get("sample_weight"))
@@ -158,7 +160,7 @@ class RidgeCV(Chooser, linear_model.RidgeCV):
 
 
 class _Told(RegressorMixin, BaseEstimator):
-    """A regressor for scorers, to which X are the predictions."""
+    """A regressor for scorers whose X already holds the predictions."""
 
     def predict(self, X: AnyArray) -> AnyArray:
         return X

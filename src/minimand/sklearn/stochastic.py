@@ -28,7 +28,7 @@ from .epochs import intercept_share, penalties
 from .online import OnlineClassifier, OnlineRegressor, seeds_of
 from .progress import Progress
 
-_SMALLEST = 1e-6  # step at which learning_rate="adaptive" gives up
+_SMALLEST = 1e-6  # step at which learning_rate="adaptive" ends; convention: scikit-learn's
 _PASSIVE = ("pa1", "pa2")
 _POWERS = {"constant": 0.0, "adaptive": 0.0, "optimal": 1.0}
 
@@ -46,7 +46,7 @@ class _Trained:
         intercept_init: ArrayLike = None,
         sample_weight: ArrayLike = None,
     ) -> Any:
-        """Fit the model, and judge it: the gap is sound, and as loose as such steps are.
+        """Fit the model and certify it; stochastic steps usually leave a visible gap.
 
         Parameters
         ----------
@@ -60,12 +60,12 @@ class _Trained:
         with stoppable(self):
             super().fit(X, y, coef_init, intercept_init, sample_weight)  # type: ignore[misc]
             objectives = self.__dict__.pop("_objectives", None)
-            if objectives is not None:  # passive-aggressive steps minimise nothing
+            if objectives is not None:  # passive-aggressive steps have no objective
                 self._judge(objectives)
         return self
 
     def _judge(self: Any, objectives: list[Objective]) -> None:
-        """The certificate of what was trained."""
+        """Set the certificate of the trained model."""
         coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
         parts = [
             _judged(o, np.array(w, dtype=float), float(b))
@@ -75,7 +75,7 @@ class _Trained:
         self.certificate_ = replace(whole, iterations=int(self.n_iter_))
 
     def _forget_fit(self) -> None:
-        """A stream has no certificate, nor that of a fit before it."""
+        """Remove the certificate of an earlier fit: a stream has none."""
         for name in ("_objectives", "certificate_"):
             self.__dict__.pop(name, None)
 
@@ -103,7 +103,7 @@ class _Trained:
 
     def _learn_all(self: Any, X: Any, y: AnyArray, sample_weight: Array, max_iter: int) -> None:
         """Train every output, and set the attributes that scikit-learn's methods set."""
-        refuse_negative(sample_weight)  # they would leave nothing to be minimised
+        refuse_negative(sample_weight)  # the objective would be unbounded
         # Split by labels, before rows of weight zero are left out.
         held_out = self._make_validation_split(y, sample_mask=sample_weight > 0)
         weights = np.asarray(sample_weight, dtype=float)
@@ -115,11 +115,11 @@ class _Trained:
         seeds = seeds_of(self, len(objectives))
         self.__dict__.pop("_learners", None)  # of passive-aggressive steps
         known = len(getattr(self, "_trained", ())) == len(objectives)
-        if self.t_ == 1.0 or not known or self.coef_ is not self._left:  # or somebody changed it
+        if self.t_ == 1.0 or not known or self.coef_ is not self._left:  # or coef_ was replaced
             starts = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
             steps = self.t_ - 1.0
             self._trained = [Learner.start(w, float(b), False, steps=steps) for w, b in starts]
-        # Outputs know nothing of one another: threads change how long it takes, and nothing else.
+        # Outputs are independent: the number of threads does not change the result.
         workers = getattr(self, "n_jobs", None) or min(get_num_threads(), len(objectives))
         each = list(zip(objectives, self._trained, problem.mean_weights, seeds))
         epochs = in_threads(
@@ -145,7 +145,7 @@ class _Trained:
         progress: Progress,
         max_iter: int,
     ) -> int:
-        """Epochs until the training objective, or the held-out score, has stopped to improve."""
+        """Epochs until the training objective or the held-out score no longer improves."""
         weight = weights_of(objective)
         rows = np.arange(objective.n_samples, dtype=np.uint32)
         share = intercept_share(self, progress.X)
@@ -156,7 +156,7 @@ class _Trained:
             while epochs < max_iter and not reason():
                 epochs += 1
                 if self.shuffle:
-                    _core.shuffle_rows(rows, seed)  # of the last order, with the same numbers
+                    _core.shuffle_rows(rows, seed)  # the last order, shuffled again
                 order = rows[~progress.held_out[rows]]
                 if tol == -np.inf:
                     learner.learn(objective, weight, order, steps)
@@ -168,7 +168,7 @@ class _Trained:
                     if self.learning_rate != "adaptive" or steps.eta <= _SMALLEST * mean_weight:
                         break
                     steps, waited = steps._replace(eta=steps.eta / 5), 0
-        except KeyboardInterrupt:  # what it has learnt so far is the model
+        except KeyboardInterrupt:  # the model is what was learnt so far
             interrupt()
         w, b = learner.model(objective, average=False)
         if not (np.isfinite(w).all() and np.isfinite(b)):
@@ -181,8 +181,8 @@ class _Trained:
     def _steps(self: Any, objective: Objective, mean_weight: float) -> Steps:
         """The step of row t: eta0, eta0/t^power_t, or 1/(alpha·(t₀ + t)).
 
-        scikit-learn's loss is Σ s·loss/n, ours Σ s·loss/Σs beside a penalty that is n/Σs times its
-        own: steps that are Σs/n times as long are the same.
+        scikit-learn minimises Σ s·loss/n + penalty, here it is Σ s·loss/Σs + (n/Σs)·penalty: steps
+        that are Σs/n times as long are the same steps.
         """
         steps = Steps(
             mean_weight * float(self.eta0),
@@ -192,7 +192,7 @@ class _Trained:
         )
         if self.learning_rate != "optimal":
             return steps
-        # Léon Bottou's rule: the first step is about as long as w will be.
+        # Léon Bottou's rule: the first step is about as long as the final w.
         reach = np.sqrt(1.0 / np.sqrt(self.alpha))
         slope = float(objective.loss.gradient(np.array([-reach]), np.ones(1))[0])
         t0 = max(1.0, slope) / (reach * self.alpha)
@@ -200,7 +200,7 @@ class _Trained:
 
 
 def _judged(objective: Objective, w: Array, b: float) -> Certificate:
-    with np.errstate(over="ignore", invalid="ignore"):  # the gap tells of it
+    with np.errstate(over="ignore", invalid="ignore"):  # the gap is then infinite
         return judge(objective, objective.point(w, b), thorough=True).certificate(objective)
 
 
@@ -210,17 +210,17 @@ class SGDClassifier(_Trained, OnlineClassifier, linear_model.SGDClassifier):
     .. math:: \min_{w,b} \frac{1}{n}\sum_i s_i\,\ell(x_i^T w + b, y_i)
         + \alpha\,(\rho\|w\|_1 + \tfrac{1}{2}(1-\rho)\|w\|_2^2)
 
-    Parameters, losses, schedules and stopping rules are scikit-learn's; ``tol`` too, since such
-    steps stop early by design. What an l1 penalty could not take from a coefficient that was zero
-    is taken later. Classes are shared out to ``n_jobs`` threads, to all of them unless it is given.
+    Parameters, losses, schedules and stopping rules are scikit-learn's, and so is the meaning of
+    ``tol``, since stochastic steps stop early by design. The part of an l1 step that is cut off at
+    zero is applied later. Classes are trained in ``n_jobs`` threads, by default in all.
 
     Attributes
     ----------
     coef_, intercept_, classes_, n_iter_, t_
         As in scikit-learn.
     certificate_ : Certificate
-        After `fit`; of a stream ask `minimand.certify`. There is none with ``learning_rate`` "pa1"
-        or "pa2": passive-aggressive steps minimise nothing.
+        After `fit`; for a stream use `minimand.certify`. There is none with ``learning_rate`` "pa1"
+        or "pa2": passive-aggressive steps have no objective.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What drop-ins that choose a strength share: fit, its metadata, and the strengths, checked."""
+"""The base of drop-ins that find alpha or C by cross-validation."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ..estimators.stopping import stoppable
 from .base import DropIn
 
 
-class Chooser(DropIn):
-    """A drop-in that compares models on data they have not seen, and fits the best on all."""
+class TunedDropIn(DropIn):
+    """A drop-in that compares models on held-out data, and fits the best one on all data."""
 
     @with_callbacks
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, **params: Any
     ) -> Self:
-        """Choose the strength of the penalty, and fit the model.
+        """Find the best strength of the penalty, and fit the model.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Or with a column for every target, in classes that take several.
+            Or of shape (n_samples, n_targets), in classes that accept several targets.
         sample_weight : float or array-like of shape (n_samples,), optional
         **params : dict
             For the splitter, such as ``groups``, and for the scorer, if the class has one; needs
@@ -49,7 +49,7 @@ class Chooser(DropIn):
     def _choose(
         self, X: Any, y: AnyArray, weights: Array | None, params: dict[str, Any], extra: Any
     ) -> None:
-        """Set what was chosen, and the attributes of the model on all data."""
+        """Set the best parameters, and the attributes of the model on all data."""
         raise NotImplementedError(f"{type(self).__name__} must define _choose")
 
 

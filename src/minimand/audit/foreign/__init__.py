@@ -1,1 +1,1 @@
-"""Models of other libraries, read as the objective that they minimise."""
+"""Models of other libraries: the objectives that they minimise, on our scale."""

@@ -1,6 +1,6 @@
-"""Linear models of celer and skglm, known by the names of their classes: neither is imported.
+"""Linear models of celer and skglm, recognised by class names: neither library is imported.
 
-Both divide the loss by the number of samples, so that their alpha is ours; C multiplies a sum.
+Both divide the loss by the number of samples, so their alpha is ours; their C multiplies a sum.
 """
 
 from __future__ import annotations
@@ -10,55 +10,55 @@ from typing import Any
 
 from ...losses import Gamma, Hinge, Huber, Logistic, Loss, Poisson, Squared
 from ...penalties import L1, L2, MCP, SCAD, Lq, NonNegative, Penalty
-from .reading import Reading, Total, mix, signed
+from .formulation import Formulation, Total, mix, signed
 
 LIBRARIES = ("celer", "skglm")
 
 
-def _net(model: Any, total: Total) -> Reading:
+def _net(model: Any, total: Total) -> Formulation:
     """Least squares with l1, or with l1 and l2; both may have weights per feature."""
     penalty = mix(getattr(model, "l1_ratio", 1.0), getattr(model, "weights", None))
-    return Reading(Squared(), signed(model, penalty), float(model.alpha), model.fit_intercept)
+    return Formulation(Squared(), signed(model, penalty), float(model.alpha), model.fit_intercept)
 
 
-def _chosen_net(model: Any, total: Total) -> Reading:
-    """The same at the alpha and the ratio that cross-validation chose."""
+def _cross_validated_net(model: Any, total: Total) -> Formulation:
+    """The same, at the alpha and ratio found by cross-validation."""
     penalty = mix(getattr(model, "l1_ratio_", 1.0))
-    return Reading(Squared(), signed(model, penalty), float(model.alpha_), model.fit_intercept)
+    return Formulation(Squared(), signed(model, penalty), float(model.alpha_), model.fit_intercept)
 
 
-def _mcp_regression(model: Any, total: Total) -> Reading:
+def _mcp_regression(model: Any, total: Total) -> Formulation:
     if model.weights is not None:
         raise ValueError(
             "cannot certify MCPRegression with weights, as these multiply its value, not its λ: "
             "leave weights out, or fit minimand's MCP(weights=…)."
         )
     penalty = signed(model, MCP(float(model.gamma)))
-    return Reading(Squared(), penalty, float(model.alpha), model.fit_intercept)
+    return Formulation(Squared(), penalty, float(model.alpha), model.fit_intercept)
 
 
-def _sparse_logistic(model: Any, total: Total) -> Reading:
+def _sparse_logistic(model: Any, total: Total) -> Formulation:
     penalty = mix(getattr(model, "l1_ratio", 1.0))
     alpha, intercept = float(model.alpha), bool(model.fit_intercept)
-    return Reading(Logistic(), penalty, alpha, intercept, labels=True)
+    return Formulation(Logistic(), penalty, alpha, intercept, labels=True)
 
 
-def _l1_logistic(model: Any, total: Total) -> Reading:
+def _l1_logistic(model: Any, total: Total) -> Formulation:
     """C·Σ loss + ‖w‖₁."""
     alpha = 1.0 / (float(model.C) * total())
-    return Reading(Logistic(), L1(), alpha, bool(model.fit_intercept), labels=True)
+    return Formulation(Logistic(), L1(), alpha, bool(model.fit_intercept), labels=True)
 
 
-def _linear_svc(model: Any, total: Total) -> Reading:
+def _linear_svc(model: Any, total: Total) -> Formulation:
     """C·Σ hinge + ½‖w‖², without an intercept whatever fit_intercept says."""
     return _svm(float(model.C), total)
 
 
-def _svm(C: float, total: Total) -> Reading:
-    return Reading(Hinge(), L2(), 1.0 / (C * total()), False, labels=True)
+def _svm(C: float, total: Total) -> Formulation:
+    return Formulation(Hinge(), L2(), 1.0 / (C * total()), False, labels=True)
 
 
-def _generalized(model: Any, total: Total) -> Reading:
+def _generalized(model: Any, total: Total) -> Formulation:
     """Any pair of a datafit and a penalty that are known."""
     datafit, form = type(model.datafit).__name__, type(model.penalty).__name__
     if (datafit, form) == ("QuadraticSVC", "IndicatorBox"):
@@ -73,7 +73,7 @@ def _generalized(model: Any, total: Total) -> Reading:
     alpha = float(getattr(model.penalty, "alpha", 0.0))
     intercept = bool(model.solver.fit_intercept)
     loss = _DATAFITS[datafit](model.datafit)
-    return Reading(loss, penalty, alpha, intercept, labels=datafit == "Logistic")
+    return Formulation(loss, penalty, alpha, intercept, labels=datafit == "Logistic")
 
 
 _DATAFITS: dict[str, Callable[[Any], Loss]] = {
@@ -95,11 +95,11 @@ _PENALTIES: dict[str, Callable[[Any], Penalty]] = {
     "PositiveConstraint": lambda _: NonNegative(),
 }
 
-PEERS: dict[str, Callable[[Any, Total], Reading]] = {
+PEERS: dict[str, Callable[[Any, Total], Formulation]] = {
     "celer.Lasso": _net,
     "celer.ElasticNet": _net,
-    "celer.LassoCV": _chosen_net,
-    "celer.ElasticNetCV": _chosen_net,
+    "celer.LassoCV": _cross_validated_net,
+    "celer.ElasticNetCV": _cross_validated_net,
     "celer.LogisticRegression": _l1_logistic,
     "skglm.Lasso": _net,
     "skglm.WeightedLasso": _net,

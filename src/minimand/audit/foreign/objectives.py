@@ -1,7 +1,7 @@
 """What a scikit-learn model minimises on given data: an Objective per output, and its points.
 
-`minimand.readings` says which loss and penalty; here they meet X, y and the weights. `certify`
-and the drop-ins of `minimand.sklearn` share both.
+`scikit_learn` and `celer_skglm` say which loss and penalty; this module combines them with X, y
+and the weights. `certify` and the drop-ins of `minimand.sklearn` use it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...estimators.problem import build
 from ...estimators.settings import Settings
 from ...outputs import ClassOutput, columns_of
 from ...problem.objective import Objective
-from .reading import Reading
+from .formulation import Formulation
 from .scikit_learn import check_known, read
 
 
@@ -42,7 +42,7 @@ class Problem:
         return w, b
 
     def attributes(self, w: Array, b: Array) -> tuple[Array, Array]:
-        """The way back: what the model calls coefficients and intercepts."""
+        """The inverse of `points`: coefficients and intercepts as the model has them."""
         return (w[:, :-1], w[:, -1] * self.constant) if self.constant else (w, b)
 
 
@@ -70,17 +70,17 @@ def _problem(
 ) -> Problem:
     """The problem of a model with these weights, all of it or some outputs."""
     total = float(X.shape[0] if weights is None else weights.sum())
-    reading = read(model, lambda: total)
-    if reading.constant:
-        X = with_constant_column(X, reading.constant)
-    targets = _targets(model, y, reading)[outputs]
+    formulation = read(model, lambda: total)
+    if formulation.constant:
+        X = with_constant_column(X, formulation.constant)
+    targets = _targets(model, y, formulation)[outputs]
     for target in targets:
-        reading.loss.check_target(target)
-    alphas = alpha_of(reading, X.shape[0], total, len(targets))
-    intercept = bool(reading.intercept) and not reading.constant
-    settings = [Settings(reading.loss, reading.penalty, alpha) for alpha in alphas]
+        formulation.loss.check_target(target)
+    alphas = alpha_of(formulation, X.shape[0], total, len(targets))
+    intercept = bool(formulation.intercept) and not formulation.constant
+    settings = [Settings(formulation.loss, formulation.penalty, alpha) for alpha in alphas]
     first = build(settings[0], X, targets[0], weights, offset, intercept)
-    if reading.constant:
+    if formulation.constant:
         note = " (the intercept is a penalised column of X, as liblinear has it)"
         first = replace(first, words=first.words + note)
     kept = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
@@ -89,19 +89,19 @@ def _problem(
         for own, target in zip(settings[1:], targets[1:])
     ]
     means = (total / X.shape[0],) * len(targets)
-    return Problem([first, *others], settings[0], reading.constant, means)
+    return Problem([first, *others], settings[0], formulation.constant, means)
 
 
-def alpha_of(reading: Reading, n_rows: int, total: float, n_outputs: int) -> list[float]:
-    """Alpha beside Σ s·loss/Σs, per output; beside Σ s·loss/n the same penalty has another."""
-    alphas = _per_output(reading.alpha, n_outputs)
-    return [alpha * (n_rows / total) for alpha in alphas] if reading.per_row else alphas
+def alpha_of(formulation: Formulation, n_rows: int, total: float, n_outputs: int) -> list[float]:
+    """Alpha per output for the mean loss Σ s·loss/Σs, also if the model has Σ s·loss/n."""
+    alphas = _per_output(formulation.alpha, n_outputs)
+    return [alpha * (n_rows / total) for alpha in alphas] if formulation.per_row else alphas
 
 
 def _one_versus_rest(
     model: Any, X: Any, y: AnyArray, plain: Array, weighted: Array, offset: Array | None
 ) -> Problem:
-    """Of several classes, only the one that stands against the rest is weighted."""
+    """One-versus-rest problems in which class_weight applies to the one class only."""
     if (weighted[plain > 0] == 0).any():
         raise ValueError(
             "class_weight is 0 for one of several classes: leave its samples out instead."
@@ -140,7 +140,7 @@ def _weighted(model: Any, y: AnyArray, weights: Array | None) -> Array | None:
 
 
 def _weighted_by_count(model: Any, y: AnyArray, weights: Array | None) -> Array | None:
-    """These classes balance the numbers of samples, whatever they weigh."""
+    """For models whose class_weight="balanced" counts samples and ignores sample_weight."""
     if y.ndim == 2 and model.class_weight is not None:
         raise ValueError(
             "class_weight needs one label per sample, but y has several columns: pass "
@@ -164,9 +164,9 @@ def with_constant_column(X: Any, constant: float) -> Any:
     return np.hstack([np.asarray(X, dtype=float), column])
 
 
-def _targets(model: Any, y: AnyArray, reading: Reading) -> list[Array]:
+def _targets(model: Any, y: AnyArray, formulation: Formulation) -> list[Array]:
     """y as the loss wants it, one vector per output: ±1 by the model's own classes, or numbers."""
-    if not reading.labels:
+    if not formulation.labels:
         return columns_of(check_numbers(y))
     if y.ndim == 2:  # several labels per sample, each of them yes or no
         return [np.where(column > 0, 1.0, -1.0) for column in y.T]
@@ -177,4 +177,4 @@ def _targets(model: Any, y: AnyArray, reading: Reading) -> list[Array]:
         )
     if len(model.classes_) == 1:
         return [np.full(y.shape[0], -1.0)]
-    return ClassOutput(reading.loss, model.classes_).columns(y)
+    return ClassOutput(formulation.loss, model.classes_).columns(y)

@@ -1,7 +1,7 @@
 """Which loss and penalty a scikit-learn model minimises, on our scale: mean loss + alpha·penalty.
 
-Each reads a model's parameters. Total weight S = Σs turns sums into means: Ridge's α‖w‖² beside
-Σ s·r² is (α/S)·½‖w‖² beside mean ½r². Every scale stands here and nowhere else.
+Each function reads a model's parameters. The total weight S = Σs turns sums into means: Ridge's
+Σ s·r² + α‖w‖² is, up to a factor, mean ½r² + (α/S)·½‖w‖². All conversions of scales are here.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from ...losses import (
 )
 from ...penalties import L1, L2, NoPenalty, Penalty
 from .celer_skglm import LIBRARIES, PEERS
-from .reading import Reading, Total, mix, signed
+from .formulation import Formulation, Total, mix, signed
 
 
-def read(model: Any, total: Total) -> Reading:
-    """The objective of a model; ``total`` gives Σ sample weights when asked."""
+def read(model: Any, total: Total) -> Formulation:
+    """The objective of a model; ``total()`` is the sum of the sample weights."""
     name = check_known(model)
     return (PEERS if name in PEERS else READERS)[name](model, total)
 
 
 def check_known(model: Any) -> str:
-    """The name of the class whose objective we know, scikit-learn's as it is; refuses others.
+    """The name of a known class, the model's own or a base class; refuses other models.
 
-    A class of celer or skglm counts by its own name only: it may be a subclass of one of
+    A class of celer or skglm is known by its own name only: it may be a subclass of one of
     scikit-learn's that minimises something else.
     """
     for cls in type(model).__mro__:
@@ -72,30 +72,30 @@ def has_joint_scale(model: Any) -> bool:
     return isinstance(model, HuberRegressor)
 
 
-def _linear_regression(model: Any, total: Total) -> Reading:
-    return Reading(Squared(), signed(model, NoPenalty()), 0.0, model.fit_intercept)
+def _linear_regression(model: Any, total: Total) -> Formulation:
+    return Formulation(Squared(), signed(model, NoPenalty()), 0.0, model.fit_intercept)
 
 
-def _ridge(model: Any, total: Total) -> Reading:
+def _ridge(model: Any, total: Total) -> Formulation:
     alpha = np.asarray(model.alpha, dtype=float) / total()
-    return Reading(Squared(), signed(model, L2()), alpha, model.fit_intercept)
+    return Formulation(Squared(), signed(model, L2()), alpha, model.fit_intercept)
 
 
-def _ridge_classifier(model: Any, total: Total) -> Reading:
+def _ridge_classifier(model: Any, total: Total) -> Formulation:
     return replace(_ridge(model, total), labels=True)
 
 
-def _ridge_cv(model: Any, total: Total) -> Reading:
-    return Reading(Squared(), L2(), np.asarray(model.alpha_) / total(), model.fit_intercept)
+def _ridge_cv(model: Any, total: Total) -> Formulation:
+    return Formulation(Squared(), L2(), np.asarray(model.alpha_) / total(), model.fit_intercept)
 
 
-def _lasso(model: Any, total: Total) -> Reading:
-    return Reading(Squared(), signed(model, L1()), float(model.alpha), model.fit_intercept)
+def _lasso(model: Any, total: Total) -> Formulation:
+    return Formulation(Squared(), signed(model, L1()), float(model.alpha), model.fit_intercept)
 
 
-def _elastic_net(model: Any, total: Total) -> Reading:
+def _elastic_net(model: Any, total: Total) -> Formulation:
     penalty = net_penalty(model, model.l1_ratio)
-    return Reading(Squared(), penalty, float(model.alpha), model.fit_intercept)
+    return Formulation(Squared(), penalty, float(model.alpha), model.fit_intercept)
 
 
 def net_penalty(model: Any, l1_ratio: float) -> Penalty:
@@ -103,29 +103,29 @@ def net_penalty(model: Any, l1_ratio: float) -> Penalty:
     return signed(model, mix(l1_ratio))
 
 
-def _lasso_cv(model: Any, total: Total) -> Reading:
-    return Reading(Squared(), net_penalty(model, 1.0), float(model.alpha_), model.fit_intercept)
+def _lasso_cv(model: Any, total: Total) -> Formulation:
+    return Formulation(Squared(), net_penalty(model, 1.0), float(model.alpha_), model.fit_intercept)
 
 
-def _elastic_net_cv(model: Any, total: Total) -> Reading:
+def _elastic_net_cv(model: Any, total: Total) -> Formulation:
     penalty = net_penalty(model, getattr(model, "l1_ratio_", 1.0))  # our LassoCV has none
-    return Reading(Squared(), penalty, float(model.alpha_), model.fit_intercept)
+    return Formulation(Squared(), penalty, float(model.alpha_), model.fit_intercept)
 
 
-def _logistic_regression(model: Any, total: Total) -> Reading:
+def _logistic_regression(model: Any, total: Total) -> Formulation:
     penalty = getattr(model, "penalty", "l2")
     ratio = getattr(model, "l1_ratio", None) or 0.0
     return _logistic(model, total, penalty, ratio, float(model.C))
 
 
-def _logistic_regression_cv(model: Any, total: Total) -> Reading:
-    """Without a choice of ratios, l1_ratio_ need not be one of them."""
+def _logistic_regression_cv(model: Any, total: Total) -> Formulation:
+    """At the C and the ratio that were found; a single ratio counts, whatever l1_ratio_ says."""
     ratios = np.unique([0.0 if ratio is None else ratio for ratio in model.l1_ratios_])
     ratio = float(ratios[0] if ratios.size == 1 else np.ravel(model.l1_ratio_)[0])
     return _logistic(model, total, model.penalty, ratio, float(np.ravel(model.C_)[0]))
 
 
-def _logistic(model: Any, total: Total, penalty: Any, ratio: float, C: float) -> Reading:
+def _logistic(model: Any, total: Total, penalty: Any, ratio: float, C: float) -> Formulation:
     if len(model.classes_) > 2:
         raise ValueError(
             "Only binary classification is supported. "
@@ -141,18 +141,18 @@ def _logistic(model: Any, total: Total, penalty: Any, ratio: float, C: float) ->
     constant = 0.0
     if model.solver == "liblinear" and model.fit_intercept:
         constant = float(model.intercept_scaling)
-    return Reading(Logistic(), form, alpha, model.fit_intercept, constant, labels=True)
+    return Formulation(Logistic(), form, alpha, model.fit_intercept, constant, labels=True)
 
 
-def _poisson(model: Any, total: Total) -> Reading:
-    return Reading(Poisson(), L2(), float(model.alpha), model.fit_intercept)
+def _poisson(model: Any, total: Total) -> Formulation:
+    return Formulation(Poisson(), L2(), float(model.alpha), model.fit_intercept)
 
 
-def _gamma(model: Any, total: Total) -> Reading:
-    return Reading(Gamma(), L2(), float(model.alpha), model.fit_intercept)
+def _gamma(model: Any, total: Total) -> Formulation:
+    return Formulation(Gamma(), L2(), float(model.alpha), model.fit_intercept)
 
 
-def _tweedie(model: Any, total: Total) -> Reading:
+def _tweedie(model: Any, total: Total) -> Formulation:
     """The log link for powers from 1 to 2, the identity link for the normal law of power 0."""
     link = model.link if model.link != "auto" else "identity" if model.power <= 0 else "log"
     loss: Loss
@@ -166,21 +166,23 @@ def _tweedie(model: Any, total: Total) -> Reading:
             "deviance is convex for powers from 1 to 2 with the log link, and for power 0 with "
             "the identity."
         )
-    return Reading(loss, L2(), float(model.alpha), model.fit_intercept)
+    return Formulation(loss, L2(), float(model.alpha), model.fit_intercept)
 
 
-def _huber_regressor(model: Any, total: Total) -> Reading:
+def _huber_regressor(model: Any, total: Total) -> Formulation:
     """With the scale σ held fixed: what remains of the joint problem, divided by 2/σ."""
     sigma = float(getattr(model, "scale_", 1.0))
     loss = Huber(float(model.epsilon) * sigma)
-    return Reading(loss, L2(), float(model.alpha) * sigma / total(), model.fit_intercept)
+    return Formulation(loss, L2(), float(model.alpha) * sigma / total(), model.fit_intercept)
 
 
-def _quantile_regressor(model: Any, total: Total) -> Reading:
-    return Reading(Quantile(float(model.quantile)), L1(), float(model.alpha), model.fit_intercept)
+def _quantile_regressor(model: Any, total: Total) -> Formulation:
+    return Formulation(
+        Quantile(float(model.quantile)), L1(), float(model.alpha), model.fit_intercept
+    )
 
 
-def _linear_svc(model: Any, total: Total) -> Reading:
+def _linear_svc(model: Any, total: Total) -> Formulation:
     if model.multi_class != "ovr":
         raise ValueError(
             f"cannot certify LinearSVC with multi_class={model.multi_class!r}: only 'ovr', one "
@@ -191,20 +193,20 @@ def _linear_svc(model: Any, total: Total) -> Reading:
     return _liblinear(model, total, loss, penalty, labels=True)
 
 
-def _linear_svr(model: Any, total: Total) -> Reading:
+def _linear_svr(model: Any, total: Total) -> Formulation:
     squared = model.loss == "squared_epsilon_insensitive"
     form = SquaredEpsilonInsensitive if squared else EpsilonInsensitive
     return _liblinear(model, total, form(float(model.epsilon)), L2(), labels=False)
 
 
-def _liblinear(model: Any, total: Total, loss: Loss, penalty: Penalty, labels: bool) -> Reading:
+def _liblinear(model: Any, total: Total, loss: Loss, penalty: Penalty, labels: bool) -> Formulation:
     """C·Σ loss + penalty, where the intercept is the coefficient of a constant column."""
     alpha = 1.0 / (float(model.C) * total())
     constant = float(model.intercept_scaling) if model.fit_intercept else 0.0
-    return Reading(loss, penalty, alpha, model.fit_intercept, constant, labels)
+    return Formulation(loss, penalty, alpha, model.fit_intercept, constant, labels)
 
 
-def _svc(model: Any, total: Total) -> Reading:
+def _svc(model: Any, total: Total) -> Formulation:
     if len(model.classes_) > 2:
         raise ValueError(
             f"cannot certify SVC with {len(model.classes_)} classes, which are fitted one versus "
@@ -213,19 +215,19 @@ def _svc(model: Any, total: Total) -> Reading:
     return replace(_libsvm(model, total, Hinge()), labels=True)
 
 
-def _svr(model: Any, total: Total) -> Reading:
+def _svr(model: Any, total: Total) -> Formulation:
     return _libsvm(model, total, EpsilonInsensitive(float(model.epsilon)))
 
 
-def _libsvm(model: Any, total: Total, loss: Loss) -> Reading:
+def _libsvm(model: Any, total: Total, loss: Loss) -> Formulation:
     if model.kernel != "linear":
         raise ValueError(
             f"cannot certify {type(model).__name__} with kernel={model.kernel!r}: only 'linear'."
         )
-    return Reading(loss, L2(), 1.0 / (float(model.C) * total()), True)
+    return Formulation(loss, L2(), 1.0 / (float(model.C) * total()), True)
 
 
-def _sgd(model: Any, total: Total) -> Reading:
+def _sgd(model: Any, total: Total) -> Formulation:
     penalties: dict[Any, Penalty] = {
         "l2": L2(),
         "l1": L1(),
@@ -245,7 +247,7 @@ def _sgd(model: Any, total: Total) -> Reading:
     }
     penalty, labels = penalties[model.penalty], hasattr(model, "classes_")
     fitted, alpha = bool(model.fit_intercept), float(model.alpha)
-    return Reading(losses[model.loss], penalty, alpha, fitted, labels=labels, per_row=True)
+    return Formulation(losses[model.loss], penalty, alpha, fitted, labels=labels, per_row=True)
 
 
 class _ModifiedHuber(Margin):
@@ -254,7 +256,7 @@ class _ModifiedHuber(Margin):
     pieces = Pieces([-1.0, 1.0], [-4.0, -4.0, 0.0], [0.0, 2.0, 0.0], base=4.0)
 
 
-READERS: dict[str, Callable[[Any, Total], Reading]] = {
+READERS: dict[str, Callable[[Any, Total], Formulation]] = {
     "LinearRegression": _linear_regression,
     "Ridge": _ridge,
     "RidgeClassifier": _ridge_classifier,

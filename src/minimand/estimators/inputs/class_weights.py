@@ -15,7 +15,7 @@ def weighted_by_class(
 ) -> Array | None:
     """The sample weights times the factor of each sample's class; None if all are equal.
 
-    ``classes`` are those of the model, of which a batch need not hold all.
+    ``classes`` are those of the model; a batch need not contain all of them.
     """
     if class_weight is None:
         return weights
@@ -48,7 +48,7 @@ def _from_dict(class_weight: dict[Any, Any], classes: AnyArray) -> Array:
     labels = classes.tolist()
     complete = all(label in class_weight for label in labels)
     for label, factor in class_weight.items():
-        # A fold may lack a class; but beside a class without a factor, it is a misspelling.
+        # A fold may lack a class. But if a class of the data has no factor, the label is misspelt.
         if label not in labels and not complete:
             raise ValueError(f"class_weight names the class {label!r}, but y has only {labels}.")
         is_number = isinstance(factor, numbers.Real) and not isinstance(factor, bool)

@@ -1,4 +1,4 @@
-"""Columns that are no numbers, and what a feature map makes of them."""
+"""Columns that are not numeric, and the output of feature maps as a numeric matrix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..._base.wording import counted
 
 
 class Words(NamedTuple):
-    """Where a matrix or a data frame holds text: a column, by its name or number, and an entry."""
+    """Where a matrix or data frame holds text: a column (name or number) and an entry of it."""
 
     key: str
     example: str
@@ -55,9 +55,9 @@ def _plain(name: Any) -> Any:
 
 
 def columns_from(X: Any, n_samples: int, n_columns: int | None = None) -> Any:
-    """What ``features`` gives, as a float matrix with so many rows, and columns if that is known.
+    """The output of ``features`` as a float matrix, its numbers of rows and columns checked.
 
-    Frames, arrays and sparse matrices of any kind are welcome.
+    Frames, arrays and sparse matrices of any kind are accepted.
     """
     X = _as_matrix(X)
     if X.shape[0] != n_samples:

@@ -26,7 +26,7 @@ from .matrix import (
     rows_of_any_kind,
 )
 
-_FEW = 20  # classes up to which scikit-learn does not wonder whether y is a measurement
+_FEW = 20  # classes; convention: scikit-learn asks from there on whether y is continuous
 
 
 def check_xy(
@@ -41,8 +41,8 @@ def check_xy(
     """X as a float matrix, y as a vector; finite, and of equal length.
 
     With ``fitted``, X must have the features that the estimator was fitted on; with ``many``, y
-    may have several columns. With ``mapped``, X is whatever ``features`` make a matrix of; by
-    default that depends on whether the estimator has some. X may be a Design as well.
+    may have several columns. With ``mapped``, X is raw input of ``features`` and need not be a
+    matrix; the default is whether the estimator has ``features``. X may also be a Design.
     """
     if y is None:
         raise ValueError(
@@ -90,7 +90,7 @@ def check_labels(y: AnyArray) -> None:
 
 
 def check_numbers(y: AnyArray) -> Array:
-    """Y as finite float64 numbers; those that are floating have been found finite by now."""
+    """Y as finite float64 numbers; a y of floating type was checked to be finite before."""
     if y.dtype in (np.float64, np.float32):
         return plain(y, np.float64)
     refuse_dates(y, "y")
@@ -116,7 +116,7 @@ def check_weights(sample_weight: ArrayLike, n_samples: int) -> Array | None:
 
 
 def refuse_negative(weights: Array) -> None:
-    """Such a sample would want its loss to be large."""
+    """Refuse negative weights: they would reward a large loss."""
     if (weights < 0).any():
         raise ValueError(
             "sample_weight must not be negative, but its smallest entry is "
@@ -130,16 +130,16 @@ def check_offset(offset: ArrayLike, n_samples: int) -> Array | None:
 
 
 def _has_features(estimator: Any, fitted: bool) -> bool:
-    """Whether a map makes the matrix of X; of a fitted model, whether its fit had one."""
+    """Whether the estimator maps X by ``features``; for a fitted model, whether its fit did."""
     if fitted:
         return "features_" in estimator.__dict__
     return getattr(estimator, "features", None) is not None
 
 
 def in_order(X: Any, y: Any, *, many: bool = False) -> bool:
-    """Whether there is nothing to convert in X and y, and nothing to complain about.
+    """Whether X and y are valid and need no conversion.
 
-    scikit-learn takes a small fit's time to find that out.
+    The check is here because scikit-learn's own takes as long as a small fit.
     """
     return (
         is_plain(X)
@@ -155,7 +155,7 @@ def in_order(X: Any, y: Any, *, many: bool = False) -> bool:
 
 
 def _target(estimator: Any, y: Any, many: bool) -> AnyArray:
-    """Y as a vector, or ``many`` columns, of whatever type it has; finite if that is floating."""
+    """Y as a vector (several columns if ``many``), its type kept; finite if that is floating."""
     if is_plain(y, "iub") and y.ndim == 1:
         if y.dtype.kind == "f":
             check_finite(y, "y")

@@ -1,4 +1,4 @@
-"""What entries are: dates, masked entries, missing labels, labels of several types."""
+"""Refuses entries that are no numbers or labels: dates, masked or missing ones, mixed types."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from ..._base.typing import AnyArray
 
-_MISSING = ("NAType", "NaTType")  # pandas' own, known by name so that pandas is not loaded
+_MISSING = ("NAType", "NaTType")  # pandas' types, compared by name so that pandas is not imported
 
 
 def unmasked(x: Any, name: str) -> Any:
-    """A masked array without masked entries as a plain one; others are refused."""
+    """A masked array as a plain one; refused if an entry is masked."""
     if not isinstance(x, np.ma.MaskedArray):
         return x
     masked = int(np.ma.getmaskarray(x).sum())
@@ -26,7 +26,7 @@ def unmasked(x: Any, name: str) -> Any:
 
 
 def refuse_dates(x: Any, name: str) -> None:
-    """Dates and times have no natural zero and no natural unit: which, is for the user to say."""
+    """Refuse dates and times: the user has to choose their zero and their unit."""
     kind = getattr(getattr(x, "dtype", None), "kind", "")
     where = "" if kind not in tuple("mM") else f"{name} holds dates or times ({x.dtype})"
     if not where and hasattr(x, "columns"):
@@ -43,7 +43,7 @@ def refuse_dates(x: Any, name: str) -> None:
 
 
 def refuse_mixed(labels: Any, name: str) -> None:
-    """Labels that cannot be sorted: some are missing, or they are of several types."""
+    """Refuse labels that cannot be sorted: some are missing, or their types differ."""
     values = np.asarray(labels, dtype=object).ravel()
     for place, value in enumerate(values):
         if _is_missing(value):
@@ -61,7 +61,7 @@ def refuse_mixed(labels: Any, name: str) -> None:
 
 
 def as_labels(values: Any) -> AnyArray:
-    """A list as an array; numbers beside strings stay what they are, and None and NaN too."""
+    """A list as an array in which mixed numbers, strings, None and NaN keep their types."""
     array = np.asarray(values)
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
         as_given = np.asarray(values, dtype=object)
@@ -77,5 +77,5 @@ def _is_missing(value: Any) -> bool:
 
 
 def _kind(value: Any) -> Any:
-    """Labels of one kind can be sorted: numbers and truth values are."""
+    """The kind of a label; labels of one kind can be sorted. Numbers and booleans are one kind."""
     return numbers.Number if isinstance(value, numbers.Number | np.bool_) else type(value)

@@ -1,4 +1,4 @@
-"""X as a finite float matrix, with one clear sentence for what is none."""
+"""X as a finite float matrix; other input is refused in one clear sentence."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _MATRIX = {
 
 
 def as_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as a finite float matrix; scikit-learn converts it and minds the feature names.
+    """X as a finite float matrix; scikit-learn converts it and checks the feature names.
 
-    An odd layout is copied here, once for all that will be done with X.
+    An array without contiguous rows or columns is copied here, once for the whole fit.
     """
     plain = is_plain(X) and X.ndim == 2 and X.size > 0 and X.flags.aligned
     if not plain:
@@ -44,7 +44,7 @@ def as_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
     except (TypeError, ValueError) as error:
         found = words_in(X)
         if found is None:
-            # Others than those of a conversion name what is wrong, e.g. with the feature names.
+            # Only errors of the conversion are replaced; others already name what is wrong.
             if not str(error).startswith("float()"):
                 raise
             raise TypeError(
@@ -65,7 +65,7 @@ def as_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def _design(estimator: Any, X: Design, reset: bool) -> Design:
-    """A design of some rows, of finite numbers, and of the width of the fit."""
+    """A design, checked: it has rows, finite numbers, and as many columns as the fit."""
     if 0 in X.shape:
         what = "sample" if X.shape[0] == 0 else "feature"
         raise ValueError(
@@ -86,7 +86,7 @@ def _design(estimator: Any, X: Design, reset: bool) -> Design:
 
 
 def rows_of_any_kind(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Some rows of any kind; what is in them is for ``features`` to judge, as in a pipeline."""
+    """Rows of any kind, at least one; ``features`` checks their content, as in a pipeline."""
     if X is None:
         raise ValueError("X is None: pass what features= takes, with one row per sample.")
     if isinstance(X, Design):
@@ -103,7 +103,7 @@ def rows_of_any_kind(estimator: Any, X: Any, *, reset: bool) -> Any:
         ) from error
     if n_samples == 0:
         raise ValueError("X has 0 sample(s) while a minimum of 1 is required.")
-    if reset:  # names and the number of columns, as far as there are any
+    if reset:  # names and number of columns, where X has columns
         for name in ("feature_names_in_", "n_features_in_"):
             estimator.__dict__.pop(name, None)
         validate_data(estimator, X, reset=True, skip_check_array=True)
@@ -121,16 +121,16 @@ def matrix_of(design: Design) -> Any:
 
 
 def learn_width(estimator: Any, X: AnyArray | Design) -> None:
-    """What scikit-learn's validate_data notes of an array, whose columns have no names."""
+    """Set what scikit-learn's validate_data would set for an array without column names."""
     estimator.__dict__.pop("feature_names_in_", None)
     estimator.n_features_in_ = X.shape[1]
 
 
 def is_plain(x: Any, kinds: str = "") -> bool:
-    """Whether there is nothing to convert; to be told so by scikit-learn takes a small fit's time.
+    """Whether the array needs no conversion; scikit-learn's check takes as long as a small fit.
 
-    X must have float32 or float64 entries, y may have any of some ``kinds``. Subclasses of arrays,
-    masked ones for instance, are for scikit-learn to judge.
+    X must have float32 or float64 entries; y may also have a dtype of the given ``kinds``.
+    Subclasses of arrays, such as masked ones, are left to scikit-learn.
     """
     if type(x) is not np.ndarray:
         return False
@@ -141,7 +141,7 @@ def _check_form(X: Any) -> Any:
     """Refuse, before any conversion, what is not a matrix of real numbers with some rows."""
     if X is None:
         raise ValueError("X is None: pass a matrix with one row per sample.")
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not hasattr(X, "shape"):  # a DOK matrix is a dict, too
         raise ValueError(
             "X must be 2D, one row per sample, but it is a dict: make a data frame of its columns, "
             "as pandas.DataFrame(X) does."
@@ -170,7 +170,7 @@ def _check_form(X: Any) -> Any:
     refuse_complex(X, "X")
     refuse_dates(X, "X")
     if isinstance(X, np.ndarray) and not X.flags.aligned:
-        return X.copy()  # a field of packed records: its numbers lie between addresses
+        return X.copy()  # a field of packed records: its numbers are not aligned
     return X
 
 
@@ -184,7 +184,7 @@ def _as_array(X: Any) -> AnyArray:
 
 
 def refuse_complex(x: Any, name: str) -> None:
-    """Losses are of real scores."""
+    """Refuse complex numbers: losses are defined for real scores."""
     if getattr(getattr(x, "dtype", None), "kind", "") == "c":
         raise ValueError(
             f"{name} is complex (Complex data not supported): pass real and imaginary parts apart."
@@ -192,7 +192,7 @@ def refuse_complex(x: Any, name: str) -> None:
 
 
 def check_finite(x: Any, name: str) -> None:
-    """One sentence that names the argument, the first bad entry, and what to do."""
+    """Refuse entries that are not finite, naming the argument, the first of them and a remedy."""
     values = x.data if sparse.issparse(x) else x
     if all_finite(values):
         return
@@ -203,7 +203,7 @@ def check_finite(x: Any, name: str) -> None:
 
 
 def all_finite(values: AnyArray) -> bool:
-    """A sum is one pass without temporaries; only a suspicious one is looked at closely."""
+    """Whether all are finite: by their sum, and only if that is not finite, one by one."""
     with np.errstate(all="ignore"):
         total = float(values.sum(dtype=np.float64))
     return math.isfinite(total) or bool(np.isfinite(values).all())

@@ -1,4 +1,4 @@
-"""Whether the classes of a stream come mixed: one that is sorted by class is learnt badly."""
+"""Warns of a stream that is sorted by class: stochastic steps learn it badly."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 
 from ..._base.typing import AnyArray, Array
 
-_LONG = 1000  # rows of one class, from which on a stream may be sorted: a safeguard
-_IMPOSSIBLE = 20.0  # minus the logarithm of the chance of such a run among mixed rows
+_LONG = 1000  # rows; safeguard: shorter runs of one class do little harm
+_IMPOSSIBLE = 20.0  # −ln of the probability of a run among mixed rows; safeguard (2e-9)
 
 
 @dataclass
 class Order:
-    """Counts rows of one class on end, and warns once.
+    """Counts consecutive rows of one class, and warns once.
 
-    Stochastic steps follow the rows they have seen last. A run of one class is suspicious where it
-    is long, and where chance does not make it: if the class had a share p of the rows before, the
-    chance of the run is p^run ≤ e^−(1−p)·run.
+    The latest rows have the most influence on a model learnt by stochastic steps. A run of one
+    class is suspicious if it is long and improbable: if the class had a share p of the rows before,
+    the probability of the run is p^run ≤ e^−(1−p)·run.
     """
 
     counts: Array = field(default_factory=lambda: np.zeros(0))  # rows by class before the run
-    run: int = 0  # rows of batches on end that held one class alone, all the same
+    run: int = 0  # rows of the last consecutive batches that hold only this one class
     batches: int = 0
-    place: int = -1  # of that class; −1 where the last batch held several
+    place: int = -1  # index of that class; −1 if the last batch held several
     warned: bool = False
 
     def watch(self, targets: Sequence[Array], classes: AnyArray) -> None:

@@ -1,1 +1,1 @@
-"""What can be found out about a loss: is it convex, smooth, robust, calibrated."""
+"""Facts about losses: convex, smooth, robust, calibrated."""

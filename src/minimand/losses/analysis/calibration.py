@@ -1,4 +1,4 @@
-"""Classification calibration: does minimising a surrogate lead to the best decisions?"""
+"""Classification calibration: whether minimising a surrogate minimises the mistakes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..base import Loss
 from ..unary import Margin
 from .facts import labels, scores
 
-_NEAR = 1e-9  # slopes this far on both sides of 0 tell a kink at 0
+_NEAR = 1e-9  # margin; safeguard: slopes at ±_NEAR are compared to find a kink at 0
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ def is_calibrated(loss: Loss | str) -> Calibration:
 
     Let η be the probability of the positive class, and C_η(z) = η·ℓ(z, +1) + (1 − η)·ℓ(z, −1) the
     expected loss of a score. The loss is calibrated if for every η ≠ ½ scores of the wrong sign
-    (or 0) stay above the least of C_η: then whoever minimises the loss, without restriction,
-    makes the fewest mistakes. A convex ψ(m) is calibrated if and only if it is differentiable at
-    m = 0 with ψ'(0) < 0 (Bartlett, Jordan and McAuliffe 2006); for others C_η is evaluated.
+    (or 0) stay above the infimum of C_η: then minimising the loss over all functions minimises the
+    mistakes. A convex ψ(m) is calibrated if and only if it is differentiable at m = 0 with
+    ψ'(0) < 0 (Bartlett, Jordan and McAuliffe 2006); for other losses C_η is evaluated on a grid.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def _by_slope(loss: Margin) -> Calibration:
     """The criterion for convex ψ."""
     with np.errstate(all="ignore"):
         left, middle, right = loss.dpsi(np.array([-_NEAR, 0.0, _NEAR]))
-    if right - left > 1e-6 * max(1.0, abs(left), abs(right)):
+    if right - left > 1e-6 * max(1.0, abs(left), abs(right)):  # share of the slopes; safeguard
         words = f"ψ has a kink at m = 0, where its slope jumps from {left:.3g} to {right:.3g}"
         return Calibration(False, words)
     if middle < 0:
@@ -76,7 +76,7 @@ def _by_slope(loss: Margin) -> Calibration:
 
 
 def _by_risk(loss: Loss) -> Calibration:
-    """C_η on a grid of η and z: is the best score of the wrong sign as good as the best of all?"""
+    """Compare, on a grid of η and z, the least C_η of wrong signs with the least of all."""
     coded = labels(loss)
     assert coded is not None
     z = scores()
@@ -88,7 +88,7 @@ def _by_risk(loss: Loss) -> Calibration:
         wrong = np.where((2 * eta - 1) * z <= 0, risk, np.inf)
         lost = wrong.min(axis=1) - risk.min(axis=1)
         size = np.abs(risk.min(axis=1)) + np.abs(positive[z == 0]) + np.abs(negative[z == 0])
-    bad = ~(lost > 1e-12 * size)
+    bad = ~(lost > 1e-12 * size)  # share of C_η; safeguard: rounding
     if bad.any():
         worst = float(eta[np.argmax(bad), 0])
         words = f"where the positive class has probability {worst:.3g}, a score of the wrong sign "

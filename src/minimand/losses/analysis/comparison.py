@@ -1,4 +1,4 @@
-"""All losses side by side: which are convex, smooth, bounded, robust, calibrated."""
+"""A table of losses: which are convex, smooth, bounded, robust, calibrated."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..powers import Lp
 from .facts import labels
 
 _HEADS = ("convex", "smooth", "bounded", "robust", "≥ 0-1", "calibrated")
-_FORMULA = 18
+_FORMULA = 18  # characters of the formula column; convention
 
 
 class Row(NamedTuple):
-    """The facts of one loss; of one that takes no labels the last two are None."""
+    """The facts of one loss; the last two are None if it does not take labels."""
 
     loss: Loss
     convex: bool
@@ -79,14 +79,14 @@ def row_of(loss: Loss) -> Row:
 def table(*losses: Loss) -> Table:
     """The facts of losses side by side: convex, smooth, bounded, robust, calibrated.
 
-    *robust*: the pull of one sample stays bounded however far it is off; *bounded*: its loss does.
-    *≥ 0-1*: the loss is an upper bound of the zero-one loss; *calibrated*: minimising it leads to
-    the fewest mistakes. The last two are asked of losses of labels only.
+    *robust*: the gradient of one sample is bounded; *bounded*: its loss is bounded. *≥ 0-1*: the
+    loss is an upper bound of the zero-one loss; *calibrated*: minimising it minimises the mistakes.
+    The last two apply to losses of labels only.
 
     Parameters
     ----------
     *losses : Loss
-        Those to compare, your own among them; by default all that have a short name, and powers.
+        The losses to compare, also your own; by default all that have a short name, and powers.
 
     Returns
     -------

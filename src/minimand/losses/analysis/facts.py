@@ -1,4 +1,4 @@
-"""Facts of a loss that follow from its values and slopes, probed over the whole axis."""
+"""Facts of a loss, found from its values and slopes at points over the whole axis."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ..._base.typing import Array
 if TYPE_CHECKING:
     from ..base import Loss
 
-_FAR = np.array([-1e300, -1e150, 1e150, 1e300])
-_GROWTH = 1.01  # from 1e150 to 1e300 even |r|^0.0001 grows by more than this
+_FAR = np.array([-1e300, -1e150, 1e150, 1e300])  # scores; safeguard: near the ends of the range
+_GROWTH = 1.01  # factor; safeguard: from 1e150 to 1e300 even |r|^0.0001 grows by more
 
 
 class Labels(NamedTuple):
-    """The targets that stand for the two classes."""
+    """The targets of the two classes."""
 
     negative: float
     positive: float
 
 
 def labels(loss: Loss) -> Labels | None:
-    """How a loss that takes labels codes the two classes; None if it is no such loss."""
+    """The coding of two classes by a loss that takes labels; None for other losses."""
     return {"sign": Labels(-1.0, 1.0), "unit": Labels(0.0, 1.0)}.get(loss.target)
 
 
@@ -34,12 +34,12 @@ def scores() -> Array:
 
 
 def is_bounded(loss: Loss) -> bool:
-    """Whether ℓ(z, y) stays below some number however far z is off."""
+    """Whether ℓ(z, y) is bounded in z."""
     return not loss.convex and all(_settles(loss.value, y) for y in _targets(loss))
 
 
 def is_robust(loss: Loss) -> bool:
-    """Whether ∂ℓ/∂z stays bounded however far z is off."""
+    """Whether ∂ℓ/∂z is bounded in z."""
     return all(_settles(loss.gradient, y) for y in _targets(loss))
 
 
@@ -71,7 +71,7 @@ def _targets(loss: Loss) -> list[float]:
 
 
 def _settles(function: object, y: float) -> bool:
-    """Whether a function of z does not grow any more, far out on either side."""
+    """Whether a function of z no longer grows far out, on either side."""
     assert callable(function)
     with np.errstate(all="ignore"):
         far = np.abs(np.asarray(function(_FAR, np.full(4, y)), float))

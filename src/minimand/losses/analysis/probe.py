@@ -1,4 +1,4 @@
-"""Probing a function of one number: is it convex, are its slopes its own, does it have kinks?"""
+"""Probes a function of one number: is it convex, do its slopes match, does it have kinks?"""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..._base.typing import Array
 from ..numeric.noise import Noise, hidden
 
 Function = Callable[[Array], Array]
-_NOTHING = 1e-250  # a slope below this is zero: formulas are clipped against overflow
-_HALVINGS = 45  # of an interval of the grid in search of a jump, down to a few ulps; safeguard
-_LAST = 20  # of these, that no jump shrinks in
-_STAYS = 0.97  # share of a rise that these leave of a jump: the slope of |t|^1.0022 has as much
+_NOTHING = 1e-250  # slope; safeguard: smaller ones are zero, as formulas are clipped at overflow
+_HALVINGS = 45  # halvings of a grid interval around a jump, down to a few ulps; safeguard
+_LAST = 20  # halvings, the last ones, in which a jump must not shrink; safeguard
+_STAYS = 0.97  # share of a rise left after _LAST halvings; safeguard: |t|^1.0022 leaves as much
 
 
 class Facts(NamedTuple):
-    """What a probe found: a violation of convexity in words, the place of a kink, a minimum."""
+    """The results of a probe: a violation of convexity in words, a kink, a minimum."""
 
     violation: str | None
     kink: float | None
@@ -31,7 +31,7 @@ WITHOUT_MINIMUM = Facts(violation=None, kink=None, attained=False)
 
 
 def _grid() -> Array:
-    """Points dense near 0 and ±1, where losses bend, and over all scales data may have."""
+    """Points that are dense near 0 and ±1, where losses bend, and cover all scales of data."""
     near = np.linspace(-8.0, 8.0, 161)
     far = np.geomspace(1e-8, 1e12, 241)
     return np.unique(np.concatenate([near, far, -far]))
@@ -61,8 +61,8 @@ def _hidden(
 def inspect(psi: Function, dpsi: Function, ddpsi: Function, scale: float = 1.0) -> Facts:
     """Test the subgradient inequality on all pairs of a grid, then look for jumps of the slope.
 
-    ``scale`` moves the dense part of the grid to where the data are. What is no larger than the
-    rounding of the formulas, which is measured, is no violation.
+    ``scale`` moves the dense part of the grid to the scale of the data. A difference that is no
+    larger than the measured rounding of the formulas is not a violation.
     """
     t = scale * _grid()
     value, slope, curvature = _tabulate(t, psi, dpsi, ddpsi)
@@ -86,7 +86,7 @@ def inspect(psi: Function, dpsi: Function, ddpsi: Function, scale: float = 1.0) 
 def _violation(
     t: Array, value: Array, slope: Array, of_value: Array, of_slope: Array
 ) -> str | None:
-    """ψ(b) − ψ(a) − ψ'(a)(b − a) must be ≥ 0; says where it is not."""
+    """Where ψ(b) − ψ(a) − ψ'(a)(b − a) < 0, in words."""
     step = t[None, :] - t[:, None]
     rise = slope[:, None] * step
     above = value[None, :] - value[:, None] - rise
@@ -106,9 +106,9 @@ def _kink(dpsi: Function, t: Array, slope: Array, of_slope: Array) -> tuple[floa
     """Bisect every interval of the grid towards its larger rise; a jump that stays is a kink.
 
     The slope of |t|^p, p > 1, rises by h^(p − 1) over a width h: the last `_LAST` halvings divide
-    that by 2^(`_LAST`·(p − 1)), by 2 for p = 1.05, but leave a jump as it is. A rise that is no
-    larger than the rounding of the slopes is none. The second answer is whether some rise shrinks
-    more slowly than that of |t|^1.25.
+    that by 2^(`_LAST`·(p − 1)), by 2 for p = 1.05, but do not change a jump. A rise that is no
+    larger than the rounding of the slopes is ignored. The second result is whether some rise
+    shrinks more slowly than that of |t|^1.25.
     """
     lo, hi, left, right = t[:-1].copy(), t[1:].copy(), slope[:-1].copy(), slope[1:].copy()
     rise = right - left

@@ -1,1 +1,1 @@
-"""Numerical methods for losses that are known by their formula alone."""
+"""Numerical methods for losses of which only the formula is known."""

@@ -8,19 +8,19 @@ which is concave with g(t) = 0. Two bounds are taken, and the smaller one is the
 
 *Tangents.* If ψ'(lo) ≤ v ≤ ψ'(hi), the supremum is attained between lo and hi, and g lies below its
 tangents at both ends. For *every* m between them, F ≤ max(tangent of lo at m, tangent of hi at m):
-left of m the first one rises up to m, right of m the second one falls from m on. Nothing depends on
-how exactly m was computed; it is chosen near where the tangents cross, where the bound is best.
+left of m the first one rises up to m, right of m the second one falls from m on. The bound holds
+for any m; m is taken near where the tangents cross, where the bound is best.
 
-*Rectangles.* F is also the integral of v − ψ' from t to the place where ψ' = v, and v − ψ' falls on
-the way. So rectangles from a few nodes bound it from above, by slopes alone: where F is smaller
-than the rounding of ψ itself, differences of ψ say nothing, and this bound does.
+*Rectangles.* F is also the integral of v − ψ' from t to the point where ψ' = v, and v − ψ' is
+decreasing there. So rectangles from a few nodes bound F from above by slopes alone. This bound is
+useful where F is smaller than the rounding of ψ, so that differences of ψ are meaningless.
 
-Rounding. A computed ψ̂(s) is ψ at an argument that is off by a few ulps, times one plus a few ulps;
-so is ψ̂'. To the first order this changes ψ by ulps of |ψ| + |s·ψ'|, and moves the point where a
-tangent touches by ulps of s. Each sum below carries an error term with ulps of *every* number
-that is added or subtracted on its way, also of the far larger ones that cancel; and with the
-rounding that the formula of ψ hides beyond that (`Noise`). The bounds are sound for every ψ for
-which these terms hold, whatever the bracket: a wide one gives a looser bound, not a false one.
+*Rounding.* A computed ψ̂(s) is ψ at an argument that is off by a few ulps, times one plus a few
+ulps; so is ψ̂'. To first order this changes ψ by ulps of |ψ| + |s·ψ'|, and moves the point where a
+tangent touches by ulps of s. Each sum below has an error term with ulps of *every* number that is
+added or subtracted, also of much larger ones that cancel, plus the further rounding of the formula
+of ψ (`Noise`). The bounds are sound for every ψ for which these terms hold, whatever the bracket: a
+wide bracket gives a looser bound, not a wrong one.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from ..._base.typing import Array, BoolArray, IntArray
 from .noise import EPS, FEW, Noise
 
 RowFunction = Callable[[Array, IntArray], Array]
-_FAR = 1e300  # beyond this a slope that has not reached v never will; safeguard
-_NOTHING = 1e-250  # slopes nearer than this are equal: formulas are clipped against overflow
+_FAR = 1e300  # |s| up to which a slope v is searched; safeguard
+_NOTHING = 1e-250  # slope; safeguard: closer ones are equal, as formulas are clipped at overflow
 _ROUNDS = 400  # halvings of a bracket; safeguard: 2000 would take 1e300 to one ulp of 1e-300
-_HALVINGS = 8  # of a bracket whose ψ says nothing any more, before rectangles are added up
-_TIGHT = 1e-13  # relative width of the two bounds at which a bracket is narrow enough
-_NODES = 32  # rectangles, whose sum is too large by about a share of one in so many
+_HALVINGS = 8  # halvings of a bracket in which ψ is lost in rounding; safeguard
+_TIGHT = 1e-13  # relative distance of the two bounds at which a bracket is done; safeguard
+_NODES = 32  # rectangles; safeguard: their sum is too large by a share of about 1/32
 _ULPS = FEW * EPS
 
 
@@ -53,8 +53,7 @@ def young_gap(
 ) -> Array:
     """Upper bound of the Fenchel-Young term ψ(t) + ψ*(v) − v·t, elementwise; inf outside dom ψ*.
 
-    What ψ depends on besides t, one number per entry of t each, is given to it as further
-    arguments.
+    Further arguments of ψ, one number per entry of t each, are passed on to it.
     """
     t, v = np.broadcast_arrays(np.asarray(t, float), np.asarray(v, float))
     shape = t.shape
@@ -72,7 +71,7 @@ def young_gap(
 
 
 def _vectorised(f: Callable[..., Array], columns: list[Array]) -> RowFunction:
-    """f of the given rows, with an answer of the shape of t, also where it is constant."""
+    """f of the given rows, with a result of the shape of t, also if f is a constant."""
 
     def at(t: Array, rows: IntArray) -> Array:
         value = f(t, *(column[rows] for column in columns))
@@ -107,7 +106,7 @@ def _bracket(dpsi: RowFunction, t: Array, v: Array) -> tuple[Array, Array, BoolA
 
 
 class _End(NamedTuple):
-    """An end of the bracket: the place s, ψ'(s), g(s), and the error that g(s) may have."""
+    """An end of the bracket: the point s, ψ'(s), g(s), and a bound of the error of g(s)."""
 
     place: Array
     slope: Array
@@ -119,7 +118,7 @@ class _End(NamedTuple):
 
 
 class _Terms(NamedTuple):
-    """ψ and ψ' of some rows, with t, v and what they are measured from."""
+    """ψ and ψ' of some rows, with t, v, ψ(t) and ψ'(t)."""
 
     psi: RowFunction
     dpsi: RowFunction
@@ -149,7 +148,7 @@ class _Terms(NamedTuple):
         )
 
     def end(self, place: Array) -> _End:
-        """g and its slope at a place; at t itself g is 0, without any error of ψ."""
+        """g and its slope at a point; at t itself g is exactly 0."""
         value, slope = self.psi(place, self.rows), np.array(self.dpsi(place, self.rows))
         moved = place != self.t
         climb = self.v * (place - self.t)
@@ -163,12 +162,12 @@ class _Terms(NamedTuple):
         return _End(place, slope, height, np.where(moved, error, touching))
 
     def slope_error(self, place: Array, slope: Array) -> Array:
-        """What v − ψ' may be off by, but for a shift of the place."""
+        """A bound of the error of v − ψ', apart from that of the point."""
         error = _ULPS * (np.abs(slope) + np.abs(self.v))
         return error if self.noise is None else error + self.noise.of_slope(place)
 
     def rectangles(self, lo: Array, hi: Array) -> Array:
-        """The integral of |v − ψ'| from t to the further end of the bracket, from above."""
+        """An upper bound of the integral of |v − ψ'| from t to the farther end of the bracket."""
         for _ in range(_HALVINGS):
             middle = 0.5 * lo + 0.5 * hi
             below = self.dpsi(middle, self.rows) < self.v
@@ -191,7 +190,7 @@ class _Terms(NamedTuple):
 
 
 def _shrink(terms: _Terms, lo: Array, hi: Array) -> Array:
-    """Narrow the bracket until the tangent bound is near a lower bound, or lost in rounding."""
+    """Narrow the bracket until the tangent bound is close to a lower bound, or within rounding."""
     left, right = terms.end(lo), terms.end(hi)
     best, least = np.full(lo.shape, np.inf), np.zeros(lo.shape)
     active = np.arange(lo.size)
@@ -219,7 +218,7 @@ def _shrink(terms: _Terms, lo: Array, hi: Array) -> Array:
 
 
 def _next(terms: _Terms, lo: _End, hi: _End, *, halve: bool) -> Array:
-    """Where ψ' would be v if it were straight; every other time the middle, as that may crawl."""
+    """The point where ψ' = v by linear interpolation; every other time the midpoint, for safety."""
     middle = midpoint(lo.place, hi.place)
     if halve:
         return middle
@@ -229,7 +228,7 @@ def _next(terms: _Terms, lo: _End, hi: _End, *, halve: bool) -> Array:
 
 
 def midpoint(lo: Array, hi: Array) -> Array:
-    """Arithmetic middle, or the geometric one where the ends differ by orders of magnitude."""
+    """The arithmetic mean, or the geometric one if the ends differ by orders of magnitude."""
     middle = 0.5 * lo + 0.5 * hi
     small, large = np.minimum(np.abs(lo), np.abs(hi)), np.maximum(np.abs(lo), np.abs(hi))
     apart = (lo * hi > 0) & (large > 1e3 * small)

@@ -1,12 +1,12 @@
-"""How much rounding a formula hides: measured, because a user's formula comes without its proof.
+"""The rounding errors of a formula, measured, because nothing is known of a user's formula.
 
-A function written in floating point differs from the function that is meant. A well written one
-is off by a few ulps of its result and of its argument,
+A function in floating point differs from the exact function. A well written one is off by a few
+ulps of its result and of its argument,
 
     |f̂(t) − f(t)| ≤ few·eps·(|f(t)| + |t·f'(t)|),
 
 but e^t − t − 1 near 0, log cosh t or √(1 + t²) − 1 subtract numbers much larger than their result,
-and are off by ulps of these. That excess is what `Noise` knows.
+and are off by ulps of these. `Noise` holds that excess.
 """
 
 from __future__ import annotations
@@ -22,15 +22,13 @@ Function = Callable[[Array], Array]
 
 EPS = float(np.finfo(float).eps)
 FEW = 8  # ulps; safeguard: NumPy's own functions are off by one to four
-_STEPS = np.geomspace(1e-2, 1e-8, 7)  # of the differences, in shares of t
-_NORM = np.sqrt(70.0)  # of 1, −4, 6, −4, 1: the difference of independent errors of size 1
-_FLAT = 5.0  # a tenth of the step divides the difference of f by ten or more, also at a bend
-_NEIGHBOURS = 5  # grid points whose median counts: a kink next to one of them is no rounding
-_FEW_POINTS = 8  # of the grid; next to where f stops moving, differences may be too small by chance
-_CARRIED = (
-    1e6  # how far the rounding of a larger t counts for a smaller one, as a factor; safeguard
-)
-_SAFETY = 8  # the largest error in standard deviations of one, and half that again; safeguard
+_STEPS = np.geomspace(1e-2, 1e-8, 7)  # shares of t, the steps of the differences; safeguard
+_NORM = np.sqrt(70.0)  # norm of (1, −4, 6, −4, 1): a difference of independent errors of size 1
+_FLAT = 5.0  # factor; safeguard: a tenth of the step divides the difference of f by 10 or more
+_NEIGHBOURS = 5  # grid points whose median counts; safeguard: one of them may be next to a kink
+_FEW_POINTS = 8  # grid points; safeguard: next to where f is constant, differences may be too small
+_CARRIED = 1e6  # factor; safeguard: the rounding at t counts for all smaller t down to t/1e6
+_SAFETY = 8  # factor from the standard deviation of errors to the largest; safeguard
 
 
 class Noise(NamedTuple):
@@ -69,9 +67,9 @@ def _cells(at_points: Array) -> Array:
 def hidden(f: Function, t: Array, size: Array) -> Array:
     """The rounding of f at every t beyond ulps of numbers of the given size, |f| + |t·f'|.
 
-    What a formula loses by cancellation near zero does not grow towards zero, but the differences
-    of a small t may be too short to show it. So the rounding of larger t counts there too. Where
-    f does not move at all, as e^−t does not beside 1, the rounding is that of its neighbours.
+    The loss by cancellation near zero does not grow towards zero, but the differences at a small t
+    may be too short to show it, so the rounding at larger t counts there too. Where f does not
+    change at all, as 1 + e^−t for large t, the rounding is that of the neighbouring points.
     """
     sides = (np.flatnonzero(t > 0), np.flatnonzero(t < 0)[::-1])
     windows = np.lib.stride_tricks.sliding_window_view(
@@ -92,7 +90,7 @@ def hidden(f: Function, t: Array, size: Array) -> Array:
 
 
 def _nearest(found: Array, seen: BoolArray) -> Array:
-    """Every number; where nothing was seen, the largest of the nearest few on either side."""
+    """The numbers found; where none was, the largest of the nearest few on either side."""
     count, order = found.size, np.arange(found.size)
     after = np.minimum.accumulate(np.where(seen, order, count)[::-1])[::-1]
     before = np.maximum.accumulate(np.where(seen, order, -1))

@@ -27,7 +27,7 @@ def proximal_point(loss: Loss, z: Array, y: Array, step: float | Array) -> Array
             if np.all(hi - lo <= 4e-16 * np.maximum(1.0, np.abs(t))):
                 break
             newton = t - residual / (1.0 + step * loss.curvature(t, y))
-            # Newton alone may creep along an exponential: every other step halves the bracket.
+            # Newton's method may be slow on an exponential: every other step halves the bracket.
             inside = (newton > lo) & (newton < hi) & (i % 2 == 0)
             new = np.where(residual == 0, t, np.where(inside, newton, midpoint(lo, hi)))
             t = new

@@ -1,4 +1,4 @@
-"""Classes that ``partial_fit`` is told of before it has seen them."""
+"""The classes of a stream, which ``partial_fit`` may be told before it has seen them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from .kinds import as_labels, refuse_mixed, unmasked
 _HOW = "declare them all in the first call, as partial_fit(X, y, classes=…)"
 
 
-def declared(model: Any, classes: ArrayLike, y: AnyArray, *, alone: bool = True) -> AnyArray:
+def stream_classes(
+    model: Any, classes: ArrayLike, y: AnyArray, *, from_first_batch: bool = True
+) -> AnyArray:
     """The classes of ``partial_fit``, sorted; those of the first call, or of ``fit``, hold for all.
 
-    Where none are declared, those of the first batch stand for all if it may speak ``alone``.
-    Labels of a batch that are not among them are refused.
+    If none are passed, they are those of the first batch, which is allowed only if
+    ``from_first_batch``. A batch with labels that are not among them is refused.
     """
-    found = _declared(model, classes, y if alone else None)
-    check_declared(found, y)
+    found = _classes_of(model, classes, y if from_first_batch else None)
+    _check_labels_known(found, y)
     return found
 
 
-def _declared(model: Any, classes: ArrayLike, first: AnyArray | None) -> AnyArray:
+def _classes_of(model: Any, classes: ArrayLike, first: AnyArray | None) -> AnyArray:
     known = getattr(model, "classes_", None)
     if classes is not None:
         labels = _labels(classes)
@@ -47,7 +49,7 @@ def _declared(model: Any, classes: ArrayLike, first: AnyArray | None) -> AnyArra
 
 
 def _labels(classes: Any) -> AnyArray:
-    """What is declared, sorted: at least two labels of one kind."""
+    """The classes that were passed, sorted: at least two labels of one kind."""
     try:
         given = as_labels(unmasked(classes, "classes"))
     except ValueError as error:
@@ -61,7 +63,7 @@ def _labels(classes: Any) -> AnyArray:
     return labels
 
 
-def check_declared(classes: AnyArray, y: AnyArray) -> None:
+def _check_labels_known(classes: AnyArray, y: AnyArray) -> None:
     """Refuse labels that are not among the classes."""
     unknown = np.setdiff1d(y, classes)
     if unknown.size:

@@ -1,4 +1,4 @@
-"""What a reading is: the objective of another library's model, on our scale."""
+"""The objective of another library's model, on our scale."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Total = Callable[[], float]
 
 
 @dataclass(frozen=True)
-class Reading:
+class Formulation:
     """A model's objective; ``constant`` is the value of a penalised constant column, 0 if none.
 
     ``per_row``: the loss is divided by the number of rows, whatever these weigh.

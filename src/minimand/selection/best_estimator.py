@@ -1,4 +1,4 @@
-"""What a model that was chosen among several does: all that the chosen one can."""
+"""The methods of a meta-estimator that delegates to its ``best_estimator_``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .scores import check_scoring, with_offset
 
 
 def _has(name: str) -> Any:
-    """Whether the model has a method: the fitted one, or the one to be fitted."""
+    """Whether the fitted model, or before a fit the estimator, has a method."""
 
     def check(tuned: Any) -> bool:
         getattr(getattr(tuned, "best_estimator_", tuned.estimator), name)
@@ -26,16 +26,16 @@ def _has(name: str) -> Any:
     return check
 
 
-class ChosenModel(MetaEstimatorMixin, Summarised):
+class DelegatesToBest(MetaEstimatorMixin, Summarised):
     """A meta-estimator that predicts by its ``best_estimator_``."""
 
     estimator: Any
     scoring: Any
     alpha_: float
-    _scoring: Any  # that of the fit
+    _scoring: Any  # the scorer of the fit
 
     def _facts(self) -> dict[str, str]:
-        """The alpha that was chosen, and the facts of its model."""
+        """``alpha_``, and the facts of the best estimator."""
         known = vars(self)
         if "alpha_" not in known:
             return {}
@@ -56,27 +56,27 @@ class ChosenModel(MetaEstimatorMixin, Summarised):
         return self.best_estimator_
 
     def predict(self, X: ArrayLike, offset: ArrayLike = None) -> AnyArray:
-        """The prediction of the model at alpha_."""
+        """The prediction of ``best_estimator_``."""
         return self._model().predict(X, offset)
 
     def decision_function(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
-        """Its score z."""
+        """The score z of ``best_estimator_``."""
         return self._model().decision_function(X, offset)
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
-        """Its class probabilities."""
+        """The class probabilities of ``best_estimator_``."""
         return self._model().predict_proba(X, offset)
 
     @available_if(_has("predict_log_proba"))
     def predict_log_proba(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
-        """Their logarithms."""
+        """The logarithms of the class probabilities."""
         return self._model().predict_log_proba(X, offset)
 
     def score(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
     ) -> float:
-        """What ``scoring`` says of the model, by default its own score: D² or accuracy."""
+        """The score of ``best_estimator_`` by ``scoring``, by default its own: D² or accuracy."""
         model, scorer = self._model(), check_scoring(self._scoring)
         if scorer is None:
             return float(model.score(X, y, sample_weight, offset))
@@ -84,7 +84,7 @@ class ChosenModel(MetaEstimatorMixin, Summarised):
         return float(scorer(with_offset(copy(model), offset), X, y, **weights))
 
     def __sklearn_tags__(self) -> Any:
-        """Those of the estimator."""
+        """The tags of the estimator."""
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.estimator_type = inner.estimator_type
