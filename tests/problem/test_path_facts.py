@@ -9,7 +9,7 @@ from minimand import L1, Squared
 from minimand.design import as_design
 from minimand.problem.objective import Objective
 from minimand.problem.path_facts import Memory
-from minimand.problem.path_gram import RememberedGram
+from minimand.problem.path_gram import PathGram
 
 
 def problem(seed, order, intercept, l1):
@@ -80,7 +80,7 @@ def test_a_remembered_gram_is_the_gram(centred, kind):
     mass /= mass.sum()
     residual = rng.standard_normal(25)
     residual -= mass @ residual
-    gram = RememberedGram(
+    gram = PathGram(
         as_design(sparse.csc_matrix(X) if kind == "sparse" else X), mass, centred, residual
     )
     for columns in ([5, 2, 7], [2, 5], list(range(300)), list(range(250, 700))):

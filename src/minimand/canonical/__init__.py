@@ -1,4 +1,4 @@
-"""The forms that compiled kernels see: a quadratic model × a separable penalty, and a dual."""
+"""The forms of problems that compiled kernels take: quadratics and duals, with their records."""
 
 from .ascent import Ascent, AscentProblem, AscentState, ascend
 from .descent import Descent, DescentProblem, descend

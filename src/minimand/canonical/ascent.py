@@ -1,4 +1,4 @@
-"""Dual coordinate ascent over rows: the records that the compiled kernels take and give."""
+"""Dual coordinate ascent over rows: arguments and results of the compiled kernels."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ..design import Design
 from .lines import kernel_for
 
 AscentClock = tuple[float, float, int, float]
-"""The intercept, its step, how many rows are not skipped, and how far from a knot they are."""
+"""The intercept, its step, how many rows are not skipped, and their distance from a knot."""
 
 
 class AscentProblem(NamedTuple):
-    """A loss of single rows with an L2 penalty, as the compiled ascent sees it."""
+    """A loss of single rows with an L2 penalty, as the compiled ascent takes it."""
 
-    psi: tuple[Array, Array, Array, Array, Array] | str  # pieces, or the name of another function
-    rows: tuple[Array, Array, Array, Array]  # sign, shift, mass, and squares
-    inverse: Array  # 1/l2; one number where all are equal
-    intercept: tuple[bool, float]  # whether it is free, and about how far a t is from a knot
+    psi: tuple[Array, Array, Array, Array, Array] | str  # pieces, or the name of a function
+    rows: tuple[Array, Array, Array, Array]  # sign, shift, mass, and `RowDual.squares`
+    inverse: Array  # 1/l2; one number if all are equal
+    intercept: tuple[bool, float]  # whether it is free, and a typical distance of t from a knot
 
 
 class AscentState(NamedTuple):
-    """What an ascent moves, v and w in place, and what the run before has left."""
+    """What an ascent changes, v and w in place, and the state left by the last run."""
 
     v: Array
     w: Array
@@ -32,7 +32,7 @@ class AscentState(NamedTuple):
 
 
 class Ascent(NamedTuple):
-    """What a run of dual coordinate ascent did, and what it wants to be told the next time."""
+    """The result of a run of dual coordinate ascent, and the state for the next run."""
 
     clock: AscentClock
     sweeps: float

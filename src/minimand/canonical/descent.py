@@ -1,4 +1,4 @@
-"""Coordinate descent over columns: the records that the compiled kernels take and give."""
+"""Coordinate descent over columns: arguments and results of the compiled kernels."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class DescentProblem(NamedTuple):
     l1: Array
     l2: Array
     centre: bool  # whether b is free
-    bounds: tuple[Array, Array] | None = None  # of w, which keeps them if it starts in them
+    bounds: tuple[Array, Array] | None = None  # bounds of w, which must start within them
 
 
 class Descent(NamedTuple):
-    """What a run of coordinate descent did: the intercept's move, sweeps, last decrease."""
+    """The result of a run of coordinate descent: the intercept's move, sweeps, last decrease."""
 
     shift: float
     sweeps: int
@@ -34,7 +34,7 @@ def descend(
 ) -> Descent:
     """Coordinate descent over some columns, which changes w and q; see `Weighted`.
 
-    Columns that do not lie together are copied first, these and no others.
+    Columns that are not contiguous are copied first, only these.
     """
     lines, places = design.column_lines(problem.columns)
     kernel = kernel_for(lines, _core.cd_columns, _core.cd_columns_dense)

@@ -1,11 +1,11 @@
-"""The forms that compiled kernels see: a quadratic model × a separable penalty, and a dual.
+"""The forms of problems that compiled kernels take: quadratic models and a dual.
 
     Quadratic   ½ wᵀG w + qᵀw                    the Gram of some columns
     Weighted    Σ qᵢtᵢ + ½ hᵢtᵢ²,  t = X_c δ + b    the columns themselves; b free or absent
     RowDual     Σ massᵢψ(tᵢ) + ½ Σ l2ⱼwⱼ²        through its dual, a slope of ψ for every row
 
-The first two carry the gradient as a linear term, never a working response, so that curvature may
-be zero.
+The first two have the gradient as a linear term, not a working response, so that curvature may be
+zero.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..penalties import Separable
 from .ascent import Ascent, AscentProblem, AscentState, ascend
 from .descent import Descent, DescentProblem, descend
 
-_SHARE_OF_INTERCEPT = 0.03
+_SHARE_OF_INTERCEPT = 0.03  # share of a row's curvature: the first step of the intercept; safeguard
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Weighted:
         return self.design.rmatvec_on(self.columns, self.q)
 
     def change(self, before: Array) -> float:
-        """How much the sum has changed since q was ``before``: q moves by h∘t, so t is known."""
+        """The change of the sum since q was ``before``; q moves by h∘t, so t is known."""
         move = np.divide(self.q - before, self.h, out=np.zeros_like(before), where=self.h > 0)
         return 0.5 * float(np.sum((self.q + before) * move))
 
@@ -76,10 +76,10 @@ class Quadratic:
     def polish(self, penalty: Separable, w: Array) -> bool:
         """One Newton step on the support; True if there is one. `_core.SupportNewton` has the rule.
 
-        On a fixed sign pattern the problem is a linear system. A full step that keeps the signs
-        and the bounds solves it exactly; coefficients that would overshoot are left at zero or at
-        their bound, as far along the step as the objective falls. The factor of the system is kept
-        for the next step.
+        With fixed signs the problem is a linear system. A full step that keeps the signs and the
+        bounds solves it exactly; coefficients that would overshoot are put at zero or at their
+        bound, as far along the step as the objective falls. The factor of the system is kept for
+        the next step.
         """
         return self._newton.step(self.gram, self.q, w, penalty.l1, penalty.l2, penalty.bounds)
 
@@ -95,29 +95,29 @@ class Quadratic:
 class RowDual:
     """Σ massᵢ·ψ(tᵢ) + ½ Σ l2ⱼwⱼ², t = sign·(offset + X w + b) − shift, by one vᵢ ∈ ∂ψ per row.
 
-    w = −Σᵢ massᵢ·signᵢ·vᵢ·xᵢ/l2 always; a free intercept asks for Σ mass·sign·v = 0, which the
+    Always w = −Σᵢ massᵢ·signᵢ·vᵢ·xᵢ/l2. A free intercept requires Σ mass·sign·v = 0, which the
     method of multipliers brings about.
     """
 
     design: Design
-    loss: Rowwise  # with the offset folded into its shift
+    loss: Rowwise  # with the offset included in its shift
     mass: Array
     l2: Array
     intercept: bool
     v: Array
     w: Array
     b: float = 0.0
-    reach: float = 1.0  # about how far a t is from a knot
+    reach: float = 1.0  # a typical distance of t from a knot
     seed: int = 1
 
     def __post_init__(self) -> None:
-        # Rows without weight have no say.
+        # Rows without weight are left out.
         self._order = np.flatnonzero(self.mass).astype(np.uint32)
         self._clock = (self.b, self._first_step, self._order.size, np.inf)
 
     @property
     def curved(self) -> bool:
-        """Whether ψ is no piecewise quadratic function: then no part of the dual is quadratic."""
+        """Whether ψ is not piecewise quadratic, so that no part of the dual is quadratic."""
         return not isinstance(self.loss.psi, Pieces)
 
     @cached_property
@@ -134,11 +134,11 @@ class RowDual:
 
     @property
     def step(self) -> float:
-        """By how much b moves per unit of Σ mass·sign·v."""
+        """The move of b per unit of Σ mass·sign·v."""
         return self._clock[1]
 
     def move(self, rows: IntArray, dv: Array, dw: Array, dtotal: float) -> None:
-        """Change some slopes, and w and b as they ask for."""
+        """Change some slopes, and w and b accordingly."""
         self.v[rows] += dv
         self.w += dw
         self.b -= self.step * dtotal
@@ -146,7 +146,7 @@ class RowDual:
 
     @property
     def _first_step(self) -> float:
-        """A small share of what a row weighs: large enough to move b, too small to slow rows."""
+        """A small share of a row's curvature: large enough to move b, too small to slow rows."""
         if not self.intercept:
             return 0.0
         return _SHARE_OF_INTERCEPT * float(self.squares.mean()) or 1.0
@@ -166,6 +166,6 @@ class RowDual:
 
 
 def movable(penalty: Separable, w: Array) -> BoolArray:
-    """Coefficients in whose neighbourhood the penalty is quadratic: not at zero, not at a bound."""
+    """Coefficients around which the penalty is quadratic: neither zero nor at a bound."""
     inner = (w != 0) | (penalty.l1 == 0)
     return inner if penalty.bounds is None else inner & ~penalty.at_bound(w)

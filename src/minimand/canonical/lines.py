@@ -1,4 +1,4 @@
-"""Which of two compiled kernels reads a matrix: the one for arrays, or for compressed ones."""
+"""Selects the compiled kernel for a matrix: the one for arrays or the one for compressed ones."""
 
 from __future__ import annotations
 

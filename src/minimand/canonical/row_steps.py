@@ -1,4 +1,4 @@
-"""Learning row by row: the records that the compiled passes take and give."""
+"""Learning row by row: arguments and results of the compiled passes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class OnlineRule(NamedTuple):
 
 
 OnlineClock = tuple[float, float, float, float]
-"""The intercept, its drift, 1 + rows so far, and what the l1 norm may have taken."""
+"""The intercept, its drift, 1 + rows so far, and how much the l1 norm may have taken."""
 
 
 class OnlineReport(NamedTuple):
-    """What one pass did: the clock, losses and penalties it met added up, rows that moved w."""
+    """The result of one pass: the clock, total losses and penalties, rows that moved w."""
 
     clock: OnlineClock
     objective: float

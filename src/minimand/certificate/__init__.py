@@ -1,4 +1,4 @@
-"""The referee: `judge(objective, point)` says how far a point can be from the optimum."""
+"""The referee: `judge(objective, point)` bounds the distance of a point from the optimum."""
 
 from .finding import Certificate, Dual, Finding, Judgement, Kind
 from .measure import UNATTAINED

@@ -1,4 +1,4 @@
-"""What the referee hands over: `Certificate` to users, `Finding` and `Judgement` to solvers."""
+"""The results of the referee: `Certificate` for users, `Finding` and `Judgement` for solvers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..penalties import Plane
 from ..problem.objective import EPS, Objective, Point
 
 Kind = Literal["global", "relaxation", "stationary"]
-_LONG = 100_000  # numbers that are worth freeing: a safeguard, copying the rest takes 10 μs
+_LONG = 100_000  # numbers in an array worth freeing; safeguard: copying the rest takes 10 μs
 _MEANING = {
     "global": "no model has an objective below dual",
     "relaxation": "no model has an objective below dual, which need not be attained",
@@ -27,21 +27,21 @@ _MEANING = {
 
 
 class Dual(NamedTuple):
-    """Multipliers θ in the shape of z, the slope Xᵀ(mass∘θ) they give, and the bound they prove.
+    """Multipliers θ in the shape of z, their slope Xᵀ(mass∘θ), and the bound they prove.
 
-    Of a design without columns, the slope is mass∘θ itself; ``image`` and ``plane`` say what that
-    amounts to.
+    For a design without columns the slope is mass∘θ itself; ``image`` and ``plane`` hold the
+    products that a penalty needs instead.
     """
 
     theta: Array
     slope: Array
     value: float = np.inf  # an upper bound of the dual objective; inf: not known yet
-    exact: BoolArray | None = None  # columns whose slope is more than a stand-in; None: all
-    image: Array | None = None  # of a design without columns: K(mass∘θ)
-    plane: Plane | None = None  # and where −Xᵀ(mass∘θ) is, seen from some w
+    exact: BoolArray | None = None  # columns whose slope is exact, not a last known one; None: all
+    image: Array | None = None  # for a design without columns: K(mass∘θ)
+    plane: Plane | None = None  # and the position of −Xᵀ(mass∘θ) relative to some w
 
     def scaled(self, s: float) -> Dual:
-        """S times the multipliers."""
+        """s times the multipliers."""
         image = None if self.image is None else s * self.image
         return self._replace(theta=s * self.theta, slope=s * self.slope, image=image)
 
@@ -71,18 +71,18 @@ class Certificate:
     objective : str
         The objective, in words.
     rounding : float
-        Estimate of the rounding error of the gap itself. Unpenalised columns that depend on others
-        but for their last places are taken to depend on them; what the exact optimum could gain
-        from the difference, which no model in working precision can, is part of it.
+        Estimate of the rounding error of the gap itself. Unpenalised columns that differ from a
+        combination of others in their last places only are treated as dependent; what the exact
+        optimum could gain from that difference, and no model in working precision can, is included.
     iterations, passes, seconds : int, float, float
-        What the fit took.
+        The costs of the fit.
     infeasibility : str
-        Why there is no finite bound, where there is none; or why no model attains the infimum that
-        the gap is to.
+        Why there is no finite bound, if there is none; or why no model attains the infimum to
+        which the gap is measured.
     dual_point : ndarray
         The multipliers θ behind `dual`.
     by_sample, by_feature : ndarray or None
-        The terms the gap is a sum of; filled by `minimand.certify`.
+        The terms whose sum is the gap; filled by `minimand.certify`.
     """
 
     primal: float
@@ -115,7 +115,7 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Finding:
-    """What the referee found at a point."""
+    """The referee's result at a point."""
 
     point: Point
     primal: float
@@ -126,22 +126,22 @@ class Finding:
     kind: Kind = "global"
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
-        """√mean gradient² and mean(|value| + |gradient·z|) + Ω: what the rounding of P is of."""
+        """√mean gradient² and mean(|value| + |gradient·z|) + Ω, which set the rounding of P."""
         raise NotImplementedError(f"{type(self).__name__} must define sizes(objective)")
 
     def reaches(self, objective: Objective, target: float) -> bool:
-        """Whether the gap is below the target, or is nothing but rounding."""
+        """Whether the gap is below the target, or is only rounding."""
         if self.gap <= target:
             return True
-        # Rounding that drowns a problem which is not nothing itself is no excuse.
+        # Rounding that exceeds 1e-3 of the scale (safeguard) does not excuse a gap.
         most = np.inf if objective.constant_target else 1e-3 * objective.scale
         if not self.gap <= most:
-            return False  # whatever the rounding is, which takes sums over all rows
+            return False  # without the rounding, whose estimate takes sums over all rows
         rounding = self.rounding(objective)
         return math.isfinite(rounding) and self.gap <= rounding <= most
 
     def remark(self, objective: Objective) -> str:
-        """Why no model attains the infimum that the gap is to, in words; mostly empty."""
+        """Why no model attains the infimum to which the gap is measured; usually empty."""
         return ""
 
     def hidden(self, objective: Objective) -> float:
@@ -149,7 +149,7 @@ class Finding:
         return 0.0
 
     def rounding(self, objective: Objective) -> float:
-        """Rounding error of the gap: of z = X w + b first, then of the terms it is made of.
+        """Rounding error of the gap: that of z = X w + b, and that of the terms of the gap.
 
         The size of z is that of its parts, which may cancel.
         """
@@ -162,22 +162,22 @@ class Finding:
         return 4 * EPS * size + 2 * hidden if math.isfinite(size) else np.inf
 
     def _lower_bound(self, objective: Objective) -> float:
-        """P − gap; where that is the difference of huge numbers, the least conceivable loss."""
+        """P − gap; where the two cancel, the mean infimum of the loss."""
         if not math.isfinite(self.gap):
             return -np.inf
         bound = self.primal - self.gap
-        if abs(bound) < 1e-12 * abs(self.primal):  # nothing but the rounding of P is left
+        if abs(bound) < 1e-12 * abs(self.primal):  # only the rounding of P is left
             return objective.infimum
         return bound
 
     def certificate(
         self, objective: Objective, iterations: int = 0, seconds: float = 0.0
     ) -> Certificate:
-        """The same as a Certificate, with what the fit took."""
+        """The result as a Certificate, with the costs of the fit."""
         scale = objective.scale
         relative = 0.0 if self.gap == 0 else (self.gap / scale if scale > 0 else np.inf)
         if objective.constant_target and self.reaches(objective, 0.0):
-            relative = 0.0  # the null model is perfect: gap and scale are rounding, both
+            relative = 0.0  # the null model is perfect: gap and scale are both rounding
         return Certificate(
             primal=self.primal,
             dual=self._lower_bound(objective),
@@ -196,21 +196,21 @@ class Finding:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Judgement(Finding):
-    """The same, with what a solver needs to go on from there."""
+    """A finding with what a solver needs to go on."""
 
     terms: Terms  # of the loss, at point.z
-    samples: Callable[[], Array]  # makes `by_sample`, which most have no use for
-    by_feature: Any  # in the shape of w or by group; None where the penalty does not say
-    promise: float  # the gap, or what it may become once unpenalised columns have been repaired
+    samples: Callable[[], Array]  # computes `by_sample`, which is rarely needed
+    by_feature: Any  # in the shape of w or per group; None if the penalty has no breakdown
+    promise: float  # the gap, or what it may become after unpenalised columns are repaired
 
     def beats(self, other: Judgement) -> bool:
-        """Whether to keep this point; without a bound of the optimum the objective alone counts."""
+        """Whether this point is the better one; without a finite bound, by the objective alone."""
         if self.kind == "stationary":
             return self.primal <= other.primal
         return (self.gap, self.primal) <= (other.gap, other.primal)
 
     def remark(self, objective: Objective) -> str:
-        """From the samples that cost next to nothing."""
+        """From the samples with almost no loss."""
         from .recession import falls_for_ever
 
         if self.kind != "global" or not math.isfinite(self.gap):
@@ -227,12 +227,12 @@ class Judgement(Finding):
 
     @property
     def by_sample(self) -> Array:
-        """The terms of the gap, one for each unit of the loss."""
+        """The terms of the gap, one per unit of the loss."""
         return self.samples()
 
     @property
     def summary(self) -> Judgement:
-        """The same without scores and terms where these are long, as long as the data; θ stays."""
+        """The same without scores and terms if these are long; θ is kept."""
         if self.point.z.size < _LONG:
             return self
         nothing = np.empty(0)
@@ -241,12 +241,12 @@ class Judgement(Finding):
         return replace(self, point=point, terms=terms, samples=lambda: nothing)
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
-        """From the terms of the loss; its rounding goes with z and y, unless it is a square."""
+        """From the terms of the loss; its rounding grows with z and y, unless it is a square."""
         value, gradient, _ = self.terms
         z, y = self.point.z, objective.y
         with np.errstate(over="ignore", invalid="ignore"):
             slope = math.sqrt(objective.row_total_of(np.square, gradient))
-            # Classes have no size: only a y that is compared with z has one.
+            # Class labels have no size: y counts only if it is compared with z.
             share = 0.0 if objective.loss.quadratic or y.shape != z.shape else 1.0
             steep = objective.row_total_of(
                 lambda theta, z, *y: abs(theta) * (abs(z) + share * abs(y[0]) if y else abs(z)),

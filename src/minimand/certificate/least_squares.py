@@ -2,7 +2,7 @@
 
 With the residuals r as dual point, scaled by s into the domain of Ω*, the samples' part of the gap
 is Σ massᵢ·½(rᵢ − s·rᵢ)² = ½(1 − s)²·mean r². So of all that `judge` computes from n numbers, the
-sums of r, |r|, r² and |r·z| are enough; what they cannot tell is left to `judge` itself.
+sums of r, |r|, r² and |r·z| are enough; where they are not, `judge` itself is called.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ..problem.objective import Objective, Point
 from .finding import Dual, Finding
 from .referee import is_balanced, judge, slack
 
-_LARGE = 1 << 24  # products from which several threads gain more than they cost
-_FEWEST = 8  # models for each of them
-_FEW = 0.25  # share of dense columns up to which a copy of them costs less; a guess
+_LARGE = 1 << 24  # multiply-adds, from which threads gain more than they cost; safeguard
+_FEWEST = 8  # least number of models per thread; safeguard
+_FEW = 0.25  # share of dense columns, up to which copying them pays; safeguard
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SquaresFinding(Finding):
-    """What the referee found at a model of the squared loss."""
+    """The referee's result for a model of the squared loss."""
 
     square: float  # mean r²
     score_times: float  # mean |r·z|
@@ -41,9 +41,9 @@ class SquaresFinding(Finding):
 
 
 class Models:
-    """Models of one data set under the squared loss, each with its scores and its slopes.
+    """Models of one data set under the squared loss, each with its scores and slopes.
 
-    Where the intercept is free, each model gets the best one.
+    If the intercept is free, each model gets its best one.
     """
 
     def __init__(self, objective: Objective, coefs: Array, intercepts: Array) -> None:
@@ -56,9 +56,9 @@ class Models:
         self.duals = [Dual(*row) for p in parts for row in zip(p.residuals, p.slopes)]
 
     def finding(self, i: int, problem: Objective) -> Finding:
-        """What the referee says of one of them as a model of this problem, on the same data.
+        """The referee's result for one model as a solution of ``problem``, on the same data.
 
-        To be asked once for each: its residuals become the dual point, in place.
+        It may be called once per model: its residuals become the dual point, in place.
         """
         if i in self._asked:
             raise ValueError(f"model {i} was judged before: its residuals are gone.")
@@ -66,16 +66,16 @@ class Models:
         problem.meter.passes += 2.0 / len(self.points)
         mean, size, square, score_times = self._sums[i].tolist()
         if problem.intercept and not is_balanced(mean, size):
-            return judge(problem, self.points[i])  # the residuals are no dual point
+            return judge(problem, self.points[i])  # the residuals are no valid dual point
         form = problem.penalty.sum_over_features
         if form is not None and not form.has_constraints:
             point, dual = self.points[i], self.duals[i]
             gap, s, charge = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
-            if gap <= problem.scale:  # else no residuals at all may be the better dual point
+            if gap <= problem.scale:  # else θ = 0 may be the better dual point
                 primal = 0.5 * square + charge
                 theta, slope = dual[:2]
                 if s != 1.0:
-                    theta *= s  # another array costs more than this product
+                    theta *= s  # in place: another array costs more than this product
                     slope = s * slope
                 return SquaresFinding(
                     point=point,
@@ -90,7 +90,7 @@ class Models:
 
 
 class _Part(NamedTuple):
-    """Some models: a row of each array for each."""
+    """Some models, one per row of each array."""
 
     shifts: Array
     scores: Array
@@ -100,9 +100,9 @@ class _Part(NamedTuple):
 
 
 def _in_parts(objective: Objective, coefs: Array, intercepts: Array) -> list[_Part]:
-    """All models, some on every thread where they are many.
+    """All models, divided among threads if there are many.
 
-    The threads of BLAS would wait for each other inside of every product.
+    Threads of BLAS would wait for each other inside every product.
     """
     if len(coefs) == 1:
         return [_part(objective, coefs, intercepts)]
@@ -118,12 +118,12 @@ def _in_parts(objective: Objective, coefs: Array, intercepts: Array) -> list[_Pa
 
 def _part(objective: Objective, coefs: Array, shifts: Array) -> _Part:
     """Scores, the best intercepts, residuals and slopes: two products."""
-    scores = scores_together(objective.design, coefs)
+    scores = scores_of_models(objective.design, coefs)
     if objective.offset is not None:
         scores += objective.offset
     mass = objective.mass
     residuals, sums = _core.residual_rows(scores, objective.y, mass, objective.intercept, shifts)
-    # Another array of that size costs as much as the product itself.
+    # In place: another array of that size costs as much as the product itself.
     equal = bool((mass == mass[0]).all())
     slopes = objective.design.slopes_of(residuals if equal else residuals * mass)
     if equal:
@@ -131,8 +131,8 @@ def _part(objective: Objective, coefs: Array, shifts: Array) -> _Part:
     return _Part(shifts, scores, residuals, sums, slopes)
 
 
-def scores_together(design: Design, coefs: Array) -> Array:
-    """The scores of all models, from the columns that one of them uses where these are few."""
+def scores_of_models(design: Design, coefs: Array) -> Array:
+    """The scores of all models; from the columns that some model uses, if these are few."""
     used = np.flatnonzero(coefs.any(axis=0))
     if design.sparse or used.size > _FEW * design.shape[1]:
         return design.scores_of(coefs)

@@ -1,4 +1,4 @@
-"""The gap that a dual point proves: scaled into the domain, repaired, or of a relaxed problem."""
+"""The gap of a dual point: scaled into the domain, repaired, or of a relaxed problem."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ UNATTAINED = (
     "the unpenalised columns fit the data perfectly (separable classes), so the loss falls for "
     "ever as the coefficients grow and no minimiser exists"
 )
-_SHRINKING = (1.0, 0.99, 0.9, 0.7)  # multipliers at their ends may have to make room for a repair
-_MOST_FAINT = 100  # directions that are cleared; more may explain everything (safeguard)
-_NEGLIGIBLE = 1e-7  # share of the scale below which a penalty may as well be left out
+_SHRINKING = (1.0, 0.99, 0.9, 0.7)  # factors of θ that make room for a repair; safeguard
+_MOST_FAINT = 100  # directions that are cleared, as more may explain everything; safeguard
+_NEGLIGIBLE = 1e-7  # share of the scale, below which the penalty may be left out; safeguard
 
 
 class Measured(NamedTuple):
-    """The gap for one dual point, in parts."""
+    """The gap for one dual point, with its terms."""
 
     gap: float
-    samples: Callable[[], Array]  # makes the terms of the units, which mostly nobody asks for
+    samples: Callable[[], Array]  # computes the terms of the units, rarely needed
     by_feature: Array | None
     dual: Dual
     infeasibility: str
-    promise: float = np.inf  # of a gap that is infinite
+    promise: float = np.inf  # an estimate of the gap after a repair, if the gap is infinite
 
 
 def tightest(found: Iterable[Measured]) -> Measured:
@@ -47,7 +47,7 @@ def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False
     """Scale the dual point into the domain of Ω* and add up the Fenchel-Young terms.
 
     With ``raw``, θ is the gradient of the loss at z. If the penalty has a small quadratic part, Ω*
-    is finite but huge outside the l1 box; then the same point scaled into the box can be much
+    is finite but huge outside the l1 box; there the same point scaled into the box can be much
     better, so both are measured.
     """
     best: Measured | None = None
@@ -61,7 +61,7 @@ def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False
             samples = partial(objective.young, point.z, scaled.theta)
             gap += objective.mean_young(point.z, scaled.theta)
         if math.isnan(gap):
-            gap = np.inf  # inf − inf in an overflowing term proves nothing
+            gap = np.inf  # inf − inf in a term that overflows proves nothing
         if best is None or gap < best.gap:
             best = Measured(gap, samples, by_feature, scaled, "")
     assert best is not None
@@ -79,7 +79,7 @@ def measure_zero(objective: Objective, point: Point, terms: Terms) -> Measured:
 
 
 def _charged(objective: Objective, point: Point, dual: Dual) -> Young:
-    """The Fenchel-Young term of the penalty; slopes that a repair answers for are left out."""
+    """The Fenchel-Young term of the penalty, without slopes that a repair accounts for."""
     if dual.image is not None:
         dual = dual._replace(plane=objective.plane(point, dual.slope, dual.image))
     elif objective.has_rays:
@@ -91,10 +91,10 @@ def _charged(objective: Objective, point: Point, dual: Dual) -> Young:
 def without_constraints(
     objective: Objective, point: Point, terms: Terms, found: list[Measured]
 ) -> list[Measured]:
-    """The gaps of the problem without constraints that do not matter at the point.
+    """The gaps of the problem without the constraints that are inactive at the point.
 
-    It has the same primal value and a lower optimum, so its bound holds here as well; far bounds
-    and large balls multiply every rounding of the slope by their size, and here they are gone.
+    It has the same primal value and a lower optimum, so its bound holds here as well. Distant
+    bounds and large balls would multiply the rounding of the slope by their size.
     """
     relaxed = objective.penalty.relaxed(point.w)
     if relaxed is None:
@@ -107,10 +107,10 @@ def without_constraints(
 def without_penalty(
     objective: Objective, point: Point, terms: Terms, duals: list[Dual], gap: float
 ) -> list[Measured]:
-    """The gap of the problem without its penalty, plus Ω(w), where that is next to nothing.
+    """The gap of the problem without its penalty, plus Ω(w), if the penalty is negligible.
 
-    A penalty far smaller than the loss (|r|^20 of large residuals) has a conjugate that turns the
-    rounding of the slope into a huge term; its optimum cannot lie below that of the loss alone.
+    The conjugate of a penalty far smaller than the loss (|r|^20 of large residuals) turns the
+    rounding of the slope into a huge term. The optimum of the loss alone is a lower bound too.
     """
     if not objective.has_columns:
         return []
@@ -130,8 +130,8 @@ def without_penalty(
 def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
     """About what one step along the worst column with a wrong sign would gain: slope²/2h.
 
-    At w = 0 the other terms of the gap of a cone all vanish, however far the optimum is. A loss
-    without curvature is gained in proportion to the slope.
+    At w = 0 the other terms of the gap of a cone vanish however far the optimum is. For a loss
+    without curvature the gain is proportional to the slope.
     """
     penalty = objective.penalty
     wrong = penalty.unscalable(-slope) & ~penalty.free
@@ -149,23 +149,23 @@ def _pull(objective: Objective, terms: Terms, slope: Array) -> float:
 def with_rays(
     objective: Objective, point: Point, terms: Terms, found: list[Measured], thorough: bool
 ) -> Measured:
-    """Repair Xᵀu on unpenalised columns, for the dual point that promises the smallest gap.
+    """Repair Xᵀu on unpenalised columns, for the dual point with the smallest promised gap.
 
-    Repairing costs passes, so unless asked to be thorough it waits until the rest of the gap is
-    small enough for it to matter.
+    A repair costs passes, so unless ``thorough`` it waits until the rest of the gap is so small
+    that the repair matters.
     """
     if not objective.penalty.free.all():
         found = [f._replace(gap=f.gap + _pull(objective, terms, f.dual.slope)) for f in found]
     order = sorted(found, key=attrgetter("gap"))
     above = objective.mean_above_infimum(terms.value)
-    near = 1e-3 if thorough else 1e-5
+    near = 1e-3 if thorough else 1e-5  # share of the scale: loss near its infimum; safeguard
     if not objective.loss.attained(objective.y) and above <= near * objective.scale:
         return order[0]._replace(gap=np.inf, infeasibility=UNATTAINED)
     if above <= EPS * objective.scale:
         perfect = measure_zero(objective, point, terms)  # θ = 0 needs no repair
         if perfect.gap <= EPS * objective.scale:
             return perfect
-    promising = thorough or order[0].gap <= 1e-3 * objective.scale
+    promising = thorough or order[0].gap <= 1e-3 * objective.scale  # share of the scale; safeguard
     if not promising:
         words = "not near a stationary point yet"
         return order[0]._replace(gap=np.inf, infeasibility=words, promise=order[0].gap)
@@ -182,7 +182,7 @@ def with_rays(
         if np.isfinite(fixed.gap):
             if objective.loss.smooth:
                 return fixed
-            repaired.append(fixed)  # at a kink the gradient is no better a start than others
+            repaired.append(fixed)  # at a kink the gradient is as good a start as others
         reason = "no dual point satisfies the constraint of the unpenalised columns"
     if repaired:
         return tightest(repaired)
@@ -190,14 +190,14 @@ def with_rays(
 
 
 def _measured(objective: Objective, point: Point, cleared: Cleared) -> Measured:
-    """The gap of a repaired dual point, with what is left of slopes that should vanish."""
+    """The gap of a repaired dual point, plus what is left of slopes that should vanish."""
     fixed = measure(objective, point, Dual(cleared.theta, cleared.slope))
     left = leftover(objective, point.w, fixed.dual.theta, fixed.dual.slope)
     return fixed._replace(gap=fixed.gap + left)
 
 
 def hidden_gain(objective: Objective, point: Point, terms: Terms, dual: Dual, gap: float) -> float:
-    """By how much the gap grows if columns that differ in their last places only may be used.
+    """The increase of the gap if columns that differ in their last places only may be used.
 
     No model in working precision can use that difference, but the exact optimum may.
     """

@@ -1,4 +1,4 @@
-"""Is there a direction along which the loss of some samples falls for ever, at no cost?"""
+"""Directions along which the loss of some samples decreases without end at no cost."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ..losses import Terms
 from ..problem.dependence import find_basis
 from ..problem.objective import Objective, Point
 
-_KINDS = 20  # different y for which a loss is asked whether it has a minimum (safeguard)
-_STILL = 1e-9  # share of the largest move of a score below which another one does not move
+_KINDS = 20  # values of y for which a loss is asked whether it has a minimum; safeguard
+_STILL = 1e-9  # share of the largest move of a score, below which a score does not move; safeguard
 
 
 def falls_for_ever(objective: Objective, point: Point, terms: Terms, gap: float) -> str:
-    """Why no model attains the infimum, in words; empty where that is not known.
+    """Why no model attains the infimum, in words; empty if that is not known.
 
-    The samples that have next to no loss left are those that may fall for ever; all of them
-    together cost no more than the gap. If the unpenalised columns can move them without moving any
-    other sample, and move each of them downhill or not at all, then they do.
+    The candidates are the samples with the least loss, which together cost no more than the gap.
+    If the unpenalised columns can move their scores without moving any other sample, and move each
+    of them downhill or not at all, then their loss decreases without end.
     """
     y = objective.y
     rows = objective.n_scores == 1 and objective.units is None
@@ -48,7 +48,7 @@ def falls_for_ever(objective: Objective, point: Point, terms: Terms, gap: float)
 
 
 def _next_to_nothing(objective: Objective, terms: Terms, gap: float) -> BoolArray:
-    """The samples that cost least, as many as the gap pays for."""
+    """The samples with the least loss, as many as sum to no more than the gap."""
     above = objective.mass * (terms.value - objective.loss.infimum(objective.y))
     order = np.argsort(above)
     low = np.zeros(above.size, dtype=bool)
@@ -57,7 +57,7 @@ def _next_to_nothing(objective: Objective, terms: Terms, gap: float) -> BoolArra
 
 
 def _move(objective: Objective, point: Point, low: BoolArray) -> Array | None:
-    """How the part of the model that the other samples do not see moves the scores."""
+    """The move of the scores by the part of the model that does not affect other samples."""
     mass = np.where(low, 0.0, objective.mass)
     sizes = np.sqrt(objective.design.moments(mass).second)
     objective.meter.passes += 2

@@ -1,12 +1,12 @@
-"""The referee: how far can a point be from the optimum?
+"""The referee: a bound on the distance of a point from the optimum.
 
 For dual multipliers θ (with uᵢ = massᵢ·θᵢ) that satisfy the constraints of the dual problem,
 
     P(w, b) − P* ≤ Σ massᵢ·[ℓ(zᵢ) + ℓ*(θᵢ) − θᵢzᵢ] + [Ω(w) + Ω*(−Xᵀu) + w·Xᵀu] + b·Σu.
 
-Every bracket is a Fenchel-Young term, never negative, by sample and by feature; Σu = 0 when the
-intercept is free, (Xᵀu)ⱼ = 0 for a free column, ≥ 0 for one that may only grow. The gap is that
-sum and never P − D, which loses all digits. A solver never certifies itself: it asks `judge`.
+Every bracket is a Fenchel-Young term ≥ 0, by sample and by feature; Σu = 0 when the intercept is
+free, (Xᵀu)ⱼ = 0 for a free column, ≥ 0 for one that may only grow. The gap is that sum and never
+P − D, which would lose all digits. A solver never certifies itself: it calls `judge`.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def judge(
     duals : multipliers θ proposed by a solver; they are moved into the dual's domain first.
     known : dual points that were judged before, whose slope needs no pass over the data.
     raw : whether the gradient of the loss at the point is a candidate too; it is the first
-        column of the pass, and a solver needs its slope to go on. Without it, and without
-        ``duals``, there is no pass at all.
-    thorough : repair dual points for unpenalised columns even if the gap is large anyway, and
-        try leaving out constraints that do not matter at the point.
+        column of the pass, and a solver needs its slope to go on. Without ``raw`` and ``duals``
+        there is no pass at all.
+    thorough : repair dual points for unpenalised columns even if the gap is large, and try
+        leaving out constraints that are inactive at the point.
     """
     if not objective.convex:
         from ..problem.tangent import Tangent
@@ -77,7 +77,7 @@ def judge(
 
 
 def lifted(judgement: Judgement, tangent: Tangent) -> Judgement:
-    """A judgement of a tangent problem, as one of the problem it lies above."""
+    """A judgement of a tangent problem as one of the problem below it."""
     point = tangent.outside(judgement.point)
     whole, unit = tangent.whole, tangent.unit
     primal, gap = whole.primal(point), unit * judgement.gap
@@ -125,7 +125,7 @@ def _judge(
     if known:
         found += _still_promising(objective, point, primal, known, found)
     best = tightest(found)
-    # θ = 0 is always feasible: nothing is further from the optimum than P − mean infimum.
+    # θ = 0 is always feasible: the gap is at most P − mean infimum.
     if not best.gap <= objective.scale:
         found.append(measure_zero(objective, point, terms))
         best = tightest(found)
@@ -155,10 +155,10 @@ def _judge(
 def _still_promising(
     objective: Objective, point: Point, primal: float, known: list[Dual], found: list[Measured]
 ) -> list[Measured]:
-    """Older dual points are measured only if the bounds they proved could still win."""
+    """Measure older dual points, if the bounds they proved could still be the best."""
     least = tightest(found).gap if found else np.inf
     if objective.has_rays and not objective.loss.smooth:
-        least = np.inf  # before its repair the gap of a gradient at kinks says nothing
+        least = np.inf  # before its repair, the gap of a gradient at kinks says nothing
     again: list[Measured] = []
     for old in known:
         if not (found and primal - old.value >= least):
@@ -167,8 +167,8 @@ def _still_promising(
 
 
 def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array:
-    """The gradient of the loss where the intercept is the best one for these scores."""
-    # At the null model the intercept is the best one already, exactly where there are kinks.
+    """The gradient of the loss at the best intercept for these scores."""
+    # The null model has the best intercept already, exactly so for losses with kinks.
     centred = point is objective.null and objective.kinks is not None
     shift = 0.0 if centred else best_shift(objective, point.z)
     moves = bool(shift) if objective.n_scores == 1 else bool(np.any(shift))
@@ -184,21 +184,21 @@ def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array
 
 
 def _unbalanced(objective: Objective, gradient: Array) -> bool:
-    """Whether Σ mass·gradient is more than rounding: then the intercept is not the best one."""
+    """Whether Σ mass·gradient is more than rounding, so that the intercept is not the best."""
     mean, size = objective.row_mean(gradient), objective.row_mean_of(np.abs, gradient)
     balanced = is_balanced(mean, size)
     return not (balanced if objective.n_scores == 1 else balanced.all())
 
 
 def is_balanced(mean: Any, size: Any) -> Any:
-    """Whether the mean of some numbers, of that mean size, is zero but for rounding."""
+    """Whether a mean of numbers of that mean size is zero up to rounding (16 ulp, safeguard)."""
     return abs(mean) <= 16 * EPS * size
 
 
 def _admissible(objective: Objective, duals: Iterable[Array], terms: Terms) -> Iterator[Array]:
     """Each θ moved into the domain of ℓ*, with Σ mass·θ = 0 if the intercept is free.
 
-    One for which no such point was found is left out.
+    A θ for which no such point is found is left out.
     """
     for theta in duals:
         inside = objective.loss.into_domain(theta, objective.y)
@@ -213,5 +213,5 @@ def _admissible(objective: Objective, duals: Iterable[Array], terms: Terms) -> I
 
 
 def slack(primal: float) -> float:
-    """Room for rounding when bounds are compared by subtraction."""
+    """Allowance for rounding when bounds are compared by subtraction; safeguard."""
     return 1e-12 * abs(primal) if math.isfinite(primal) else 0.0

@@ -1,4 +1,4 @@
-"""Moving a dual point onto the constraints of the dual problem."""
+"""Moves a dual point onto the constraints of the dual problem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..problem.basis import Basis
 from ..problem.objective import EPS, Objective, dot
 from .repair_scores import Cleared, clear_scores
 
-_ROUNDS = 8
+_ROUNDS = 8  # rounds of projections; safeguard
 _NO_BOUND = (
     "no bound: the slope along the unpenalised columns does not vanish; they may separate the "
     "data, so that no minimiser exists"
@@ -59,26 +59,26 @@ def clear_rays(
     """Make Xᵀ(mass∘θ) vanish on unpenalised columns, or point to their bound if they have one.
 
     θ moves along h∘(T a + a₀), h the curvature of the loss: samples at the edge of their dual
-    domain have little curvature, so they move little and stay inside; where there are kinks, h is
-    the room they have, or what else helps. T is a basis of the columns: the free ones and, of
-    those with one bound, the ones that have left it in w and the ones whose slope is wrong; a few
-    rounds find them, and bring the slope down to rounding. With ``faint``, T also holds what the
-    columns differ by in their last places only.
+    domain have little curvature, so they move little and stay inside. At kinks, h is the room that
+    multipliers have, or another metric that works. T is a basis of the columns: the free ones and,
+    of those with one bound, those away from it in w and those whose slope is wrong; a few rounds
+    find them and reduce the slope to rounding. With ``faint``, T also holds the directions in
+    which columns differ in their last places only.
     """
     if not objective.single:
         return clear_scores(objective, theta, slope, curvature)
     limit = _rounding_of_slopes(objective, theta)
-    chosen = objective.penalty.free | _departed(objective, w)
-    if not np.isfinite(limit[chosen]).all():
+    columns = objective.penalty.free | _departed(objective, w)
+    if not np.isfinite(limit[columns]).all():
         return Cleared(theta, slope, "numbers overflow: rescale the data or the offset")
     h, ones = curvature.bound, np.ones_like(theta)
     if objective.loss.smooth:
         metrics = [h if h.any() else ones]
     else:
         metrics = [_room(objective, theta), h, ones]
-    span = _Span.of(objective, chosen, faint)
+    span = _Span.of(objective, columns, faint)
     if span is None or not span.wrong(theta, slope, limit):
-        return Cleared(theta, slope, "" if span else _too_many(chosen))
+        return Cleared(theta, slope, "" if span else _too_many(columns))
     cleared = Cleared(theta, slope, _no_bound(objective))
     for metric in metrics:
         if metric.any() and cleared.reason:
@@ -87,9 +87,9 @@ def clear_rays(
 
 
 def leftover(objective: Objective, w: Array, theta: Array, slope: Array) -> float:
-    """Σ|aⱼ·slopeⱼ| over unpenalised columns: what their slopes, which should vanish, are worth.
+    """Σ|aⱼ·slopeⱼ| over unpenalised columns: the cost of slopes that should vanish but do not.
 
-    Coefficients of nearly collinear columns are large and cancel; those of their basis do not.
+    Coefficients of nearly collinear columns are large and cancel; those of their basis are not.
     """
     open_columns = objective.penalty.unscalable(-slope)
     regular = not objective.single or not objective.has_free_columns
@@ -104,32 +104,32 @@ def leftover(objective: Objective, w: Array, theta: Array, slope: Array) -> floa
 
 
 class _Span(NamedTuple):
-    """Columns that the slope shall vanish on, by their basis."""
+    """Columns on which the slope must vanish, by their basis."""
 
     objective: Objective
-    chosen: BoolArray
+    columns: BoolArray
     basis: Basis
-    extra: Array  # columns of the basis beside those of the design
+    extra: Array  # columns of the basis that are not in the design
     faint: bool
 
     @classmethod
-    def of(cls, objective: Objective, chosen: BoolArray, faint: bool) -> _Span | None:
-        """None where the columns are too many."""
-        if np.array_equal(chosen, objective.penalty.free):
-            basis = objective.free_basis  # found once
+    def of(cls, objective: Objective, columns: BoolArray, faint: bool) -> _Span | None:
+        """None if there are too many columns."""
+        if np.array_equal(columns, objective.penalty.free):
+            basis = objective.free_basis  # computed once
         else:
-            basis = objective.basis_of(np.flatnonzero(chosen))
+            basis = objective.basis_of(np.flatnonzero(columns))
         if basis is None:
             return None
         extra = np.column_stack([basis.residues, basis.faint]) if faint else basis.residues
-        return cls(objective, chosen, basis, extra, faint)
+        return cls(objective, columns, basis, extra, faint)
 
     def wrong(self, theta: Array, slope: Array, limit: Array) -> bool:
         """Whether the dual is unbounded along some column, by more than rounding."""
         return bool(self.wrong_columns(slope, limit).any() or self._wrong_extra(theta))
 
     def wrong_columns(self, slope: Array, limit: Array) -> BoolArray:
-        """Those of the design; one that depends on others of the basis need not be looked at."""
+        """Such columns of the design; those that depend on others of the basis are not checked."""
         wrong = self.objective.penalty.unscalable(-slope) & (np.abs(slope) > limit)
         wrong[self.basis.dropped] = False
         return wrong
@@ -143,7 +143,7 @@ class _Span(NamedTuple):
         return bool((np.abs(self.extra.T @ weighted) > limit).any())
 
     def projection(self, metric: Array) -> Projection:
-        """Solve with [T 1]ᵀ diag(mass·metric) [T 1]."""
+        """Solves with [T 1]ᵀ diag(mass·metric) [T 1]."""
         objective, kept = self.objective, self.basis.kept
         h = objective.row_mass * metric
         total = float(h.sum())
@@ -178,11 +178,11 @@ def _clear(theta: Array, slope: Array, span: _Span, metric: Array) -> Cleared:
     wrong = span.wrong_columns(slope, limit)
     project: Projection | None = None
     for _ in range(_ROUNDS):
-        if (wrong & ~span.chosen).any():
-            chosen = span.chosen | wrong
-            grown = _Span.of(objective, chosen, span.faint)
+        if (wrong & ~span.columns).any():
+            columns = span.columns | wrong
+            grown = _Span.of(objective, columns, span.faint)
             if grown is None:
-                return Cleared(theta, slope, _too_many(chosen))
+                return Cleared(theta, slope, _too_many(columns))
             span, project = grown, None
         project = project or span.projection(metric)
         theta = objective.loss.into_domain(project(theta, slope), objective.y)
@@ -196,21 +196,21 @@ def _clear(theta: Array, slope: Array, span: _Span, metric: Array) -> Cleared:
 
 
 def _no_bound(objective: Objective) -> str:
-    """Why no dual point was found, in words; a loss that attains its minimum separates nothing."""
+    """Why no dual point was found; a loss that attains its minimum cannot be separable."""
     if objective.loss.attained(objective.y):
         return _NOT_NEAR
     return _NO_BOUND if objective.has_free_columns else _NO_SIGNS
 
 
-def _too_many(chosen: BoolArray) -> str:
-    """Why these columns cannot be projected off, in words."""
-    return f"{int(chosen.sum())} unpenalised columns are too many to project off"
+def _too_many(columns: BoolArray) -> str:
+    """Why these columns cannot be projected off."""
+    return f"{int(columns.sum())} unpenalised columns are too many to project off"
 
 
 def _room(objective: Objective, theta: Array) -> Array:
-    """How far every multiplier may move within its domain, at most 1; squared.
+    """The squared distance, at most 1, that every multiplier may move within its domain.
 
-    That is the metric of affine scaling: a multiplier next to a corner is not moved beyond it.
+    This is the metric of affine scaling: a multiplier next to a corner does not move beyond it.
     """
     room = objective.loss.room(theta, objective.y)
     share = room / room.max() if room.any() else room
@@ -218,7 +218,7 @@ def _room(objective: Objective, theta: Array) -> Array:
 
 
 def _departed(objective: Objective, w: Array) -> BoolArray:
-    """Columns with one bound that are not at it: their slope vanishes at the optimum."""
+    """Columns with one bound whose coefficient is not at it: their optimal slope is zero."""
     form = objective.penalty.sum_over_features
     if form is None or form.bounds is None:
         return np.zeros(w.shape, dtype=bool)
@@ -227,11 +227,11 @@ def _departed(objective: Objective, w: Array) -> BoolArray:
 
 
 def _noise(objective: Objective) -> float:
-    """What rounding leaves of a sum over samples that should vanish, as a share of its terms."""
+    """The rounding of a sum over samples that should vanish, as a share of its terms."""
     return float(4 * EPS * np.sqrt(objective.n_samples + 16.0))
 
 
 def _rounding_of_slopes(objective: Objective, theta: Array) -> Array:
-    """What rounding alone can leave of Σ mass·θ·x, per column, by Cauchy-Schwarz."""
+    """The rounding of Σ mass·θ·x per column, bounded by Cauchy-Schwarz."""
     size = np.sqrt(objective.row_mean(theta * theta))
     return _noise(objective) * objective.root_spread * size

@@ -1,10 +1,9 @@
-"""Moving a dual point of k scores, or of units that are runs of rows, onto its constraints.
+"""Moves a dual point of k scores, or of units that are runs of rows, onto its constraints.
 
-Slopes Tᵀ(mass∘θ) must vanish for the columns T that nothing penalises, a column of ones for a free
-intercept among them. θ moves along C T A, C the curvature of the loss: it keeps multipliers at the
-edge of their domain there, and their sum over classes as it is. Where the domain stops θ all the
-same, a few rounds bring it nearer. Multipliers of single rows and scores have shorter ways:
-see `repair`.
+Slopes Tᵀ(mass∘θ) must vanish for the unpenalised columns T, among them a column of ones for a free
+intercept. θ moves along C T A, C the curvature of the loss, which keeps multipliers at the edge of
+their domain there and preserves their sum over classes. If the domain still stops θ, a few rounds
+bring it nearer. Multipliers of single rows and scores have shorter ways: see `repair`.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from .._base.typing import Array
 from ..losses.curvature import Curvature, Diagonal
 from ..problem.objective import EPS, Objective
 
-_ROUNDS = 8  # of projections in one metric (safeguard)
-_LARGEST = 3000  # side of a system, of free columns times scores (safeguard: 70 MB)
-_RANK = 1e-12  # eigenvalues below this share of the largest count as zero (safeguard)
+_ROUNDS = 8  # rounds of projections in one metric; safeguard
+_LARGEST = 3000  # free columns times scores, the side of a system; safeguard of memory: 70 MB
+_RANK = 1e-12  # share of the largest eigenvalue, below which one counts as zero; safeguard
 
 
 class Cleared(NamedTuple):
-    """A dual point that no unpenalised column can exploit: its slope vanishes, up to rounding,
-    on the free ones and has the right sign on those that are bounded on one side.
+    """A dual point whose slope vanishes, up to rounding, on free columns, and has the right sign on
+    columns that are bounded on one side.
 
-    ``reason`` says in words why there is no such point, where there is none.
+    ``reason`` says in words why there is no such point, if there is none.
     """
 
     theta: Array
@@ -36,7 +35,7 @@ class Cleared(NamedTuple):
 
 
 def balance_scores(objective: Objective, theta: Array, curvature: Curvature) -> Array | None:
-    """Make Σ mass·θ = 0 for every score; None where no such point was found."""
+    """Make Σ mass·θ = 0 for every score; None if no such point was found."""
     ones = np.ones((objective.n_samples, 1))
     return _projected(objective, theta, ones, curvature)
 
@@ -67,7 +66,7 @@ def clear_scores(objective: Objective, theta: Array, slope: Array, curvature: Cu
 def _projected(
     objective: Objective, theta: Array, columns: Array, curvature: Curvature
 ) -> Array | None:
-    """θ with Tᵀ(mass∘θ) = 0 up to rounding, for a dense T; None where there is none."""
+    """θ with Tᵀ(mass∘θ) = 0 up to rounding, for a dense T; None if none was found."""
     lengths = np.sqrt(objective.row_mass @ columns**2)
     columns = columns / np.where(lengths > 0, lengths, 1.0)
     noise = 4 * EPS * np.sqrt(objective.n_samples + 16.0)
@@ -85,7 +84,7 @@ def _projected(
 
 
 def _metrics(objective: Objective, theta: Array, curvature: Curvature) -> Iterator[Curvature]:
-    """Curvature where there is some; at kinks, how much room the multipliers have, squared."""
+    """The curvature if there is any; at kinks, the squared room that multipliers have."""
     if not objective.loss.smooth:
         room = objective.loss.room(theta, objective.y)
         if room.any():

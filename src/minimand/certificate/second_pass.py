@@ -1,12 +1,12 @@
-"""Where the optimum is about, from sums over one pass: what a second pass takes its dual points at.
+"""An estimate of the optimum from sums over one pass, where a second pass takes its dual points.
 
-The gradient at a model that was trained in a hurry proves little where the penalty is weak: its
-slope must cancel that of the penalty. The minimiser of the quadratic model
+The gradient at a roughly trained model proves little if the penalty is weak, since its slope must
+cancel that of the penalty. The minimiser of the quadratic model
 
     ½(v − w)ᵀH(v − w) + slopeᵀ(v − w) + Ω(v),   H = Σ mass·ℓ''·xxᵀ, the intercept eliminated,
 
-is a Newton step nearer to the optimum, and the gradients there prove a gap that is off by the
-square of what the step was off. Any dual point is a valid one, so that nothing depends on the step.
+is a Newton step nearer to the optimum, and the gap that gradients there prove is off by the square
+of the step's error. Every dual point is valid, so the certificate does not depend on the step.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from ..design import Design
 from ..losses import Loss
 from ..penalties import BoundPenalty
 
-MOST_COLUMNS = 1000  # d×d numbers are held in memory
-_ROUNDS = 50  # of sweeps and a Newton step on the support
-_SWEEPS = 20
+MOST_COLUMNS = 1000  # columns; safeguard of memory: d×d numbers
+_ROUNDS = 50  # rounds of sweeps and a Newton step on the support; safeguard
+_SWEEPS = 20  # sweeps per round; safeguard
 
 
 class Aim(NamedTuple):
-    """A model near which the optimum is believed to be."""
+    """A model near which the optimum is expected."""
 
     w: Array
     b: float
 
 
 class Curve:
-    """The second derivative of the loss at a model, added up over a pass."""
+    """The second derivative of the loss at a model, summed over a pass."""
 
     def __init__(self, loss: Loss, d: int) -> None:
         self._loss = loss
         self._gram, self._first, self._total = np.zeros((d, d)), np.zeros(d), 0.0
 
     def add(self, design: Design, z: Array, y: Array, weight: Array) -> None:
-        """Some more rows, at their scores."""
+        """Add rows, at their scores."""
         h = weight * self._loss.curvature(z, y)
         self._gram += design.gram(h)
         self._first += design.rmatvec(h)
@@ -52,7 +52,7 @@ class Curve:
     ) -> Aim | None:
         """The minimiser of the quadratic model, for Σ weight·(slopes in w, and in b if it is free).
 
-        None where the penalty is no sum over features, or the sums are not finite.
+        None if the penalty is no sum over features, or the sums are not finite.
         """
         form = penalty.sum_over_features
         gram, first, slope = self._gram / weight, self._first / weight, slope / weight

@@ -10,19 +10,19 @@ from .._base.typing import Array
 from ..problem.intercept import best_shift
 from ..problem.objective import Objective, Point
 from .finding import Dual, Finding
-from .least_squares import scores_together
+from .least_squares import scores_of_models
 from .referee import is_balanced, judge
 
 
 def smooth_findings(
     base: Objective, problems: Sequence[Objective], coefs: Array
 ) -> Iterator[Finding]:
-    """What `judge` says of each row of coefficients, with its best intercept, on its problem.
+    """The result of `judge` for each row of coefficients, with its best intercept, on its problem.
 
-    The problems differ from ``base`` in their penalty alone. The dual point of a model is the
-    gradient of the loss there; the slopes of all of them come from one product.
+    The problems differ from ``base`` in their penalty only. The dual point of a model is the
+    gradient of the loss there; the slopes of all models come from one product.
     """
-    scores = scores_together(base.design, coefs)
+    scores = scores_of_models(base.design, coefs)
     if base.offset is not None:
         scores += base.offset
     points = []
@@ -36,6 +36,6 @@ def smooth_findings(
         problem.meter.passes += 2.0 / len(points)
         mean, size = base.row_mean(theta), base.row_mean_of(np.abs, theta)
         if base.intercept and not is_balanced(mean, size):
-            yield judge(problem, point)  # the gradient is no dual point
+            yield judge(problem, point)  # the gradient is no valid dual point
         else:
             yield judge(problem, point, known=[Dual(theta, slope)], raw=False)

@@ -1,12 +1,12 @@
-"""The referee for data that come by once: a sound gap in one pass, in memory that does not grow.
+"""The referee for data that are read once: a valid gap in one pass and in constant memory.
 
-At a model (w, b) every θ in the dual's domain proves a bound, and a convex combination of some
-proves the same combination of their Fenchel-Young terms at least, because these are convex in θ.
-So a pass only has to add up, for a few choices of θ that depend on nothing but the row, the terms
-and the slope Xᵀ(mass∘θ); which combination satisfies the constraints of the dual, and proves the
-most, is found at the end. The choices are the gradients at z + δ for a few shifts δ of the
-intercept, each scaled by a few factors c ≤ 1; those at z itself above and below zero apart. A
-second pass can take the shifted ones at the scores of a model nearer to the optimum.
+At a model (w, b) every θ in the dual's domain proves a bound, and because Fenchel-Young terms are
+convex in θ, a convex combination of some θ proves at least the same combination of their terms.
+So a pass only sums, for a few kinds of θ that depend on the row alone, the terms and the slope
+Xᵀ(mass∘θ); the combination that satisfies the constraints of the dual and proves the most is found
+at the end. The kinds are the gradients at z + δ for a few shifts δ of the intercept, each scaled by
+a few factors c ≤ 1; at z itself, positive and negative ones separately. A second pass can take the
+shifted gradients at the scores of a model nearer to the optimum.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ from ..problem.objective import EPS
 from .finding import Certificate
 from .second_pass import MOST_COLUMNS, Aim, Curve
 
-_SCALES = np.array([0.0, 0.5, 0.8, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0])
-_FEW_SCALES = np.array([0.0, 0.5, 0.9, 1.0])  # where no l1 norm asks for one
-_SHIFTS = np.array([-8.0, -2.0, -0.5, 0.5, 2.0, 8.0])  # in units of how uncertain the best one is
-_AIMED_SHIFTS = np.array([-8.0, -1.0, 0.0, 1.0, 8.0])
+_SCALES = np.array([0.0, 0.5, 0.8, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0])  # c; convention
+_FEW_SCALES = np.array([0.0, 0.5, 0.9, 1.0])  # factors c if no l1 norm needs more; convention
+_SHIFTS = np.array([-8.0, -2.0, -0.5, 0.5, 2.0, 8.0])  # in standard errors; convention
+_AIMED_SHIFTS = np.array([-8.0, -1.0, 0.0, 1.0, 8.0])  # the same at an aim; convention
+# Shifts of the null model, in standard errors; convention.
 _NULL_SHIFTS = np.concatenate([-(4.0 ** np.arange(10, -2, -1)), [0.0], 4.0 ** np.arange(-1, 11)])
-_SHARES = 1.0 - np.linspace(0.0, 1.0, 41) ** 2  # of a dual point, which may prove more than it
-_SAMPLE = 4096  # rows that are held back, to choose shifts by the first and to save calls
-_PARTS = 8
+_SHARES = 1.0 - np.linspace(0.0, 1.0, 41) ** 2  # shares of a dual point; convention
+_SAMPLE = 4096  # rows that are buffered, to find shifts from the first and to save calls; safeguard
+_PARTS = 8  # parts of the sample whose best shifts are compared; convention
 
 
 @dataclass
 class _Risk:
-    """The mean loss of some rows: as much of an objective as an intercept depends on."""
+    """The mean loss of some rows: the part of an objective that an intercept depends on."""
 
     loss: Loss
     y: Array
@@ -59,7 +60,7 @@ class _Rows(NamedTuple):
 
 
 class _Atom(NamedTuple):
-    """A dual point up to its scale c: c·slope, c·total of Σ mass·θ, and what it costs at some c."""
+    """A dual point up to its scale c: c·slope, c·total of Σ mass·θ, and its cost at some c."""
 
     slope: Array
     total: float
@@ -67,12 +68,12 @@ class _Atom(NamedTuple):
     cost: Array
 
     def at(self, c: Array | float) -> Array:
-        """Fenchel-Young terms at scales c ≤ 1, by chords: they are convex in c."""
+        """Fenchel-Young terms at scales c ≤ 1, by chords, since they are convex in c."""
         return np.asarray(np.interp(c, self.scales, self.cost))
 
 
 def _sum_of(atoms: tuple[_Atom, ...], shares: tuple[float, ...]) -> _Atom:
-    """Shares of dual points, all at one scale."""
+    """A combination of dual points, all at one scale."""
     scales = atoms[0].scales
     cost = sum(share * atom.at(scales) for share, atom in zip(shares, atoms))
     slope = sum(share * atom.slope for share, atom in zip(shares, atoms))
@@ -89,11 +90,11 @@ class Tally:
         Convex, and a mean over samples.
     w, b : the model
     intercept : bool
-        Whether b is free, so that the dual wants Σ mass·θ = 0.
+        Whether b is free, so that the dual requires Σ mass·θ = 0.
     penalty : BoundPenalty
-        Up to its factor, which may not be known before the end.
+        Up to its factor, which may be known only at the end.
     curved : bool, default=False
-        Whether to add up second derivatives too, so that `aim` can say where to look next.
+        Whether to sum second derivatives too, so that `aim` can estimate the optimum.
     aim : Aim, optional
         A model at whose scores dual points are taken, found by an earlier pass.
     """
@@ -122,13 +123,13 @@ class Tally:
         self._curve = Curve(loss, w.size) if curved else None
 
     def add(self, design: Design, y: Array, weight: Array) -> None:
-        """Some more rows."""
+        """Add rows."""
         self.waiting.append(_Rows(design, y, weight))
         if sum(rows.y.size for rows in self.waiting) >= _SAMPLE:
             self._flush()
 
     def _flush(self) -> None:
-        """Add up the rows that wait."""
+        """Sum the buffered rows."""
         if self.waiting:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 self._add_waiting()
@@ -159,7 +160,7 @@ class Tally:
             start = part.stop
 
     def _begin(self, sample: _Risk, z: Array, zero: Array) -> None:
-        """Shifts around the best ones of the first rows: the best of all are not far."""
+        """Set shifts around the best ones of the first rows, which are near the best of all."""
         shifts, null_shifts = np.zeros(1 if self._aim is None else 3), np.zeros(1)
         if self.intercept:
             best, unit = _uncertain(sample, z)
@@ -189,13 +190,13 @@ class Tally:
         for j, c in enumerate(_SCALES[:-1]):  # the gradient itself costs nothing
             cost = loss.fenchel_young(z, c * gradient, y)
             self.at_gradient[:, j] += above @ cost, (weight - above) @ cost
-        # Those of an aim twice: as gradients, and as the tangents of these at z.
+        # Those of an aim count twice: as gradients, and as their tangents at z.
         curved = self.shifts.size - 1 if self._aim is None else self.shifts.size // 2
         bend = np.zeros_like(z) if self._aim is None else loss.curvature(z, y)
         for k, shift in enumerate(self.shifts[1:], 1):
             if k <= curved:
                 theta = loss.gradient(aimed + shift, y)
-            else:  # what the quadratic model makes of it: its slopes are those of the penalty
+            else:  # the prediction of the quadratic model, whose slopes are those of the penalty
                 theta = loss.into_domain(gradient + bend * (aimed + shift - z), y)
             columns.append(weight * theta)
             for j, c in enumerate(self.scales):
@@ -209,17 +210,18 @@ class Tally:
             self.null_slopes[k] += weight @ self.loss.gradient(zero + shift, y)
 
     def finish(self) -> None:
-        """Add up what is left."""
+        """Sum the rows that are left."""
         self._flush()
 
     def same_data(self, other: Tally) -> bool:
-        """Whether another pass has seen the same rows, in whatever order."""
+        """Whether another pass has seen the same rows, in any order."""
         mine = np.array([self.total, self.value, self.least, self.slope_size])
         theirs = np.array([other.total, other.value, other.least, other.slope_size])
+        # Relative rounding of sums; safeguard.
         return bool(np.allclose(mine, theirs, rtol=1e-9, atol=0.0))
 
     def aim(self, penalty: BoundPenalty) -> Aim | None:
-        """Where the optimum is about, if second derivatives were added up; None if not."""
+        """An estimate of the optimum, if second derivatives were summed; else None."""
         if self._curve is None:
             return None
         slope, balance = self.slopes[:, :2].sum(axis=1), float(self.sums[:2].sum())
@@ -227,7 +229,7 @@ class Tally:
         return self._curve.aim(self.w, self.b, slope, free, penalty, self.total)
 
     def certificate(self, penalty: BoundPenalty, words: str) -> Certificate:
-        """What was proved of the model, for the objective with this penalty."""
+        """The certificate of the model, for the objective with this penalty."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             primal = self.value / self.total + penalty.value(self.w)
             gap, by_feature = self._least_gap(penalty)
@@ -252,7 +254,7 @@ class Tally:
         )
 
     def _least_gap(self, penalty: BoundPenalty) -> tuple[float, Array]:
-        """The smallest gap over the dual points at hand and their shares."""
+        """The smallest gap over the dual points and their shares."""
         nothing = np.zeros_like(self.w)
         by_feature = penalty.by_feature(self.w, nothing)
         least = (self.value - self.least) / self.total + by_feature.sum(), by_feature
@@ -261,7 +263,7 @@ class Tally:
             for c in np.unique(np.concatenate([s * _SHARES for s in sorted(largest)])):
                 by_feature = penalty.by_feature(self.w, -c * atom.slope)
                 gap = float(atom.at(c)) + float(by_feature.sum())
-                if gap < least[0]:  # false for nan
+                if gap < least[0]:  # False for NaN
                     least = gap, by_feature
         return float(least[0]), least[1]
 
@@ -281,7 +283,7 @@ class Tally:
             return [gradient, *shifted]
         found = [_balanced(above, below)]
         half = len(shifted) // 2
-        # Those of an aim are in order already, and no shifts of the gradient at z.
+        # Those of an aim are already in order, and are no shifts of the gradient at z.
         chains = [shifted[:half], shifted[half:]]
         if self._aim is None:
             chains = [[[gradient, *shifted][k] for k in np.argsort(self.shifts)]]
@@ -294,7 +296,7 @@ class Tally:
     def least_scale(self, penalty: BoundPenalty) -> float:
         """P(null) − mean infimum of the loss, or a little less: tangents bound the best intercept.
 
-        Zero where the best intercept is beyond all shifts.
+        Zero if the best intercept is beyond all shifts.
         """
         values, slopes = self.null_values / self.total, self.null_slopes / self.total
         least = self.least / self.total
@@ -318,7 +320,7 @@ class Tally:
 
 
 def _balanced(above: _Atom, below: _Atom) -> _Atom:
-    """The heavier sign shrunk until both sum up to zero, as `repair.balance` does."""
+    """The heavier sign shrunk until both sum to zero, as in `repair.balance`."""
     plus, minus = above.total, -below.total
     if plus > minus:
         above = _shrunk(above, minus / plus)
@@ -335,6 +337,7 @@ def _shrunk(atom: _Atom, factor: float) -> _Atom:
 
 def _uncertain(sample: _Risk, z: Array) -> tuple[float, float]:
     """The best shift of the scores of some rows, and how far that of others may be from it."""
+    # Factor of the sizes of scores and targets: a shift beyond any use; safeguard.
     limit = 1e3 * (1.0 + float(np.abs(z).max()) + float(np.abs(sample.y).max()))
 
     def best(rows: slice) -> float:
@@ -347,4 +350,5 @@ def _uncertain(sample: _Risk, z: Array) -> tuple[float, float]:
         return found, 1.0 + abs(found)
     others = np.array([best(slice(k, None, _PARTS)) for k in range(_PARTS)])
     spread = float(np.median(np.abs(others - found))) / np.sqrt(_PARTS)
+    # 1.5: median to standard deviation (1.48); 1e-9: share, safeguard.
     return found, max(1.5 * spread, 1e-9 * (1.0 + abs(found)))

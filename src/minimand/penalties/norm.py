@@ -8,7 +8,7 @@ elsewhere, Ω° its dual norm. The proximal point tells the two cases apart:
 So the dual norm is the smallest step that takes v to zero, found by bisection, and a certificate
 needs nothing else. For functions that are not norms, prox and value do not give the conjugate.
 
-Ω may have squares added to it: the conjugate of Ω + ½λ‖w‖² at v is the least ‖v − a‖²/(2λ) over
+Ω may have an l2 part added to it: the conjugate of Ω + ½λ‖w‖² at v is the least ‖v − a‖²/(2λ) over
 Ω°(a) ≤ 1, attained at v − a = prox of Ω at v; any other a gives an upper bound.
 """
 
@@ -39,28 +39,28 @@ _FAR = 1e30  # a step; safeguard: takes points of size 1 to zero in every penali
 
 @dataclass(frozen=True, eq=False)
 class Norm(BoundPenalty):
-    """alpha·Ω + ½·squares·‖w‖², Ω a norm; Ω may leave some columns free."""
+    """alpha·Ω + ½·l2·‖w‖², Ω a norm; Ω may leave some columns free."""
 
     penalty: Penalty
     alpha: float
     n_features: Any  # d, or (d, k)
-    squares: float = 0.0
+    l2: float = 0.0
 
     def __add__(self, other: Separable) -> Norm:
         form = other.function_of_norm if isinstance(other, Separable) else None
         if form is None:
             return NotImplemented  # the conjugate of such a sum is not known
-        return replace(self, squares=self.squares + float(form.l2[0]))
+        return replace(self, l2=self.l2 + float(form.l2[0]))
 
     __radd__ = __add__
 
     def value(self, w: Array) -> float:
-        """α·Ω(w) + ½·squares·‖w‖²."""
-        return self._size(w) + 0.5 * self.squares * float(np.vdot(w, w))
+        """α·Ω(w) + ½·l2·‖w‖²."""
+        return self._size(w) + 0.5 * self.l2 * float(np.vdot(w, w))
 
     def prox(self, w: Array, step: float) -> Array:
-        """The prox of Ω at w and the step, both divided by 1 + step·squares."""
-        shrunk = 1.0 / (1.0 + self.squares * step)
+        """The prox of Ω at w and the step, both divided by 1 + step·l2."""
+        shrunk = 1.0 / (1.0 + self.l2 * step)
         return self._prox(shrunk * w, shrunk * step)
 
     def _size(self, w: Array) -> float:
@@ -95,13 +95,13 @@ class Norm(BoundPenalty):
     def by_feature(self, w: Array, v: Array) -> Array:
         """An equal share of Ω(w) − v·w for every feature; inf if Ω°(v) > 1.
 
-        With squares, v = a + c with Ω°(a) ≤ 1, and the term is Ω(w) − a·w + ½λ‖w − c/λ‖².
+        With an l2 part, v = a + c with Ω°(a) ≤ 1, and the term is Ω(w) − a·w + ½λ‖w − c/λ‖².
         """
-        a = self._inside(v) if self.squares > 0 else v
+        a = self._inside(v) if self.l2 > 0 else v
         inside = not a[self.unseen].any() and (not a.any() or self._vanishes(a, 1.0))
         term = max(self._size(w) - float(np.vdot(a, w)), 0.0) if inside else np.inf
-        if self.squares > 0:
-            rest = np.sqrt(self.squares) * w - (v - a) / np.sqrt(self.squares)
+        if self.l2 > 0:
+            rest = np.sqrt(self.l2) * w - (v - a) / np.sqrt(self.l2)
             term += 0.5 * float(np.vdot(rest, rest))
         return np.full(w.shape, term / max(w.size, 1))
 
@@ -111,8 +111,8 @@ class Norm(BoundPenalty):
         return a if self._vanishes(a, 1.0) else self._scale(a) * a
 
     def shrink(self, v: Array) -> float:
-        """1/Ω°(v), at most 1; 1 with squares, whose conjugate is finite everywhere."""
-        return 1.0 if self.squares > 0 else self._scale(v)
+        """1/Ω°(v), at most 1; 1 with an l2 part, whose conjugate is finite everywhere."""
+        return 1.0 if self.l2 > 0 else self._scale(v)
 
     def _scale(self, v: Array) -> float:
         size = self.dual_norm(v)
@@ -126,8 +126,8 @@ class Norm(BoundPenalty):
 
     @property
     def free(self) -> BoolArray:
-        """Columns that neither the norm nor squares penalise."""
-        return np.zeros_like(self.unseen) if self.squares > 0 else self.unseen
+        """Columns that neither the norm nor the l2 part penalises."""
+        return np.zeros_like(self.unseen) if self.l2 > 0 else self.unseen
 
     @cached_property
     def unseen(self) -> BoolArray:
@@ -137,8 +137,8 @@ class Norm(BoundPenalty):
         return moved == w
 
     def times(self, factor: float) -> Norm:
-        """factor·(αΩ + ½·squares·‖w‖²)."""
-        new = replace(self, alpha=factor * self.alpha, squares=factor * self.squares)
+        """factor·(αΩ + ½·l2·‖w‖²)."""
+        new = replace(self, alpha=factor * self.alpha, l2=factor * self.l2)
         new.__dict__["unseen"] = self.unseen
         return new
 
@@ -160,6 +160,7 @@ def check_norm(norm: Norm) -> None:
     """Refuse, in one sentence, a function that is not a norm or whose prox is not its own."""
     name, penalty, d = type(norm.penalty).__name__, norm.penalty, norm.n_features
     rng = np.random.default_rng(1)
+    # 0.7: share of nonzeros; convention.
     points = [rng.standard_normal(d) * (rng.uniform(size=d) < 0.7) for _ in range(_PROBES)]
     values = [float(penalty.value(w)) for w in points]
     for w, value in zip(points, values):

@@ -83,6 +83,7 @@ def is_worthwhile(objective: Objective, rows: int | None = None) -> bool:
         return False
     # A sparse Gram costs the squared number of stored entries of every row.
     short = not objective.design.sparse or objective.design.nnz <= 0.25 * n * d
+    # 20 more rows; safeguard.
     return short and (n if rows is None else rows) >= _FEWEST_ROWS * d + 20
 
 

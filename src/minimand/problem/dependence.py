@@ -188,6 +188,7 @@ class _Rest:
                 break
             self._correct(matrix, left, active)
             left[:, active], beyond[:, active] = self._left(matrix, target, active)
+            # A round must gain a digit; safeguard.
             active = active[self._length(left)[active] < 0.1 * before[active]]
         return left, beyond
 

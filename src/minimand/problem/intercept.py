@@ -38,7 +38,7 @@ class Risk(Protocol):
         """Σ mass·values."""
 
 
-def best_shift(risk: Risk, z: Array, steps: int = 200) -> Any:
+def best_shift(risk: Risk, z: Array, steps: int = 200) -> Any:  # steps: safeguard
     """The b that minimises Σ mass·ℓ(z + b, y): a float, or a number for each of k scores.
 
     Exact if the loss is quadratic, or piecewise quadratic with kinks (the middle if several b are
@@ -147,10 +147,10 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
                 length = _stride(step, last, reach, loss.quadratic)
                 trusted, reach = length == abs(step), 4 * reach
                 new = b + math.copysign(length, -slope)
-            if abs(new) > 1e300 or new == b:
+            if abs(new) > 1e300 or new == b:  # nearly the largest number
                 break
             before, last, b = last, abs(new - b), new
-            if trusted and abs(slope) <= 1e-9 * size:
+            if trusted and abs(slope) <= 1e-9 * size:  # share of the slope's terms; safeguard
                 break  # Newton doubles the digits, so the rest is rounding
     return float(b)
 

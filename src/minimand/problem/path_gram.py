@@ -14,7 +14,7 @@ _FIRST = 256  # columns of the first allocation; safeguard
 _GROWTH = 1.6  # factor by which the allocation grows; safeguard
 
 
-class RememberedGram:
+class PathGram:
     """½ wᵀG w + qᵀw over the columns used so far, which is the mean loss up to a constant.
 
     Columns are centred by the masses when there is an intercept. The matrix that holds G is larger
@@ -31,7 +31,7 @@ class RememberedGram:
         self.linear = np.zeros(0)
 
     @classmethod
-    def of_all(cls, design: Design, gram: Array, linear: Array) -> RememberedGram:
+    def of_all(cls, design: Design, gram: Array, linear: Array) -> PathGram:
         """All columns at once, whose Gram G and linear term q somebody knows."""
         d = linear.size
         whole = cls(design, np.zeros(0), False, np.zeros(0))
@@ -73,6 +73,7 @@ class RememberedGram:
             block -= mean
         block *= np.sqrt(self._mass)[:, None]
         products = self._scaled[:, :after].T @ block
+        # Share of mean²; safeguard, see `covariance`.
         own = without_constants(products[before:], size, 1e-26)
         products[before:] = own
         self.gram[:after, before:after] = products

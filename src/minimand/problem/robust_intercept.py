@@ -29,6 +29,7 @@ def robust_shift(loss: Loss, z: Array, y: Array, mass: Array) -> float:
         lo, hi = candidates[max(k - 1, 0)], candidates[min(k + 1, candidates.size - 1)]
         if not lo < hi:
             continue
+        # ``xatol`` is a share of the interval; safeguard.
         found = optimize.minimize_scalar(
             height, bounds=(lo, hi), method="bounded", options={"xatol": 1e-10 * (hi - lo)}
         )
@@ -40,10 +41,10 @@ def robust_shift(loss: Loss, z: Array, y: Array, mass: Array) -> float:
 def _candidates(loss: Loss, z: Array, y: Array) -> Array:
     """Shifts that fit single samples: all of them, or quantiles if there are many."""
     single = np.unique(-z if loss.target == "sign" else y - z)
-    count = int(np.clip(_EFFORT // max(z.size, 1), 16, _MOST))
+    count = int(np.clip(_EFFORT // max(z.size, 1), 16, _MOST))  # at least 16; safeguard
     if single.size > count:
         single = np.quantile(single, np.linspace(0.0, 1.0, count), method="nearest")
     if loss.target != "sign":
         return single
-    few = single[:: max(1, single.size // 16)]
+    few = single[:: max(1, single.size // 16)]  # about 16 of them; safeguard
     return np.unique(np.append(single, few[:, None] + _AROUND))

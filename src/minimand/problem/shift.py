@@ -21,7 +21,7 @@ _ROUNDING = 1e-9  # share of its terms, below which a slope counts as rounding; 
 _LOWER = 1e-4  # share of the slope by which a step must lower φ; convention (Armijo's rule)
 
 
-def newton_shift(risk: Any, z: Array, steps: int = 200) -> Any:
+def newton_shift(risk: Any, z: Array, steps: int = 200) -> Any:  # steps: safeguard
     """The b that minimises Σ mass·ℓ(z + b, y): a float for one score, else an array."""
     b = np.zeros(z.shape[1:])
     with np.errstate(over="ignore", invalid="ignore"):

@@ -15,7 +15,7 @@ import numpy as np
 from ..problem.condensed import Sums, condense, sums
 from ..problem.objective import Objective
 from ..solvers import Control, Solution
-from ..solvers.paths.certified_together import certify_together
+from ..solvers.paths.certified_models import certify_models
 from ..solvers.paths.path import solve_path
 from .stopping import collected
 
@@ -47,7 +47,7 @@ def condensed_path(
         problems = [at(objective, alpha) for alpha in islice(places, len(batch))]
         coefs = np.stack([s.w for s in batch])
         found = [(s.solver, s.certificate.iterations, s.stopped_by) for s in batch]
-        certified = certify_together(
+        certified = certify_models(
             objective, problems, coefs, small.intercepts(coefs), control, found
         )
         for solution, twin in zip(certified, batch):

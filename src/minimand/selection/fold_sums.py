@@ -14,7 +14,7 @@ from ..estimators.settings import Settings
 from ..problem.condensed import Condensed, Sums, condense, is_worthwhile, middle, sums
 from ..problem.objective import Meter, Objective
 from ..solvers import Control, Solution, solve
-from ..solvers.paths.certified_together import was_cut_short
+from ..solvers.paths.certified_models import was_cut_short
 from ..solvers.paths.path import solve_path
 from .path import penalties_of
 from .samples import Fold, Samples

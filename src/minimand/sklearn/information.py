@@ -17,7 +17,7 @@ from ..estimators.stopping import as_far_as_it_came, stoppable
 from ..problem.objective import EPS
 from ..selection.path import penalties_of
 from ..solvers import Control, Solution
-from ..solvers.paths.certified_together import certify_together
+from ..solvers.paths.certified_models import certify_models
 from ..solvers.paths.lasso_knots import Knots, lasso_knots
 from .base import TOL, DropIn, Fit, in_single
 from .elastic_net import Lasso
@@ -155,5 +155,5 @@ def _certified(problem: Problem, knots: Knots) -> list[Solution]:
         alphas, coefs = knots.alphas[start : start + size], knots.coefs[start : start + size]
         problems = [at(base, float(alpha)) for alpha in alphas]
         found = [("homotopy", start + i, "rounding") for i in range(len(coefs))]
-        solutions += certify_together(base, problems, coefs, np.zeros(len(coefs)), control, found)
+        solutions += certify_models(base, problems, coefs, np.zeros(len(coefs)), control, found)
     return solutions

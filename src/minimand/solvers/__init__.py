@@ -1,4 +1,4 @@
-"""Solvers, and the choice between them: by verdict, cheapest first."""
+"""Solvers, and the choice between them: by verdict, the cheapest first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .._base.on_demand import on_demand
 from .._base.registry import Defaults, Registry, snake_case
 from .base import Solver
 
-# Loaded when they are first used; type checkers read the same list in __init__.pyi.
+# These modules are loaded on first use; type checkers read the same list in __init__.pyi.
 _NAMES = {
     "base": ("STOP", "Control", "HandOver", "Solution", "Solver", "State", "Verdict"),
     "smooth.closed_form": ("ClosedForm",),
@@ -32,7 +32,7 @@ _NAMES = {
 
 __getattr__, __dir__ = on_demand(__name__, _NAMES)
 
-_ASKED = (  # about every problem
+_ASKED = (  # considered by solver="auto"
     "ClosedForm",
     "Newton",
     "WorkingSet",

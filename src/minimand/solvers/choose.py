@@ -1,4 +1,4 @@
-"""The choice between solvers: by verdict, cheapest first."""
+"""The choice between solvers: by verdict, the cheapest first."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from . import ASKED, REGISTRY, SOLVERS
 from .base import Control, Solver, Verdict
 from .traits import traits_of
 
-_MOST_TO_TAKE_OVER = 1e10  # units of `costs`, about ten seconds: a safeguard
+_MOST_TO_TAKE_OVER = 1e10  # units of `costs`, about ten seconds; safeguard
 
 
 def verdicts(
     objective: Objective, control: Control, named: str | Solver = "auto"
 ) -> dict[str, Verdict]:
-    """Every solver's verdict on a problem; an object that was asked for speaks for itself."""
+    """The verdict of every solver on a problem, or that of the given solver."""
     solvers = {**SOLVERS, named.name: named} if isinstance(named, Solver) else SOLVERS
     return {name: solver.verdict(objective, control) for name, solver in solvers.items()}
 
 
 def choose_solver(objective: Objective, control: Control, solver: str | Solver = "auto") -> Solver:
-    """The solver that was asked for, or the cheapest that accepts; refuses in words."""
+    """The solver that was asked for, or the cheapest that accepts; else an error in words."""
     if isinstance(solver, str) and solver == "auto":
         return _cheapest(objective, control)
     found = REGISTRY.get(solver)
@@ -38,16 +38,16 @@ def shared(
     objectives: Sequence[Objective],
     starts: Sequence[tuple[Array, float] | None],
 ) -> str | Solver:
-    """A solver that was asked for, as it takes several problems that differ in y alone."""
+    """The solver that was asked for, prepared for several problems that differ in y only."""
     if isinstance(solver, str) and solver == "auto":
         return solver
     return REGISTRY.get(solver).shared(objectives, starts)
 
 
 def _cheapest(objective: Objective, control: Control) -> Solver:
-    """The cheapest that accepts, of those that are not for teaching only.
+    """The cheapest solver that accepts, except for those that run by name only.
 
-    Asked are solvers whose traits fit, as long as one that costs less than found is possible.
+    Solvers whose traits fit are asked, as long as a cheaper one than found so far is possible.
     """
     asked = _by_least_cost()
     traits, stored = traits_of(objective), objective.design.nnz
@@ -69,19 +69,19 @@ def _cheapest(objective: Objective, control: Control) -> Solver:
         raise ValueError(
             f"no solver takes this problem by itself: name one of {by_name}, which accept it."
         )
-    from .refusal import refusal  # few problems need one
+    from .refusal import refusal  # loaded only when needed
 
     raise ValueError(refusal(objective, asked, control))
 
 
 @cache
 def _by_least_cost() -> list[Solver]:
-    """The solvers that "auto" asks, those first that may cost least."""
+    """The solvers that "auto" asks, in the order of their least possible cost."""
     return sorted((SOLVERS[name] for name in ASKED), key=lambda solver: solver.least_cost)
 
 
 def _point_to_pieces(objective: Objective) -> None:
-    """A loss with a kink that did not say its pieces is refused with what to do."""
+    """Refuse a loss with a kink that has not declared its pieces, and say what to do."""
     loss = objective.loss
     if loss.convex and not loss.smooth and loss.unit == "row" and loss.plq(objective.y) is None:
         raise ValueError(
@@ -93,7 +93,7 @@ def _point_to_pieces(objective: Objective) -> None:
 def cheapest_others(
     objective: Objective, control: Control, ran: Sequence[Solver]
 ) -> Iterator[Solver]:
-    """Solvers that may go on where others have given up, the cheapest first."""
+    """Solvers that may continue after another has given up, the cheapest first."""
     names = {solver.name for solver in ran}
     others = [SOLVERS[name] for name in ASKED if name not in names]
     answers = [(other.verdict(objective, control), other.name) for other in others]

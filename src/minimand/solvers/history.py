@@ -1,4 +1,4 @@
-"""What a fit did, iteration by iteration: objective and gap against passes and seconds."""
+"""The course of a fit by iteration: objective and gap against passes and seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = ("passes", "seconds", "primal", "dual", "gap")
 
 @dataclass(frozen=True)
 class State:
-    """What a callback sees after every iteration."""
+    """What a callback gets after every iteration."""
 
     iteration: int
     passes: float
@@ -33,8 +33,8 @@ class State:
 class History(Sequence[State]):
     """One record per iteration, the starting point first; five numbers each.
 
-    The last one is that of the model that was handed over, as its certificate says it. Where that
-    is the model of an earlier iteration, which no later one has improved, it is a further record.
+    The last record is that of the returned model, with the numbers of its certificate. If that
+    model was found in an earlier iteration and not improved since, it is an additional record.
 
     Attributes
     ----------
@@ -43,14 +43,14 @@ class History(Sequence[State]):
     primal, dual, gap : ndarray
         The objective, the lower bound that was proved there, and their distance.
     solver : str
-        The solver, with its options if it has any that are not the default; "first → second" where
-        another one went on.
+        The solver, with its options if they are not the default; "first → second" if another
+        solver continued.
     hand_overs : tuple of str
-        Why it did, a sentence for each; mostly empty.
+        Why it did, one sentence each; usually empty.
     objective : str
         The formula that was minimised, in words.
     target : float
-        The gap that was asked for.
+        The requested gap.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class History(Sequence[State]):
     def __init__(self, solver: str = "", objective: str = "", target: float = 0.0) -> None:
         self.solver, self.objective, self.target = solver, objective, target
         self.hand_overs: tuple[str, ...] = ()
-        self._numbers = array("d")  # of one record after the other
+        self._numbers = array("d")  # one record after the other
 
     def append(self, state: State) -> None:
         """Record a state; its model is not kept."""
@@ -77,38 +77,38 @@ class History(Sequence[State]):
         self._numbers.extend(values)
 
     def end(self, primal: float, dual: float, gap: float) -> None:
-        """Put these numbers in place of the last ones, if there are any."""
+        """Replace the numbers of the last record, if there is one."""
         if self._numbers:
             self._numbers[-3:] = array("d", (primal, dual, gap))
 
     def ends_at(self, finding: Finding | None) -> bool:
-        """Whether the last record is that of this point."""
+        """Whether the last record belongs to this point."""
         if finding is None or not self._numbers:
             return False
         return (self._numbers[-3], self._numbers[-1]) == (finding.primal, finding.gap)
 
     def ending(self, primal: float, dual: float, gap: float) -> History:
-        """The same course, if there is one, with these numbers in place of the last ones."""
+        """A copy, if there is a record, with these numbers in the last one."""
         ended = self[:]
         ended.end(primal, dual, gap)
         return ended
 
     def __getstate__(self) -> dict[str, object]:
-        """The numbers as an array of NumPy's, which skops can save."""
+        """The numbers as a NumPy array, which skops can save."""
         return {**vars(self), "_numbers": np.array(self._numbers)}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """The way back."""
+        """Restore the numbers from a NumPy array."""
         self.__dict__.update(state)
         self._numbers = array("d", np.asarray(state["_numbers"]).tobytes())
 
     @property
     def _records(self) -> Array:
-        """A copy, one row a record."""
+        """A copy, one row per record."""
         return np.array(self._numbers).reshape(-1, len(_COLUMNS))
 
     def _column(self, name: str) -> Array:
-        """One number of every record; a copy."""
+        """One number of every record, as a copy."""
         return self._records[:, _COLUMNS.index(name)].copy()
 
     @property
@@ -128,7 +128,7 @@ class History(Sequence[State]):
 
     @property
     def dual(self) -> Array:
-        """The lower bounds that were proved."""
+        """The lower bounds."""
         return self._column("dual")
 
     @property
@@ -168,9 +168,9 @@ class History(Sequence[State]):
 
 
 def combined(histories: Sequence[History]) -> History:
-    """One history for problems solved side by side: iteration by iteration, everything adds up.
+    """One history of several problems: iteration by iteration, all numbers are summed.
 
-    A problem that was solved in fewer iterations stays where it ended.
+    A problem that was solved in fewer iterations keeps its last numbers.
     """
     first = histories[0]
     if len(histories) == 1:

@@ -1,4 +1,4 @@
-"""Several problems that differ in y alone: one after the other, or on a thread each."""
+"""Several problems that differ in y only: one after the other, or on one thread each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._base.threads import get_num_threads, one_core_thread
 from .._base.watch import Watch, current, watching
 from .base import CALLBACK, Solution, Solver
 
-_NAP = 0.1  # seconds; a safeguard
+_NAP = 0.1  # seconds between two checks for signals; safeguard
 
 T = TypeVar("T")
 SolveOne = Callable[[int, list[Solution]], Solution]
@@ -22,14 +22,14 @@ def solve_each(
 ) -> list[Solution]:
     """Solutions of problems 0, 1, …, in their order.
 
-    ``solve_one`` gets the number of a problem and the solutions before it. On threads there are
-    none before it: somebody who watches hears of one problem after the other. ``solver`` is the
-    one that all of them take, if it is known. Who stops one stops all: those that have not begun
-    are judged where they would.
+    ``solve_one`` gets the number of a problem and the solutions before it; on threads, an empty
+    list. With ``watched``, callbacks need one problem after the other, so no threads are used.
+    ``solver`` is the common solver of all problems, if it is known. A stop of one problem stops
+    all: problems that have not begun are judged at their start.
     """
     alone = solver is not None and solver.parallel and count > 1
     jobs = min(get_num_threads(), count) if alone and not watched else 1
-    # The kernels of each on one thread, always: then the models do not depend on their number.
+    # Each problem's kernels use one thread, so that models do not depend on the number of threads.
     with watching() as watch, one_core_thread() if alone else nullcontext():
         run = _in_turn if jobs == 1 else _on_threads
         return run(solve_one, count, watch, jobs)
@@ -49,15 +49,15 @@ def _on_threads(solve_one: SolveOne, count: int, watch: Watch, jobs: int) -> lis
 
 
 def in_threads(work: Callable[[int], T], count: int, jobs: int) -> list[T]:
-    """``work`` on 0, 1, …, so many at a time; an error of one, or Ctrl-C, stops all of them.
+    """``work`` on 0, 1, …, ``jobs`` at a time; an error of one, or Ctrl-C, stops all of them.
 
-    Ctrl-C reaches the main thread only, which waits here and tells the others.
+    Ctrl-C reaches the main thread only, which waits here and stops the others.
     """
     around = current()
     with watching() as watch:
         found = _each(work, count, jobs, watch)
     if watch.interrupted and around is None:
-        raise KeyboardInterrupt  # nobody is there to hear of it in another way
+        raise KeyboardInterrupt  # there is no surrounding scope that could report it
     return found
 
 
@@ -74,10 +74,10 @@ def _each(work: Callable[[int], T], count: int, jobs: int, watch: Watch) -> list
         try:
             left = set(futures)
             while left and not watch.reason:
-                # Not for long: a signal that another thread got does not wake this one.
+                # With a timeout, since a signal received by another thread does not wake this one.
                 done, left = wait(left, timeout=_NAP, return_when=FIRST_EXCEPTION)
                 if any(future.exception() for future in done):
-                    watch.stop("an error")  # it will be raised: nobody need go on
+                    watch.stop("an error")  # the error will be raised, so the others can stop
         except KeyboardInterrupt:
             watch.interrupt()
     return [future.result() for future in futures]

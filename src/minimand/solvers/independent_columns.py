@@ -1,4 +1,4 @@
-"""Unpenalised columns that depend on others, left out: solvers see a basis of them instead."""
+"""Replaces unpenalised columns that depend on others by a basis of them, for solvers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..problem.objective import Objective, Point
 
 
 def independent_columns(objective: Objective) -> IndependentColumns | None:
-    """The problem on independent columns; None where the columns are independent."""
+    """The problem on independent columns; None if the columns are independent."""
     form = objective.penalty.sum_over_features
     if form is None or not objective.convex or not objective.has_free_columns:
         return None
@@ -26,7 +26,7 @@ def independent_columns(objective: Objective) -> IndependentColumns | None:
 
 @dataclass(frozen=True, eq=False)
 class IndependentColumns:
-    """The ``problem`` that is left of the ``whole`` on a basis of its unpenalised columns.
+    """The ``problem`` equivalent to the ``whole`` on a basis of its unpenalised columns.
 
     Both have the same scores, values and multipliers: only the coefficients differ.
     """
@@ -36,14 +36,14 @@ class IndependentColumns:
     basis: Basis
 
     def inside(self, point: Point) -> Point:
-        """A point of the whole problem, as one on the basis; the scores are the same."""
+        """A point of the whole problem as one on the basis; the scores are the same."""
         if point is self.whole.null:
             return self.problem.null
         a, b = self.basis.inside(point.w), point.b + self.basis.constant(point.w)
         return Point(a, b, point.z)
 
     def outside(self, judgement: Judgement) -> Judgement:
-        """A judgement on the basis, as one of the whole problem."""
+        """A judgement on the basis as one of the whole problem."""
         a, b, z = judgement.point
         if judgement.point is self.problem.null:
             point = self.whole.null
@@ -65,7 +65,7 @@ class IndependentColumns:
 
 
 def _problem(objective: Objective, form: Separable, basis: Basis) -> Objective:
-    """The same loss on the basis: what stays keeps its penalty, the rest has none."""
+    """The same loss on the basis: columns that stay keep their penalty, residues have none."""
     kept, extra = form.take(basis.stays), np.zeros(basis.residues.shape[1])
     bounds = None
     if kept.bounds is not None:

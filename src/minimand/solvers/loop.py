@@ -1,4 +1,4 @@
-"""The one loop that runs any solver: limits, callbacks, hand-overs, and the final judgement."""
+"""The loop that runs every solver: limits, callbacks, hand-overs, and the final judgement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .history import History
 from .independent_columns import IndependentColumns, independent_columns
 from .succession import Succession
 
-_MOMENT = 0.25  # seconds for a closer look at a model whose fit was stopped; a safeguard
+_MOMENT = 0.25  # seconds for a closer judgement after a stop; safeguard
 _STALLED = "no further progress"
 
 
@@ -28,9 +28,9 @@ def solve(
     control: Control | None = None,
     start: Point | None = None,
 ) -> Solution:
-    """Minimise an objective to a certified gap, by a solver that is named or given."""
+    """Minimise an objective to a certified gap, by a solver given by name or as an object."""
     control = control or Control()
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the gap tells of it
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # overflow shows in the gap
         try:
             chosen = choose_solver(objective, control, solver)
             automatic = isinstance(solver, str) and solver == "auto"
@@ -47,15 +47,15 @@ def run(
     *,
     replaceable: bool = False,
 ) -> Solution:
-    """Iterate until the gap is small enough, a limit is reached, or somebody says stop.
+    """Iterate until the gap is small enough, a limit is reached, or the fit is stopped.
 
-    The solver's own hand-overs are carried out. One that is ``replaceable``, because nobody has
-    asked for it by name, is followed by all others that accept the problem, the cheapest first,
-    where it has nothing further to try and a proof of the optimum is possible.
+    The solver's own hand-overs are carried out. A solver that was not asked for by name is
+    ``replaceable``: if it has nothing further to try, and a bound of the optimum is possible, all
+    others that accept the problem continue, the cheapest first.
     """
     around, before = current(), reason_to_stop()
     if before and around is not None and around.hears:
-        raise StoppedError(before)  # whoever hears it has a better point than this would find
+        raise StoppedError(before)  # the surrounding fit has a better point
     control.ended_by = ""
     fit = _Fit(solver, objective, control, _feasible(objective, start))
     solution = fit.concluded(before or fit.improve(solver, fit.start))
@@ -70,10 +70,10 @@ def run(
 
 
 def _gave_up(solver: Solver, objective: Objective, solution: Solution) -> bool:
-    """Whether a solver had nothing further to try, though a proof of its optimum is possible.
+    """Whether a solver had nothing further to try, although its optimum could be proved.
 
-    Where no bound was found, there may be none, as for separable classes; but a loss that attains
-    its minimum has one, and the solver stopped before it was near enough.
+    If no bound was found there may be none, as for separable classes; but a loss that attains its
+    minimum has a bound, and then the solver stopped before it was near enough.
     """
     if solution.converged or solution.stopped_by not in (_STALLED, solver.exhausted):
         return False
@@ -83,7 +83,7 @@ def _gave_up(solver: Solver, objective: Objective, solution: Solution) -> bool:
 
 
 class _Fit:
-    """One problem, from its start to a solution: what was found, by whom, and when."""
+    """One problem from its start to a solution: the points found, by which solvers, and when."""
 
     def __init__(
         self, solver: Solver, objective: Objective, control: Control, start: Point | None
@@ -94,27 +94,27 @@ class _Fit:
         self._columns: IndependentColumns | None = None
         self._course: Succession | None = None
         self._enough: Judgement | None = None  # the point that reached the target
-        self._at_work: Solver | None = None  # who found the last point
-        self._since = 0  # the record with which its work began
+        self._at_work: Solver | None = None  # the solver that found the last point
+        self._since = 0  # the record at which its work began
 
     @property
     def solvers(self) -> list[Solver]:
-        """Who ran, in their order; who was to run, if no point was found."""
+        """The solvers that ran, in their order; the first one if no point was found."""
         return (self._course.ran if self._course is not None else []) or [self._asked]
 
     @property
     def best(self) -> Judgement | None:
-        """The point that reached the target, or the best of all."""
+        """The point that reached the target, or else the best one."""
         if self._enough is not None or self._course is None or self._course.best is None:
             return self._enough
         best = self._course.best
         return best if self._columns is None else self._columns.outside(best)
 
     def improve(self, solver: Solver, start: Point | None) -> str:
-        """Take points of a solver; who stopped it, nobody if it ended or the gap is small enough.
+        """Take points of a solver; what stopped it, empty if it ended or reached the target.
 
-        The first solver says whether the null model will do: one that would not take it should
-        not have it taken by an heir.
+        The first solver decides whether the null model is a solution: a solver that does not accept
+        the null model must not get it from another one that continues.
         """
         objective, control, history = self.objective, self.control, self._history
         with watching(control.late, hears=True) as watch:
@@ -122,16 +122,16 @@ class _Fit:
                 control.target = history.target = control.tol * _finite_scale(objective)
                 begin = objective.null if start is None else start
                 if late := control.late():
-                    return late  # what is handed over will be judged anyway
+                    return late  # the returned point is judged in any case
                 for judgement in self._points(solver, begin):
                     said = observe(control, objective, judgement, len(history), history)
                     if self._will_do(judgement):
                         self._enough = judgement.summary
-                        # Of several minima this is one; the search for a lower one was cut off.
+                        # This is one of several minima; the search for a lower one was cut off.
                         return control.why if judgement.kind == "stationary" else ""
                     if stopped_by := said or self._limit(judgement):
                         return stopped_by
-                    del judgement  # as long as the data, before the solver makes the next
+                    del judgement  # frees n numbers before the solver makes the next
             except KeyboardInterrupt:
                 watch.interrupt()
                 return INTERRUPT
@@ -140,9 +140,9 @@ class _Fit:
         return ""
 
     def _points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
-        """Judged points; solvers get independent columns in place of dependent ones.
+        """Judged points; solvers get independent columns instead of dependent ones.
 
-        A solver that is there to be studied gets the columns as they are.
+        A textbook solver gets the columns as they are.
         """
         if self._course is None:
             self._columns = None if solver.by_name_only else independent_columns(self.objective)
@@ -154,7 +154,7 @@ class _Fit:
         return (columns.outside(j) for j in self._course.points(solver, columns.inside(start)))
 
     def _will_do(self, judgement: Judgement) -> bool:
-        """Whether the gap is small enough; the null model must be the optimum up to rounding."""
+        """Whether the gap is small enough; a null model must be optimal up to rounding."""
         objective = self.objective
         if not judgement.reaches(objective, self.control.target):
             return False
@@ -174,43 +174,43 @@ class _Fit:
             return why
         if judgement.infeasibility.endswith(UNATTAINED):
             return "a minimum that is not attained"
-        if solver is not self._at_work:  # an heir is not blamed for the standstill before it
+        if solver is not self._at_work:  # a new solver does not count the standstill before it
             self._at_work, self._since = solver, len(history) - 1
         return _STALLED if _stalled(history, solver.patience, self._since) else ""
 
     def hand_over(self, heir: Solver, reason: str) -> None:
-        """Record that another solver goes on after one that gave up."""
+        """Record that another solver continues after one that gave up."""
         if self._course is not None:
             self._course.reasons.append(f"{self.solvers[-1].name} → {heir.name}: {reason}")
 
     def concluded(self, stopped_by: str) -> Solution:
-        """The solution, even where Ctrl-C is pressed while it is being judged."""
+        """The solution, even if Ctrl-C is pressed while it is judged."""
         try:
             return self._solution(stopped_by)
         except KeyboardInterrupt:
             if stopped_by == INTERRUPT:
-                raise  # whoever asks twice will not wait for a certificate
+                raise  # a second Ctrl-C ends the fit without a certificate
             interrupt()
             return self._solution(INTERRUPT)
 
     def _solution(self, stopped_by: str) -> Solution:
-        """The model that is handed over, with its certificate and the way to it."""
+        """The returned model with its certificate and history."""
         objective, control, best = self.objective, self.control, self.best
         if stopped_by and not stopped_by.startswith("max_iter"):
-            # Who stopped it may have done so while the memory was being changed.
+            # The stop may have come while the memory was being changed.
             objective = objective.with_memory(None)
         final = _final(objective, control, best, self.start, bool(stopped_by))
         iterations = max(len(self._history) - 1, 0)
         certificate = final.certificate(objective, iterations, control.seconds)
         history, told = self._history[:], len(self._history) > 0
         if not told and stopped_by == control.late():
-            observe(control, objective, final, 0, history)  # there was no time for another
+            observe(control, objective, final, 0, history)  # time ran out before any other record
         elif final.point is objective.null or not (told and history.ends_at(best)):
             history.append(control.state(objective, final, len(history)))
         history.solver = " → ".join(map(_label, self.solvers))
         history.hand_overs = tuple(self._course.reasons) if self._course is not None else ()
         history.end(certificate.primal, certificate.dual, certificate.gap)
-        # A search among several minima that was cut off is not over, wherever it stands.
+        # A search among several minima that was cut off has not converged, whatever its gap.
         cut_off = bool(stopped_by) and final.kind == "stationary"
         converged = not cut_off and final.reaches(objective, control.tol * objective.scale)
         return Solution(
@@ -226,12 +226,12 @@ class _Fit:
 
 
 def _label(solver: Solver) -> str:
-    """The solver's name; with its options where they are not the default ones."""
+    """The solver's name, with its options if they are not the default."""
     return solver.name if not vars(solver) or repr(solver).endswith("()") else repr(solver)
 
 
 def _feasible(objective: Objective, start: Point | None) -> Point | None:
-    """The start, moved to the nearest point that keeps the constraints."""
+    """The start, moved to the nearest feasible point."""
     if start is None:
         return None
     w = objective.penalty.project(start.w)
@@ -252,11 +252,13 @@ def _finite_scale(objective: Objective) -> float:
 
 
 def _stalled(history: History, patience: int, since: int) -> bool:
-    """Whether neither the gap nor the objective has moved for many iterations of a solver."""
+    """Whether neither gap nor objective has improved for ``patience`` iterations of a solver."""
     if len(history) - since <= patience:
         return False
     before, now = history[-patience - 1], history[-1]
+    # Share of P: rounding; safeguard.
     falling = before.primal - now.primal > 1e-13 * abs(before.primal)
+    # Factor of the gap: least progress; safeguard.
     return not falling and not now.gap < 0.999 * before.gap
 
 
@@ -267,10 +269,10 @@ def _final(
     start: Point | None,
     stopped: bool,
 ) -> Judgement:
-    """Judge the model that is handed over once more, from its coefficients alone.
+    """Judge the returned model once more, from its coefficients alone.
 
-    That much is carried through whoever has stopped the fit. A closer look, which may take as long
-    as a factorisation, is then given up after a moment.
+    This is completed even after a stop. A closer judgement, which may take as long as a
+    factorisation, is then given up after ``_MOMENT`` seconds.
     """
     with undisturbed():
         began = time.perf_counter()
@@ -279,10 +281,10 @@ def _final(
         point = first if best is None else best.point
         stays = stopped and _unmoved(objective, point, first)
         fresh = first if stays else objective.point(point.w, point.b)
-        # The slopes of a dual point do not depend on the model: they are known.
+        # The slopes of a dual point do not depend on the model, so no pass is needed for them.
         final = judge(objective, fresh, known=duals, raw=False)
         if fresh is not objective.null and not final.primal <= objective.null_primal:
-            # Nothing worse than the null model, or NaN, is ever handed over.
+            # A model worse than the null model, or NaN, is never returned.
             final = judge(objective, objective.null, known=duals, raw=False)
         end = began + _MOMENT if stopped else np.inf
         if final.gap <= control.tol * objective.scale or time.perf_counter() > end:
@@ -295,7 +297,7 @@ def _final(
 
 
 def _unmoved(objective: Objective, point: Point, first: Point) -> bool:
-    """Whether a point is the first one, or has its w alone and an intercept that is no better."""
+    """Whether a point is the first one, or has its w and an intercept that is no better."""
     if not np.array_equal(point.w, first.w):
         return False
     return point.b == first.b or (first is objective.null and objective.convex)

@@ -1,4 +1,4 @@
-"""A problem that no solver takes, refused in words: what was asked, why not, what to do."""
+"""The message for a problem that no solver accepts: what was asked, why not, what to do."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .traits import missing, traits_of
 
 
 def refusal(objective: Objective, solvers: Iterable[Solver], control: Control) -> str:
-    """The reason that most solvers of its kind give, and the nearest problems that are taken."""
+    """The most common reason of solvers of its kind, and the nearest problems that are accepted."""
     asked = list(solvers)
     traits = traits_of(objective)
     own = [solver for solver in asked if missing(solver.kind, traits) is None]
     given = Counter(solver.verdict(objective, control).reason for solver in own or asked)
-    # Where it is of nobody's kind, one solver misses what another one has.
+    # If no solver is of its kind, two reasons are given, as each solver lacks another trait.
     reasons = [reason for reason, _ in given.most_common(1 if own else 2)]
     others = [
         words
@@ -34,7 +34,7 @@ def refusal(objective: Objective, solvers: Iterable[Solver], control: Control) -
 
 
 def _neighbours(objective: Objective) -> dict[str, Objective]:
-    """The same data with another loss, and with another penalty; none for several scores."""
+    """The same data with another loss, or another penalty; none for several scores."""
     if objective.n_scores > 1 or not objective.has_columns:
         return {}
     loss: Loss = SquaredHinge() if isinstance(objective.loss, Margin) else Huber()

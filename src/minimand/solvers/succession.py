@@ -1,4 +1,4 @@
-"""Solvers that work on one problem after one another: where one hands over, another goes on."""
+"""Solvers that continue each other on one problem: where one hands over, another goes on."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .base import Control, HandOver, Solver
 
 
 class Succession:
-    """The judged points of a solver and of those it hands over to, as if they were one solver.
+    """The judged points of a solver and of those it hands over to, as one sequence.
 
     Attributes
     ----------
     solver : Solver
-        Who is at work.
+        The solver that is running.
     ran : list of Solver
-        Who found the points so far, in their order.
+        The solvers that found the points so far, in their order.
     reasons : list of str
         Why they handed over, one sentence each.
     best : Judgement or None
-        The best point of all of them.
+        The best point of all.
     """
 
     def __init__(self, solver: Solver, objective: Objective, control: Control) -> None:
@@ -32,7 +32,7 @@ class Succession:
         self.best: Judgement | None = None
 
     def points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
-        """The points of ``solver``, and of its heirs where it hands over."""
+        """The points of ``solver``, and of the solvers it hands over to."""
         self.solver = solver
         for found in solver.iterate(self._objective, start, self._control):
             if isinstance(found, HandOver):
@@ -48,17 +48,17 @@ class Succession:
             if self.best is None or found.beats(self.best):
                 self.best = found.summary
             yield found
-            del found  # as long as the data, before the solver makes the next
+            del found  # frees n numbers before the solver makes the next
 
     def _heir(self, hand_over: HandOver) -> Solver | None:
-        """The first solver of those that were named which accepts the problem."""
+        """The first of the named solvers that accepts the problem."""
         for name in hand_over.to:
             if SOLVERS[name].verdict(self._objective, self._control).ok:
                 return SOLVERS[name]
         return None
 
     def _best_point(self, start: Point) -> Point:
-        """Where an heir begins; the scores of long data were not kept."""
+        """The start of the next solver; scores of long data were freed and are recomputed."""
         if self.best is None:
             return start
         point = self.best.point
@@ -68,5 +68,5 @@ class Succession:
 def points_of(
     solver: Solver, objective: Objective, start: Point, control: Control
 ) -> Iterator[Judgement]:
-    """The judged points of a solver on a problem that is part of another one's work."""
+    """The judged points of a solver on a problem that is part of another solver's work."""
     return Succession(solver, objective, control).points(solver, start)

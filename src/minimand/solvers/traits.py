@@ -1,7 +1,7 @@
-"""What kind of problem it is: named traits that solvers ask for.
+"""Named properties of problems, which solvers require.
 
 A solver declares the traits that it needs; they are compared with those of an objective here, in
-one place, and only solvers that miss none of them are asked what a problem would cost.
+one place, and only solvers that lack none of them are asked what a problem would cost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..problem.objective import Objective
 
 
 class Trait(Enum):
-    """A property of a problem; its value is what to say of a problem without it."""
+    """A property of a problem; its value is the message for a problem without it."""
 
     CONVEX_LOSS = "the loss is not convex; 'graduated' minimises its tangents"
     CONVEX_PENALTY = "the penalty is not convex; 'reweighted' minimises its tangents"
@@ -52,7 +52,7 @@ def _of_shape(objective: Objective) -> list[Trait]:
 
 def _of_loss(objective: Objective) -> list[Trait]:
     loss = objective.loss
-    if not loss.convex:  # its other traits do not matter: its tangents have their own
+    if not loss.convex:  # its tangents have traits of their own, so the rest does not matter
         return [Trait.NONCONVEX_LOSS, *([] if loss.pooled else [Trait.MEAN_OVER_SAMPLES])]
     found = [Trait.CONVEX_LOSS]
     if loss.largest_residual:

@@ -118,6 +118,7 @@ def _balanced(objective: Objective, plain: _Plain) -> Array | None:
     """
     theta, low, high, _ = plain
     total = objective.mean(theta)
+    # 16 ulp: rounding; safeguard.
     if not objective.intercept or abs(total) <= 16 * EPS * objective.mean(np.abs(theta)):
         return theta
     room = low - theta if total > 0 else high - theta

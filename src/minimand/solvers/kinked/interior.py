@@ -102,6 +102,7 @@ class InteriorPoint:
             width = max(width, _NARROWEST * dot(rows.mass, np.abs(at_zero - middle)) / total)
         else:
             width *= _ROOM
+        # 1e-6: share of the largest knot, for t = 0; safeguard.
         width = room * max(width, 1e-6 * float(np.abs(pieces.knots).max()), 1e-300)
         ones = np.ones(self.t.size)
         for riser in self._samples.risers:
@@ -223,7 +224,7 @@ class InteriorPoint:
         diagonal = self.form.l2 + stiff
         diagonal[self._pinned] = _PINNED
         if rows_suffice(rows, self.form):
-            return self._by_rows(np.maximum(h, 1e-200), diagonal)
+            return self._by_rows(np.maximum(h, 1e-200), diagonal)  # safeguard: 1/h stays finite
         matrix, mean = rows.hessian(h)
         steady = _STEADY * np.diag(matrix) + EPS * float(h.sum()) * rows.spread
         matrix.flat[:: d + 1] += diagonal + steady

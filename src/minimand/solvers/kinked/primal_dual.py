@@ -47,6 +47,7 @@ class PrimalDual(Solver):
         assert form is not None
         n, d = objective.design.shape
         size = n if rows_suffice(objective, form) else d
+        # Bytes: three d×d matrices and 16 numbers per row.
         memory = 8.0 * (3 * size * size + 16 * n)
         if size > _LARGEST or memory > control.memory:
             return Verdict(
@@ -93,6 +94,7 @@ class PrimalDual(Solver):
                 inner.refresh()
                 found = _judged(objective, offered(inner, near or stuck), control)
                 yield found
+                # 0.9: factor of the gap that is progress; safeguard.
                 done = inner.products <= _DONE * near_enough and not found.gap < 0.9 * judgement.gap
                 idle = idle + 1 if done else 0
                 judgement = found if found.beats(judgement) else judgement

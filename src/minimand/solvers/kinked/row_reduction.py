@@ -34,6 +34,7 @@ _STEPS = 60  # interior-point steps; safeguard
 def worth_reducing(objective: Objective, plq: PLQ) -> bool:
     """Whether most rows can be expected to be far from every kink."""
     n, d = objective.design.shape
+    # 40: rows per unknown; safeguard.
     return plq.pieces.linear and n >= _WORTH and n >= 40 * (d + 1)
 
 
@@ -57,6 +58,7 @@ def reduced(
         offer = offered(inner, accuracy == target)
         found = objective.point(*offer.models[0])
         crossed = (plq.pieces.slope(plq.at(found.z)) != slopes) & ~kept
+        # 0.1: share of the kept rows that may cross; safeguard.
         if arrived and crossed.sum() <= 0.1 * kept.sum():
             point = found
             yield Offer(offer.models, [_whole(plq, slopes, kept, few) for few in offer.thetas])
@@ -79,11 +81,12 @@ def walk(inner: InteriorPoint, control: Control, target: float) -> bool:
 
     Too few rows may not balance the linear term of the others, and then the point diverges.
     """
-    far = 1e3 * inner.products
+    far = 1e3 * inner.products  # factor by which products may grow; safeguard
     for _ in range(_STEPS):
         length = inner.step()
         if inner.products <= target:
             return True
+        # 1e-12: a step of no length; safeguard.
         if not (length > 1e-12 and inner.products <= far) or control.expired:
             return False
     return False

@@ -51,6 +51,7 @@ def _corner(inner: InteriorPoint, w: Array, moving: IntArray) -> tuple[Array, fl
     slope, curvature, on, miss = inner.settled_samples()
     basis = np.flatnonzero(on)
     size = moving.size + rows.intercept
+    # More samples on knots than 3 per unknown: no corner; safeguard.
     if not size or basis.size > 3 * size + 20 or basis.size + size > _LARGEST:
         return None
     block = rows.design.rows(basis)

@@ -96,8 +96,10 @@ class Graduated(Solver):
             if objective.meter.passes - begun > _MOST_PASSES[1]:
                 control.ended_by = f"its limit of {_MOST_PASSES[1]:,} passes over the data"
                 return
+            # 0.2: share of the target; safeguard.
             goal = max(_SHARE * min(judgement.gap, objective.scale), 0.2 * control.target)
             new, duals = _minimised(Tangent.at(objective, point), point, goal, control)
+            # 1e-13: share of P that counts as rounding; safeguard.
             rise, noise = objective.primal(new) - judgement.primal, 1e-13 * abs(judgement.primal)
             # Where the objective is flat up to rounding, a smaller gap counts as progress.
             if rise < -noise or (rise <= noise and judgement.gap < 0.5 * gap and not stuck):
@@ -142,6 +144,7 @@ class Graduated(Solver):
             if control.expired or objective.meter.passes > last:
                 break
             found.add(_descended(objective, point, _TRIAL, control))
+        # Finalists get ten times as many tangents as a trial; safeguard.
         return [_descended(objective, p, 10 * _TRIAL, control, last) for p in found.finalists()]
 
     def _restarts(self, objective: Objective, count: int, control: Control) -> Iterator[Point]:
@@ -168,7 +171,7 @@ class _Found:
     def add(self, point: Point) -> None:
         """Keep a point; of two whose objectives are equal up to rounding the lower one."""
         value = self._objective.primal(point)
-        near = 1e-9 * self._objective.scale
+        near = 1e-9 * self._objective.scale  # share of the scale: equal starts; safeguard
         if not np.isfinite(value) or any(0 <= value - other <= near for other, _ in self._tried):
             return
         others = [pair for pair in self._tried if not 0 <= pair[0] - value <= near]
@@ -215,6 +218,7 @@ def _degrees(objective: Objective, point: Point, control: Control) -> Iterator[P
     """The point that losses with γ falling towards 1 reach from a convex fit."""
     loss, y = composed(objective), objective.y
     gradual = 1.0
+    # Half of the largest weight: nearly equal weights; 1e30 ends the search; safeguards.
     while np.ptp(found := loss.weights(point.z, y, gradual)) > 0.5 * found.max() and gradual < 1e30:
         gradual *= 2.0
     factor = max(_DEGREE, gradual ** (1.0 / _MOST_DEGREES))
@@ -243,6 +247,7 @@ def _descended(
         tangent = Tangent.at(objective, point)
         new = _minimised(tangent, point, _ROUGH * objective.scale, control).point
         before, after = objective.primal(point), objective.primal(new)
+        # Share of the accuracy: least progress; safeguard.
         if not after < before - 1e-3 * _ROUGH * objective.scale:
             return new if after < before else point
         point = stretched(objective, point, new)
@@ -309,7 +314,9 @@ class _Progress:
 
     def ended(self, judgement: Judgement) -> bool:
         """Whether several iterations have lowered neither the gap nor the objective."""
+        # Shares of the target and of P: least progress; safeguard.
         noise = max(0.01 * self._target, 1e-13 * abs(judgement.primal))
+        # Factor of the gap; safeguard.
         moved = judgement.gap < 0.9 * self._gap or judgement.primal < self._primal - noise
         self._idle = 0 if moved else self._idle + 1
         self._gap = min(self._gap, judgement.gap)

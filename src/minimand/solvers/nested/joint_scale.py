@@ -50,6 +50,7 @@ class Joint(NamedTuple):
         """Whether the gap is below the target, or only rounding; σ itself is never 0."""
         if scale == 0:
             return self.gap <= self.rounding + LEAST_SCALE
+        # 1e-3: share of the scale above which rounding does not excuse a gap; safeguard.
         return self.gap <= max(target, self.rounding if self.rounding <= 1e-3 * scale else 0.0)
 
 

@@ -53,7 +53,7 @@ class Multiplier(Solver):
         if solver is None:
             return Verdict(False, f"no solver takes the penalised problem: {verdict.reason}")
         words = f"the multiplier of the ball, over problems solved by {solver.name!r}"
-        return Verdict(True, words, 10 * verdict.cost)
+        return Verdict(True, words, 10 * verdict.cost)  # 10: penalised problems; estimate
 
     def _solver(self, objective: Objective, control: Control) -> tuple[Solver | None, Verdict]:
         """The cheapest solver of the penalised problem and its verdict."""
@@ -74,7 +74,7 @@ class Multiplier(Solver):
         if not most > 0:
             return
         bracket = _Bracket(ball, _Side(most, objective.null.w, None), _guess(ball, judgement, most))
-        point, accuracy = judgement.point, 0.1
+        point, accuracy = judgement.point, 0.1  # 0.1: share of the target; safeguard
         for _ in range(_ROUNDS):
             if bracket.exhausted:
                 # The two solutions were not accurate enough to determine the multiplier.
@@ -107,6 +107,7 @@ class Multiplier(Solver):
         inner = replace(control, target=accuracy * control.target, callbacks=())
         for count, judgement in enumerate(points_of(solver, problem, start, inner)):
             far = ball.size.radius(judgement.point.w) > _FAR_OUT * ball.radius
+            # Share of the scale: a rough gap; safeguard.
             rough = far and judgement.promise <= 1e-3 * objective.scale
             if rough or judgement.reaches(problem, inner.target) or control.expired:
                 break
@@ -187,10 +188,12 @@ class _Bracket:
             return self._about_guess(self.guess)
         self.tries += 1
         if self.outside is None:
-            share = 1.0 if self.tries == 1 else 0.1
+            share = 1.0 if self.tries == 1 else 0.1  # factor between tries; safeguard
+            # 5: tries before λ = 0; safeguard.
             return self.inside.multiplier * share if self.tries < 5 else 0.0
         low, high = self.outside.multiplier, self.inside.multiplier
         share = self.above / (self.above + self.below) if self.above < np.inf else 0.5
+        # Shares of the bracket: stays inside; safeguard.
         return low + (high - low) * min(max(share, 1e-12), 1 - 1e-12)
 
     def _about_guess(self, guess: float) -> float:
@@ -209,7 +212,7 @@ class _Bracket:
         ratio = radius / self.ball.radius
         if self.ball.size.norm == "l1":
             return ratio
-        return -1.0 / max(ratio, 1e-300)
+        return -1.0 / max(ratio, 1e-300)  # safeguard against division by zero
 
     def add(self, side: _Side) -> None:
         """Replace the end on whose side the new solution lies."""
@@ -236,6 +239,7 @@ class _Bracket:
         def beyond(share: float) -> float:
             return ball.size.radius(inside.w + share * step) / ball.radius - 1.0
 
+        # ``xtol`` is a share of the step; safeguard.
         share = float(optimize.brentq(beyond, 0.0, 1.0, xtol=1e-16)) if beyond(0.0) < 0 else 0.0
         w = ball.rest.project(inside.w + share * step)
         duals = [side.theta for side in (inside, outside) if side.theta is not None]

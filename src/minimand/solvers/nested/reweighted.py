@@ -101,6 +101,7 @@ def _beginnings(objective: Objective) -> Iterator[Tangent]:
     _, gradient, curvature = objective.loss.terms(objective.null.z, objective.y)
     first, second = objective.moments(objective.mass)
     spread = second - first**2 * objective.intercept
+    # 1e-10: share of a column's mean square; safeguard.
     bend = np.where(spread > 1e-10 * second, spread, np.inf) * (objective.mean(curvature) or 1.0)
     w = -objective.backward(objective.mass * gradient) / bend
     yield Tangent.at(objective, objective.null._replace(w=w))

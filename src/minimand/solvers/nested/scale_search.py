@@ -47,6 +47,7 @@ def null_of(scaled: Scaled, control: Control | None = None) -> Null:
         best = here.best(null)
         least = min(least, here.value(null), here.at(best).value(null) if best else np.inf)
         sigma, last = search.next(sigma, here.excess(null), best), sigma
+        # Relative changes of σ; safeguard.
         if abs(sigma - last) <= 1e-10 * sigma or sigma <= 1e-9 * least:
             break
         if control is not None and control.expired:
@@ -83,6 +84,7 @@ class _Search:
         ends = np.isfinite(self.low), np.isfinite(self.high)
         if all(ends):
             return float(np.exp(0.5 * (self.low + self.high)))
+        # Factor of σ without a bracket; safeguard.
         return float(np.exp(self.high) / 10 if ends[1] else np.exp(self.low) * 10)
 
 

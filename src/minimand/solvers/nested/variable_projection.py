@@ -163,7 +163,7 @@ class _Search:
         options = {
             "maxiter": int(self.layer.max_iter),
             "gtol": float(self.layer.tol),
-            "ftol": 1e-13,
+            "ftol": 1e-13,  # relative change of φ; safeguard
         }
         start = self.pack()
         found = minimize(self.value_and_slope, start, jac=True, method="L-BFGS-B", options=options)
@@ -228,5 +228,5 @@ def _warn(layer: HiddenLayer, stopped: bool) -> None:
         f"above tol={layer.tol:g} or before all restarts, because {why}; the model is valid and no "
         "worse than the linear one: raise max_iter, max_seconds or tol of the layer.",
         ConvergenceWarning,
-        stacklevel=7,
+        stacklevel=7,  # frames up to the user's call
     )

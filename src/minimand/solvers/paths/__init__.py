@@ -1,1 +1,1 @@
-"""One problem at many strengths of its penalty."""
+"""One problem at many values of alpha."""

@@ -1,10 +1,10 @@
-"""Paths in blocks of alphas: solved together on some columns, certified together on all of them.
+"""Paths in blocks of alphas: solved on some columns, certified on all columns in one product.
 
-One block takes four steps. *Expect*: the columns in the model, and those whose slopes, drawn on in
-a line, come near their bound at the block's last alpha. *Settle*: all alphas of the block, one
-after the other, on these columns alone. *Certify*: the referee judges every model on all of the
-data, in one product with the design. *Accept* up to the first model that misses the tolerance:
-columns that are out of bounds join in, and the block is solved again from there.
+One block takes four steps. *Expect*: the columns in the model, and those whose slopes, extrapolated
+linearly, come near their bound at the block's last alpha. *Settle*: solve all alphas of the block,
+one after the other, on these columns. *Certify*: the referee judges every model on all of the data,
+in one product with the design. *Accept* up to the first model that misses the tolerance: columns
+that are out of bounds are added, and the block is solved again from there.
 """
 
 from __future__ import annotations
@@ -22,54 +22,54 @@ from ..base import Control, Solution, observe
 from ..history import History
 from .trail import Trail
 
-NAME = "working_set"  # descent on some columns, a look at all of them: here at many alphas
-_ROUNDS = 20  # of a block without one more model accepted; a safeguard
+NAME = "working_set"  # descent on some columns and a check of all of them, here at many alphas
+_ROUNDS = 20  # rounds of a block without one more model accepted; safeguard
 
 
 class Settler(ABC):
-    """How the problems of a block are solved on the columns that the path has met."""
+    """How the problems of a block are solved on the columns that the path has used."""
 
-    near: float  # share of the bound from which a forecast slope is expected to reach it
-    most: int  # alphas at a time
-    least: int = 1  # alphas of the first block, when nothing is known yet
+    near: float  # share of the bound, from which a forecast slope is expected to reach it
+    most: int  # alphas per block
+    least: int = 1  # alphas of the first block, when there is no forecast yet
 
     def expect(self, columns: IntArray) -> None:
-        """A new block begins, for which these columns are expected to be enough."""
+        """Begin a new block, for which these columns are expected to be enough."""
         self.meet(columns)
 
     @abstractmethod
     def meet(self, columns: IntArray) -> bool:
-        """Let these columns take part too; whether one of them is new."""
+        """Add these columns; returns whether one of them is new."""
 
     @abstractmethod
     def settled(
         self, forms: Sequence[Separable], alphas: Sequence[float], trail: Trail, start: Array | None
     ) -> Array:
-        """Coefficients, a row per alpha, as far as they settle.
+        """Coefficients, a row per alpha, up to the first alpha that does not converge.
 
-        ``start`` is where the first of them begins; None: where the trail leads.
+        ``start`` is the start of the first one; None: the extrapolation of the trail.
         """
 
     @abstractmethod
     def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterable[Finding]:
-        """What the referee says of these models, one of each problem, on all columns."""
+        """The referee's results for these models, one per problem, on all columns."""
 
     def finer(self) -> bool:
-        """Leave less of the gap from now on; whether there is any less to leave."""
+        """Use a finer tolerance from now on; returns False if there is none."""
         return False
 
 
 class Blocks:
-    """A path whose problems a settler takes, as far as it settles them."""
+    """A path solved by a settler, as far as that converges."""
 
     def __init__(self, settler: Settler, control: Control) -> None:
         self._settler, self._control = settler, control
-        self.size = min(settler.least, settler.most)  # alphas to take next
+        self.size = min(settler.least, settler.most)  # alphas of the next block
 
     def solved(
         self, problems: Sequence[Objective], alphas: Sequence[float], trail: Trail
     ) -> Iterator[Solution]:
-        """Certified solutions of a block, as far as its problems settle: perhaps none."""
+        """Certified solutions of a block, up to the first that does not converge; perhaps none."""
         settler, control = self._settler, self._control
         forms = [form_of(problem) for problem in problems]
         settler.expect(np.flatnonzero(_expected(forms[-1], alphas[-1], trail, settler.near)))
@@ -103,7 +103,7 @@ class Blocks:
 
 
 def form_of(problem: Objective) -> Separable:
-    """The penalty, which is a sum over features."""
+    """The penalty, which must be a sum over features."""
     form = problem.penalty.sum_over_features
     assert form is not None
     return form

@@ -1,4 +1,4 @@
-"""The knots of a lasso path: where a coefficient leaves zero or comes back to it.
+"""The knots of a lasso path: the alphas where a coefficient leaves zero or returns to it.
 
 Between two knots the support A and its signs s stay, and the optimum is a line in alpha,
 
@@ -26,15 +26,15 @@ from ..._base.typing import Array, BoolArray
 from ..._base.watch import reason
 from ...problem.objective import EPS, Objective
 
-# All of these are safeguards.
-_MOST_COLUMNS = 2000  # whose Gram is made at once: 32 MB
-_NOISE = 1e3 * EPS  # of the largest alpha: knots are not closer to zero or to one another
+# All of these constants are safeguards.
+_MOST_COLUMNS = 2000  # columns whose Gram is formed at once: 32 MB
+_NOISE = 1e3 * EPS  # share of the largest alpha: least distance of knots from 0 and each other
 _DEPENDENT = 1e-12  # share of a column's square that its part outside the support must exceed
 _STANDING = 3  # steps per column without a smaller alpha, after which the path ends
 
 
 class Knots(NamedTuple):
-    """Alphas, decreasing, and the coefficients at each; the last alpha is 0 if nothing stopped."""
+    """Decreasing alphas, and the coefficients at each; the last alpha is 0 unless stopped."""
 
     alphas: Array
     coefs: Array
@@ -43,20 +43,20 @@ class Knots(NamedTuple):
 def lasso_knots(objective: Objective, most: int, positive: bool = False) -> Knots:
     """The knots of the squared loss plus alpha·‖w‖₁, at most so many after the first.
 
-    Of the objective, only the data count; ``positive`` asks for w ≥ 0. Ends early if somebody
-    says stop.
+    Of the objective, only the data are used; ``positive`` requires w ≥ 0. The path ends early at a
+    time limit, a callback's stop or Ctrl-C.
     """
     return _Homotopy(objective, positive).run(most)
 
 
 class _Columns:
-    """Columns of the Gram, all at once where they are few, else when they are asked for."""
+    """Columns of the Gram: all at once if they are few, else when they are needed."""
 
     def __init__(self, objective: Objective) -> None:
         self._objective = objective
         n, d = objective.design.shape
-        self.mean = np.zeros(d)  # of the columns, where there is an intercept
-        self._known = np.zeros((0, d))  # a row for every column that was asked for
+        self.mean = np.zeros(d)  # means of the columns, with an intercept
+        self._known = np.zeros((0, d))  # a row for every column computed so far
         self._place: dict[int, int] = {}
         if d <= min(n, _MOST_COLUMNS):
             self._known, self.mean = objective.hessian(objective.mass)
@@ -65,11 +65,12 @@ class _Columns:
             self.mean = objective.moments(objective.mass).first
 
     def __getitem__(self, columns: list[int]) -> Array:
-        """A row for each."""
+        """One row for each column."""
         for j in columns:
             if j not in self._place:
                 place = self._place[j] = len(self._place)
                 if place == len(self._known):
+                    # 16: columns of the first allocation.
                     more = np.empty((max(place, 16), self._known.shape[1]))
                     self._known = np.concatenate([self._known, more])
                 self._known[place] = self._product(j)
@@ -83,14 +84,14 @@ class _Columns:
         return self.slope(column)
 
     def slope(self, values: Array) -> Array:
-        """Their covariance with every column."""
+        """The covariance of ``values`` with every column."""
         weighted = self._objective.mass * values
-        # Their sum is rounding, but columns may have means that are far larger than their spread.
+        # The values sum to rounding only, but columns may have means far larger than their spread.
         return self._objective.backward(weighted) - self.mean * float(weighted.sum())
 
 
 class _Homotopy:
-    """A support, its signs and the factor of its Gram, moving along alpha."""
+    """A support, its signs and the factor of its Gram, at decreasing alpha."""
 
     def __init__(self, objective: Objective, positive: bool) -> None:
         self._gram, self._positive = _Columns(objective), positive
@@ -98,7 +99,7 @@ class _Homotopy:
         d = objective.n_features
         self._support: list[int] = []
         self._sign = np.zeros(d)
-        self._dependent = np.zeros(d, dtype=bool)  # on the support as it is
+        self._dependent = np.zeros(d, dtype=bool)  # on the current support
         self._factor: Array = np.zeros((0, 0))  # upper triangular, of the Gram of the support
         reach = self._slope if positive else np.abs(self._slope)
         self._top = float(reach.max(initial=0.0))
@@ -120,7 +121,7 @@ class _Homotopy:
                 w[self._support[leaver]] = 0.0
                 self._leave(leaver)
             elif alpha > 0 and not self._enter(*entry):
-                continue  # the line goes on
+                continue  # the next knot is on the same line
             standing += 1
             if alphas[-1] - alpha > _NOISE * self._top:
                 alphas.append(alpha)
@@ -165,13 +166,13 @@ class _Homotopy:
         return min(at, alpha), leaver, entry
 
     def _outside(self) -> BoolArray:
-        """Columns that may enter: a dependent one changes nothing while the support stays."""
+        """Columns that may enter; dependent ones change nothing while the support stays."""
         outside = ~self._dependent
         outside[self._support] = False
         return outside
 
     def _enter(self, j: int, sign: float) -> bool:
-        """Append a column to the factor, unless the support spans it already."""
+        """Append a column to the factor, unless the support already spans it."""
         column = self._gram[[j]][0]
         size = len(self._support)
         larger = np.zeros((size + 1, size + 1))
@@ -194,7 +195,7 @@ class _Homotopy:
         return True
 
     def _leave(self, place: int) -> None:
-        """Take a column out of the support, and factorise what is left anew."""
+        """Remove a column from the support, and factorise the rest anew."""
         self._sign[self._support.pop(place)] = 0.0
         self._dependent[:] = False
         kept = self._gram[self._support][:, self._support]
@@ -202,7 +203,7 @@ class _Homotopy:
 
 
 def _roots(constant: Array, linear: Array, some: BoolArray) -> Array:
-    """Where constant = alpha·linear, for some of them; −inf for the rest."""
+    """Where constant = alpha·linear, for some of them; −inf for the others."""
     roots = np.full(constant.shape, -np.inf)
     roots[some] = constant[some] / linear[some]
     return roots

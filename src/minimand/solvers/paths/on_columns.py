@@ -17,18 +17,18 @@ from ..sparse.support_newton import polish_on_columns
 from .blocks import Settler
 from .trail import Trail
 
-_SWEEPS = 20  # before Newton steps on the support are tried
-_FINE = 1e-7  # share of its energy that such a step may leave
-_STEPS = 10  # of them in a round
-_SHARE = 1e-4  # of the tolerance that a descent may leave
-_FINER = 0.03  # factor of that share, where it was too much
-_FINEST = 1e-20  # share below which nothing is left to gain; a safeguard
+_SWEEPS = 20  # sweeps before Newton steps on the support; safeguard
+_FINE = 1e-7  # share of its energy that such a step may leave; safeguard
+_STEPS = 10  # Newton steps in a round; safeguard
+_SHARE = 1e-4  # share of the tolerance that descent may leave; safeguard
+_FINER = 0.03  # factor of that share after it was too large; safeguard
+_FINEST = 1e-20  # least share of the tolerance; safeguard
 
 
 class OnColumns(Settler):
-    """Columns in the model or expected to enter it; their Gram would cost more than the descent."""
+    """Columns in the model or expected to enter it, whose Gram would cost more than descent."""
 
-    near = 0.95
+    near = 0.95  # share of the bound; safeguard
     most = 1
 
     def __init__(self, base: Objective, control: Control) -> None:
@@ -37,7 +37,7 @@ class OnColumns(Settler):
         self._share = _SHARE
 
     def expect(self, columns: IntArray) -> None:
-        """These and no others: a sweep costs what the columns hold."""
+        """Only these columns, since a sweep costs their stored numbers."""
         self._columns, self._share = columns, _SHARE
 
     def meet(self, columns: IntArray) -> bool:
@@ -54,7 +54,7 @@ class OnColumns(Settler):
     def settled(
         self, forms: Sequence[Separable], alphas: Sequence[float], trail: Trail, start: Array | None
     ) -> Array:
-        """Coordinate descent on the columns, with Newton steps on the support where it crawls."""
+        """Coordinate descent on the columns, with Newton steps on the support where it is slow."""
         if start is None:
             forecast = trail.forecast(alphas[0])
             last = np.zeros(self._base.n_features) if trail.last is None else trail.last.w

@@ -1,4 +1,4 @@
-"""Blocks of a smooth loss: one weighted Gram for the block, fresh slopes at every step."""
+"""Blocks of a smooth loss: one weighted Gram per block, new slopes at every step."""
 
 from __future__ import annotations
 
@@ -20,32 +20,30 @@ from ..steps.line_search import line_search
 from .blocks import Settler
 from .trail import Trail
 
-_NUMBERS = 1 << 22  # scores or slopes held at a time; a safeguard
-_TOGETHER = 5  # alphas at a time; measured on 1000×5000: 8 take nearly twice as long
-_MOST_COLUMNS = 1500  # of a Gram that is made anew for every block; a safeguard
-_SHARE = 0.3  # of the tolerance that may be left on the columns met
-_MODEL_SHARE = 0.1  # of that, which the solution of a quadratic model may leave
-_STEPS = (
-    15  # with one Gram at one alpha, before another is made there; measured: 8 make twice as many
-)
-_GRAMS = 4  # for one alpha, before it is left to other solvers
-_ROUNDS = 50  # of a sweep and a Newton step for one quadratic model; a safeguard
+_NUMBERS = 1 << 22  # scores or slopes held at a time; safeguard of memory
+_TOGETHER = 5  # alphas per block; measured on 1000×5000: 8 take nearly twice as long
+_MOST_COLUMNS = 1500  # columns of a Gram that every block makes anew; safeguard
+_SHARE = 0.3  # share of the tolerance that may be left on the columns used; safeguard
+_MODEL_SHARE = 0.1  # share of that, which the solution of a quadratic model may leave; safeguard
+_STEPS = 15  # steps with one Gram at one alpha; measured: with 8, twice as many Grams are made
+_GRAMS = 4  # Grams for one alpha, before it is left to other solvers; safeguard
+_ROUNDS = 50  # rounds of a sweep and a Newton step for one quadratic model; safeguard
 
 
 class _Weighted(NamedTuple):
-    """The quadratic part of the model: columns gathered, their Gram under the weights h."""
+    """The quadratic part of the model: gathered columns, and their Gram under the weights h."""
 
     design: Design
     gram: Array
-    mean: Array  # of the columns under h; zero without an intercept
+    mean: Array  # means of the columns under h; zero without an intercept
     total: float  # Σ h
 
 
 class OnCurves(Settler):
-    """Quadratic models with the curvature of the block's start and the slopes of where they are.
+    """Quadratic models with the curvature at the block's start and the slopes at the current point.
 
-    A Gram costs more than many steps, so one serves a whole block, and a line search makes up
-    for weights that have grown old. Its Cholesky factor is kept as long.
+    A Gram costs more than many steps, so one serves a block, and a line search compensates for
+    outdated weights. Its Cholesky factor is kept as long.
     """
 
     near = 0.9  # measured: 0.95 is a tenth faster on 1000×5000, a third slower on 442×10
@@ -58,7 +56,7 @@ class OnCurves(Settler):
         self.most = max(1, min(_TOGETHER, _NUMBERS // max(base.design.shape)))
 
     def expect(self, columns: IntArray) -> None:
-        """These and no others; the weights are those of where the block begins."""
+        """Only these columns; the weights are those at the start of the block."""
         self._columns, self._model = columns, None
 
     def meet(self, columns: IntArray) -> bool:
@@ -72,7 +70,7 @@ class OnCurves(Settler):
     def settled(
         self, forms: Sequence[Separable], alphas: Sequence[float], trail: Trail, start: Array | None
     ) -> Array:
-        """One alpha after the other, each from where the line through the last two leads."""
+        """One alpha after the other, each started from the line through the last two."""
         base, columns = self._base, self._columns
         rows: list[Array] = []
         if columns.size > _MOST_COLUMNS:
@@ -95,11 +93,11 @@ class OnCurves(Settler):
         return np.stack(rows) if rows else np.zeros((0, base.n_features))
 
     def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterable[Finding]:
-        """Scores and slopes of all models are two products with the data."""
+        """Scores and slopes of all models, by two products with the data."""
         return smooth_findings(self._base, problems, coefs) if len(coefs) else ()
 
     def _minimiser(self, form: Separable, w: Array) -> Array | None:
-        """Coefficients of the columns met, with a small gap on these; None if it stays large."""
+        """Coefficients with a small gap on the columns used; None if it stays large."""
         base, control = self._base, self._control
         if not w.size:
             return w
@@ -122,7 +120,7 @@ class OnCurves(Settler):
         return None
 
     def _weighted(self, w: Array) -> _Weighted:
-        """The Gram with the curvature at these coefficients of the columns met."""
+        """The Gram with the curvature at these coefficients of the columns used."""
         base = self._base
         design = base.design.columns(self._columns) if self._model is None else self._model.design
         z = self._point(design, w).z
@@ -150,11 +148,11 @@ class OnCurves(Settler):
     def _step(
         self, form: Separable, model: _Weighted, point: Point, gradient: Array, slope: Array
     ) -> Point | None:
-        """The minimiser of the quadratic model, and a line search towards it; None: no way down."""
+        """The minimiser of the quadratic model and a line search towards it; None: no descent."""
         base, w = self._base, point.w
         linear = slope - model.gram @ w
         coefs = w[None].copy()
-        # The model's own gap takes it for a mean of squares; here they shall add up to the scale.
+        # The model's own gap is that of a mean of squares; here it is scaled to the objective's.
         square = base.scale - float(w @ (slope + linear))
         goal = _MODEL_SHARE * _SHARE * self._control.target
         self._path.solve(
@@ -171,7 +169,7 @@ class OnCurves(Settler):
         t, moved = line_search(base, form, point, step, scores, shift)
         if t <= 0:
             return None
-        # The model's own zeros are kept: w + 1·(new − w) need not be new in floating point.
+        # Zeros of the model are kept exactly: with rounding, w + 1·(new − w) may differ from new.
         end = Point(new, moved.b, moved.z) if t == 1.0 else moved
         if not base.intercept:
             return end
@@ -180,10 +178,10 @@ class OnCurves(Settler):
 
 
 def _shortfall(form: Separable, w: Array, slope: Array) -> float:
-    """About what the gap of a model is on these columns.
+    """An estimate of the gap of a model on these columns.
 
-    Slopes beyond l1 make the dual point shrink, which costs that share of Ω; a slope on the
-    support that does not balance the penalty costs its product with the coefficient.
+    Slopes beyond l1 shrink the dual point, which costs that share of Ω; a slope on the support that
+    does not balance the penalty costs its product with the coefficient.
     """
     rest = slope + form.l2 * w
     bounded = form.l1 > 0

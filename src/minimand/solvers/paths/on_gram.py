@@ -1,4 +1,4 @@
-"""Blocks of the squared loss on the Gram of the columns met so far: all of it in compiled code."""
+"""Blocks of the squared loss on the Gram of the columns used so far, all in compiled code."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from ...certificate.least_squares import Models
 from ...penalties import Separable
 from ...problem.condensed import Sums, sums
 from ...problem.objective import Objective
-from ...problem.path_gram import RememberedGram
+from ...problem.path_gram import PathGram
 from ..base import Control
 from .blocks import Settler
 from .trail import Trail
 
-MOST_COLUMNS = 5000  # of a Gram that a path grows; a safeguard, its square is 200 MB
+MOST_COLUMNS = 5000  # columns of the Gram of a path; safeguard of memory: 200 MB
 
-_EVERYTHING = 1000  # columns that are met all at once; a guess, not swept
-_NUMBERS = 1 << 22  # scores or slopes held at a time, beside the solutions themselves; safeguard
-_TOGETHER = 8  # alphas at a time while columns are met; from a prototype, not swept here
-_SHARE = 0.5  # of the tolerance that may be left on the Gram; a Newton step leaves far less
-_ROUNDS = 50  # of a sweep and a Newton step for one alpha; a safeguard, two are usual
+_EVERYTHING = 1000  # columns, up to which all are used at once; a guess, not swept
+_NUMBERS = 1 << 22  # scores or slopes held at a time, beside the solutions; safeguard of memory
+_TOGETHER = 8  # alphas per block while columns are added; from a prototype, not swept here
+_SHARE = 0.5  # share of the tolerance that may be left on the Gram; a Newton step leaves far less
+_ROUNDS = 50  # rounds of a sweep and a Newton step for one alpha; safeguard, two are usual
 
 
 class OnGram(Settler):
-    """½wᵀG w + qᵀw over the columns met; a Cholesky factor of the support is kept all along."""
+    """½wᵀG w + qᵀw over the columns used; a Cholesky factor of the support is kept."""
 
-    near = 0.95  # from a prototype on a wide path, not swept here
+    near = 0.95  # share of the bound; from a prototype on a wide path, not swept here
 
     def __init__(self, base: Objective, control: Control, known: Sums | None = None) -> None:
-        """``known`` are the sums over all rows, where somebody has them."""
+        """``known`` are the sums over all rows, if they are known."""
         self._base, self._control = base, control
         self._path = _core.PathOnGram()
         n, d = base.design.shape
@@ -42,12 +42,12 @@ class OnGram(Settler):
         if d <= _EVERYTHING:
             second = (sums(base) if known is None else known).central
             self._square = float(second[d, d])
-            self._gram = RememberedGram.of_all(base.design, second[:d, :d], -second[:d, d])
+            self._gram = PathGram.of_all(base.design, second[:d, :d], -second[:d, d])
             self.most = self.least = room
         else:
             gradient = base.loss.gradient(base.null.z, base.y)
             self._square = base.mean(gradient * gradient)
-            self._gram = RememberedGram(base.design, base.mass, base.intercept, gradient)
+            self._gram = PathGram(base.design, base.mass, base.intercept, gradient)
             self.most = min(_TOGETHER, room)
 
     @property
@@ -56,7 +56,7 @@ class OnGram(Settler):
         return self._gram.columns.size == self._base.n_features
 
     def meet(self, columns: IntArray) -> bool:
-        """Their products with one another and with all others join the Gram."""
+        """Add their products with each other and with all other columns to the Gram."""
         new = self._gram.missing(columns)
         self._gram.add(new)
         return bool(new.size)
@@ -89,13 +89,13 @@ class OnGram(Settler):
                 _ROUNDS,
             )
         except KeyboardInterrupt:
-            interrupt()  # what has been accepted stays, and nothing else is begun
+            interrupt()  # accepted models are kept, and nothing else is begun
         full = np.zeros((reached - before, self._base.n_features))
         full[:, columns] = coefs[before:reached]
         return full
 
     def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterable[Finding]:
-        """Scores and slopes of all models are two products with the data."""
+        """Scores and slopes of all models, by two products with the data."""
         if not len(coefs):
             return
         models = Models(self._base, coefs, np.zeros(len(coefs)))

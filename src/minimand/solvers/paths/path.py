@@ -1,4 +1,4 @@
-"""One problem at many strengths of its penalty: each starts where the last one ended."""
+"""One problem at many values of alpha: each starts where the last one ended."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .. import choose_solver, solve
 from ..base import Control, Solution, Solver
 from ..smooth.closed_form import ridge_path
 from .blocks import Blocks, Settler
-from .certified_together import certify_together
+from .certified_models import certify_models
 from .on_columns import OnColumns
 from .on_curves import OnCurves
 from .on_gram import MOST_COLUMNS, OnGram
 from .trail import Trail
 
-_FAILURES = 3  # alphas that a settler may leave unsolved before it is no longer asked; a safeguard
+_FAILURES = 3  # alphas that a settler may fail at before it is no longer used; safeguard
 
 At = Callable[[Objective, float], Objective]
 
@@ -37,12 +37,12 @@ def solve_path(
 
     Parameters
     ----------
-    base : the problem without regard to its penalty: the data, the loss and the masses.
+    base : the problem without its penalty: the data, the loss and the masses.
     at : ``at(objective, alpha)`` is the same problem under the penalty of that alpha.
-    alphas : best in decreasing order, so that solutions grow slowly.
-    known : the sums over all rows, where somebody has them.
+    alphas : best in decreasing order, so that solutions change slowly.
+    known : the sums over all rows, if they are known.
     """
-    # Tangents of a non-convex penalty are other problems than the ones a path would remember.
+    # Tangents of a non-convex penalty are different problems, so nothing is kept between them.
     convex = at(base, 1.0).convex
     base = base.with_memory(Memory() if convex else None)
     automatic = isinstance(solver, str) and solver == "auto"
@@ -68,18 +68,18 @@ def solve_path(
         failures += 1
         if failures > _FAILURES:
             blocks = None
-        # What no settler takes, or has not settled, is solved by itself.
+        # A problem that no settler accepts, or has solved, is solved by itself.
         alpha = float(alphas[done])
         objective = at(base, alpha)
         if base.memory is not None:
             base.memory.forecast = trail.forecast(alpha)
-        # Where the loss has kinks, a weak penalty asks for another solver than a strong one, and
-        # interior points may get stuck at a warm start: then others take over.
+        # For losses with kinks, a weak penalty needs another solver than a strong one, and interior
+        # points may get stuck at a warm start: then other solvers take over.
         if settler is None and base.loss.smooth and (chosen is None or alpha == 0):
             chosen = choose_solver(objective, control, solver)
         named = chosen or solver
         solution = solve(objective, named, replace(control), trail.last)
-        base = objective  # it has computed what no penalty changes
+        base = objective  # it has cached what no penalty changes
         trail.add(alpha, solution.point, solution.slope)
         done += 1
         yield solution
@@ -92,7 +92,7 @@ def settler_of(
     control: Control,
     known: Sums | None = None,
 ) -> Settler | None:
-    """Who solves these problems in blocks; None where each is solved by itself."""
+    """The settler that solves these problems in blocks; None if each is solved by itself."""
     kind = kind_of_settler(base, at, alphas)
     if kind is None:
         return None
@@ -125,13 +125,13 @@ def kind_of_settler(base: Objective, at: At, alphas: Sequence[float]) -> Kind | 
 
 
 def _is_curved(base: Objective) -> bool:
-    """Whether columns are dense and no sample lies on a flat stretch of the loss."""
+    """Whether columns are dense and the loss is curved at every sample."""
     if base.design.sparse:
         return False  # descent on the columns costs less than their Gram
     with np.errstate(over="ignore", invalid="ignore"):
         curvature = base.loss.curvature(base.null.z, base.y)
     if not isinstance(curvature, np.ndarray):
-        return False  # more than a number for each row
+        return False  # the curvature is not one number per row
     return bool(np.isfinite(curvature).all() and (curvature > 0).all())
 
 
@@ -146,9 +146,10 @@ def _ridge_solutions(
 ) -> list[Solution] | None:
     """Squared loss and L2 on every column: all solutions from one factorisation.
 
-    They are certified together, in two passes; one that misses the tolerance is solved by itself.
+    They are certified in two passes; one that misses the tolerance is solved by itself.
     """
     n, d = base.design.shape
+    # 3000: unknowns of a factorisation; safeguard.
     if not base.loss.quadratic or min(n, d) > 3000 or len(alphas) < 2 or min(alphas) <= 0:
         return None
     base = base.with_memory(None)
@@ -160,4 +161,4 @@ def _ridge_solutions(
     problems = [at(base, alpha) for alpha in alphas]
     coefs, intercepts = ridge_path(unit, np.asarray(alphas, dtype=float))
     origin = [("closed_form", 1, "")] * len(problems)
-    return list(certify_together(unit, problems, coefs, intercepts, control, origin))
+    return list(certify_models(unit, problems, coefs, intercepts, control, origin))

@@ -1,4 +1,4 @@
-"""Where a path has come from, and where it should go next."""
+"""The last two models of a path, and the linear extrapolation from them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ...problem.path_facts import Forecast
 class Trail:
     """The last two models of a path, and the line through them.
 
-    Between the kinks of a path of the squared loss, coefficients and slopes are linear in alpha, so
-    that the line is exact there.
+    Between the knots of a path of the squared loss, coefficients and slopes are linear in alpha, so
+    that the extrapolation is exact there.
     """
 
     def __init__(self) -> None:
@@ -22,17 +22,17 @@ class Trail:
         return len(self._seen)
 
     def add(self, alpha: float, point: Point, slope: Array) -> None:
-        """The path has come to this model; only the last two are kept."""
+        """Append a model of the path; only the last two are kept."""
         self._seen = [*self._seen[-1:], (alpha, point, slope)]
 
     @property
     def alphas(self) -> list[float]:
-        """Of the last two models, or of the one there is."""
+        """The alphas of the last two models, or of the only one."""
         return [alpha for alpha, _, _ in self._seen]
 
     @property
     def coefs(self) -> list[Array]:
-        """The coefficients of the same."""
+        """The coefficients of the same models."""
         return [point.w for _, point, _ in self._seen]
 
     @property
@@ -41,7 +41,7 @@ class Trail:
         return self._seen[-1][1] if self._seen else None
 
     def slope(self, alpha: float) -> Array:
-        """The slopes of the last two models, drawn on in a line however far that is."""
+        """The slopes at an alpha by linear extrapolation, however far."""
         last = self._seen[-1][2]
         if len(self) < 2 or self.alphas[0] == self.alphas[1]:
             return last
@@ -50,7 +50,7 @@ class Trail:
         return last + ahead * (last - self._seen[0][2]) if ahead > 0 else last
 
     def forecast(self, alpha: float) -> Forecast | None:
-        """Coefficients and slopes at an alpha; None where there is no line that leads there."""
+        """Coefficients and slopes at an alpha; None if they cannot be extrapolated."""
         if len(self) < 2:
             return None
         (older, before, _), (old, last, _) = self._seen

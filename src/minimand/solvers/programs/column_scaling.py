@@ -13,7 +13,7 @@ from ...design import Design
 _VARIES = 1e-13  # share of a column's mean square: least variance; safeguard against rounding
 
 
-class Units(NamedTuple):
+class ColumnScaling(NamedTuple):
     """x ↦ (x − shift)/scale, with a column of ones for the intercept if there is one.
 
     Dense columns are centred, which changes only the intercept; sparse columns keep their zeros.
@@ -24,7 +24,7 @@ class Units(NamedTuple):
     intercept: bool
 
     @classmethod
-    def of(cls, design: Design, weight: Array, *, intercept: bool) -> Units:
+    def of(cls, design: Design, weight: Array, *, intercept: bool) -> ColumnScaling:
         """Every column gets mean 0 if it is dense and there is an intercept, and mean square 1."""
         first, second = design.moments(weight / weight.sum())
         shift = first if intercept and not design.sparse else np.zeros(design.shape[1])
@@ -34,7 +34,7 @@ class Units(NamedTuple):
         return cls(shift, np.where(scale > 0, scale, 1.0), intercept)
 
     def rows(self, design: Design, rows: IntArray | None = None) -> Any:
-        """The design, or some rows of it, in these units; sparse if the design is."""
+        """The design, or some rows of it, with scaled columns; sparse if the design is."""
         x = matrix_of(design, rows)
         x = x / self.scale[None, :] if design.sparse else (x - self.shift) / self.scale
         return beside(x, np.ones(x.shape[0])) if self.intercept else x

@@ -17,7 +17,7 @@ from ..base import Control, Solver, Verdict
 from ..traits import Trait
 
 if TYPE_CHECKING:
-    from .column_scaling import Units
+    from .column_scaling import ColumnScaling
 
 
 class ConstraintGeneration(Solver):
@@ -54,7 +54,7 @@ class ConstraintGeneration(Solver):
 
 
 def _best_on(
-    objective: Objective, units: Units, null: Point, rows: IntArray, seconds: float | None
+    objective: Objective, scaling: ColumnScaling, null: Point, rows: IntArray, seconds: float | None
 ) -> tuple[Point, list[Array]] | None:
     """The best model of some rows, and its multipliers.
 
@@ -66,27 +66,27 @@ def _best_on(
     assert form is not None
     r = null.z[rows] - objective.y[rows]
     unit = float(np.abs(r).max()) or 1.0
-    x = units.rows(objective.design, rows)
+    x = scaling.rows(objective.design, rows)
     x = x.toarray() if sparse.issparse(x) else np.array(x)
     k, d, bent = x.shape[1], objective.n_features, np.flatnonzero(form.l1)
-    price = form.l1[bent] / units.scale[bent]
+    price = form.l1[bent] / scaling.scale[bent]
     # The multipliers' absolute values sum to 1, so no column gains more than its largest entry:
     # a column whose price is higher stays at zero, and is left out as it would spoil the scaling.
     idle = price >= np.abs(x[:, bent]).max(axis=0)
     x[:, bent[idle]], price[idle] = 0.0, 1.0
     quadratic = np.zeros(k + 1 + bent.size)
-    quadratic[:d] = form.l2 * unit / units.scale**2
+    quadratic[:d] = form.l2 * unit / scaling.scale**2
     linear = np.concatenate([np.zeros(k), [1.0], price])
     above = np.column_stack([x, -np.ones(rows.size), np.zeros((rows.size, bent.size))])
     below = np.column_stack([-x, above[:, k:]])
     sizes = [_unit_rows(quadratic.size, bent, s) for s in (1.0, -1.0)]
     for part in sizes:
         part[np.arange(bent.size), k + 1 + np.arange(bent.size)] = -1.0
-    sides, ends = _bounds(form, units, unit, quadratic.size)
+    sides, ends = _bounds(form, scaling, unit, quadratic.size)
     matrix = np.vstack([above, below, *sizes, *sides])
     limits = np.concatenate([-r / unit, r / unit, np.zeros(2 * bent.size), *ends])
     found = minimise_quadratic(quadratic, linear, matrix, limits)
-    w, b = units.model(unit * found.x[:k])
+    w, b = scaling.model(unit * found.x[:k])
     up, down = found.multipliers[2 * rows.size :][: 2 * bent.size].reshape(2, -1)
     size, own = found.x[k + 1 :], found.x[bent]
     # If both multipliers of |wⱼ| ≤ sⱼ exceed their slacks, wⱼ is zero.
@@ -104,12 +104,12 @@ def _unit_rows(width: int, columns: IntArray, sign: float) -> Array:
 
 
 def _bounds(
-    form: Separable, units: Units, unit: float, width: int
+    form: Separable, scaling: ColumnScaling, unit: float, width: int
 ) -> tuple[list[Array], list[Array]]:
     """w ≤ hi and −w ≤ −lo, for finite bounds, as rows and limits."""
     rows, limits = [], []
     for sign, ends in zip((1.0, -1.0), reversed(form.bounds or ())):
         j = np.flatnonzero(np.isfinite(ends))
         rows.append(_unit_rows(width, j, sign))
-        limits.append(sign * ends[j] * units.scale[j] / unit)
+        limits.append(sign * ends[j] * scaling.scale[j] / unit)
     return rows, limits

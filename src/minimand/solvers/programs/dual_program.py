@@ -18,7 +18,7 @@ from scipy import linalg, sparse
 from ..._base.typing import Array, BoolArray, IntArray
 from ...penalties import Separable
 from ...problem.objective import Objective
-from .column_scaling import Units, beside
+from .column_scaling import ColumnScaling, beside
 from .highs import Failure, Optimum, minimise
 
 _LARGEST = 20_000_000  # numbers in the system that refines multipliers; safeguard of memory
@@ -35,7 +35,7 @@ class Split(NamedTuple):
 
     @classmethod
     def of(cls, form: Separable, scale: Array, size: float, unit: float) -> Split:
-        """Of a penalty in the program's units: w times scaleⱼ/unit, and u times size."""
+        """Of a penalty in the units of the program: w times scaleⱼ/unit, and u times size."""
         groups: list[tuple[Any, float, Array, Array, bool]] = []
         j = np.flatnonzero(form.l1)
         limit = size * form.l1[j] / scale[j]
@@ -70,7 +70,7 @@ class Vertex(NamedTuple):
 
 def solve_dual(
     objective: Objective,
-    units: Units,
+    scaling: ColumnScaling,
     columns: Any,
     cost: Array,
     bounds: Array,
@@ -85,14 +85,14 @@ def solve_dual(
 
     Parameters
     ----------
-    columns : (d [+ 1], k) matrix, in the units given; the last row is that of the intercept
+    columns : (d [+ 1], k) matrix of scaled columns; the last row is that of the intercept
     cost, bounds : of the variables; the cost as a multiple of ``unit``
     size : factor of u in the program
     total : an upper limit of the sum of the variables, or None
     """
     form = objective.penalty.sum_over_features
     assert form is not None
-    split = Split.of(form, units.scale, size, unit)
+    split = Split.of(form, scaling.scale, size, unit)
     n_rows, k = columns.shape
     matrix = beside(columns, split.columns(n_rows, sparse.issparse(columns)))
     upper = None
@@ -108,7 +108,7 @@ def solve_dual(
     )
     if isinstance(found, Failure):
         return found
-    w, b = units.model(-unit * found.equal)
+    w, b = scaling.model(-unit * found.equal)
     return Vertex(found.x[:k], _snapped(form, split, found, w), b)
 
 
@@ -117,10 +117,11 @@ def _snapped(form: Separable, split: Split, found: Optimum, w: Array) -> Array:
     w = form.project(w)
     part = found.x[found.x.size - split.cost.size :]
     limit = split.bounds[:, 1]
+    # Share of l1: strictly inside; safeguard.
     inside = split.is_l1 & (np.abs(part) < (1.0 - 1e-9) * limit)
     if form.bounds is not None:
         lo, hi = form.bounds
-        pushed = ~split.is_l1 & (part > 1e-9)
+        pushed = ~split.is_l1 & (part > 1e-9)  # a positive multiplier; safeguard
         at = split.features[pushed]
         w[at] = np.where(split.sign[pushed] > 0, hi[at], lo[at])
         # With a slope inside the box and a positive μ, wⱼ is at the bound, not at zero.
@@ -129,7 +130,7 @@ def _snapped(form: Separable, split: Split, found: Optimum, w: Array) -> Array:
     return form.project(w)
 
 
-def polished(objective: Objective, units: Units, w: Array, theta: Array) -> Array:
+def polished(objective: Objective, scaling: ColumnScaling, w: Array, theta: Array) -> Array:
     """The same multipliers, corrected so that slopes agree with w up to rounding.
 
     Where wⱼ is neither zero nor at a bound, (Xᵀu)ⱼ = −l1ⱼ·sign(wⱼ), and Σu = 0 with an intercept.
@@ -138,12 +139,13 @@ def polished(objective: Objective, units: Units, w: Array, theta: Array) -> Arra
     form = objective.penalty.sum_over_features
     assert form is not None
     room = objective.loss.room(theta, objective.y)
+    # Share of the largest room; safeguard.
     rows = np.flatnonzero(room > 1e-9 * room.max(initial=0.0))
     active = np.flatnonzero(((w != 0) | (form.l1 == 0)) & ~form.at_bound(w))
     kept = np.append(active, w.size) if objective.intercept else active
     if not 0 < rows.size * kept.size <= _LARGEST:
         return theta
-    x = units.rows(objective.design, rows)
+    x = scaling.rows(objective.design, rows)
     x = x[:, kept]
     x = x.toarray() if sparse.issparse(x) else x
     system = (objective.row_mass[rows, None] * room[rows, None] * x).T
@@ -151,8 +153,8 @@ def polished(objective: Objective, units: Units, w: Array, theta: Array) -> Arra
     for _ in range(2):
         u = objective.row_mass * theta
         total = u.sum()
-        slope = objective.backward(u)[active] - units.shift[active] * total
-        missing = (wanted - slope) / units.scale[active]
+        slope = objective.backward(u)[active] - scaling.shift[active] * total
+        missing = (wanted - slope) / scaling.scale[active]
         missing = np.append(missing, -total) if objective.intercept else missing
         step = linalg.lstsq(system, missing, check_finite=False)[0]
         theta = theta.copy()

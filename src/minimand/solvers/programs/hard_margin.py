@@ -143,6 +143,7 @@ def widest(classes: Classes, plane: Array, control: Control, solver: Any = "auto
     if best is None:
         raise ValueError("the plane to start from does not separate the classes.")
     highest = 2.0 * best.primal
+    # 1e-3: share of the highest mean α; safeguard.
     C = max(2.0 * (best.primal - best.gap), 1e-3 * highest / n)
     try:
         while not best.gap <= max(control.tol * best.primal, best.rounding):
@@ -151,7 +152,7 @@ def widest(classes: Classes, plane: Array, control: Control, solver: Any = "auto
             best = _better(classes, best, *_on_support(classes, best, control))
             if highest < C or control.expired:
                 break
-            C *= 10.0
+            C *= 10.0  # factor between soft margins; safeguard
     except KeyboardInterrupt:
         interrupt()
     return best if control.expired else _sharpened(classes, best, control.tol)
@@ -185,6 +186,7 @@ def separating_plane(classes: Classes, control: Control) -> Array | None:
     length = float(classes.design.row_squares(np.ones(1)).mean()) or 1.0
     for C in _FIRST_C:
         objective = _soft_margin(classes, C / length)
+        # A rough solution, tol=1e-3, suffices; safeguard.
         inner = replace(control, tol=1e-3, max_iter=_FIRST_ITERATIONS, callbacks=())
         found = solve(objective, "auto", inner)
         if _feasible(classes, found.w, None) is not None:
@@ -197,9 +199,10 @@ def _soft(
 ) -> tuple[Array, Array]:
     """w and α of the soft margin C·Σ hinge + ½‖w‖², to a gap small enough for the hard margin."""
     objective = _soft_margin(classes, C)
+    # 0.1: share of the tolerance; safeguard.
     target = 0.1 * control.tol * best.primal / (C * classes.signs.size)
     inner = Control(
-        tol=max(target / objective.scale, 1e-14),
+        tol=max(target / objective.scale, 1e-14),  # safeguard: rounding
         max_seconds=control.max_seconds,
         started=control.started,
     )
@@ -229,41 +232,42 @@ def _on_support(classes: Classes, best: Widest, control: Control) -> tuple[Array
     Support vectors with negative α leave the set, the most violated sample enters; a good first
     guess needs a few rounds. The referee judges the result.
     """
-    chosen = np.flatnonzero(_has_multiplier(best))
+    support = np.flatnonzero(_has_multiplier(best))
     w, alpha = best.w, best.alpha
-    if chosen.size > w.size + 1:  # more equations than unknowns: keep the largest α
-        chosen = np.sort(chosen[np.argsort(-alpha[chosen], kind="stable")[: w.size + 1]])
+    if support.size > w.size + 1:  # more equations than unknowns: keep the largest α
+        support = np.sort(support[np.argsort(-alpha[support], kind="stable")[: w.size + 1]])
     for _ in range(_MOST_ROUNDS):
-        few = 0 < chosen.size <= min(_LARGEST_SET, _LARGEST_ROWS // w.size)
+        few = 0 < support.size <= min(_LARGEST_SET, _LARGEST_ROWS // w.size)
         if not few or control.expired:
             break
-        values, b = _equations(classes, chosen)
+        values, b = _equations(classes, support)
         if (values <= 0).any():
-            chosen = chosen[values > min(0.5 * float(values.min()), 0.0)]
+            support = support[values > min(0.5 * float(values.min()), 0.0)]
             continue
         alpha = np.zeros_like(best.alpha)
-        alpha[chosen] = values
+        alpha[support] = values
         w = classes.weighted_sum(alpha)
         margins = classes.signs * (classes.design.matvec(w) + b)
         worst = int(np.argmin(margins))
-        if margins[worst] >= 1.0 - 1e-12 or worst in chosen:
+        # Share of the margin: rounding; safeguard.
+        if margins[worst] >= 1.0 - 1e-12 or worst in support:
             break
-        chosen = np.union1d(chosen, [worst])
+        support = np.union1d(support, [worst])
     return w, alpha
 
 
-def _equations(classes: Classes, chosen: IntArray) -> tuple[Array, float]:
-    """α of the chosen samples and b, where all of them lie on the margin."""
-    signs = classes.signs[chosen]
-    rows = classes.design.rows(chosen).rmatvec(np.diag(signs))
+def _equations(classes: Classes, support: IntArray) -> tuple[Array, float]:
+    """α of the support vectors and b, if all of them lie on the margin."""
+    signs = classes.signs[support]
+    rows = classes.design.rows(support).rmatvec(np.diag(signs))
     gram = rows.T @ rows
-    unit = float(np.trace(gram)) / chosen.size or 1.0
-    system, right = gram / unit, np.ones(chosen.size)
+    unit = float(np.trace(gram)) / support.size or 1.0
+    system, right = gram / unit, np.ones(support.size)
     if classes.intercept:
         system = np.block([[system, signs[:, None]], [signs[None, :], np.zeros((1, 1))]])
         right = np.append(right, 0.0)
     values = _solved(system, right)
-    return values[: chosen.size] / unit, float(values[-1]) if classes.intercept else 0.0
+    return values[: support.size] / unit, float(values[-1]) if classes.intercept else 0.0
 
 
 def _solved(system: Array, right: Array) -> Array:

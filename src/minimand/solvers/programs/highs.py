@@ -56,6 +56,7 @@ def minimise(
     for tolerance in _TOLERANCES:
         options = {f"{side}_feasibility_tolerance": tolerance for side in ("primal", "dual")}
         if seconds is not None:
+            # Seconds at least; safeguard.
             options["time_limit"] = max(seconds - (time.perf_counter() - began), 1e-3)
         with np.errstate(all="ignore"):
             found = linprog(cost, *matrices, bounds, method="highs-ds", options=options)

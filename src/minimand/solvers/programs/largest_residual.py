@@ -16,7 +16,7 @@ from ...certificate import Judgement, judge
 from ...problem.objective import EPS, Objective, Point
 from ..base import Control
 from ..steps.line_search import recentred
-from .column_scaling import Units, beside
+from .column_scaling import ColumnScaling, beside
 from .dual_program import polished, solve_dual
 from .highs import Failure
 
@@ -24,7 +24,7 @@ _FIRST = 100  # least number of rows in the first round; safeguard
 _NEW = 50  # least number of rows that are added in a round; safeguard
 
 Restricted = Callable[
-    [Objective, Units, Point, IntArray, float | None], tuple[Point, list[Array]] | None
+    [Objective, ColumnScaling, Point, IntArray, float | None], tuple[Point, list[Array]] | None
 ]
 """For a problem on some rows, the best model and its multipliers; None if time ran out."""
 
@@ -35,11 +35,11 @@ def rounds(
     """Solve on some rows, judge on all, add the rows with the largest residuals."""
     judgement = judge(objective, recentred(objective, start))
     yield judgement
-    units = Units.of(objective.design, objective.row_mass, intercept=objective.intercept)
+    scaling = ColumnScaling.of(objective.design, objective.row_mass, intercept=objective.intercept)
     null = objective.point(np.zeros(objective.n_features), objective.null.b)
     rows = _first_rows(null.z - objective.y, 2 * (objective.n_features + 2))
     while not control.expired:
-        found = best_on(objective, units, null, rows, control.remaining)
+        found = best_on(objective, scaling, null, rows, control.remaining)
         if found is None:
             return
         point, duals = found
@@ -52,15 +52,15 @@ def rounds(
 
 
 def vertex_on(
-    objective: Objective, units: Units, null: Point, rows: IntArray, seconds: float | None
+    objective: Objective, scaling: ColumnScaling, null: Point, rows: IntArray, seconds: float | None
 ) -> tuple[Point, list[Array]] | None:
     """A vertex by linear programming, for penalties without a quadratic part."""
     r = null.z[rows] - objective.y[rows]
     unit = float(np.abs(r).max()) or 1.0
-    x = units.rows(objective.design, rows).T
+    x = scaling.rows(objective.design, rows).T
     found = solve_dual(
         objective,
-        units,
+        scaling,
         beside(x, -x),
         np.append(-r, r) / unit,
         np.tile([0.0, np.inf], (2 * rows.size, 1)),
@@ -74,7 +74,7 @@ def vertex_on(
         return None
     theta = np.zeros(objective.n_samples)
     theta[rows] = found.variables[: rows.size] - found.variables[rows.size :]
-    duals = [polished(objective, units, found.w, theta), theta]
+    duals = [polished(objective, scaling, found.w, theta), theta]
     return objective.point(found.w, null.b + found.b), duals
 
 

@@ -52,6 +52,7 @@ class Simplex(Solver):
         plq = objective.loss.plq(objective.y)
         # One copy of the data per kink, and as much again for HiGHS; Chebyshev copies few rows.
         copies = 0 if plq is None else 2 * plq.pieces.knots.size
+        # 12: bytes per stored number (a float and an index).
         if 12.0 * objective.design.nnz * copies > control.memory:
             return Verdict(False, f"the linear program does not fit into memory={control.memory:g}")
         words = "straight pieces: an exact vertex by linear programming"
@@ -73,7 +74,7 @@ class Simplex(Solver):
 
 def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]] | None:
     """The optimal vertex and its multipliers; None if time ran out."""
-    from .column_scaling import Units, beside, scaled_rows
+    from .column_scaling import ColumnScaling, beside, scaled_rows
     from .dual_program import polished, solve_dual
     from .highs import Failure
 
@@ -85,12 +86,12 @@ def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]]
     ahead = pieces.knots[:, None] - plq.at(null.z)  # distance of every sample to every kink
     unit = float(np.abs(ahead).mean()) or 1.0
     weight = n * objective.mass
-    units = Units.of(objective.design, objective.mass, intercept=objective.intercept)
-    x = scaled_rows(units.rows(objective.design), sign).T
+    scaling = ColumnScaling.of(objective.design, objective.mass, intercept=objective.intercept)
+    x = scaled_rows(scaling.rows(objective.design), sign).T
     steps = pieces.jumps[:, None] * weight
     found = solve_dual(
         objective,
-        units,
+        scaling,
         beside(*[x] * len(pieces.knots)),
         (ahead / unit).ravel(),
         np.column_stack([np.zeros(steps.size), steps.ravel()]),
@@ -103,5 +104,5 @@ def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]]
         return None
     slope = pieces.slopes[0] + found.variables.reshape(-1, n).sum(axis=0) / weight
     theta = sign * slope
-    duals = [polished(objective, units, found.w, theta), theta]
+    duals = [polished(objective, scaling, found.w, theta), theta]
     return objective.point(found.w, null.b + found.b), duals

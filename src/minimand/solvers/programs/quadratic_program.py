@@ -37,6 +37,7 @@ def minimise_quadratic(quadratic: Array, linear: Array, rows: Array, limits: Arr
         primal = rows @ x + slack - limits
         mu = float(slack @ multipliers) / slack.size
         error = mu * slack.size + np.abs(dual).max() + np.abs(primal).max()
+        # Factor of the error: least progress; safeguard.
         stalled = 0 if error < 0.9 * least else stalled + 1
         if error < least:
             best, least = Saddle(x, multipliers), error
@@ -72,9 +73,9 @@ class _Newton:
         self.dual, self.primal = dual, primal
         matrix = rows.T @ ((multipliers / slack)[:, None] * rows)
         matrix[np.diag_indices_from(matrix)] += quadratic
-        self.size = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+        self.size = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))  # safeguard for zero rows
         scaled = self.size[:, None] * matrix * self.size
-        scaled[np.diag_indices_from(scaled)] += 1e-14
+        scaled[np.diag_indices_from(scaled)] += 1e-14  # share of the unit diagonal; safeguard
         self.factor = linalg.cho_factor(scaled, check_finite=True)
 
     def towards(self, centre: Array) -> tuple[Array, Array, Array]:

@@ -97,7 +97,7 @@ def separability(
     )
 
 
-def _samples(samples: IntArray, most: int = 6) -> str:
+def _samples(samples: IntArray, most: int = 6) -> str:  # numbers that are printed; convention
     """Sample numbers in words: "samples 0 and 3", "samples 1, 4, 7 and 12 more"."""
     names = [str(i) for i in samples[:most]]
     if samples.size > most:

@@ -19,7 +19,7 @@ import numpy as np
 from ..._base.typing import Array, IntArray
 from ...design import Design
 from ...problem.objective import EPS
-from .column_scaling import Units, beside, matrix_of, scaled_rows
+from .column_scaling import ColumnScaling, beside, matrix_of, scaled_rows
 from .highs import Failure, minimise
 
 Form = Literal["margin", "slack"]
@@ -50,27 +50,27 @@ class _Classes(NamedTuple):
 
     design: Design
     signs: Array
-    units: Units
+    scaling: ColumnScaling
 
     @classmethod
     def of(cls, design: Design, signs: Array, intercept: bool) -> _Classes:
-        units = Units.of(design, np.ones(signs.size), intercept=intercept)
-        return cls(design, signs, units)
+        scaling = ColumnScaling.of(design, np.ones(signs.size), intercept=intercept)
+        return cls(design, signs, scaling)
 
     def signed(self, rows: IntArray) -> Any:
         """Rows yᵢ·(xᵢ, 1), without the 1 if there is no intercept."""
-        return scaled_rows(self.units.rows(self.design, rows), self.signs[rows])
+        return scaled_rows(self.scaling.rows(self.design, rows), self.signs[rows])
 
     def plane(self, v: Array) -> Plane:
         """The plane with coefficients v of scaled columns, in original units, with its margins."""
-        w, b = self.units.model(v)
+        w, b = self.scaling.model(v)
         return Plane(w, b, self.signs * (self.design.matvec(w) + b))
 
     def separates(self, plane: Plane) -> bool:
         """Whether every margin is positive by more than the rounding of a score."""
         if not np.isfinite(plane.margins).all():
             return False
-        noise = EPS * (self.units.scale.size**0.5 + 4.0)
+        noise = EPS * (self.scaling.scale.size**0.5 + 4.0)
         for rows, x in self.design.blocks():
             parts = np.asarray(abs(x) @ np.abs(plane.w)) + abs(plane.b)
             if not (plane.margins[rows] > noise * parts).all():
@@ -90,9 +90,9 @@ class _Classes(NamedTuple):
         weights = weights / total
         if self._balanced(rows, weights):
             return _spread(rows, weights, self.signs.size)
-        kept = weights > 1e-9 * weights.max()
+        kept = weights > 1e-9 * weights.max()  # share of the largest weight; safeguard
         rows = rows[kept]
-        if rows.size * (self.units.scale.size + 2) > _LARGEST:
+        if rows.size * (self.scaling.scale.size + 2) > _LARGEST:
             return None
         weights = _fresh_weights(self.signed(rows))
         return _spread(rows, weights, self.signs.size) if self._balanced(rows, weights) else None
@@ -100,10 +100,10 @@ class _Classes(NamedTuple):
     def _balanced(self, rows: IntArray, weights: Array) -> bool:
         """Whether Σ aᵢyᵢxᵢ and Σ aᵢyᵢ vanish, up to the rounding of sums of that size."""
         x, signs = matrix_of(self.design, rows), self.signs[rows]
-        if self.units.intercept and not self.design.sparse:
+        if self.scaling.intercept and not self.design.sparse:
             x = x - x[np.argmax(weights)]  # a common shift does not change the sums
         sums, sizes = np.asarray((signs * weights) @ x), np.asarray(weights @ abs(x))
-        if self.units.intercept:
+        if self.scaling.intercept:
             sums, sizes = np.append(sums, (signs * weights).sum()), np.append(sizes, 1.0)
         limit = 8 * EPS * np.sqrt(rows.size + 16.0) * sizes
         return bool(np.isfinite(weights).all() and (np.abs(sums) <= limit).all())

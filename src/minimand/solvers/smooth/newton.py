@@ -113,6 +113,7 @@ class Newton(Solver):
         if start is not objective.null or n * d < _WORTH_THINNING or n < _MANY_ROWS * d:
             return self._direction(objective, form, control), start
         thin = objective.thinned(_THINNING)
+        # Share of the scale: a rough gap; safeguard.
         rough = replace(control, target=1e-4 * thin.scale)
         before, start = self._begin(thin, form, thin.null, rough)
         for judgement in self._steps(thin, form, before, start):
@@ -252,14 +253,17 @@ def _good_enough(
     curved = form.l2 > 0
     weight = np.where(curved, 0.5 / np.where(curved, form.l2, 1.0), 0.0)
     gap = dot(weight * gradient, gradient)
-    share = min(0.1, gap / max(scale, 1e-300))
+    share = min(0.1, gap / max(scale, 1e-300))  # at most 0.1; safeguard
+    # Shares of the target and the gap left to the residual; safeguard.
     goal = max(0.4 * control.target, 0.1 * share * gap)
     all_curved = bool(curved.all())
 
     def stop(residual: Array, energy: float, first: float) -> bool:
         if all_curved:
+            # The same shares as in ``goal``.
             known = sharp and max(0.4 * control.target, 0.1 * Caution().wrong(0.5 * first, scale))
             return dot(weight * residual, residual) <= (known or goal) or control.expired
+        # Share of the first energy; safeguard.
         return energy <= 1e-4 * first * min(1.0, first) or control.expired
 
     return stop

@@ -1,4 +1,4 @@
-"""Which columns to solve on next: by |∂ⱼL|/l1ⱼ, the ratio that also limits the dual point."""
+"""Selects the columns to solve on next: by |∂ⱼL|/l1ⱼ, which also limits the dual point."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ...certificate import Judgement
 from ...penalties import Separable
 from ...problem.objective import Objective
 
-_FEWEST = 100
-_FEWEST_VIOLATORS = 50
-_NEAR = 0.98  # share of the bound from which a forecast slope is expected to reach it
+_FEWEST = 100  # columns of a working set at least; safeguard
+_FEWEST_VIOLATORS = 50  # columns of a round at least, if fewer violate their bound; safeguard
+_NEAR = 0.98  # share of the bound, from which a forecast slope is expected to reach it; safeguard
 
 
 def support_size(form: Separable, w: Array) -> int:
-    """How many coefficients are neither zero nor at a bound."""
+    """The number of coefficients that are neither zero nor at a bound."""
     return int(np.count_nonzero((w != 0) & ~form.at_bound(w)))
 
 
 def _scores(objective: Objective, judgement: Judgement, form: Separable) -> Array:
-    """The ratio; infinite for columns that must be there."""
+    """The ratio; infinite for columns that must be included."""
     score = np.abs(judgement.slope) / np.where(form.l1 > 0, form.l1, 1.0)
     score[movable(form, judgement.point.w)] = np.inf
     if form.bounds is not None:
@@ -32,10 +32,10 @@ def _scores(objective: Objective, judgement: Judgement, form: Separable) -> Arra
 def _score_at_bounds(
     score: Array, objective: Objective, judgement: Judgement, form: Separable
 ) -> None:
-    """A column at its bound counts only if it wants to leave it, in place.
+    """Adjust, in place, the scores of columns at a bound: only those that would leave it count.
 
-    Where the bound is zero and l1 > 0, the score is the ratio as before, for the one sign that is
-    left. Elsewhere it is 1 plus the correlation of the column with the gradient.
+    If the bound is zero and l1 > 0, the score is the ratio as before, for the remaining sign.
+    Otherwise it is 1 plus the correlation of the column with the gradient.
     """
     assert form.bounds is not None
     w, slope, (lo, hi) = judgement.point.w, judgement.slope, form.bounds
@@ -61,10 +61,10 @@ def best_columns(
 
 
 def first_columns(objective: Objective, judgement: Judgement, form: Separable) -> IntArray:
-    """To begin with: what a path forecasts, else a hundred dense columns or a share of sparse ones.
+    """The first columns: a path's forecast, else a hundred dense columns or a share of sparse ones.
 
-    Sweeps over sparse columns are cheap and find most of the support; dense columns must pay for a
-    Gram. A quadratic loss is solved to the end on the first columns already, so it takes fewer.
+    Sweeps over sparse columns are cheap and find most of the support; dense columns need a Gram. A
+    quadratic loss is solved to the end on the first columns already, so it takes fewer.
     """
     if objective.memory is not None and objective.memory.forecast is not None:
         return expected_columns(objective, judgement, form)
@@ -74,7 +74,7 @@ def first_columns(objective: Objective, judgement: Judgement, form: Separable) -
     violators = np.flatnonzero(score > 1)
     violators = violators[np.argsort(-score[violators], kind="stable")]
     stored = np.cumsum(objective.design.column_sizes[violators])
-    share = 5 if objective.loss.quadratic else 2
+    share = 5 if objective.loss.quadratic else 2  # of the stored numbers; safeguard
     count = int(np.searchsorted(stored, objective.design.nnz // share))
     least = max(_FEWEST, int(np.isinf(score).sum()))
     return (
@@ -85,7 +85,7 @@ def first_columns(objective: Objective, judgement: Judgement, form: Separable) -
 
 
 def expected_columns(objective: Objective, judgement: Judgement, form: Separable) -> IntArray:
-    """Columns in the model and those that a path's forecast puts out of bounds."""
+    """Columns in the model, and those that a path's forecast puts out of bounds."""
     forecast = objective.memory.forecast if objective.memory else None
     if forecast is None:
         return violating_columns(objective, judgement, form)
@@ -94,7 +94,7 @@ def expected_columns(objective: Objective, judgement: Judgement, form: Separable
 
 
 def violating_columns(objective: Objective, judgement: Judgement, form: Separable) -> IntArray:
-    """The columns in the model or out of bounds, and a few that are nearly so."""
+    """Columns in the model or out of bounds, and a few that are nearly out of bounds."""
     score = _scores(objective, judgement, form)
     count = min(max(_FEWEST_VIOLATORS, int((score > 1.0).sum())), score.size)
     return np.argpartition(-score, count - 1)[:count]

@@ -1,8 +1,8 @@
 """Newton steps on the support of a weighted quadratic with an l1 part, without a Gram.
 
-Coordinate descent finds the support quickly and then crawls where columns are correlated. With
-the signs held fixed the problem is a linear system, which conjugate gradients solve in products.
-How far the step goes is decided by the rule of all steps on a support, `_core.along_support`.
+Coordinate descent finds the support quickly and is then slow if columns are correlated. With the
+signs held fixed the problem is a linear system, solved by conjugate gradients without a Gram.
+`_core.along_support`, the rule of all steps on a support, decides how far the step goes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...penalties import Separable
 from ...problem.objective import EPS, dot
 from ..steps.krylov import conjugate_gradients
 
-_PRODUCTS = 30  # of a step; a safeguard
+_PRODUCTS = 30  # CG products of a step; safeguard
 
 
 def polish_on_columns(
@@ -28,11 +28,11 @@ def polish_on_columns(
     tol: float,
     share: float,
 ) -> float:
-    """One step over the coefficients that are not zero; w and the model's q move in place.
+    """One step over the nonzero coefficients; w and the model's q change in place.
 
     ``spread`` holds the mean square of every column, for the preconditioner, and ``slope`` that of
-    the model; the step is good enough when its energy is below ``share`` of what it was, or a tenth
-    of ``tol``. Returns the move of the intercept.
+    the model; the step ends when its energy is below ``share`` of its first, or a tenth of
+    ``tol``. Returns the move of the intercept.
     """
     support = np.flatnonzero(movable(penalty, w))
     if not support.size:
@@ -80,7 +80,7 @@ def _newton_step(
     tol: float,
     share: float,
 ) -> Array:
-    """Conjugate gradients on the columns of the support, until a step is worth less than tol."""
+    """Conjugate gradients on the columns of the support, until a step gains less than tol."""
     total = float(model.h.sum())
     centre = np.zeros(places.size)
     if model.centre and total > 0:
@@ -94,7 +94,7 @@ def _newton_step(
         return image[places] + form.l2 * v, scores
 
     def stop(residual: Array, energy: float, start: float) -> bool:
-        return energy <= max(share * start, 0.1 * tol)
+        return energy <= max(share * start, 0.1 * tol)  # 0.1: share of tol; safeguard
 
     return conjugate_gradients(product, -slope, lambda r: r / diagonal, stop, _PRODUCTS)[0]
 
@@ -106,7 +106,7 @@ def _expand(model: Weighted, places: IntArray, values: Array) -> Array:
 
 
 def _shift(model: Weighted, scores: Array) -> float:
-    """The intercept's best answer to a move of the scores."""
+    """The best move of the intercept for a move of the scores."""
     total = float(model.h.sum())
     if not model.centre or total == 0:
         return 0.0

@@ -22,23 +22,23 @@ from ..traits import Trait
 from .column_choice import best_columns, first_columns, support_size
 from .support_newton import polish_on_columns
 
-_GRAM_COLUMNS = 1500  # working sets up to this size may be solved on their Gram
-_SHORT_ROWS = 25  # stored numbers per row up to which a sparse Gram is cheaper than descent
-_CHEAP = 1e6  # products of stored numbers and columns up to which any Gram is formed
-_ROUNDS = 1000
-_NEWTON_STEPS = 20
-_SWEEPS = 8  # of descent before Newton steps on the support take over, while it still changes
-_LATE_SWEEPS = 4  # and when it is nearly right
-_FORCING = 0.01  # share of the model's own error that is left to the next Newton step
-_ROUGH, _FINE = 1e-3, 1e-6  # most and least energy that steps on the support may leave
-_SLOW = 6  # rounds that do not halve the gap before interior points are asked
-_LATE = 0.05  # relative gap below which the support is taken to be nearly right
+_GRAM_COLUMNS = 1500  # columns, up to which a working set may be solved on its Gram; safeguard
+_SHORT_ROWS = 25  # stored numbers per row, up to which a sparse Gram is cheap; safeguard
+_CHEAP = 1e6  # stored numbers times columns, up to which any Gram is formed; safeguard
+_ROUNDS = 1000  # rounds; safeguard
+_NEWTON_STEPS = 20  # Newton steps of a round; safeguard
+_SWEEPS = 8  # sweeps before Newton steps on the support, while it still changes; safeguard
+_LATE_SWEEPS = 4  # the same when the support is nearly right; safeguard
+_FORCING = 0.01  # share of the model's own error that is left to the next Newton step; safeguard
+_ROUGH, _FINE = 1e-3, 1e-6  # most and least share of energy that support steps leave; safeguard
+_SLOW = 6  # rounds that do not halve the gap before interior points are tried; safeguard
+_LATE = 0.05  # share of the scale: gap below which the support is nearly right; safeguard
 
 
 class WorkingSet(Solver):
-    """Solve on a few columns, look at all of them, repeat.
+    """Solves on a few columns, checks all of them, and repeats.
 
-    One round: pick the columns with the largest |∂ⱼL|/l1ⱼ, the ratio that also scales the dual
+    One round: select the columns with the largest |∂ⱼL|/l1ⱼ, the ratio that also scales the dual
     point; take proximal Newton steps on them, each a weighted quadratic solved by compiled
     coordinate descent and Newton steps on the support (on the Gram or on the columns); then
     one pass over all columns judges the point and scores the next working set.
@@ -75,12 +75,12 @@ class WorkingSet(Solver):
         start = _forecast_point(objective, judgement)
         best, waited = judgement.promise, 0
         for _ in range(_ROUNDS):
-            # Not kept in a name: gathered columns should be gone before others are gathered.
+            # Not kept in a variable: gathered columns are freed before others are gathered.
             point, dual = _Restricted.to(
                 objective, form, columns, caution, judgement.promise
             ).solve(start, control, judgement)
             duals, known = [] if dual is None else [dual], [judgement.dual]
-            del dual, judgement  # as long as the data, and so is the next one
+            del dual, judgement  # frees n numbers each, before the next are made
             judgement = judge(objective, point, duals, known=known)
             yield judgement
             early = judgement.promise > _LATE * objective.scale
@@ -94,7 +94,7 @@ class WorkingSet(Solver):
 
 
 def _forecast_point(objective: Objective, judgement: Judgement) -> Point:
-    """Where a path is expected to go on, if that is better than where it is."""
+    """The forecast of a path, if that is better than the current point."""
     forecast = objective.memory.forecast if objective.memory else None
     if forecast is None:
         return judgement.point
@@ -115,15 +115,15 @@ class _Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Restricted:
-    """The problem on some columns only, the other coefficients being held: zero, or at a bound."""
+    """The problem on some columns; the other coefficients are fixed at zero or at a bound."""
 
     objective: Objective
     form: Separable  # of these columns
     columns: IntArray
-    design: Design  # the columns gathered, or the whole design where that costs too much
+    design: Design  # the columns gathered, or the whole design if that costs too much
     caution: Caution
     spread: Array  # mean square of each column
-    gap: float  # what was known of the problem when the columns were chosen
+    gap: float  # the gap when the columns were selected
 
     @classmethod
     def to(
@@ -136,9 +136,9 @@ class _Restricted:
     ) -> _Restricted:
         whole = columns.size == objective.n_features
         if not whole and _sparse_rows(objective.design) and columns.size <= _GRAM_COLUMNS:
-            whole = True  # its Gram comes from the rows as they are
+            whole = True  # its Gram is computed from the rows as they are
         elif not whole and objective.design.sparse:
-            # Gathered columns lie close together, which descent likes; but not at any price.
+            # Gathered columns are contiguous, which speeds up descent if the copy is cheap.
             stored = int(objective.design.column_sizes[columns].sum())
             whole = 4 * stored > objective.design.nnz
         design = objective.design if whole else objective.design.columns(columns)
@@ -147,7 +147,7 @@ class _Restricted:
 
     @property
     def places(self) -> IntArray:
-        """Where the columns stand in the design."""
+        """The positions of the columns in the design."""
         same = self.design.shape[1] == self.columns.size
         return np.arange(self.columns.size) if same else self.columns
 
@@ -161,16 +161,16 @@ class _Restricted:
 
     @property
     def early(self) -> bool:
-        """Whether the columns are not the right ones yet."""
+        """Whether the columns are probably not the right ones yet."""
         some = self.columns.size < self.objective.n_features
         return some and self.gap > _LATE * self.objective.scale
 
     def solve(
         self, point: Point, control: Control, judged: Judgement
     ) -> tuple[Point, Array | None]:
-        """Proximal Newton steps until the model promises little; the last step's dual point.
+        """Proximal Newton steps until the model promises little gain; the last step's dual point.
 
-        ``judged`` is the last judgement, which knows the slopes of the loss if it is of the point.
+        ``judged`` is the last judgement, which has the slopes of the loss if it is of this point.
         """
         objective, dual = self.objective, None
         share = 0.2 if self.early else 5e-4  # later, accuracy saves whole rounds
@@ -190,7 +190,7 @@ class _Restricted:
         A decrease ε leaves slopes off by up to √(2cⱼε), cⱼ the curvature. With an l2 part that
         costs cⱼε/l2ⱼ of the gap; without, the dual point must be scaled by 1 − √(2cⱼε)/l1ⱼ, which
         costs about that share of Ω(w). In practice ε is spread over many coordinates, so a hundred
-        times as much is small enough there.
+        times as much is small enough there. The factors 0.01, 0.1 and 50 are safeguards.
         """
         bend = self.spread * steep + 1e-300
         tol = 1e-2 * goal
@@ -203,7 +203,7 @@ class _Restricted:
             share = goal / max(self.form.value(w), goal) if goal > 0 else 0.0
             tol = min(tol, 50.0 * room * share**2)
         if self.form.bounds is not None:
-            # A slope that is off costs the whole width of the box.
+            # A wrong slope costs the whole width of the box.
             width = self.form.bounds[1] - self.form.bounds[0]
             boxed = np.isfinite(width) & (self.form.l2 == 0)
             reach = width[boxed] ** 2 * bend[boxed]
@@ -221,9 +221,9 @@ class _Restricted:
         w, full = point.w[self.columns], point.w.copy()
         solve = self._solve_gram if self._on_gram() else self._solve_columns
         new, shift = solve(w, step, control)
-        if objective.loss.quadratic:  # then the model is the problem, and its minimiser ours
+        if objective.loss.quadratic:  # then the model is the problem itself
             full[self.columns] = new
-            del step, terms  # as long as the data, and so are the scores that come now
+            del step, terms  # frees n numbers before the scores are made
             z = self.forward(new - w)
             z += point.z
             z += shift
@@ -236,20 +236,20 @@ class _Restricted:
         here = Point(w, point.b, point.z)
         t, moved = line_search(objective, self.form, here, dw, dz, shift)
         if not dw.any():
-            t = 0.0  # flat stretches of the loss can hide every slope from the model
+            t = 0.0  # on flat pieces of the loss the model may have no slope at all
         if not self.caution.learn(t):
             return point, None, np.inf
-        # The model's own zeros are kept exactly: w + 1·(new − w) need not be new in floating point.
+        # Zeros of the model are kept exactly: with rounding, w + 1·(new − w) may differ from new.
         full[self.columns] = new if t == 1.0 else moved.w
-        dual = terms.gradient + curvature.times(dz)  # the model's own
+        dual = terms.gradient + curvature.times(dz)  # that of the model
         del dz, terms, curvature
         return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
 
     def _on_gram(self) -> bool:
-        """Whether forming the Gram costs less than the ten sweeps or so that it saves.
+        """Whether forming the Gram costs less than the ten or so sweeps that it saves.
 
-        A dense Gram is a matrix product. A sparse one takes the square of the stored numbers of
-        every row, which pays while rows are short in these columns.
+        A dense Gram is a matrix product. A sparse one takes the squared number of stored entries of
+        every row, which pays if rows are short in these columns.
         """
         if self.columns.size > _GRAM_COLUMNS:
             return False
@@ -257,7 +257,7 @@ class _Restricted:
             return True
         stored = float(self.objective.design.column_sizes[self.columns].sum())
         if stored * self.columns.size <= _CHEAP:
-            return True  # whatever it costs, and an active set may finish on it
+            return True  # at any cost: an active set may finish on it
         return _sparse_rows(self.design) and stored <= _SHORT_ROWS * self.objective.n_samples
 
     def _solve_gram(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
@@ -283,34 +283,34 @@ class _Restricted:
         model = Weighted(self.design, self.places, step.h, step.q.copy(), self.objective.intercept)
         new, shift, goal = w.copy(), 0.0, step.goal
         sweeps = _SWEEPS if self.early else _LATE_SWEEPS
-        for attempt in range(100):
+        for attempt in range(100):  # rounds; safeguard
             tol = self._sweep_tolerance(w, step.steep, goal)
             done = model.descend(self.form, new, sweeps, tol)
             shift += done.shift
             wrong = self._wrong(self.form.value(w) - self.form.value(new) - model.change(step.q))
             enough = max(tol, _FORCING * wrong)
             if not self.early and wrong <= 0.5 * control.target:
-                # The model is good enough for the certificate: so shall its minimiser be.
+                # The model is good enough for the certificate, so its minimiser must be, too.
                 goal = 0.5 * control.target
                 enough = self._sweep_tolerance(w, step.steep, goal)
             if done.decrease <= enough or control.expired:
                 break
             slope = model.slope
             price = self._price(slope, new)
-            if price <= 1.8 * goal:
+            if price <= 1.8 * goal:  # 1.8: factor of the goal; safeguard
                 break
             share = _share(goal / min(price, self.gap)) if attempt else _ROUGH
             shift += polish_on_columns(model, self.form, new, self.spread, slope, enough, share)
         return new, shift
 
     def _price(self, slope: Array, w: Array) -> float:
-        """What the gap owes to slopes that are too steep: the dual point is scaled by them."""
+        """The part of the gap that is due to too steep slopes, which scale the dual point."""
         if self.form.bounds is not None or not self.form.l1_only.all():
             return np.inf
         return (1.0 / self.form.shrink(slope) - 1.0) * self.form.value(w)
 
     def _wrong(self, gained: float) -> float:
-        """By how much the model of a Newton step is wrong where it has gained so much."""
+        """The error of the model of a Newton step that has gained so much."""
         if self.objective.loss.quadratic:
             return 0.0
         return self.caution.wrong(gained, self.objective.scale)
@@ -319,11 +319,11 @@ class _Restricted:
 def _share(wanted: float) -> float:
     """The share of its energy that a Newton step may leave, for a share of the gap.
 
-    The gap goes with the largest slope, the energy with its square.
+    The gap is proportional to the largest slope, the energy to its square.
     """
     return min(max(wanted**2, _FINE), _ROUGH)
 
 
 def _sparse_rows(design: Design) -> bool:
-    """Whether sparse rows lie together, so that a Gram of some columns is cheap."""
+    """Whether sparse rows are contiguous, so that a Gram of some columns is cheap."""
     return design.sparse and design.access.rows is Reach.CHEAP

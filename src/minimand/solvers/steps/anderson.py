@@ -34,6 +34,7 @@ class Anderson:
         size = np.sqrt((change**2).sum(axis=0))
         if not size.all():
             return None
+        # ``rcond`` is a share of the largest singular value; safeguard.
         share = np.linalg.lstsq(change / size, steps[-1], rcond=1e-10)[0] / size
         found = self._to[-1] - np.diff(self._to, axis=0).T @ share
         if not np.isfinite(found).all():

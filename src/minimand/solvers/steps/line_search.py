@@ -77,12 +77,14 @@ class Caution:
         A step cut below a hundredth came from a curvature that had nearly vanished (saturated
         samples): even a hundredth of it may move w so far that scores lose their digits.
         """
-        worthless = t < 0.01 and self.share < 1.0
+        worthless = t < 0.01 and self.share < 1.0  # a step cut below 1 %; safeguard
         if worthless:
             self.share = 1.0
-        elif t < 0.1:
+        elif t < 0.1:  # a step cut below 10 %; safeguard
+            # Factor 8, and a least share of 0.01; safeguard.
             self.share = min(1.0, max(8 * self.share, 1e-2))
         else:
+            # Factor 1/4, and a share of 1e-6 that counts as 0; safeguard.
             self.share = self.share / 4 if self.share > 1e-6 else 0.0
         return not worthless
 
@@ -96,7 +98,7 @@ def line_search(
     db: float,
     *,
     beyond: bool = False,
-    trials: int = 40,
+    trials: int = 40,  # safeguard
 ) -> tuple[float, Point]:
     """Minimise t ↦ P along the step, roughly: the full step if it is good, else a root of φ'.
 
@@ -117,13 +119,15 @@ def line_search(
             ahead = t * first / (first - slope) if slope > first else np.inf
             t = min(_FARTHEST, 0.5 * (lo + hi), ahead)
             continue
+        # 0.1: share of the first slope that is flat enough; safeguard.
         if slope <= 0 or (slope <= 0.1 * abs(first) and _falls(objective, form, point, dw, dz, t)):
             break
         hi, slope_hi = t, slope
         secant = lo - slope_lo * (hi - lo) / (slope_hi - slope_lo) if slope_hi < np.inf else 0.0
         middle = 0.5 * (lo + hi)
+        # 0.05: share of the bracket that a secant must stay away from its ends; safeguard.
         t = secant if lo + 0.05 * (hi - lo) < secant < hi - 0.05 * (hi - lo) else middle
-    if t <= EPS or not slope <= 0.1 * abs(first):
+    if t <= EPS or not slope <= 0.1 * abs(first):  # 0.1 as above
         return 0.0, point
     w = form.project(point.w + t * dw)
     return t, Point(w, point.b + t * db, point.z + t * dz)
@@ -138,7 +142,7 @@ def _falls(
         after = objective.mean(objective.loss.value(point.z + t * dz, objective.y))
         moved = form.project(point.w + t * dw)  # rounding may have crossed a bound
         change = form.value(moved) - form.value(point.w) + (after - before)
-    return bool(change <= 1e-12 * abs(before))
+    return bool(change <= 1e-12 * abs(before))  # share of P: rounding; safeguard
 
 
 def _slope(

@@ -29,8 +29,10 @@ def lipschitz(objective: Objective, h: Array) -> float:
     n, d = objective.design.shape
     trace = max(float(objective.moments(h).second.sum()), 0.0)
     if min(n, d) <= _SMALL:
+        # 100: factor of the rounding of an eigenvalue; safeguard.
         top = _exact(objective, h) * (1.0 + 100 * max(n, d) * EPS)
     else:
+        # 1.648: from the bound of Kuczyński and Woźniakowski.
         root = np.log(1.648 * np.sqrt(d) / _DOUBT) / (2 * _KRYLOV - 1)
         top = _ritz(objective, h) / (1.0 - root**2)
     return min(top, trace) if np.isfinite(top) else trace
@@ -69,6 +71,7 @@ def _ritz(objective: Objective, h: Array) -> float:
     start = np.random.default_rng(0).standard_normal(d)
     operator = LinearOperator((d, d), matvec=product, dtype=float)
     try:
+        # Tol and maxiter: the bound does not need convergence; safeguard.
         found = eigsh(operator, 1, which="LA", v0=start, ncv=_KRYLOV, tol=1e-2, maxiter=20)
         return float(found[0][0])
     except ArpackNoConvergence:

@@ -69,6 +69,7 @@ class Subgradient(Solver):
             words = f"{loss!r} has no bound on its curvature: pass Subgradient(step=…)"
             return Verdict(False, words)
         words = "by name only: separable penalty; two or three digits at best"
+        # 10: factor to proximal gradients; estimate.
         return Verdict(True, words, 10 * COST * objective.design.nnz)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:

@@ -1,4 +1,4 @@
-"""Many models of one data set, certified together."""
+"""Certificates of many models of one data set, in two products with the data."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..base import CALLBACK, Control, Solution
 
 
 def was_cut_short(stopped_by: str) -> bool:
-    """Whether a limit or somebody stopped a fit, rather than its own arithmetic."""
+    """Whether a limit, a callback or Ctrl-C stopped a fit, rather than its own arithmetic."""
     return stopped_by.startswith(("max_", CALLBACK, INTERRUPT))
 
 
-def certify_together(
+def certify_models(
     objective: Objective,
     problems: Sequence[Objective],
     coefs: Array,
@@ -28,8 +28,8 @@ def certify_together(
 ) -> Iterator[Solution]:
     """Models as solutions of their problems, which share the data and the squared loss.
 
-    ``found`` says of each which solver found it, in how many iterations, and what stopped it. One
-    that misses the tolerance, and was not cut short, is solved by itself.
+    ``found`` has for each model the solver that found it, the iterations, and what stopped it. A
+    model that misses the tolerance, and was not cut short, is solved by itself.
     """
     models = Models(objective, coefs, intercepts)
     for i, (problem, (solver, iterations, stopped_by)) in enumerate(zip(problems, found)):
