@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .. import _core
 
@@ -73,9 +72,12 @@ class Watch:
 
     def why(self) -> str:
         """Why everything inside shall stop; empty while it may go on."""
-        if self.reason:
-            return self.reason
-        return self._due() or (self._above.why() if self._above is not None else "")
+        watch: Watch | None = self
+        while watch is not None:
+            if found := watch.reason or watch._due():
+                return found
+            watch = watch._above
+        return ""
 
     def stop(self, reason: str) -> None:
         """Tell everything inside to stop; the first reason counts."""
@@ -93,18 +95,43 @@ class Watch:
         return self.why() == INTERRUPT
 
 
-_scopes = threading.local()
+class _Scopes(threading.local):
+    """The innermost scope of every thread."""
+
+    watch: Watch | None = None
+
+
+_scopes = _Scopes()
 
 
 def current() -> Watch | None:
     """The innermost scope of this thread."""
-    return getattr(_scopes, "watch", None)
+    return _scopes.watch
 
 
-@contextmanager
+W = TypeVar("W", Watch, None)
+
+
+class _Placed(Generic[W]):
+    """A watch, or none, in the place of the innermost scope of this thread."""
+
+    __slots__ = ("_before", "_watch")
+
+    def __init__(self, watch: W) -> None:
+        self._watch = watch
+
+    def __enter__(self) -> W:
+        self._before = _scopes.watch
+        _scopes.watch = self._watch
+        return self._watch
+
+    def __exit__(self, *raised: object) -> None:
+        _scopes.watch = self._before
+
+
 def watching(
     due: Callable[[], str] = str, *, hears: bool = False, within: Watch | None = None
-) -> Iterator[Watch]:
+) -> _Placed[Watch]:
     """A scope inside the current one, or inside that of another thread.
 
     Parameters
@@ -113,37 +140,23 @@ def watching(
     hears : whether `look` raises StoppedError in it, which whoever opens it must catch.
     within : the scope around it, where that is not the current one of this thread.
     """
-    before = current()
-    watch = Watch(due, before if within is None else within, hears)
-    with _placed(watch, before):
-        yield watch
+    return _Placed(Watch(due, _scopes.watch if within is None else within, hears))
 
 
-@contextmanager
-def undisturbed() -> Iterator[None]:
+def undisturbed() -> _Placed[None]:
     """A part that is carried through whatever the scopes around it say."""
-    with _placed(None, current()):
-        yield
-
-
-@contextmanager
-def _placed(watch: Watch | None, before: Watch | None) -> Iterator[None]:
-    _scopes.watch = watch
-    try:
-        yield
-    finally:
-        _scopes.watch = before
+    return _Placed(None)
 
 
 def reason() -> str:
     """Why this thread shall stop what it does; empty while it may go on."""
-    watch = current()
+    watch = _scopes.watch
     return "" if watch is None else watch.why()
 
 
 def interrupt() -> None:
     """Ctrl-C: tell all scopes of this thread; raise it where there is none."""
-    watch = current()
+    watch = _scopes.watch
     if watch is None:
         raise KeyboardInterrupt
     watch.interrupt()
@@ -163,7 +176,7 @@ def carried_through(compute: Callable[[], T]) -> T:
 
 def look() -> None:
     """Raise StoppedError if the scope hears and shall stop: for pieces of a long computation."""
-    watch = current()
+    watch = _scopes.watch
     if watch is not None and watch.hears:
         why = watch.why()
         if why:
@@ -181,7 +194,7 @@ def _shall_stop() -> bool:
 
 def _shall_give_up() -> bool:
     """Asked by compiled kernels that have nothing to hand over before their end; `look` follows."""
-    watch = current()
+    watch = _scopes.watch
     return watch is not None and watch.hears and bool(watch.why())
 
 
