@@ -109,7 +109,7 @@ def current() -> Watch | None:
     return _scopes.watch
 
 
-W = TypeVar("W", Watch, None)
+W = TypeVar("W", bound=Watch | None)
 
 
 class _Placed(Generic[W]):

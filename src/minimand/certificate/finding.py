@@ -132,10 +132,12 @@ class Finding:
         """Whether the gap is below the target, or is nothing but rounding."""
         if self.gap <= target:
             return True
-        rounding = self.rounding(objective)
         # Rounding that drowns a problem which is not nothing itself is no excuse.
-        excused = rounding <= 1e-3 * objective.scale or objective.constant_target
-        return math.isfinite(rounding) and self.gap <= rounding and excused
+        most = np.inf if objective.constant_target else 1e-3 * objective.scale
+        if self.gap > most:
+            return False  # no need to know the rounding
+        rounding = self.rounding(objective)
+        return math.isfinite(rounding) and self.gap <= rounding <= most
 
     def remark(self, objective: Objective) -> str:
         """Why no model attains the infimum that the gap is to, in words; mostly empty."""

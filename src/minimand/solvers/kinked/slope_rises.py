@@ -187,8 +187,7 @@ class Rises:
         """Sums of the values of risers, one for every function."""
         if self.where is None:
             return values.sum(axis=0)
-        sums: Array = np.bincount(self.where, weights=values, minlength=t.size)
-        return sums
+        return np.asarray(np.bincount(self.where, values, minlength=t.size), dtype=float)
 
     def _summed(self, v: Array, t: Array) -> Array:
         return self._over_functions(self.side * v, t) + self.base
