@@ -15,8 +15,7 @@ constexpr std::size_t kTogether = 4;  // rows that join share every load of the 
 constexpr double kRounding = 2e-12;
 constexpr double kCaution = 1e-8;
 
-constexpr double kNear =
-    2.0;  // ratio of l2 up to which a factor still helps; measured: 5 to 12 steps
+constexpr double kNear = 2.0;    // ratio of l2 up to which a factor is taken to help; a safeguard
 constexpr std::size_t kFew = 8;  // rotations of so many rows cost as much as a row that joins
 
 /// Solves rows[r] = rows[r] L^-T in place over the first `size` columns, for kTogether rows.

@@ -11,6 +11,7 @@ from ..._base.typing import Array, IntArray
 from ...certificate import Judgement, judge
 from ...penalties import Separable
 from ...problem.objective import Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
 from ..sparse.column_choice import best_columns
 from ..steps.line_search import recentred
@@ -35,7 +36,7 @@ class ColumnGeneration(Solver):
 
     name = "column_generation"
     needs = Trait.KINKED, Trait.PIECES, Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS
-    least_cost = 480.0
+    least_cost = costs.LEAST_COLUMN_GENERATION
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and kinks; an l1 part on almost all coefficients."""
@@ -45,9 +46,8 @@ class ColumnGeneration(Solver):
             return Verdict(False, "too many coefficients have no l1 part to keep them at zero")
         n, d = objective.design.shape
         size = float(min(d, _FIRST + min(n, _MOST)))
-        products = n * size * size / 16 + size**3 / 48
-        cost = 60.0 * (products + 8 * objective.design.nnz + 40 * n)
-        return Verdict(True, "losses with kinks, l1: interior points on a few columns", cost)
+        words = "losses with kinks, l1: interior points on a few columns"
+        return Verdict(True, words, costs.column_generation(objective, size))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One judged point for every set of columns."""

@@ -23,7 +23,6 @@ _WORK = 2e8  # numbers to be read in one run, so that it can be stopped within a
 _EPOCHS = 10, 300  # of one run, at least and at most
 _BETWEEN = 12  # sweeps between two steps on the free rows
 _SLOW = 0.1  # of the gap that a run may leave before an interior point is asked to go on
-_SMALL = 2e6  # what a fit should cost for digits beyond tol, which Newton gives away, not to matter
 _SHARE = 0.8  # of the target that the estimate must reach: it is a little larger than the gap
 
 
@@ -41,7 +40,7 @@ class Dual(Solver):
     null_may_do = False
     parallel = True
     needs = Trait.ROWS_SOLVED_EXACTLY, Trait.L2_EVERYWHERE
-    least_cost = 16.0
+    least_cost = costs.LEAST_ASCENT
     heirs = ("newton", "primal_dual")
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
@@ -49,15 +48,12 @@ class Dual(Solver):
         form = objective.penalty.sum_over_features
         assert form is not None
         if objective.loss.plq(objective.y) is None:
-            weight = float((costs.rough_spread(objective) / form.l2).sum())
-            verdict = _curved(objective, weight / max(objective.n_samples, 1))
+            words, cost = "logistic loss", costs.ascent_on_logistic(objective, form)
+        elif objective.loss.smooth:
+            words, cost = "piecewise quadratic loss", costs.ascent_on_curves(objective, form)
         else:
-            words = "piecewise quadratic loss and L2: a step per sample"
-            if objective.loss.smooth:
-                cost = _SMALL + costs.ascent_on_curves(objective, form)
-            else:
-                cost = costs.ascent_on_kinks(objective, form)
-            verdict = Verdict(True, words, cost)
+            words, cost = "piecewise quadratic loss", costs.ascent_on_kinks(objective, form)
+        verdict = Verdict(True, f"{words} and L2: a step per sample", cost)
         return row_copy_counted(objective, control, verdict)
 
     def iterate(
@@ -84,18 +80,6 @@ class Dual(Solver):
                     return
                 impatient = False  # nobody else can: then it does not matter how long it takes
             before = judgement.gap
-
-
-def _curved(objective: Objective, weight: float) -> Verdict:
-    """The verdict where ψ is curved everywhere: as many sweeps as were measured, about.
-
-    Few rows among many columns are all but orthogonal: then it does not matter what they weigh.
-    """
-    (n, d), nnz = objective.design.shape, objective.design.nnz
-    copied = nnz if objective.design.row_copy_bytes else 0
-    sweeps = 6.0 * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** 0.65
-    cost = _SMALL + 4.0 * sweeps * nnz + 20.0 * copied
-    return Verdict(True, "logistic loss and L2: a step per sample", cost)
 
 
 def _first(objective: Objective, start: Point, form: RowDual) -> Judgement:

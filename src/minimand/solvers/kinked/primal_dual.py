@@ -24,7 +24,6 @@ _AGAIN, _WIDER = 2, 30.0  # restarts of a method that is stuck, each with slacks
 _FAR = 1e-4  # products, in units of the scale, above which that is no matter of rounding
 _DONE = 1e-3  # of the products that are near enough: below it only the slopes can be wrong, and
 _IDLE = 4  # judgements that find no better point then are enough
-_USUAL = 20.0  # iterations that a problem takes
 _NEAR = 4.0  # targets within which the method's own idea of the gap is worth judging
 _CORNER = 0.01  # the same where the solution is a corner, which must be told from its neighbours
 
@@ -40,7 +39,7 @@ class PrimalDual(Solver):
 
     name = "primal_dual"
     needs = Trait.PIECES, Trait.SUM_OVER_FEATURES
-    least_cost = 40.0
+    least_cost = costs.LEAST_INTERIOR_POINTS
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and penalties that are a sum over features; not both n and d large."""
@@ -53,10 +52,8 @@ class PrimalDual(Solver):
             return Verdict(
                 False, f"a dense system of {size} unknowns in every iteration is too large"
             )
-        gram = costs.hessian(objective) if size == d else costs.row_gram(objective)
-        passes = (8 if objective.design.sparse else 2) * objective.design.nnz
-        cost = _USUAL * (gram + costs.factor(size) + passes + 40 * n)
-        return Verdict(True, "pieces of lines and parabolas: an interior-point method", cost)
+        words = "pieces of lines and parabolas: an interior-point method"
+        return Verdict(True, words, costs.interior_points(objective, size))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, from where the method's own idea of the gap is near the target."""

@@ -13,6 +13,7 @@ from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
 from ..independent_columns import independent_columns
 from ..steps.line_search import recentred
@@ -55,16 +56,8 @@ class ClosedForm(Solver):
             return Verdict(
                 False, f"a dense system of {size} unknowns is too large; Newton iterates"
             )
-        products = (
-            objective.design.nnz * size
-            if not objective.design.sparse
-            else (objective.design.nnz**2 / max(n, 1))
-        )
-        return Verdict(
-            True,
-            "squared loss and quadratic penalty: a linear system",
-            products / 16 + size**3 / 24,
-        )
+        words = "squared loss and quadratic penalty: a linear system"
+        return Verdict(True, words, costs.linear_system(objective, size))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """The solution, then rounds of iterative refinement while they help.

@@ -58,14 +58,12 @@ class Newton(Solver):
         return Verdict(True, f"smooth loss and quadratic penalty: {how}", cost)
 
     def _cost(self, objective: Objective, form: Separable, formed: bool) -> float:
-        """About eight steps; where the curvature comes and goes it depends on rows and columns."""
+        """Where the curvature comes and goes, it depends on how many rows and columns there are."""
         pieces = objective.loss.plq(objective.y)
         if pieces is not None and not objective.loss.quadratic and (form.l2 > 0).all():
             reused = self._reuses(objective, form)
             return costs.newton_on_pieces(objective, form, formed=formed, reused=reused)
-        if formed:
-            return 8.0 * (costs.hessian(objective) + costs.factor(objective.n_features))
-        return 8.0 * 20 * 4 * objective.design.nnz
+        return costs.newton(objective, formed=formed)
 
     def iterate(
         self, objective: Objective, start: Point, control: Control

@@ -15,6 +15,7 @@ from ...design import Design, Reach
 from ...losses import Terms
 from ...penalties import Separable
 from ...problem.objective import Objective, Point, dot
+from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.active_set import MOST_COLUMNS, settle
 from ..steps.line_search import Caution, line_search, recentred
@@ -48,19 +49,20 @@ class WorkingSet(Solver):
     name = "working_set"
     heirs = ("primal_dual",)
     needs = Trait.SMOOTH, Trait.SUM_OVER_FEATURES
-    least_cost = 40.0
+    least_cost = costs.LEAST_WORKING_SET
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; any separable penalty."""
         form = objective.penalty.sum_over_features
         assert form is not None
-        cost = self.least_cost * objective.design.nnz
         if form.bounds is not None:
-            return Verdict(True, "smooth loss and separable penalty with bounds", cost)
-        if not form.makes_zeros:
+            words = "smooth loss and separable penalty with bounds"
+        elif form.makes_zeros:
+            words = "smooth loss and separable penalty with an l1 part"
+        else:
             words = "separable penalty; without an l1 part Newton is faster"
-            return Verdict(True, words, 50 * cost)
-        return Verdict(True, "smooth loss and separable penalty with an l1 part", cost)
+        zeros = form.makes_zeros or form.bounds is not None
+        return Verdict(True, words, costs.working_set(objective, zeros=zeros))
 
     def iterate(
         self, objective: Objective, start: Point, control: Control

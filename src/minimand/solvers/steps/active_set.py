@@ -1,8 +1,8 @@
-"""The exact minimiser on a small Gram: one column in or out at a time.
+"""The exact minimiser on a small Gram matrix: an active set that changes by one column at a time.
 
-Where columns outnumber the directions they span, or nearly coincide, sweeps put all of them to
-use and a Newton step on their support takes one out; the next sweep puts it back. An active set
-changes by one column at a time and only when the objective falls, so that no set comes twice.
+Where columns outnumber the directions they span, or nearly agree, sweeps give all of them nonzero
+coefficients, a Newton step on the support removes one, and the next sweep brings it back. An active
+set changes only when the objective falls, so that no set occurs twice.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ...canonical import Quadratic, movable
 from ...penalties import Separable
 from ..base import Control
 
-MOST_COLUMNS = 300  # a step factorises the Gram of the support
-_STEPS_PER_COLUMN = 4
+MOST_COLUMNS = 300  # columns; safeguard: every step factorises the Gram of the support
+_STEPS_PER_COLUMN = 4  # steps per column; safeguard
 
 
 def settle(model: Quadratic, penalty: Separable, w: Array, tol: float, control: Control) -> None:
-    """Newton steps until the support is settled, then the column that gains most; w in place.
+    """Newton steps until the support no longer changes, then the column that gains most; in place.
 
     Ends where no single column gains more than ``tol``, or rounding hides what the last one gained.
     """
@@ -28,7 +28,7 @@ def settle(model: Quadratic, penalty: Separable, w: Array, tol: float, control: 
         support = movable(penalty, w)
         model.polish(penalty, w)
         if not np.array_equal(movable(penalty, w), support):
-            continue  # a column has left: the rest can do better without it
+            continue  # a column has left the support: the others move again
         gain, target = _coordinate_steps(model, penalty, w)
         value, best = _value(model, penalty, w), int(np.argmax(gain))
         if gain[best] <= tol or not value < last or control.expired:
@@ -41,7 +41,7 @@ def _value(model: Quadratic, penalty: Separable, w: Array) -> float:
 
 
 def _coordinate_steps(model: Quadratic, penalty: Separable, w: Array) -> tuple[Array, Array]:
-    """What each coefficient would gain by itself, ½cⱼ(tⱼ − wⱼ)², and where it would go, tⱼ."""
+    """What each coefficient would gain by itself, ½cⱼ(tⱼ − wⱼ)², and its new value tⱼ."""
     bend = np.diag(model.gram)
     some = bend > 0
     bend = np.where(some, bend, 1.0)
