@@ -100,6 +100,11 @@ class Pieces:
         return np.maximum(self.slopes[1:] - self.left, 0.0)
 
     @cached_property
+    def middle(self) -> float:
+        """The mean of the knots: about where ψ bends."""
+        return float(np.mean(self.knots))
+
+    @cached_property
     def values(self) -> Array:
         """ψ at the knots."""
         widths = np.diff(self.knots)

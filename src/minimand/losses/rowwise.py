@@ -22,6 +22,7 @@ class Softplus:
     """
 
     parts = "softplus"  # the name that compiled kernels know it by
+    middle = 0.0  # where it bends most
 
     def slope(self, t: Array) -> Array:
         """−σ(−t)."""

@@ -97,7 +97,7 @@ class InteriorPoint:
         """
         rows, pieces = self.rows, self.plq.pieces
         total = float(rows.mass.sum())
-        middle = float(np.mean(pieces.knots))
+        middle = pieces.middle
         width = dot(rows.mass, np.abs(self.t - middle)) / total
         if self.w.any():
             at_zero = self.plq.at(rows.scores(np.zeros_like(self.w), self.b))
