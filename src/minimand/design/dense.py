@@ -59,13 +59,13 @@ class DenseDesign(Design):
 
     def matvec(self, w: Array) -> Array:
         """X w."""
-        if self._wide(w):
+        if w.ndim == 2 and self._wide(w):
             return np.ascontiguousarray(self.x @ w)
         return _core.dense_matvec(self.x, np.ascontiguousarray(w))
 
     def rmatvec(self, u: Array) -> Array:
         """Xᵀ u."""
-        if self._wide(u):
+        if u.ndim == 2 and self._wide(u):
             return np.ascontiguousarray(self.x.T @ u)
         return _core.dense_rmatvec(self.x, np.ascontiguousarray(u))
 
@@ -79,7 +79,7 @@ class DenseDesign(Design):
 
     def _wide(self, operand: Array) -> bool:
         """Whether there are so many vectors that BLAS is faster than the core's product."""
-        return operand.ndim == 2 and operand.shape[1] >= _WIDE and self.x.dtype == np.float64
+        return operand.shape[1] >= _WIDE and self.x.dtype == np.float64
 
     @property
     def access(self) -> Access:

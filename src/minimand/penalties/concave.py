@@ -159,7 +159,8 @@ class Concave(BoundPenalty):
 
     def shrink(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·v| ≤ l1 wherever the convex part has no l2."""
-        return _shrink(v, self.convex.l1, (self.convex.l2 == 0) & ~self.free)
+        limited = (self.convex.l2 == 0) & ~self.free
+        return _shrink(v, np.where(limited, self.convex.l1, np.inf))
 
     @cached_property
     def free(self) -> BoolArray:

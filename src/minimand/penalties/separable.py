@@ -85,15 +85,30 @@ class Separable(BoundPenalty):
 
     def shrink(self, v: Array) -> float:
         """The least l1ⱼ/|vⱼ| of unbounded features with an l1 part only, at most 1."""
-        return _shrink(v, self.l1, self.l1_only & self._runs_away(v))
+        return _shrink(v, self._limits if self.bounds is None else self._beside(self._limits, v))
 
     def shrink_into_box(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·vⱼ| ≤ l1ⱼ wherever l1ⱼ > 0."""
-        return _shrink(v, self.l1, (self.l1 > 0) & self._runs_away(v))
+        return _shrink(v, self._box if self.bounds is None else self._beside(self._box, v))
+
+    def _beside(self, limits: Array, v: Array) -> Array:
+        """The same limits, but none for a feature that a bound stops where v pulls it."""
+        return np.where(self._runs_away(v), limits, np.inf)
+
+    @cached_property
+    def _limits(self) -> Array:
+        """Within these Ω* is finite: l1 of features without an l2 part."""
+        return np.where(self.l1_only, self.l1, np.inf)
+
+    @cached_property
+    def _box(self) -> Array:
+        """The l1 box: l1 of all features that have one."""
+        return np.where(self.l1 > 0, self.l1, np.inf)
 
     def shares(self, v: Array) -> set[float]:
         """Also the largest scale within the l1 box: beyond it Ω* is finite but may be huge."""
-        return {self.shrink(v), self.shrink_into_box(v)} if self.mixed else {self.shrink(v)}
+        largest = self.shrink(v)
+        return {largest, self.shrink_into_box(v)} if self.mixed else {largest}
 
     def unscalable(self, v: Array) -> BoolArray:
         """Unpenalised features without a bound in the direction of v."""
@@ -194,12 +209,9 @@ def _intersection(
     return lo, hi
 
 
-def _shrink(v: Array, limit: Array, where: BoolArray) -> float:
-    """The largest s ≤ 1 with s·|v| ≤ limit where ``where`` is true."""
-    limits = np.where(where, limit, np.inf)
-    if v.ndim == 1:
-        return _core.largest_scale(np.ascontiguousarray(v), limits)
-    return _core.largest_scale(_flat(v), _flat(limits))
+def _shrink(v: Array, limits: Array) -> float:
+    """The largest s ≤ 1 with s·|v| ≤ limits, which may be infinite."""
+    return _core.largest_scale(np.ascontiguousarray(v).ravel(), limits.ravel())
 
 
 def _flat(x: Array) -> Array:

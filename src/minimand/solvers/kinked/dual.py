@@ -18,21 +18,21 @@ from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
 from .free_rows import free_step
 
-_RUNS = 300
-_WORK = 2e8  # numbers to be read in one run, so that it can be stopped within a second
-_EPOCHS = 10, 300  # of one run, at least and at most
-_BETWEEN = 12  # sweeps between two steps on the free rows
-_SLOW = 0.1  # of the gap that a run may leave before an interior point is asked to go on
-_SLOW_AT_GOAL = 0.5  # the same of a run that reached its goal, which need not have been far away
-_SHARE = 0.8  # of the target that the estimate must reach: it is a little larger than the gap
+_RUNS = 300  # runs of sweeps; safeguard
+_WORK = 2e8  # numbers read in one run; safeguard: a run can be stopped within a second
+_EPOCHS = 10, 300  # sweeps of one run, least and most; safeguard
+_BETWEEN = 12  # sweeps between two steps on the free rows; safeguard
+_SLOW = 0.1  # share of the gap that a run may leave before another solver takes over; safeguard
+_SLOW_AT_GOAL = 0.5  # the same for a run that has reached its own goal; safeguard
+_SHARE = 0.8  # share of the target that the estimate of the gap must reach; safeguard
 
 
 class Dual(Solver):
-    """One slope vᵢ of the loss per sample, maximised exactly one after the other.
+    """Maximises the dual exactly in one sample's slope vᵢ after the other.
 
     max over v of −Σ massᵢψ*(vᵢ) − ½ Σ (Xᵀu)ⱼ²/l2ⱼ, u = mass·sign·v: each step is the proximal point
-    of ψ, so every loss with `pieces` takes the same one. Samples whose slope cannot change are
-    skipped. The logistic loss takes the proximal point of log(1 + e^−t), by Halley's method. The
+    of ψ, which `pieces` give for every such loss. Samples whose slope cannot change are skipped.
+    The logistic loss takes the proximal point of log(1 + e^−t), by Halley's method. The
     intercept is free: the method of multipliers makes Σu vanish. Where the gap falls slowly (weak
     penalties, columns that are not scaled), `newton` or `primal_dual` takes over if it can.
     """
@@ -73,7 +73,7 @@ class Dual(Solver):
             judgement = judge(objective, point, [theta], known=[judgement.dual], raw=False)
             yield judgement
             most = _SLOW
-            if found.gap <= goal:  # it thought that it was done, and the referee disagrees
+            if found.gap <= goal:  # the estimate was too optimistic
                 goal *= min(0.25, control.target / judgement.gap)
                 most = _SLOW_AT_GOAL
             if impatient and (slow or judgement.gap > most * before):
@@ -81,12 +81,12 @@ class Dual(Solver):
                 yield hand_over
                 if hand_over.taken:
                     return
-                impatient = False  # nobody else can: then it does not matter how long it takes
+                impatient = False  # no other solver accepts the problem, so this one goes on
             before = judgement.gap
 
 
 def _first(objective: Objective, start: Point, form: RowDual) -> Judgement:
-    """How far the start may be from the optimum; of the null model that need not be known well."""
+    """The gap of the start; a rough bound is enough for the null model."""
     if start is objective.null:
         return judge(objective, start, [form.loss.sign * form.v], raw=False)
     return judge(objective, recentred(objective, start))
@@ -95,9 +95,10 @@ def _first(objective: Objective, start: Point, form: RowDual) -> Judgement:
 def _advance(
     form: RowDual, objective: Objective, control: Control, goal: float, impatient: bool
 ) -> tuple[Ascent, bool]:
-    """Sweeps, and between them steps on the free rows, until the gap seems small enough.
+    """Sweeps, and steps on the free rows between them, until the estimated gap is small enough.
 
-    Without such steps sweeps go on as they have begun: True if they are slow, for the impatient.
+    Where such steps are not possible, the pace of the sweeps is checked: True if it is too slow for
+    an ``impatient`` caller.
     """
     epochs = int(np.clip(_WORK / max(objective.design.nnz, 1), *_EPOCHS))
     before = np.inf
@@ -113,7 +114,7 @@ def _advance(
 
 
 def _dual_of(objective: Objective, start: Point) -> RowDual:
-    """The dual at the slopes that the loss has at the start; at zero for the null model."""
+    """The dual at the slopes of the loss at the start; at zero for the null model."""
     loss, form = objective.loss.rowwise(objective.y), objective.penalty.sum_over_features
     assert loss is not None
     assert form is not None
@@ -132,7 +133,7 @@ def _dual_of(objective: Objective, start: Point) -> RowDual:
 def _is_worse_than_zero(objective: Objective, theta: Array, w: Array) -> bool:
     """Whether D(θ) = −mean(ℓ*(θ) − θ·offset) − ½Σ l2·w² is less than D(0), the mean infimum.
 
-    The slopes at a model that is far from the optimum make a w that is farther still.
+    The slopes at a model far from the optimum give a w that is even farther from it.
     """
     form = objective.penalty.sum_over_features
     assert form is not None

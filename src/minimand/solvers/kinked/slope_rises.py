@@ -1,12 +1,13 @@
-"""Piecewise linear-quadratic functions as an interior-point method sees them: risers of ψ'.
+"""Piecewise linear-quadratic functions for an interior-point method: the risers of ψ'.
 
-ψ' starts from the slope of one piece and rises from there: at a kink all at once, along a curved
-piece little by little, at a bound for ever. So
+ψ' starts with the slope of one piece and rises from there: by a jump at a kink, linearly along a
+curved piece, without limit at a bound. Each such rise is a *riser*. So
 
     ψ'(t) = base + Σ side·v,   0 ≤ v ≤ height,   side·(t − knot) − bend·v = p − q,
 
 with p, q ≥ 0, q·v = 0 and p·s = 0 for s = height − v: a sum of risers, each with one number v
-between bounds. An interior point keeps all of them positive and lets the products shrink together.
+between bounds. An interior point keeps v, s and the slacks positive and lets their products shrink
+together.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ class Rises:
     ----------
     base : the slope from which ψ' rises.
     side : 1.0 where ψ' rises to the right of the knot, −1.0 where it falls to the left of it.
-    knot, height : where a riser begins, and how far it goes (inf: it has no end).
+    knot, height : where a riser begins, and how far it rises (inf: without end).
     bend : 1/curvature of a curved piece; 0 at a kink.
-    weight : how much the products of a function count in the gap.
+    weight : the weight of the products of a function in the gap.
     share : the product that a pair aims at, in units of μ.
     where : which function every riser belongs to; None if each function has all of them.
     """
@@ -55,7 +56,7 @@ class Rises:
         self._height = height[: self._ended]
 
     def begin(self, t: Array, width: Array, size: Array) -> None:
-        """Well inside: slacks not below ``width``, v in the middle, or ``size`` without an end."""
+        """Start well inside: slacks ≥ ``width``, v in the middle (``size`` if height is inf)."""
         tau, ended = self._tau(t), self._ended
         self._width = width = self._mine(width) + np.zeros_like(tau)
         self._size = self._mine(size) + np.zeros_like(tau)
@@ -77,20 +78,20 @@ class Rises:
 
     @property
     def measure(self) -> float:
-        """What the products would sum up to at μ = 1."""
+        """The sum of the products at μ = 1."""
         return float(np.sum(self.weight)) * self.share * len(self._dual)
 
     @property
     def products(self) -> float:
-        """Σ weight·(v·q + s·p): their part of the gap, if all else is settled."""
+        """Σ weight·(v·q + s·p): their part of the gap, if everything else agrees."""
         return self._gap(self._dual * self._primal)
 
     def slope(self, t: Array) -> Array:
-        """ψ' as the risers have it."""
+        """ψ' as the risers represent it."""
         return self._summed(self.v, t)
 
     def stays(self) -> BoolArray:
-        """Where both slacks vanish before v comes near an end: t stops on the knot."""
+        """Where both slacks vanish before v reaches an end: t stops on the knot."""
         ended, count = self._ended, self.count
         near, far = self.v / self._size, self._primal[:count].copy()
         near[:ended] = np.minimum(self.v[:ended], self._dual[count:]) / self._height
@@ -139,13 +140,13 @@ class Rises:
         return self._summed(self.v + self._rate * self._pull, t)
 
     def follow(self, dt: Array) -> None:
-        """What a step of t makes of v and the slacks."""
+        """The change of v, s and the slacks due to a step of t."""
         dv = self._rate * (self.side * self._mine(dt) + self._pull)
         self._d_dual = np.concatenate([dv, -dv[: self._ended]])
         self._d_primal = (self._goal - self._primal * self._d_dual) / self._dual
 
     def recentre(self, mu: float) -> None:
-        """The equations at a given μ, with the second-order terms of the step that was found."""
+        """The same equations at a given μ, with the second-order terms of the predictor step."""
         ended, count = self._ended, self.count
         goal = self.share * mu - self._dual * self._primal - self._d_dual * self._d_primal
         towards = goal / self._dual
@@ -154,11 +155,11 @@ class Rises:
         self._goal, self._pull = goal, pull
 
     def room(self) -> tuple[float, float]:
-        """How far v and s, and the slacks p and q, can go along the step."""
+        """How far v and s, and the slacks p and q, can move along the step."""
         return _room(self._dual, self._d_dual), _room(self._primal, self._d_primal)
 
     def products_after(self, dual: float, primal: float) -> float:
-        """The products that a step of these lengths would leave."""
+        """The products after a step of these lengths."""
         return self._gap(
             (self._dual + dual * self._d_dual) * (self._primal + primal * self._d_primal)
         )

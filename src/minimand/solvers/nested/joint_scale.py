@@ -107,13 +107,13 @@ class Scaled:
 
     def _without(self, found: Judgement) -> Judgement:
         """The judgement by φ = 0."""
-        objective, w = self.objective, found.point.w
+        objective, w, value = self.objective, found.point.w, found.terms.value
         nothing = np.zeros_like(w)
         return replace(
             found,
             gap=found.primal,
             dual=Dual(np.zeros_like(found.point.z), nothing),
-            by_sample=objective.mass * found.terms.value,
+            samples=lambda: objective.mass * value,
             by_feature=objective.penalty.by_feature(w, nothing),
             infeasibility="",
         )

@@ -59,7 +59,7 @@ class Simplex(Solver):
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """The start, then one linear program; for a loss of the whole set, one per round."""
-        if objective.loss.unit == "set":
+        if objective.loss.largest_residual:
             from .largest_residual import rounds, vertex_on
 
             yield from rounds(objective, start, control, vertex_on)

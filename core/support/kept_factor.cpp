@@ -1,4 +1,4 @@
-#include "path/kept_factor.hpp"
+#include "support/kept_factor.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -148,7 +148,7 @@ void KeptFactor::follow(const GramView& gram, std::span<const double> l2,
 
 bool KeptFactor::is_of(std::span<const double> l2) const {
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (added_[i] != l2[members_[i]]) return false;
+    if (added_[i] != l2[i]) return false;
   }
   return true;
 }
