@@ -2,11 +2,16 @@
 
 #include "common/watch.hpp"
 #include "path/gap.hpp"
+#include "support/minimiser.hpp"
 
 namespace minimand {
 namespace {
 
 constexpr double kFarthest = 2.0;  // steps like the last one that a line is drawn on for; safeguard
+
+constexpr std::size_t kPatience =
+    8;  // rounds before an active set is tried; safeguard, 2 are usual
+constexpr double kShareOfGap = 1e-6;  // that a single column may leave to gain then; safeguard
 
 /// The gap on the Gram; the mean of the squares comes from the same gradient.
 MINIMAND_INLINE double gap_here(const SquaredMean& loss, std::span<const double> gradient,
@@ -75,6 +80,9 @@ bool PathOnGram::settle(const SquaredMean& loss, Penalties penalties, std::span<
     if (!(decrease >= 0.0)) return false;  // not a number
     if (gap_on_gram(loss, gradient_, w, penalties) <= goal.gap) return true;
     if (!newton_.step(loss.gram, penalties, w, gradient_)) return false;
+    if (round != kPatience) continue;
+    settle_on_gram(loss.gram, loss.q, w, penalties, kShareOfGap * goal.gap, newton_);
+    gradient_at(loss.gram, loss.q, w, gradient_);
   }
 }
 

@@ -22,8 +22,9 @@ constexpr std::size_t kStepsPerColumn = 4;  // of an active set
 /// The problem, its gradient where it was asked for last, and the factor of its support.
 class OnGram {
  public:
-  OnGram(std::span<const double> gram, std::span<const double> q, Penalties penalties)
-      : gram_{gram, q.size(), q.size()}, q_(q), penalties_(penalties), gradient_(q.size()) {}
+  OnGram(const GramView& gram, std::span<const double> q, Penalties penalties,
+         SupportNewton& newton)
+      : gram_(gram), q_(q), penalties_(penalties), gradient_(q.size()), newton_(newton) {}
 
   bool newton(std::span<double> w) {
     gradient_at(gram_, q_, w, gradient_);
@@ -80,14 +81,20 @@ class OnGram {
   std::span<const double> q_;
   Penalties penalties_;
   std::vector<double> gradient_;
-  SupportNewton newton_;
+  SupportNewton& newton_;
 };
 
 }  // namespace
 
+void settle_on_gram(const GramView& gram, std::span<const double> q, std::span<double> w,
+                    Penalties penalties, double tol, SupportNewton& newton) {
+  if (w.size() <= kMostColumns) OnGram(gram, q, penalties, newton).settle(w, tol);
+}
+
 void minimise_on_gram(std::span<const double> gram, std::span<const double> q, std::span<double> w,
                       Penalties penalties, double tol) {
-  OnGram model(gram, q, penalties);
+  SupportNewton newton;
+  OnGram model({gram, q.size(), q.size()}, q, penalties, newton);
   const bool few = w.size() <= kMostColumns;
   for (int round = 0; round < kRounds; ++round) {
     const SweepReport done = descend_gram(gram, q, w, penalties, {kSweeps, tol});

@@ -175,3 +175,21 @@ def test_gap_of_squares_is_the_formula(m, ridge, seed):
 def test_a_slope_that_is_no_number_proves_nothing():
     args = (1.0, np.array([np.nan, 0.1]), np.zeros(2), np.ones(2), np.zeros(2))
     assert not _core.gap_of_squares(*args)[0] <= 1e300
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_columns_that_nearly_agree_are_settled(seed):
+    """Sweeps and Newton steps undo each other there; an active set ends that."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((400, 60))
+    X[:, 1:] += 0.9 * X[:, :-1]
+    X = np.hstack([X, X[:, :40] + 1e-7 * rng.standard_normal((400, 40))])
+    y = X[:, :10].sum(axis=1) + rng.standard_normal(400)
+    G, q, square = X.T @ X / 400, -X.T @ y / 400, y @ y / 400
+    alphas = np.geomspace(1.0, 1e-4, 30) * np.abs(q).max()
+    l1 = np.repeat(alphas[:, None], 100, axis=1)
+    l2, coefs, target = np.zeros_like(l1), np.zeros_like(l1), 1e-7 * square
+    path = _core.PathOnGram()
+    assert path.solve(G, q, square, alphas, l1, l2, coefs, 0, False, target, 50) == len(alphas)
+    for row in range(len(alphas)):
+        assert gap_on_rows(X, y, coefs[row], l1[row], l2[row]) <= 1.1 * target + 1e-13 * square

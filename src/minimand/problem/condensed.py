@@ -49,6 +49,12 @@ class Sums:
         first, second = self.first - other.first, self.second - other.second
         return Sums(self.centre, self.weight - other.weight, first, second)
 
+    @property
+    def central(self) -> Array:
+        """Covariances of (x, t); without an intercept, mean products."""
+        mean = self.first / self.weight
+        return self.second / self.weight - np.outer(mean, mean)
+
     def keeps_digits_of(self, whole: Sums) -> bool:
         """Whether the result of a subtraction from ``whole`` is larger than its rounding."""
         if self.weight < _DIGITS * whole.weight:
@@ -117,7 +123,7 @@ def condense(objective: Objective, found: Sums) -> Condensed:
     """The problem of the summed rows, under the penalty of ``objective``."""
     d = objective.n_features
     mean = found.first / found.weight
-    moments = found.second / found.weight - np.outer(mean, mean)
+    moments = found.central
     with one_blas_thread():
         rows, target = _square_root(moments[:d, :d], moments[:d, d])
     rest = max(float(moments[d, d]) - float(target @ target), 0.0)

@@ -30,6 +30,15 @@ class RememberedGram:
         self.gram = np.zeros((0, 0))
         self.linear = np.zeros(0)
 
+    @classmethod
+    def of_all(cls, design: Design, gram: Array, linear: Array) -> RememberedGram:
+        """All columns at once, whose Gram G and linear term q somebody knows."""
+        d = linear.size
+        whole = cls(design, np.zeros(0), False, np.zeros(0))
+        whole.gram, whole.linear = np.ascontiguousarray(gram), np.ascontiguousarray(linear)
+        whole._columns, whole._known = np.arange(d), np.ones(d, dtype=bool)
+        return whole
+
     @property
     def columns(self) -> IntArray:
         """The columns used so far, in the order of G."""

@@ -1,4 +1,9 @@
-"""A path where samples outnumber features: solved on d + 1 rows, certified on the data."""
+"""A path where samples outnumber features and no block engine takes it: on d + 1 rows.
+
+Bounds and non-convex penalties leave the squared loss to the solvers of single fits, one alpha
+after the other. They pass over the rows many times, of which a condensed problem has few. Its
+solutions are certified on the data.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,12 @@ from ..problem.condensed import Sums, condense, sums
 from ..problem.objective import Objective
 from ..solvers import Control, Solution
 from ..solvers.paths.certified_together import certify_together
+from ..solvers.paths.path import solve_path
 from .stopping import collected
 
 _BATCH = 1 << 23  # scores held at a time
 
 At = Callable[[Objective, float], Objective]
-Solve = Callable[[Objective], Iterator[Solution]]
 
 
 def condensed_path(
@@ -24,17 +29,15 @@ def condensed_path(
     at: At,
     alphas: list[float],
     control: Control,
-    solved: Solve,
     known: Sums | None = None,
 ) -> Iterator[Solution]:
     """Solutions of a problem with the squared loss by way of its condensed twin.
 
-    ``solved`` gives the solutions of the twin; ``known`` are the sums over all rows, where somebody
-    has them. Every solution is judged on the data themselves;
-    one that misses the tolerance there is solved there.
+    ``known`` are the sums over all rows, where somebody has them. Every solution is judged on the
+    data themselves; one that misses the tolerance there is solved there.
     """
     small = condense(objective, sums(objective) if known is None else known)
-    solutions, places = solved(small.objective), iter(alphas)
+    solutions, places = solve_path(small.objective, at, alphas, control), iter(alphas)
     size = max(1, _BATCH // max(objective.n_samples, 1))
     stopped = ""
     while not stopped:

@@ -25,7 +25,7 @@ from ..estimators.support_vectors import Training
 from ..problem.condensed import Sums, is_worthwhile
 from ..problem.objective import Meter, Objective
 from ..solvers import Control, Solution
-from ..solvers.paths.path import solve_path
+from ..solvers.paths.path import kind_of_settler, solve_path
 from .condensed_path import At, condensed_path
 from .grid import grid_of
 from .stopping import collected, completed
@@ -269,17 +269,14 @@ def along(
 ) -> Iterator[Solution]:
     """Solutions of one objective at these alphas; with the sums over its rows if they are known."""
     at, values = penalties_of(settings, objective), [float(a) for a in alphas]
-
-    def solved(problem: Objective) -> Iterator[Solution]:
-        return solve_path(problem, at, values, control, solver)
-
     _ = objective.root_spread, objective.scale  # now, so that the problems of all alphas share them
-    # Without kinks all solutions come from one factorisation anyway.
-    form = settings.penalty.bind(objective.n_features, 1.0).sum_over_features
-    kinked = form is not None and form.makes_zeros
-    if solver == "auto" and kinked and len(values) > 1 and is_worthwhile(objective):
-        return condensed_path(objective, at, values, control, solved, sums)
-    return solved(objective)
+    if solver == "auto" and len(values) > 1 and is_worthwhile(objective):
+        # Without kinks all solutions come from one factorisation, and blocks need a Gram only.
+        form = settings.penalty.bind(objective.n_features, 1.0).sum_over_features
+        kinked = form is not None and form.makes_zeros
+        if kinked and kind_of_settler(objective, at, values) is None:
+            return condensed_path(objective, at, values, control, sums)
+    return solve_path(objective, at, values, control, solver, sums)
 
 
 def penalties_of(settings: Settings, objective: Objective) -> At:

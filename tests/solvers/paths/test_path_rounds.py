@@ -153,3 +153,27 @@ def test_who_says_stop_is_heard():
         late = mm.path(mm.Regressor("squared", "l1", max_seconds=0.0), X, y, 5)
     for certificate in late.certificates:
         assert certificate.dual <= certificate.primal
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("stored", ["dense", "shifted", "csr", "csc"])
+def test_tall_data_are_solved_on_one_gram(intercept, stored):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 20)) * (rng.random((300, 20)) < 0.2)
+    y = X[:, :5].sum(axis=1) + rng.standard_normal(300)
+    if stored == "shifted":
+        X = X + 1e4 * rng.standard_normal(20)
+    elif stored != "dense":
+        X = sparse.csc_array(X).asformat(stored)
+    model = mm.Regressor("squared", "l1", intercept=intercept, tol=1e-8)
+    assert way_of(model, X, y) is OnGram
+    data = {"sample_weight": rng.integers(0, 3, 300), "offset": rng.standard_normal(300)}
+    agree(mm.path(model, X, y, 20, **data), model, X, y, [5, 19], **data)
+
+
+def test_bounds_are_left_to_condensed_problems():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((300, 20)), rng.standard_normal(300)
+    model = mm.Regressor("squared", mm.L1() + mm.NonNegative(), tol=1e-8)
+    assert way_of(model, X, y) is type(None)
+    agree(mm.path(model, X, y, 10), model, X, y, [3, 9])

@@ -8,6 +8,11 @@ From the empty model downwards, the next knot is the largest alpha at which the 
 outside A reaches ±alpha or a coefficient inside A reaches 0 (Osborne, Presnell and Turlach 2000).
 Every point is computed from G and c themselves, so that the rounding of one knot does not enter
 the next. At a knot the coefficient that enters or leaves is exactly zero.
+
+This is another job than that of the path engine (`blocks`), which solves at alphas that somebody
+gives, for many losses, to a tolerance. Here the alphas are what is asked for: an information
+criterion is compared at all knots and nowhere else (`LassoLarsIC`), and a grid would miss some.
+The factor of the support is therefore extended column by column, in the order of the knots.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from ..._base.watch import interrupt
 from ...certificate import Finding
 from ...certificate.least_squares import Models
 from ...penalties import Separable
+from ...problem.condensed import Sums, sums
 from ...problem.objective import Objective
 from ...problem.path_gram import RememberedGram
 from ..base import Control
@@ -32,19 +33,27 @@ class OnGram(Settler):
 
     near = 0.95  # from a prototype on a wide path, not swept here
 
-    def __init__(self, base: Objective, control: Control) -> None:
-        gradient = base.loss.gradient(base.null.z, base.y)
+    def __init__(self, base: Objective, control: Control, known: Sums | None = None) -> None:
+        """``known`` are the sums over all rows, where somebody has them."""
         self._base, self._control = base, control
-        self._gram = RememberedGram(base.design, base.mass, base.intercept, gradient)
-        self._square = base.mean(gradient * gradient)
         self._path = _core.PathOnGram()
         n, d = base.design.shape
         room = max(1, _NUMBERS // max(n, d))
         if d <= _EVERYTHING:
-            self._gram.add(np.arange(d))
+            second = (sums(base) if known is None else known).central
+            self._square = float(second[d, d])
+            self._gram = RememberedGram.of_all(base.design, second[:d, :d], -second[:d, d])
             self.most = self.least = room
         else:
+            gradient = base.loss.gradient(base.null.z, base.y)
+            self._square = base.mean(gradient * gradient)
+            self._gram = RememberedGram(base.design, base.mass, base.intercept, gradient)
             self.most = min(_TOGETHER, room)
+
+    @property
+    def meets_everything(self) -> bool:
+        """Whether all columns are met at once, so that none is ever picked."""
+        return self._gram.columns.size == self._base.n_features
 
     def meet(self, columns: IntArray) -> bool:
         """Their products with one another and with all others join the Gram."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...problem.condensed import Sums, is_worthwhile
 from ...problem.objective import Objective
 from ...problem.path_facts import Memory
 from .. import choose_solver, solve
@@ -30,6 +31,7 @@ def solve_path(
     alphas: Sequence[float],
     control: Control,
     solver: str | Solver = "auto",
+    known: Sums | None = None,
 ) -> Iterator[Solution]:
     """Certified solutions, one per alpha, in the given order.
 
@@ -38,6 +40,7 @@ def solve_path(
     base : the problem without regard to its penalty: the data, the loss and the masses.
     at : ``at(objective, alpha)`` is the same problem under the penalty of that alpha.
     alphas : best in decreasing order, so that solutions grow slowly.
+    known : the sums over all rows, where somebody has them.
     """
     # Tangents of a non-convex penalty are other problems than the ones a path would remember.
     convex = at(base, 1.0).convex
@@ -47,9 +50,10 @@ def solve_path(
     if all_at_once is not None:
         yield from all_at_once
         return
-    if base.loss.smooth and len(alphas) > 2 and _sparse_models(at(base, 1.0)):
+    settler = settler_of(base, at, alphas, control, known) if automatic else None
+    picks = not (isinstance(settler, OnGram) and settler.meets_everything)
+    if picks and base.loss.smooth and len(alphas) > 2 and _sparse_models(at(base, 1.0)):
         base.design.ready_to_pick()
-    settler = settler_of(base, at, alphas, control) if automatic else None
     blocks = None if settler is None else Blocks(settler, control)
     trail, done, failures, chosen = Trail(), 0, 0, None
     while done < len(alphas):
@@ -82,12 +86,26 @@ def solve_path(
 
 
 def settler_of(
-    base: Objective, at: At, alphas: Sequence[float], control: Control
+    base: Objective,
+    at: At,
+    alphas: Sequence[float],
+    control: Control,
+    known: Sums | None = None,
 ) -> Settler | None:
-    """Who solves these problems in blocks; None where each is solved by itself.
+    """Who solves these problems in blocks; None where each is solved by itself."""
+    kind = kind_of_settler(base, at, alphas)
+    if kind is None:
+        return None
+    _ = base.root_spread  # now, so that all problems share it
+    control.target = control.tol * base.scale
+    return OnGram(base, control, known) if kind is OnGram else kind(base, control)
 
-    Blocks are for smooth losses with an l1 part, a penalty on every column, and no bounds.
-    """
+
+Kind = type[OnGram] | type[OnCurves] | type[OnColumns]
+
+
+def kind_of_settler(base: Objective, at: At, alphas: Sequence[float]) -> Kind | None:
+    """Blocks are for smooth losses with an l1 part, a penalty on every column, and no bounds."""
     if not base.loss.smooth or base.loss.pooled or not base.single or len(alphas) < 2:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
@@ -99,13 +117,11 @@ def settler_of(
         return None
     if not form.makes_zeros:
         return None
-    _ = base.root_spread  # now, so that all problems share it
-    control.target = control.tol * base.scale
     if not base.loss.quadratic:
-        return OnCurves(base, control) if _is_curved(base) else None
-    if base.design.sparse:
-        return OnColumns(base, control)
-    return OnGram(base, control) if min(base.design.shape) <= MOST_COLUMNS else None
+        return OnCurves if _is_curved(base) else None
+    if base.design.sparse and not is_worthwhile(base):
+        return OnColumns
+    return OnGram if min(base.design.shape) <= MOST_COLUMNS else None
 
 
 def _is_curved(base: Objective) -> bool:
