@@ -66,6 +66,14 @@ def test_hinge_on_wide_rows_is_for_the_dual():
     assert chosen(mm.Classifier("hinge", "l2", alpha=1e-3), tall, labels) == "primal_dual"
 
 
+@pytest.mark.parametrize(("n", "d"), [(150, 40), (450, 10), (450, 40), (2000, 40)])
+def test_hinge_on_rows_that_weigh_little_is_for_the_dual(n, d):
+    """A few sweeps: interior points took two to three times as long."""
+    X, y = classes(n, d)
+    assert chosen(mm.Classifier("hinge", "l2", alpha=0.1), 0.1 * X, y) == "dual"
+    assert chosen(mm.Classifier("hinge", "l2", alpha=1e-4), X, y) == "primal_dual"
+
+
 def test_shape_counts_columns_that_outweigh_their_penalty():
     """Σ s/(s + l2), and the mean weight of a row, Σ s/(n·l2)."""
     X, y = classes(50, 4)

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .. import _core
 
@@ -71,9 +70,12 @@ class Watch:
 
     def why(self) -> str:
         """The reason to stop everything inside; empty if there is none."""
-        if self.reason:
-            return self.reason
-        return self._due() or (self._above.why() if self._above is not None else "")
+        watch: Watch | None = self
+        while watch is not None:
+            if found := watch.reason or watch._due():
+                return found
+            watch = watch._above
+        return ""
 
     def stop(self, reason: str) -> None:
         """Stop everything inside; the first reason is kept."""
@@ -91,18 +93,43 @@ class Watch:
         return self.why() == INTERRUPT
 
 
-_scopes = threading.local()
+class _Scopes(threading.local):
+    """The innermost scope of every thread."""
+
+    watch: Watch | None = None
+
+
+_scopes = _Scopes()
 
 
 def current() -> Watch | None:
     """The innermost scope of this thread."""
-    return getattr(_scopes, "watch", None)
+    return _scopes.watch
 
 
-@contextmanager
+W = TypeVar("W", bound=Watch | None)
+
+
+class _Placed(Generic[W]):
+    """A watch, or none, in the place of the innermost scope of this thread."""
+
+    __slots__ = ("_before", "_watch")
+
+    def __init__(self, watch: W) -> None:
+        self._watch = watch
+
+    def __enter__(self) -> W:
+        self._before = _scopes.watch
+        _scopes.watch = self._watch
+        return self._watch
+
+    def __exit__(self, *raised: object) -> None:
+        _scopes.watch = self._before
+
+
 def watching(
     due: Callable[[], str] = str, *, hears: bool = False, within: Watch | None = None
-) -> Iterator[Watch]:
+) -> _Placed[Watch]:
     """A scope inside the current one, or inside that of another thread.
 
     Parameters
@@ -111,37 +138,23 @@ def watching(
     hears : whether `look` raises StoppedError inside it, which the caller must catch.
     within : the enclosing scope, if it is not the current one of this thread.
     """
-    before = current()
-    watch = Watch(due, before if within is None else within, hears)
-    with _placed(watch, before):
-        yield watch
+    return _Placed(Watch(due, _scopes.watch if within is None else within, hears))
 
 
-@contextmanager
-def undisturbed() -> Iterator[None]:
+def undisturbed() -> _Placed[None]:
     """A block in which `look` never raises, whatever the scopes around it say."""
-    with _placed(None, current()):
-        yield
-
-
-@contextmanager
-def _placed(watch: Watch | None, before: Watch | None) -> Iterator[None]:
-    _scopes.watch = watch
-    try:
-        yield
-    finally:
-        _scopes.watch = before
+    return _Placed(None)
 
 
 def reason() -> str:
     """The reason to stop this thread; empty if there is none."""
-    watch = current()
+    watch = _scopes.watch
     return "" if watch is None else watch.why()
 
 
 def interrupt() -> None:
     """Ctrl-C: stop all scopes of this thread; raise KeyboardInterrupt if there are none."""
-    watch = current()
+    watch = _scopes.watch
     if watch is None:
         raise KeyboardInterrupt
     watch.interrupt()
@@ -162,7 +175,7 @@ def carried_through(compute: Callable[[], T]) -> T:
 
 def look() -> None:
     """Raise StoppedError if there is a reason to stop and the scope hears."""
-    watch = current()
+    watch = _scopes.watch
     if watch is not None and watch.hears:
         why = watch.why()
         if why:
@@ -180,7 +193,7 @@ def _shall_stop() -> bool:
 
 def _shall_give_up() -> bool:
     """Called by compiled kernels that have no result before their end; `look` follows."""
-    watch = current()
+    watch = _scopes.watch
     return watch is not None and watch.hears and bool(watch.why())
 
 

@@ -100,6 +100,11 @@ class Pieces:
         return np.maximum(self.slopes[1:] - self.left, 0.0)
 
     @cached_property
+    def middle(self) -> float:
+        """The mean of the knots: about where ψ bends."""
+        return float(np.mean(self.knots))
+
+    @cached_property
     def values(self) -> Array:
         """ψ at the knots."""
         widths = np.diff(self.knots)
@@ -121,7 +126,7 @@ class Pieces:
         """Whether there is no curved piece."""
         return not self.curvatures.any()
 
-    @property
+    @cached_property
     def smoothness(self) -> float:
         """The largest curvature; inf where there is a kink."""
         return np.inf if self.jumps.any() else float(self.curvatures.max())
@@ -152,10 +157,9 @@ class Pieces:
 
     def terms(self, t: Array) -> tuple[Array, Array, Array]:
         """ψ, ψ' and ψ'' in one pass."""
-        flat = _flat(t)
-        value, slope, curvature = _core.piecewise_terms(self.parts, flat)
-        shape = np.shape(t)
-        return value.reshape(shape), slope.reshape(shape), curvature.reshape(shape)
+        t = np.asarray(t, float)
+        value, slope, curvature = _core.piecewise_terms(self.parts, t.ravel())
+        return value.reshape(t.shape), slope.reshape(t.shape), curvature.reshape(t.shape)
 
     def subgradients(self, t: Array, reach: float | Array = 0.0) -> tuple[Array, Array]:
         """The least and the greatest slope within ``reach`` of t."""
@@ -168,10 +172,11 @@ class Pieces:
         return least, greatest
 
     def young(self, t: Array, v: Array) -> Array:
-        """ψ(t) + ψ*(v) − v·t, as the area between ψ' and v: no cancellation."""
-        if np.shape(t) != np.shape(v):
+        """ψ(t) + ψ*(v) − v·t: the area between ψ' and v, which cannot cancel."""
+        t, v = np.asarray(t, float), np.asarray(v, float)
+        if t.shape != v.shape:
             t, v = np.broadcast_arrays(t, v)
-        return _core.piecewise_young(self.parts, _flat(t), _flat(v)).reshape(np.shape(t))
+        return _core.piecewise_young(self.parts, t.ravel(), v.ravel()).reshape(t.shape)
 
     def dual(self, v: Array) -> Array:
         """ψ*(v) = sup_t v·t − ψ(t)."""
@@ -181,7 +186,7 @@ class Pieces:
     def prox(self, t: Array, step: float | Array) -> Array:
         """argmin_s ψ(s) + (s − t)²/(2·step)."""
         t, step = np.broadcast_arrays(np.asarray(t, float), np.asarray(step, float))
-        return _core.piecewise_prox(self.parts, _flat(t), _flat(step)).reshape(t.shape)
+        return _core.piecewise_prox(self.parts, t.ravel(), step.ravel()).reshape(t.shape)
 
     def clip(self, v: Array) -> Array:
         """The point of the domain of ψ* nearest to v."""
@@ -228,8 +233,4 @@ class PLQ(NamedTuple):
 
     def best_shifts(self, z: Array, mass: Array) -> tuple[float, float]:
         """The lowest and the highest b that minimise Σ mass·ψ at z + b; infinite ends are open."""
-        return _core.piecewise_shift(self.pieces.parts, _flat(self.at(z)), self.sign, mass)
-
-
-def _flat(t: Array) -> Array:
-    return np.ascontiguousarray(t, dtype=np.float64).ravel()
+        return _core.piecewise_shift(self.pieces.parts, self.at(z), self.sign, mass)

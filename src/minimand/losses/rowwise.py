@@ -21,7 +21,8 @@ class Softplus:
     array([-0.5])
     """
 
-    parts = "softplus"  # its name in the compiled kernels
+    parts = "softplus"  # the name that compiled kernels know it by
+    middle = 0.0  # where it bends most
 
     def slope(self, t: Array) -> Array:
         """−σ(−t)."""

@@ -52,9 +52,10 @@ _HESSIANS = 2.0  # formed at most, where the steps between reuse an earlier one
 _WORKING_SET_PASSES = 40.0  # passes over the data in a fit of a working set
 _NO_ZEROS = 50.0  # times as many where no l1 part keeps columns out
 _INTERIOR_STEPS = 20.0  # systems that an interior-point method solves
+_INTERIOR_CALLS = 2.5e4  # units per such a system, whatever its size
 _COLUMN_STEPS = 60.0  # the same over all rounds of column generation
 _CURVED_SWEEPS = 13.0  # sweeps of dual ascent on orthogonal rows, the slope of the loss continuous
-_KINKED_SWEEPS = 20.0  # the same where it jumps
+_KINKED_SWEEPS = 13.0  # the same where it jumps
 _KINKED_READS = (
     4.0,
     5.0,
@@ -169,7 +170,7 @@ def column_generation(objective: Objective, size: float) -> float:
 
 def _around_a_system(objective: Objective) -> float:
     """What a step of interior points takes beside its system: products, and slacks of every row."""
-    return 2.0 * image(objective) + 8.0 * terms(objective)
+    return _INTERIOR_CALLS + 2.0 * image(objective) + 8.0 * terms(objective)
 
 
 def ascent_on_curves(objective: Objective, form: Separable) -> float:
@@ -180,9 +181,10 @@ def ascent_on_curves(objective: Objective, form: Separable) -> float:
 
 
 def ascent_on_kinks(objective: Objective, form: Separable) -> float:
-    """The same for a loss with kinks: more sweeps, as rows go to their corners one by one."""
+    """The same for a loss with kinks: more reads, as rows go to their corners one by one."""
     shape = Shape(objective, form)
-    visits = _KINKED_READS[shape.sparse] * RATES[shape.sweep] * shape.nnz
+    reads = _KINKED_READS[shape.sparse]
+    visits = reads * RATES[shape.sweep] * shape.nnz + RATES["row"] * shape.n
     return _KINKED_SWEEPS * shape.uneven**_UNEVEN_POWER * visits
 
 

@@ -166,17 +166,18 @@ class _Fit:
         """The limit that has been reached, in words; empty if none has."""
         control, history = self.control, self._history
         assert self._course is not None
-        solver = self._course.solver
+        solver, recorded = self._course.solver, len(history)
         most = solver.default_max_iter if control.max_iter is None else control.max_iter
-        if most is not None and len(history) > most:
+        if most is not None and recorded > most:
             return f"max_iter={most}"
-        if why := control.why:
+        if why := reason_to_stop():  # of this fit's own scope, which knows its limit of time
             return why
         if judgement.infeasibility.endswith(UNATTAINED):
             return "a minimum that is not attained"
         if solver is not self._at_work:  # a new solver does not count the standstill before it
-            self._at_work, self._since = solver, len(history) - 1
-        return _STALLED if _stalled(history, solver.patience, self._since) else ""
+            self._at_work, self._since = solver, recorded - 1
+        waited = recorded - self._since > solver.patience
+        return _STALLED if waited and _stalled(history, solver.patience) else ""
 
     def hand_over(self, heir: Solver, reason: str) -> None:
         """Record that another solver continues after one that gave up."""
@@ -251,10 +252,8 @@ def _finite_scale(objective: Objective) -> float:
     )
 
 
-def _stalled(history: History, patience: int, since: int) -> bool:
-    """Whether neither gap nor objective has improved for ``patience`` iterations of a solver."""
-    if len(history) - since <= patience:
-        return False
+def _stalled(history: History, patience: int) -> bool:
+    """Whether neither the gap nor the objective has moved in the last ``patience`` iterations."""
     before, now = history[-patience - 1], history[-1]
     # Share of P: rounding; safeguard.
     falling = before.primal - now.primal > 1e-13 * abs(before.primal)

@@ -6,6 +6,7 @@ import clarabel
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_diabetes
 
 import minimand as mm
 from minimand.canonical import RowDual
@@ -184,6 +185,22 @@ def test_w_is_always_the_image_of_v():
             np.testing.assert_allclose(form.w, image, rtol=1e-10, atol=1e-12)
             assert (form.v >= -1).all()
             assert (form.v <= 0).all()
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1e-2, 0.1])
+def test_balanced_classes_need_no_other_solver(alpha):
+    """Their best constant score is 0, a unit away from the knot of the hinge.
+
+    What an unbalanced intercept costs is measured in that distance. Without it, ascent takes itself
+    to be done as soon as no multiplier moves, and hands over.
+    """
+    X, y = load_diabetes(return_X_y=True)
+    y = np.where(y > np.median(y), 1.0, -1.0)
+    assert y.sum() == 0
+    model = fit(mm.Hinge(), X, y, alpha=alpha, tol=1e-6)
+    assert model.solver_ == "dual"
+    assert model.certificate_.relative <= 1e-6
+    assert len(model.history_) <= 4
 
 
 def test_refusals_are_in_words():

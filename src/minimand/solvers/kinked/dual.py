@@ -23,6 +23,7 @@ _WORK = 2e8  # numbers read in one run; safeguard: a run can be stopped within a
 _EPOCHS = 10, 300  # sweeps of one run, least and most; safeguard
 _BETWEEN = 12  # sweeps between two steps on the free rows; safeguard
 _SLOW = 0.1  # share of the gap that a run may leave before another solver takes over; safeguard
+_SLOW_AT_GOAL = 0.5  # the same for a run that has reached its own goal; safeguard
 _SHARE = 0.8  # share of the target that the estimate of the gap must reach; safeguard
 
 
@@ -71,9 +72,11 @@ class Dual(Solver):
             theta = form.loss.sign * form.v
             judgement = judge(objective, point, [theta], known=[judgement.dual], raw=False)
             yield judgement
-            if found.gap <= goal:
-                goal *= 0.25  # the estimate was too optimistic
-            if impatient and (slow or judgement.gap > _SLOW * before):
+            most = _SLOW
+            if found.gap <= goal:  # the estimate was too optimistic
+                goal *= min(0.25, control.target / judgement.gap)
+                most = _SLOW_AT_GOAL
+            if impatient and (slow or judgement.gap > most * before):
                 hand_over = HandOver("the gap falls slowly", self.heirs)
                 yield hand_over
                 if hand_over.taken:
@@ -121,7 +124,7 @@ def _dual_of(objective: Objective, start: Point) -> RowDual:
     w = -objective.backward(objective.mass * loss.sign * v) / form.l2
     if start is not objective.null and _is_worse_than_zero(objective, loss.sign * v, w):
         return _dual_of(objective, objective.null)
-    reach = objective.mean(np.abs(loss.at(np.asarray(objective.null.b))))
+    reach = objective.mean(np.abs(loss.at(np.asarray(objective.null.b)) - loss.psi.middle))
     return RowDual(
         objective.design, loss, objective.mass, form.l2, objective.intercept, v, w, start.b, reach
     )

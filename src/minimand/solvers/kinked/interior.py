@@ -81,7 +81,9 @@ class InteriorPoint:
         self.t = plq.at(rows.scores(self.w, self.b))
         self._samples = of_pieces(plq.pieces, rows.mass)
         self._features = of_penalty(form, 1.0 / rows.n_samples)
-        self._risers = [*self._samples.risers, *self._features.risers]
+        self._parts = [part for part in (self._samples, self._features) if part.count]
+        self._signed_mass = rows.mass * plq.sign
+        self._by_rows = rows_suffice(rows, form)
         self.all_lines = not form.l2.any() and plq.pieces.linear
         self._pinned = form.bounds is not None and (form.bounds[0] == form.bounds[1])
         self._begin(room)
@@ -95,7 +97,7 @@ class InteriorPoint:
         """
         rows, pieces = self.rows, self.plq.pieces
         total = float(rows.mass.sum())
-        middle = float(np.mean(pieces.knots))
+        middle = pieces.middle
         width = dot(rows.mass, np.abs(self.t - middle)) / total
         if self.w.any():
             at_zero = self.plq.at(rows.scores(np.zeros_like(self.w), self.b))
@@ -105,29 +107,27 @@ class InteriorPoint:
         # 1e-6: share of the largest knot, for t = 0; safeguard.
         width = room * max(width, 1e-6 * float(np.abs(pieces.knots).max()), 1e-300)
         ones = np.ones(self.t.size)
-        for riser in self._samples.risers:
-            riser.begin(self.t, 0.5 * width * ones, ones)
-        steep = sum(dot(rows.mass, riser.v) for riser in self._samples.risers) / total
+        self._samples.begin(self.t, 0.5 * width * ones, ones)
+        steep = float((self._samples.v @ rows.mass).sum()) / total
         size = np.sqrt(rows.spread / total)
         size[size == 0] = 1.0
-        for riser in self._features.risers:
-            riser.begin(self.w, width / size, steep * size * total)
-        self._measure = sum(riser.measure for riser in self._risers)
+        self._features.begin(self.w, width / size, steep * size * total)
+        self._measure = sum([part.measure for part in self._parts])
+        self._count_products()
+
+    def _count_products(self) -> None:
+        """Record the gap that is left once the slopes of the dual agree."""
+        self.products = sum([part.products for part in self._parts])
 
     @property
     def slope(self) -> Array:
         """ψ'(t), as the risers represent it."""
-        return self._samples.slope(self.t.size)
+        return self._samples.slope(self.t)
 
     @property
     def theta(self) -> Array:
         """Multipliers of the samples: slopes in z."""
         return self.plq.sign * self.slope
-
-    @property
-    def products(self) -> float:
-        """The gap that is left once the slopes of the dual agree."""
-        return sum(riser.products for riser in self._risers)
 
     def step(self, least_centring: float = 0.0) -> float:
         """One predictor and one corrector step; returns the length of the step.
@@ -141,30 +141,32 @@ class InteriorPoint:
         before = self.products
         step = self._solve(solve, slope, bend)
         dual, primal = self._lengths(1.0)
-        after = sum(riser.products_after(dual, primal) for riser in self._risers)
+        after = sum([part.products_after(dual, primal) for part in self._parts])
         centring = (max(after, 0.0) / before) ** 3 if before > 0 else 0.0
         mu = max(centring, least_centring) * before / self._measure
-        for riser in self._risers:
-            riser.recentre(mu)
-        slope, bend = self._samples.pulled(self.t.size), self._features.pulled(self.w.size)
-        step = self._solve(solve, slope, bend)
+        for part in self._parts:
+            part.recentre(mu)
+        step = self._solve(solve, self._samples.pulled(self.t), self._features.pulled(self.w))
         dual, primal = self._lengths(_NEAREST)
         self._move(step, dual, primal)
         return min(dual, primal)
 
     def _lengths(self, nearest: float) -> tuple[float, float]:
         """The lengths of the dual and primal steps; one common length if anything is curved."""
-        rooms = [riser.room() for riser in self._risers]
-        dual = min(1.0, nearest * min(room[0] for room in rooms))
-        primal = min(1.0, nearest * min(room[1] for room in rooms))
+        dual = primal = 1.0
+        for part in self._parts:
+            dual_room, primal_room = part.room()
+            dual = min(dual, nearest * dual_room)
+            primal = min(primal, nearest * primal_room)
         return (dual, primal) if self.all_lines else (min(dual, primal),) * 2
 
     def _move(self, step: Step, dual: float, primal: float) -> None:
         self.w += primal * step.dw
         self.b += primal * step.db
         self.t += primal * step.dt
-        for riser in self._risers:
-            riser.move(dual, primal)
+        for part in self._parts:
+            part.move(dual, primal)
+        self._count_products()
 
     def refresh(self) -> Array:
         """z and t, recomputed from the coefficients."""
@@ -178,44 +180,38 @@ class InteriorPoint:
         gradient += self.form.l2 * self.w + bend
         gradient[self._pinned] = 0.0
         step = solve(gradient, balance)
-        for riser in self._samples.risers:
-            riser.follow(step.dt)
-        for riser in self._features.risers:
-            riser.follow(step.dw)
+        for part in self._parts:
+            part.follow(step.dt if part is self._samples else step.dw)
         return step
 
     def gradient(self, slope: Array) -> tuple[Array, float]:
         """Slopes in w and b of the loss and of the linear term, for given slopes in t."""
-        u = self.rows.mass * self.plq.sign * slope
+        u = self._signed_mass * slope
         balance = float(u.sum()) + self._pull.b if self.rows.intercept else 0.0
         return self.rows.backward(u) + self._pull.w, balance
 
     def snapped(self) -> tuple[Array, BoolArray]:
         """w with the coefficients that stop at zero or at a bound set there, and which they are."""
         w, settled = self.w.copy(), np.zeros(self.w.size, dtype=bool) | self._pinned
-        for riser in self._features.risers:
-            assert riser.where is not None
-            stops = riser.stays()
-            w[riser.where[stops]] = np.broadcast_to(riser.knot, stops.shape)[stops]
-            settled[riser.where[stops]] = True
+        features = self._features
+        if features.count:
+            assert features.where is not None
+            stops = features.stays()
+            stopped = features.where[stops]
+            w[stopped] = features.knot[stops]
+            settled[stopped] = True
         return w, settled
 
     def settled_samples(self) -> Settled:
         """The samples' expected slopes at the optimum."""
-        size = self.t.size
-        slope, curvature = np.full(size, self._samples.base), np.zeros(size)
-        on, miss = np.zeros(size, dtype=bool), np.zeros(size)
-        for riser in self._samples.risers:
-            if riser.bend:
-                v, inside = riser.followed(self.t)
-                riser.add_to(slope, v)
-                curvature[inside] += 1.0 / riser.bend
-                continue
-            stays = riser.stays()
-            slope += np.where(stays, riser.v, np.where(riser.p > riser.q, riser.height, 0.0))
-            miss[stays] = self.t[stays] - riser.knot
-            on |= stays & (self.rows.mass > 0)
-        return Settled(slope, curvature, on, miss)
+        samples, t = self._samples, self.t
+        v, along, stops = samples.ahead(t)
+        slope = samples.base + (samples.side * v).sum(axis=0)
+        curvature = (along / np.where(samples.bend > 0, samples.bend, 1.0)).sum(axis=0)
+        stopped = stops.any(axis=0)
+        knot = np.where(stops, samples.knot, -np.inf).max(axis=0, initial=-np.inf)
+        miss = np.where(stopped, t - knot, 0.0)
+        return Settled(slope, curvature, stopped & (self.rows.mass > 0), miss)
 
     def _system(self, h: Array, stiff: Array) -> Solve:
         """The system of Newton's equations, on the smaller of both sides."""
@@ -223,8 +219,8 @@ class InteriorPoint:
         d = rows.n_features
         diagonal = self.form.l2 + stiff
         diagonal[self._pinned] = _PINNED
-        if rows_suffice(rows, self.form):
-            return self._by_rows(np.maximum(h, 1e-200), diagonal)  # safeguard: 1/h stays finite
+        if self._by_rows:
+            return self._system_of_rows(np.maximum(h, 1e-200), diagonal)  # safeguard: 1/h is finite
         matrix, mean = rows.hessian(h)
         steady = _STEADY * np.diag(matrix) + EPS * float(h.sum()) * rows.spread
         matrix.flat[:: d + 1] += diagonal + steady
@@ -238,7 +234,7 @@ class InteriorPoint:
 
         return solve
 
-    def _by_rows(self, h: Array, diagonal: Array) -> Solve:
+    def _system_of_rows(self, h: Array, diagonal: Array) -> Solve:
         """(1/h + X D⁻¹ Xᵀ) y = Δb − X D⁻¹ gradient, Δw = −D⁻¹(gradient + Xᵀy).
 
         y = h∘(X Δw + Δb) is the step of the multipliers.
