@@ -1,4 +1,4 @@
-"""python -m bench: run the problems and write RESULTS.md."""
+"""python -m bench: run the problems and write RESULTS.md; `calibrate` prints the rates of costs."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ CAP, QUICK_CAP = 60.0, 10.0  # seconds a peer may take for one fit, or one path
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
+        "task",
+        nargs="?",
+        choices=("run", "calibrate"),
+        default="run",
+        help="run the problems, or measure the rates that estimates of cost are made of",
+    )
+    parser.add_argument(
         "--only", nargs="+", metavar="NAME", default=["*"], help="names, or patterns: 'path_*'"
     )
     parser.add_argument("--quick", action="store_true", help="small sizes")
@@ -44,6 +51,11 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(arguments)
     if options.list:
         print("\n".join(NAMES))
+        return
+    if options.task == "calibrate":
+        from .calibrate import main as calibrate
+
+        calibrate()
         return
     say = partial(print, flush=True)
     found, notes = peers.load()

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "descent/gram_steps.hpp"
-#include "path/kept_factor.hpp"
+#include "support/newton.hpp"
 
 namespace minimand {
 
@@ -57,17 +57,13 @@ class PathOnGram {
                     PathGoal goal);
 
   /// To be called when the Gram is not the same one with more columns.
-  void forget() { factor_.clear(); }
+  void forget() { newton_.forget(); }
 
  private:
   bool settle(const SquaredMean& loss, Penalties penalties, std::span<double> w, PathGoal goal);
-  bool newton(const SquaredMean& loss, Penalties penalties, std::span<double> w);
-  void solve_on_support(const GramView& gram, Penalties penalties);
 
-  KeptFactor factor_;
-  std::vector<char> wanted_;
-  std::vector<double> gradient_, image_, full_;          // by column
-  std::vector<double> step_, right_, along_, residual_;  // by member of the support
+  SupportNewton newton_;
+  std::vector<double> gradient_;
 };
 
 }  // namespace minimand

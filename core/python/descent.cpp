@@ -1,35 +1,11 @@
-#include <nanobind/stl/optional.h>
-
-#include <optional>
-
-#include "common/symmetric.hpp"
 #include "descent/columns.hpp"
 #include "descent/dense_columns.hpp"
 #include "descent/gram.hpp"
-#include "python/arrays.hpp"
 #include "python/bindings.hpp"
+#include "python/penalties.hpp"
 
 namespace minimand::python {
 namespace {
-
-/// The bounds of the coefficients, lo and hi; absent where there are none.
-using Bounds = std::optional<std::pair<Array, Array>>;
-
-Penalties penalties(const Array& l1, const Array& l2, const Bounds& bounds, std::size_t size) {
-  Penalties result{vector<double>(l1, "l1", size), vector<double>(l2, "l2", size)};
-  if (bounds) {
-    result.lo = vector<double>(bounds->first, "lo", size);
-    result.hi = vector<double>(bounds->second, "hi", size);
-  }
-  return result;
-}
-
-/// A square matrix of numbers.
-std::span<const double> square(const Array& G) {
-  check_elements<double>(G, "G");
-  if (G.ndim() != 2 || G.shape(0) != G.shape(1)) value_problem("G must be a square matrix");
-  return {static_cast<const double*>(G.data()), G.size()};
-}
 
 std::pair<std::int64_t, double> cd_gram(const Array& G, const Array& q, const MutableArray& w,
                                         const Array& l1, const Array& l2, std::int64_t max_epochs,
@@ -42,26 +18,6 @@ std::pair<std::int64_t, double> cd_gram(const Array& G, const Array& q, const Mu
   const SweepReport report =
       without_gil([&] { return descend_gram(gram, linear, values, weights, {max_epochs, tol}); });
   return {report.epochs, report.decrease};
-}
-
-Result block_product(const Array& G, const Array& rows, const Array& columns, const Array& v) {
-  const auto gram = square(G);
-  const std::size_t size = G.shape(0);
-  const auto left = places(rows, "rows", size), right = places(columns, "columns", size);
-  const auto values = vector<double>(v, "v", right.size());
-  Fresh result({left.size()});
-  without_gil([&] { minimand::block_product(gram, size, left, right, values, result.values()); });
-  return result.hand_over();
-}
-
-Result scaled_block(const Array& G, const Array& chosen, const Array& factors) {
-  const auto gram = square(G);
-  const std::size_t size = G.shape(0);
-  const auto own = places(chosen, "places", size);
-  const auto scales = vector<double>(factors, "factors", own.size());
-  Fresh block({own.size(), own.size()});
-  without_gil([&] { minimand::scaled_block(gram, size, own, scales, block.values()); });
-  return block.hand_over();
 }
 
 using ColumnsResult = std::tuple<double, std::int64_t, double>;
@@ -110,10 +66,6 @@ void bind_descent(nb::module_& m) {
   m.def("cd_gram", &cd_gram, arg("G"), arg("q"), arg("w").noconvert(), arg("l1"), arg("l2"),
         arg("max_epochs"), arg("tol"), arg("bounds") = nb::none(),
         "Minimise w'Gw/2 + q'w + sum l1|w| + sum l2 w^2/2 over w, in place: (epochs, decrease).");
-  m.def("block_product", &block_product, arg("G"), arg("rows"), arg("columns"), arg("v"),
-        "G[rows, columns] v of a symmetric G.");
-  m.def("scaled_block", &scaled_block, arg("G"), arg("places"), arg("factors"),
-        "The upper triangle of some rows and columns of a symmetric G, scaled; a unit diagonal.");
   m.def("cd_columns", &cd_columns, arg("matrix"), arg("cols"), arg("h"), arg("q").noconvert(),
         arg("w").noconvert(), arg("l1"), arg("l2"), arg("centre"), arg("max_epochs"), arg("tol"),
         arg("bounds") = nb::none(),

@@ -70,10 +70,6 @@ def cd_gram(
     tol: float,
     bounds: tuple[_Vector, _Vector] | None = None,
 ) -> tuple[int, float]: ...
-def block_product(
-    G: _Vector, rows: NDArray[np.int64], columns: NDArray[np.int64], v: _Vector
-) -> _Vector: ...
-def scaled_block(G: _Vector, places: NDArray[np.int64], factors: _Vector) -> _Vector: ...
 def cd_columns(
     matrix: Compressed,
     cols: NDArray[np.int64],
@@ -195,6 +191,38 @@ def learn_rows_dense(
     moves: _Vector,
 ) -> None: ...
 def shuffle_rows(order: NDArray[np.uint32], seed: int) -> None: ...
+
+# Steps on the support: w changes in place.
+class SupportNewton:
+    def __init__(self) -> None: ...
+    def step(
+        self,
+        G: _Vector,
+        q: _Vector,
+        w: _Vector,
+        l1: _Vector,
+        l2: _Vector,
+        bounds: tuple[_Vector, _Vector] | None = None,
+    ) -> bool: ...
+
+def minimise_gram(
+    G: _Vector,
+    q: _Vector,
+    w: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    tol: float,
+    bounds: tuple[_Vector, _Vector] | None = None,
+) -> None: ...
+def along_support(
+    w: _Vector,
+    step: _Vector,
+    slope: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    bounds: tuple[_Vector, _Vector] | None,
+    bend: Callable[[_Vector], float],
+) -> _Vector: ...
 
 # Paths: problems that differ in their penalty alone.
 class PathOnGram:

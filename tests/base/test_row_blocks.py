@@ -5,19 +5,20 @@ import pytest
 
 import minimand as mm
 from minimand._base import row_blocks as parts
+from minimand.certificate import judge
 from minimand.design import as_design
 from minimand.problem.intercept import balanced_gradient, best_shift
 from minimand.problem.objective import Objective
 
 
-def problem(loss, y):
+def problem(loss, y, weights=None):
     X = np.random.default_rng(3).standard_normal((y.size, 2))
     return Objective(
         loss=loss,
         penalty=mm.L2().bind(2, 0.1),
         design=as_design(X),
         y=y,
-        mass=loss.masses(1.0 + np.arange(y.size) % 3),
+        mass=loss.masses(1.0 + np.arange(y.size) % 3 if weights is None else weights),
     )
 
 
@@ -52,3 +53,24 @@ def test_a_fit_without_any_time_judges_its_model_once(monkeypatch):
     assert len([k for k in calls if not k.get("thorough")]) == 1
     assert model.certificate_.gap > 0
     assert len(model.history_) == 1
+
+
+@pytest.mark.parametrize("loss", [mm.Squared(), mm.Huber(), mm.Absolute()], ids=repr)
+@pytest.mark.parametrize("weights", [np.ones(50), None], ids=["equal masses", "weights"])
+def test_rows_in_blocks_prove_the_same(monkeypatch, loss, weights):
+    """Many rows are judged block by block, with fewer arrays of their length: the same proof."""
+    y = np.random.default_rng(0).standard_normal(50)
+
+    def judged():
+        objective = problem(loss, y, weights)
+        return judge(objective, objective.point(np.array([-0.2, 0.4]), 0.1), [0.1 * np.sin(9 * y)])
+
+    whole = judged()
+    monkeypatch.setattr(parts, "ROWS", 7)
+    again = judged()
+    assert again.primal == pytest.approx(whole.primal, rel=1e-13)
+    assert again.gap == pytest.approx(whole.gap, rel=1e-10)
+    assert np.sum(again.by_sample) + np.sum(again.by_feature) == pytest.approx(again.gap)
+    assert np.allclose(again.by_sample, whole.by_sample, rtol=1e-10, atol=1e-15)
+    assert np.allclose(again.slope, whole.slope, rtol=1e-12, atol=1e-15)
+    assert np.array_equal(again.terms.curvature.bound, whole.terms.curvature.bound)

@@ -276,23 +276,3 @@ def test_bounds_are_kept(kind, scalar):
     assert (down[w > lo] <= 1e-6).all()
     with pytest.raises(ValueError, match="lo must have length"):
         _core.cd_gram(np.eye(m), l1, w, l1, l2, 1, 0.0, (lo[1:], hi))
-
-
-@given(
-    size=st.integers(0, 12),
-    rows=st.integers(0, 12),
-    columns=st.integers(0, 12),
-    seed=st.integers(0),
-)
-def test_block_product(size, rows, columns, seed):
-    """G[rows, columns] v, whatever the places and in any order."""
-    rng = np.random.default_rng(seed)
-    G = rng.standard_normal((size, size))
-    G = G + G.T
-    left = rng.permutation(size)[:rows]
-    right = rng.permutation(size)[:columns]
-    v = rng.standard_normal(right.size)
-    found = _core.block_product(G, left, right, v)
-    np.testing.assert_allclose(found, G[np.ix_(left, right)] @ v, atol=1e-12)
-    with pytest.raises(ValueError, match="columns must hold"):
-        _core.block_product(G, left, np.append(right, size), np.append(v, 1.0))

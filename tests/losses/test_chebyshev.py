@@ -125,3 +125,41 @@ def test_columns_of_all_sizes(seed):
     y = X @ (1 / np.abs(X).max(axis=0)) + 0.3 * rng.standard_normal(30)
     for penalty in (mm.L1() + 0.5 * mm.L2(), mm.L1() + 1e-6 * mm.L2(), mm.L2()):
         assert mm.Regressor("chebyshev", penalty, alpha=0.03).fit(X, y).certificate_.gap < 1e-6
+
+
+class Length(mm.Loss):
+    """‖z − y‖₂ of the whole set: one number for all rows, but not the largest residual."""
+
+    unit = "set"
+    smooth = False
+
+    def masses(self, weight):
+        return np.ones(1)
+
+    def value(self, z, y):
+        return np.atleast_1d(np.linalg.norm(z - y))
+
+    def gradient(self, z, y):
+        return (z - y) / max(np.linalg.norm(z - y), 1e-300)
+
+    def curvature(self, z, y):
+        return np.zeros_like(z)
+
+    def conjugate(self, u, y):
+        return np.array([u @ y if np.linalg.norm(u) <= 1 + 1e-14 else np.inf])
+
+    def infimum(self, y):
+        return np.zeros(1)
+
+    def best_shift(self, z, y, mass):
+        return float(np.mean(y - z))
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2", "no_penalty"])
+def test_another_loss_of_the_whole_set_is_not_solved_as_if_it_were_this_one(penalty):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(ValueError, match=r"no solver takes .*Length\(\) is not made of straight"):
+        mm.Regressor(Length(), penalty, alpha=0.1).fit(X, X[:, 0] ** 2)
+    named = mm.Regressor(Length(), penalty, alpha=0.1, solver="constraint_generation")
+    with pytest.raises(ValueError, match=r"Length\(\) is not the largest residual"):
+        named.fit(X, X[:, 0] ** 2)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minimand._base.linear_system import factorise_block, shifted_solutions
+from minimand._base.linear_system import shifted_solutions
 
 
 def gram(n, rank, seed):
@@ -37,22 +37,3 @@ def test_shifts_below_rounding_leave_what_eigenvalues_give(n):
     right = matrix @ np.ones(n)
     found = shifted_solutions(matrix, right, np.array([1e-18]))[0]
     np.testing.assert_allclose(matrix @ found, right, rtol=1e-6, atol=1e-8 * np.abs(right).max())
-
-
-@settings(max_examples=30, deadline=None)
-@given(n=st.integers(1, 9), seed=st.integers(0, 10**6), scale=st.sampled_from([1e-8, 1.0, 1e8]))
-def test_factorise_block(n, seed, scale):
-    rng = np.random.default_rng(seed)
-    units = np.where(rng.uniform(size=n) < 0.5, 1.0, scale)
-    matrix = gram(n, n + 3, seed) * np.outer(units, units)
-    places = np.sort(rng.permutation(n)[: max(n // 2, 1)])
-    more = np.diag(matrix)[places] * 0.1
-    solve = factorise_block(matrix, places, np.diag(matrix)[places] + more)
-    block = matrix[np.ix_(places, places)] + np.diag(more)
-    truth = rng.standard_normal(places.size) / units[places]
-    np.testing.assert_allclose(solve(block @ truth), truth, rtol=1e-7, atol=1e-9 / scale)
-
-
-def test_singular_block_is_refused():
-    matrix = np.ones((3, 3))
-    assert factorise_block(matrix, np.arange(2), np.ones(2)) is None

@@ -194,6 +194,9 @@ def test_units_are_not_cut(monkeypatch):
     again = problem(RunSquares().bind(UNITS), mm.L2(), X, y)
     assert again.mean_loss(z) == pytest.approx(whole[0], rel=1e-13)
     assert np.allclose(again.young(z, theta), whole[1], rtol=1e-13, atol=0)
+    assert again.mean_young(z, theta) == pytest.approx(whole[1].sum(), rel=1e-13)
+    value = again.loss.value(z, y)
+    assert again.mean_above_infimum(value) == pytest.approx(objective.above_infimum(value).sum())
     assert again.infimum == whole[2]
     part = objective.on_rows(np.arange(3, 12))
     assert np.array_equal(part.units, [0, 1, 6, 9])

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from .. import _core
 from .threads import one_blas_thread
-from .typing import Array, IntArray
+from .typing import Array
 
 EPS = float(np.finfo(float).eps)
 _SMALL, _LARGE = 64, 2000  # sides between which LAPACK's threads would wait more than work
@@ -52,16 +51,7 @@ def least_pivot(matrix: Array) -> float:
 
 def factorise(matrix: Array) -> Solve | None:
     """A Cholesky solver, or None where the matrix is singular to working precision."""
-    return _factorised(*_scaled(matrix))
-
-
-def factorise_block(matrix: Array, places: IntArray, diagonal: Array) -> Solve | None:
-    """The same for some rows and columns of a symmetric matrix, with a positive diagonal given."""
-    size = np.sqrt(diagonal)
-    return _factorised(_core.scaled_block(matrix, places, 1.0 / size), size)
-
-
-def _factorised(scaled: Array, size: Array) -> Solve | None:
+    scaled, size = _scaled(matrix)
     if not size.size:
         return lambda right: right
     factor, failed = _cholesky(scaled)

@@ -10,13 +10,12 @@ be zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from .. import _core
-from .._base.linear_system import factorise_block
 from .._base.typing import Array, BoolArray, IntArray
 from ..design import Design
 from ..losses import Pieces, Rowwise
@@ -61,6 +60,7 @@ class Quadratic:
 
     gram: Array
     q: Array
+    _newton: _core.SupportNewton = field(default_factory=_core.SupportNewton, repr=False)
 
     def descend(self, penalty: Separable, w: Array, sweeps: int, tol: float) -> Descent:
         """Coordinate descent in place over w."""
@@ -74,62 +74,21 @@ class Quadratic:
         return self.gram @ w + self.q
 
     def polish(self, penalty: Separable, w: Array) -> bool:
-        """One Newton step on the support; True if w moved.
+        """One Newton step on the support; True if there is one. `_core.SupportNewton` has the rule.
 
         On a fixed sign pattern the problem is a linear system. A full step that keeps the signs
-        and the bounds solves it exactly. Otherwise the coefficients that overshoot are left at zero
-        or at their bound if the objective falls all the same; failing that, the step ends where
-        the first of them gets there.
+        and the bounds solves it exactly; coefficients that would overshoot are left at zero or at
+        their bound, as far along the step as the objective falls. The factor of the system is kept
+        for the next step.
         """
-        support = np.flatnonzero(movable(penalty, w))
-        if not support.size:
-            return False
-        start, form = w[support], penalty.take(support)
-        slope = self._slope_on(support, w)
-        target = self._stationary(form, start, slope, support)
-        if target is None:
-            return False
-        step = target - start
-        ends = _ends(form, start, step)
-        crosses = ((step > 0) & (target > ends)) | ((step < 0) & (target < ends))
-        if crosses.any():
-            clipped = np.where(crosses, ends, target)
-            falls = self._falls(form, start, slope, support, clipped)
-            target = clipped if falls else _up_to_first_end(start, step, ends, crosses)
-        w[support] = target
-        return True
+        return self._newton.step(self.gram, self.q, w, penalty.l1, penalty.l2, penalty.bounds)
 
-    def _slope_on(self, places: IntArray, w: Array) -> Array:
-        """Some entries of G w + q, at the cost of those and of the nonzeros of w."""
-        nonzero = np.flatnonzero(w)
-        return _core.block_product(self.gram, places, nonzero, w[nonzero]) + self.q[places]
+    def minimise(self, penalty: Separable, w: Array, tol: float) -> None:
+        """Sweeps and Newton steps in turn, in place, until a sweep gains no more than ``tol``.
 
-    def _falls(
-        self, form: Separable, start: Array, slope: Array, support: IntArray, target: Array
-    ) -> bool:
-        """Whether ½ wᵀG w + qᵀw + penalty is lower with the target on the support."""
-        step = target - start
-        bend = _core.block_product(self.gram, support, support, step)
-        change = float(step @ (slope + 0.5 * bend))
-        return change + form.value(target) - form.value(start) <= 0
-
-    def _stationary(
-        self, form: Separable, start: Array, slope: Array, support: IntArray
-    ) -> Array | None:
-        """The minimiser with the support and signs of w, or a cautious step towards it.
-
-        Where the system is near singular a small multiple of its diagonal is added; the step is
-        then shorter than the full one, so the objective still falls all along it.
+        Up to 300 columns an active set then makes the minimiser exact.
         """
-        diagonal = self.gram[support, support] + form.l2
-        if not (diagonal > 0).all():
-            return None  # a constant column: descent has set it to zero or will
-        slope = slope + form.l2 * start + form.l1 * np.sign(start)
-        for jitter in (0.0, 1e-11, 1e-8):
-            solve = factorise_block(self.gram, support, (1.0 + jitter) * diagonal)
-            if solve is not None:
-                return start - solve(slope)
-        return None
+        _core.minimise_gram(self.gram, self.q, w, penalty.l1, penalty.l2, tol, penalty.bounds)
 
 
 @dataclass(eq=False)
@@ -210,21 +169,3 @@ def movable(penalty: Separable, w: Array) -> BoolArray:
     """Coefficients in whose neighbourhood the penalty is quadratic: not at zero, not at a bound."""
     inner = (w != 0) | (penalty.l1 == 0)
     return inner if penalty.bounds is None else inner & ~penalty.at_bound(w)
-
-
-def _ends(penalty: Separable, w: Array, step: Array) -> Array:
-    """Where the penalty stops being the same quadratic along the step: at zero, or at a bound."""
-    ends = np.where((penalty.l1 > 0) & (w * step < 0), 0.0, np.copysign(np.inf, step))
-    if penalty.bounds is None:
-        return ends
-    return np.where(
-        step < 0, np.maximum(ends, penalty.bounds[0]), np.minimum(ends, penalty.bounds[1])
-    )
-
-
-def _up_to_first_end(start: Array, step: Array, ends: Array, crosses: BoolArray) -> Array:
-    """As far along the step as no marked coefficient overshoots its end."""
-    fraction = np.ones_like(start)
-    fraction[crosses] = (ends[crosses] - start[crosses]) / step[crosses]
-    least = float(fraction.min())
-    return np.where(crosses & (fraction <= least), ends, start + least * step)

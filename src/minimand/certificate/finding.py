@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -132,10 +133,12 @@ class Finding:
         """Whether the gap is below the target, or is nothing but rounding."""
         if self.gap <= target:
             return True
-        rounding = self.rounding(objective)
         # Rounding that drowns a problem which is not nothing itself is no excuse.
-        excused = rounding <= 1e-3 * objective.scale or objective.constant_target
-        return math.isfinite(rounding) and self.gap <= rounding and excused
+        most = np.inf if objective.constant_target else 1e-3 * objective.scale
+        if not self.gap <= most:
+            return False  # whatever the rounding is, which takes sums over all rows
+        rounding = self.rounding(objective)
+        return math.isfinite(rounding) and self.gap <= rounding <= most
 
     def remark(self, objective: Objective) -> str:
         """Why no model attains the infimum that the gap is to, in words; mostly empty."""
@@ -196,7 +199,7 @@ class Judgement(Finding):
     """The same, with what a solver needs to go on from there."""
 
     terms: Terms  # of the loss, at point.z
-    by_sample: Array  # by unit of the loss
+    samples: Callable[[], Array]  # makes `by_sample`, which most have no use for
     by_feature: Any  # in the shape of w or by group; None where the penalty does not say
     promise: float  # the gap, or what it may become once unpenalised columns have been repaired
 
@@ -223,6 +226,11 @@ class Judgement(Finding):
         return hidden_gain(objective, self.point, self.terms, self.dual, self.gap)
 
     @property
+    def by_sample(self) -> Array:
+        """The terms of the gap, one for each unit of the loss."""
+        return self.samples()
+
+    @property
     def summary(self) -> Judgement:
         """The same without scores and terms where these are long, as long as the data; θ stays."""
         if self.point.z.size < _LONG:
@@ -230,7 +238,7 @@ class Judgement(Finding):
         nothing = np.empty(0)
         point = self.point._replace(z=nothing)
         terms = Terms(nothing, nothing, nothing)
-        return replace(self, point=point, terms=terms, by_sample=nothing)
+        return replace(self, point=point, terms=terms, samples=lambda: nothing)
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """From the terms of the loss; its rounding goes with z and y, unless it is a square."""

@@ -25,7 +25,7 @@ from .referee import is_balanced, judge, slack
 
 _LARGE = 1 << 24  # products from which several threads gain more than they cost
 _FEWEST = 8  # models for each of them
-_FEW = 0.25  # share of dense columns up to which a copy of them costs less than all; measured
+_FEW = 0.25  # share of dense columns up to which a copy of them costs less; a guess
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ class Measured(NamedTuple):
     """The gap for one dual point, in parts."""
 
     gap: float
-    by_sample: Array
+    samples: Callable[[], Array]  # makes the terms of the units, which mostly nobody asks for
     by_feature: Array | None
     dual: Dual
     infeasibility: str
@@ -45,21 +46,36 @@ def tightest(found: Iterable[Measured]) -> Measured:
 def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False) -> Measured:
     """Scale the dual point into the domain of Ω* and add up the Fenchel-Young terms.
 
-    With a small quadratic part, Ω* is finite but huge outside the l1 box; then the same point
-    scaled into the box can be much better, so both are measured.
+    With ``raw``, θ is the gradient of the loss at z. If the penalty has a small quadratic part, Ω*
+    is finite but huge outside the l1 box; then the same point scaled into the box can be much
+    better, so both are measured.
     """
-    scales = objective.shares(dual.slope, dual.image)
-    options = [_scaled(objective, point, dual, s, raw and s == 1.0) for s in scales]
-    return tightest(options)
+    best: Measured | None = None
+    for s in objective.shares(dual.slope, dual.image):
+        scaled = dual if s == 1.0 else dual.scaled(s)
+        gap, by_feature = _charged(objective, point, scaled)
+        samples: Callable[[], Array]
+        if raw and s == 1.0:  # the Fenchel-Young terms of the gradient itself vanish
+            samples = partial(np.zeros, objective.mass.shape)
+        else:
+            samples = partial(objective.young, point.z, scaled.theta)
+            gap += objective.mean_young(point.z, scaled.theta)
+        if math.isnan(gap):
+            gap = np.inf  # inf − inf in an overflowing term proves nothing
+        if best is None or gap < best.gap:
+            best = Measured(gap, samples, by_feature, scaled, "")
+    assert best is not None
+    return best
 
 
 def measure_zero(objective: Objective, point: Point, terms: Terms) -> Measured:
     """The gap of θ = 0."""
-    by_sample = objective.above_infimum(terms.value)
+    samples = partial(objective.above_infimum, terms.value)
     image = None if objective.has_columns else np.zeros(point.z.shape)
     nothing = Dual(np.zeros(point.z.shape), np.zeros_like(point.w), image=image)
     charge = _charged(objective, point, nothing)
-    return Measured(float(by_sample.sum()) + charge.total, by_sample, charge.parts, nothing, "")
+    gap = objective.mean_above_infimum(terms.value) + charge.total
+    return Measured(gap, samples, charge.parts, nothing, "")
 
 
 def _charged(objective: Objective, point: Point, dual: Dual) -> Young:
@@ -70,20 +86,6 @@ def _charged(objective: Objective, point: Point, dual: Dual) -> Young:
         slope = np.where(objective.penalty.unscalable(-dual.slope), 0.0, dual.slope)
         dual = dual._replace(slope=slope)
     return objective.penalty.fenchel_young(point.w, dual)
-
-
-def _scaled(objective: Objective, point: Point, dual: Dual, s: float, raw: bool) -> Measured:
-    """The gap of s·θ. With ``raw``, θ is the gradient at z and the samples' terms vanish."""
-    if s != 1.0:
-        dual = dual.scaled(s)
-    gap, by_feature = _charged(objective, point, dual)
-    if raw:
-        by_sample = np.zeros(objective.mass.shape)  # unlike zeros_like, no memory until it is read
-    else:
-        by_sample = objective.young(point.z, dual.theta)
-        gap += float(by_sample.sum())
-    # inf − inf in an overflowing term proves nothing.
-    return Measured(np.inf if math.isnan(gap) else gap, by_sample, by_feature, dual, "")
 
 
 def without_constraints(
@@ -155,7 +157,7 @@ def with_rays(
     if not objective.penalty.free.all():
         found = [f._replace(gap=f.gap + _pull(objective, terms, f.dual.slope)) for f in found]
     order = sorted(found, key=attrgetter("gap"))
-    above = float(objective.above_infimum(terms.value).sum())
+    above = objective.mean_above_infimum(terms.value)
     near = 1e-3 if thorough else 1e-5
     if not objective.loss.attained(objective.y) and above <= near * objective.scale:
         return order[0]._replace(gap=np.inf, infeasibility=UNATTAINED)

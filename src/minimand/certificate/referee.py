@@ -24,6 +24,7 @@ from ..problem.intercept import balanced_gradient, best_shift
 from ..problem.objective import EPS, Objective, Point
 from .finding import Dual, Judgement
 from .measure import (
+    Measured,
     measure,
     measure_zero,
     tightest,
@@ -91,7 +92,7 @@ def lifted(judgement: Judgement, tangent: Tangent) -> Judgement:
         dual=Dual(theta, tangent.spread(slope), primal - gap, image=image),
         terms=judgement.terms if whole.loss.convex else whole.terms(point.z),
         slope=tangent.spread(unit * judgement.slope),
-        by_sample=unit * judgement.by_sample,
+        samples=lambda: unit * judgement.by_sample,
         by_feature=tangent.spread(unit * judgement.by_feature),
         promise=unit * judgement.promise,
         infeasibility=judgement.infeasibility and _OF_TANGENT + judgement.infeasibility,
@@ -110,30 +111,24 @@ def _judge(
     terms = objective.terms(point.z)
     off = objective.intercept and _unbalanced(objective, terms.gradient)
     gradient = _centred_gradient(objective, point, terms) if off else terms.gradient
-    proposed = list(_admissible(objective, duals, terms))
-    known = [old for old in known if old.serves(point.w)]
+    proposed = [*_admissible(objective, duals, terms)] if duals else []
+    known = [old for old in known if old.serves(point.w)] if known else []
     thetas = [gradient, *proposed] if raw or not (proposed or known) else proposed
     stationary = not off and bool(thetas) and thetas[0] is gradient
     slopes = objective.slopes(point.w, thetas) if thetas else []
-    images = objective.images([slope for slope, _ in slopes])
-    fresh = [
-        Dual(theta, slope, exact=exact, image=image)
-        for theta, (slope, exact), image in zip(thetas, slopes, images)
-    ]
     primal = objective.mean(terms.value) + objective.price(point)
-    found = [
-        measure(objective, point, dual, raw=stationary and i == 0) for i, dual in enumerate(fresh)
-    ]
-    least = min((f.gap for f in found), default=np.inf)
-    if objective.has_rays and not objective.loss.smooth:
-        least = np.inf  # before its repair the gap of a gradient at kinks says nothing
-    # An older dual point is measured only if the bound it proved could still win.
-    promising = [old for old in known if not (found and primal - old.value >= least)]
-    found += [measure(objective, point, old) for old in promising]
-    # θ = 0 is always feasible: nothing is further from the optimum than P − mean infimum.
-    if not min(f.gap for f in found) <= objective.scale:
-        found.append(measure_zero(objective, point, terms))
+    fresh: list[Dual] = []
+    found: list[Measured] = []
+    for theta, (slope, exact), image in zip(thetas, slopes, objective.images(slopes)):
+        fresh.append(Dual(theta, slope, exact=exact, image=image))
+        found.append(measure(objective, point, fresh[-1], raw=stationary and not found))
+    if known:
+        found += _still_promising(objective, point, primal, known, found)
     best = tightest(found)
+    # θ = 0 is always feasible: nothing is further from the optimum than P − mean infimum.
+    if not best.gap <= objective.scale:
+        found.append(measure_zero(objective, point, terms))
+        best = tightest(found)
     finite = math.isfinite(primal)
     if objective.has_rays and finite:
         best = with_rays(objective, point, terms, found, thorough)
@@ -148,13 +143,27 @@ def _judge(
         dual=best.dual._replace(value=primal - gap + slack(primal)),
         terms=terms,
         slope=(fresh or known)[0].slope,
-        by_sample=best.by_sample,
+        samples=best.samples,
         by_feature=best.by_feature,
         promise=min(gap, best.promise),
         infeasibility=""
         if math.isfinite(gap)
         else best.infeasibility or "the objective is infinite",
     )
+
+
+def _still_promising(
+    objective: Objective, point: Point, primal: float, known: list[Dual], found: list[Measured]
+) -> list[Measured]:
+    """Older dual points are measured only if the bounds they proved could still win."""
+    least = tightest(found).gap if found else np.inf
+    if objective.has_rays and not objective.loss.smooth:
+        least = np.inf  # before its repair the gap of a gradient at kinks says nothing
+    again: list[Measured] = []
+    for old in known:
+        if not (found and primal - old.value >= least):
+            again.append(measure(objective, point, old))
+    return again
 
 
 def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array:

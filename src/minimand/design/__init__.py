@@ -1,4 +1,4 @@
-"""Designs: where the numbers of X live, and the products that everything else is made of."""
+"""Designs: the matrix X in memory or elsewhere, and the products with it that solvers use."""
 
 from __future__ import annotations
 

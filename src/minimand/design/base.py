@@ -1,4 +1,4 @@
-"""The data matrix as an operator: the only way in which anything touches X."""
+"""The data matrix as an operator: all other code reads X through these methods only."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Lines = AnyArray | _core.Compressed
 
 
 class Reach(IntEnum):
-    """What it takes to get at some rows or columns of a design."""
+    """What it takes to read some rows or columns of a design."""
 
     NONE = 0  # the design does not have them
     COPY = 1  # a pass over the data, and a copy
-    CHEAP = 2  # they lie in memory, one by one
+    CHEAP = 2  # they are contiguous in memory
 
 
 class Access(NamedTuple):
-    """What a design can give, for the verdicts of solvers.
+    """What a design can give, read by the verdicts of solvers.
 
     Without ``columns`` (`Reach.NONE`) the design is a kernel, of shape (n, 0): it has `row_gram`,
     `cross`, `row_lengths` and `rows`, and no products with coefficients of columns.
@@ -39,7 +39,7 @@ class Access(NamedTuple):
 
     @property
     def only_blocks(self) -> bool:
-        """Whether neither rows nor columns can be had without a copy of the data."""
+        """Whether reading rows or columns needs a copy of the data."""
         return self.rows is not Reach.CHEAP and self.columns is not Reach.CHEAP
 
 
@@ -65,11 +65,11 @@ class Covariance(NamedTuple):
 
 
 class Design:
-    """An n×d matrix of which only products are needed.
+    """An n×d matrix that is used through its products only.
 
-    A subclass must say its `shape` and give its `blocks`, or define `map_rows` and `reduce`, as a
-    cluster would; every other operation goes through these two, in one pass. Designs in memory
-    override what they can do faster, and say so by `access`.
+    A subclass must set `shape` and define `blocks`, or define `map_rows` and `reduce`, as a
+    cluster would; every other operation uses these two, in one pass. Designs in memory override
+    operations that they can do faster, and say in `access` what is cheap.
     """
 
     shape: tuple[int, int]
@@ -77,13 +77,13 @@ class Design:
     # What a subclass must define: blocks, or the two passes over them ------------------------
 
     def blocks(self) -> Iterator[Block]:
-        """The rows, in order, as in-memory pieces."""
+        """The rows, in order, as matrices in memory."""
         raise NotImplementedError(f"{type(self).__name__} must define blocks()")
 
     def map_rows(self, f: Callable[..., Array], *rowwise: AnyArray) -> Array:
-        """f(matrix, *rows of each rowwise array) of every block, one below the other.
+        """f(matrix, *rows of each rowwise array) for every block, stacked vertically.
 
-        f gives a row of numbers, or one number, for every row of its block.
+        f returns a row of numbers, or one number, for every row of its block.
         """
         whole: Array | None = None
         for block in self.blocks():
@@ -96,8 +96,8 @@ class Design:
     def reduce(self, f: Callable[..., T], *rowwise: AnyArray) -> T:
         """Σ over blocks of f(matrix, *rows of each rowwise array).
 
-        f gives an array or number, which are added; a list, which are joined in the order of the
-        rows; or a tuple of these.
+        f returns an array or a number, which is summed over blocks; a list, which is joined in
+        the order of the rows; or a tuple of these.
         """
         total: T | None = None
         for block in self.blocks():
@@ -105,35 +105,35 @@ class Design:
             total = part if total is None else _add(total, part)
         return _unless_empty(total)
 
-    # What verdicts ask -----------------------------------------------------------------------
+    # What verdicts of solvers ask -----------------------------------------------------------
 
     @property
     def access(self) -> Access:
-        """What can be had without a copy; by default blocks and nothing else."""
+        """What can be read without a copy; by default blocks only."""
         return Access()
 
     @property
     def row_copy_bytes(self) -> float:
-        """Bytes that `row_lines` copies: none where rows lie together in memory."""
+        """Bytes that `row_lines` copies (8 per number); 0 if rows are contiguous in memory."""
         return 0.0 if self.access.rows is Reach.CHEAP else 8.0 * self.shape[0] * self.shape[1]
 
     @property
     def nnz(self) -> int:
-        """Stored numbers: what one pass costs."""
+        """Stored numbers, the cost of one pass."""
         return self.shape[0] * self.shape[1]
 
     @property
     def column_sizes(self) -> IntArray:
-        """Stored numbers of every column: what descending along it costs."""
+        """Stored numbers of every column, the cost of a coordinate step."""
         return np.full(self.shape[1], self.shape[0])
 
     @property
     def sparse(self) -> bool:
-        """Whether zeros are not stored."""
+        """Whether the design leaves out zeros."""
         return False
 
     def ready_to_pick(self) -> None:
-        """Make columns cheap if a copy can do that, where many problems will use them."""
+        """Make columns cheap, by a copy if needed, because many problems will read them."""
 
     # Products --------------------------------------------------------------------------------
 
@@ -146,13 +146,13 @@ class Design:
         return self.reduce(lambda x, part: np.asarray(x.T @ part), u)
 
     def scores_of(self, coefs: Array) -> Array:
-        """Coefs Xᵀ: the scores of many models, a row for each, as their coefficients are."""
+        """Coefs Xᵀ: scores of many models, one model per row of ``coefs`` and of the result."""
         if len(coefs) == 1:
             return self.matvec(coefs[0])[None]
         return np.ascontiguousarray(self.matvec(np.ascontiguousarray(coefs.T)).T)
 
     def slopes_of(self, u: Array) -> Array:
-        """U X: the slopes of many dual points, likewise."""
+        """U X: slopes of many dual points, one per row."""
         if len(u) == 1:
             return self.rmatvec(u[0])[None]
         return np.ascontiguousarray(self.rmatvec(np.ascontiguousarray(u.T)).T)
@@ -162,7 +162,7 @@ class Design:
         return self.reduce(lambda x, part: np.asarray(x[:, columns].T @ part), u)
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
-        """(Xᵀ(h∘t), t) with t = X v + shift: a Hessian times a vector, and its scores."""
+        """(Xᵀ(h∘t), t) with t = X v + shift: a Hessian times a vector, and the scores t."""
 
         def product(x: np.ndarray, part: Array) -> tuple[Array, list[Array]]:
             t = x @ v + shift
@@ -190,23 +190,24 @@ class Design:
         return self.reduce(product, h)
 
     def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
-        """The Gram of the columns centred by their h-weighted means: what a free intercept leaves.
+        """The Gram matrix of columns centred by h-weighted means, as a free intercept needs it.
 
-        Σh must be positive. This default subtracts afterwards; where columns have means far
-        larger than their spread, a design should centre before it multiplies.
+        Σh must be positive. This default subtracts the means after multiplying; a design whose
+        columns may have means far larger than their spread should centre first.
         """
         total = float(h.sum())
         first = self.moments(h).first
         mean = (first if columns is None else first[columns]) / total
         matrix = self.gram(h, columns) - np.outer(mean, mean * total)
-        return Covariance(without_constants(matrix, mean * mean * total, 1e-13), mean)
+        noise = 1e-13  # share of the subtracted part; safeguard, some hundred ulp
+        return Covariance(without_constants(matrix, mean * mean * total, noise), mean)
 
-    # Inner products of rows: all that a design without columns has -------------------------------
+    # Inner products of rows, which a design without columns has too ----------------------------
 
     def row_gram(self, weights: Array | None = None, centre: Array | None = None) -> Array:
         """(X − 1·centreᵀ) diag(weights) (X − 1·centreᵀ)ᵀ, dense n×n; weights are one by default.
 
-        A pass over the blocks for as many rows as take no more memory than the result.
+        Each pass over the blocks does as many rows as take no more memory than the result.
         """
         n, d = self.shape
         found, size = np.empty((n, n)), max(1, n * n // max(d, 1))
@@ -245,19 +246,19 @@ class Design:
 
     @cached_property
     def row_lengths(self) -> Array:
-        """Σⱼ xᵢⱼ² of every row, the diagonal of `row_gram`: every alpha and class asks for it."""
+        """Σⱼ xᵢⱼ² of every row, the diagonal of `row_gram`; cached for other alphas and classes."""
         return self.row_squares(np.ones(1))
 
     # Parts of the matrix -----------------------------------------------------------------------
 
     def columns(self, columns: IntArray) -> Design:
-        """Those columns, gathered in memory."""
+        """The given columns, copied into memory."""
         from .wrap import as_design
 
         return as_design(np.asfortranarray(self.map_rows(lambda x: dense_block(x[:, columns]))))
 
     def rows(self, rows: IntArray) -> Design:
-        """Those rows, gathered in memory (``rows`` increasing)."""
+        """The given rows, copied into memory (``rows`` increasing)."""
         from .wrap import as_design
 
         def kept(x: np.ndarray, times: IntArray) -> list[Array]:
@@ -267,20 +268,20 @@ class Design:
         return as_design(np.concatenate(self.reduce(kept, times)))
 
     def thinned(self, every: int) -> Design:
-        """Every k-th row."""
+        """Every ``every``-th row."""
         return self.rows(np.arange(0, self.shape[0], every))
 
     @cached_property
     def row_lines(self) -> Lines:
-        """All rows, each of them in one piece, as compiled kernels read them.
+        """All rows, each contiguous, as compiled kernels read them.
 
-        Where `access` does not call rows cheap this copies the data into memory, and keeps the
-        copy: a solver that asks for it counts `row_copy_bytes` first, and says so.
+        If `access` does not call rows cheap, this copies the data into memory and keeps the copy; a
+        solver that needs it compares `row_copy_bytes` with the memory limit first.
         """
         return self.rows(np.arange(self.shape[0])).row_lines
 
     def column_lines(self, columns: IntArray) -> tuple[Lines, IntArray]:
-        """A matrix that has some columns in one piece each, and where they are in it.
+        """A matrix in which the given columns are contiguous, and their positions in it.
 
         By default a copy of these columns.
         """
@@ -288,15 +289,16 @@ class Design:
 
 
 def plain(x: AnyArray, dtype: Any = None) -> AnyArray:
-    """The vector or matrix in C order, aligned, of that type: itself where it is so already."""
+    """The array in C order, aligned, of that dtype; not copied if it is so already."""
     return np.require(x, dtype, ("C", "A"))
 
 
 def without_constants(matrix: Array, removed: Array, noise: float) -> Array:
     """Zero the rows and columns of a covariance that are nothing but rounding.
 
-    ``removed`` is what centring took from the diagonal. A column that is constant up to rounding
-    would otherwise pass for one of tiny variance, and take steps of 1e14.
+    ``removed`` is what centring subtracted from the diagonal, ``noise`` the share of it that counts
+    as rounding. A column that is constant up to rounding would otherwise look like a column of tiny
+    variance, and Newton steps along it would be of size 1e14.
     """
     constant = np.diag(matrix) <= noise * removed
     if constant.any():

@@ -1,4 +1,4 @@
-"""A dense matrix in memory, float32 or float64, C or Fortran order, which is never copied."""
+"""A dense matrix in memory, float32 or float64, in C or Fortran order, used without a copy."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from .base import (
     without_constants,
 )
 
-_BLOCK_BYTES = 1 << 22
-_WIDE = 8
-_SAMPLE = 1000  # rows that are enough for a rough mean
+_BLOCK_BYTES = 1 << 22  # bytes of a row block as float64; safeguard: fits a cache
+_WIDE = 8  # vectors, from which BLAS's matrix product is used; safeguard
+_SAMPLE = 1000  # rows for a rough mean; safeguard
 
 
 def in_lines(x: AnyArray) -> AnyArray:
-    """The matrix itself where compiled code can read it, else a copy in C order.
+    """The matrix itself if compiled code can read it, else a copy in C order.
 
-    Its rows or its columns must be contiguous and not overlap, as the windows of
-    `numpy.lib.stride_tricks.sliding_window_view` do, and its numbers aligned, as a field of a
-    packed record is not. The stride of an axis of length one means nothing.
+    Its rows or its columns must be contiguous, must not overlap (windows of
+    `numpy.lib.stride_tricks.sliding_window_view` do), and must be aligned (a field of a packed
+    record is not). The stride of an axis of length one is ignored.
     """
     (n, d), (down, along), size = x.shape, x.strides, x.itemsize
     rows = (d <= 1 or along == size) and (n <= 1 or (down >= d * size and down % size == 0))
@@ -41,7 +41,7 @@ def in_lines(x: AnyArray) -> AnyArray:
 
 
 class DenseDesign(Design):
-    """X as a NumPy array, copied once if neither its rows nor its columns lie together."""
+    """X as a NumPy array; copied once if neither its rows nor its columns are contiguous."""
 
     def __init__(self, x: AnyArray) -> None:
         if x.dtype not in (np.float32, np.float64):
@@ -59,13 +59,13 @@ class DenseDesign(Design):
 
     def matvec(self, w: Array) -> Array:
         """X w."""
-        if self._wide(w):
+        if w.ndim == 2 and self._wide(w):
             return np.ascontiguousarray(self.x @ w)
         return _core.dense_matvec(self.x, np.ascontiguousarray(w))
 
     def rmatvec(self, u: Array) -> Array:
         """Xᵀ u."""
-        if self._wide(u):
+        if u.ndim == 2 and self._wide(u):
             return np.ascontiguousarray(self.x.T @ u)
         return _core.dense_rmatvec(self.x, np.ascontiguousarray(u))
 
@@ -78,12 +78,12 @@ class DenseDesign(Design):
         return u @ self.x if self._wide(u.T) else super().slopes_of(u)
 
     def _wide(self, operand: Array) -> bool:
-        """Whether there are so many vectors that BLAS multiplies matrices faster than we do."""
-        return operand.ndim == 2 and operand.shape[1] >= _WIDE and self.x.dtype == np.float64
+        """Whether there are so many vectors that BLAS is faster than the core's product."""
+        return operand.shape[1] >= _WIDE and self.x.dtype == np.float64
 
     @property
     def access(self) -> Access:
-        """Rows in C order, columns in Fortran order; a single line is in both."""
+        """Rows are cheap in C order, columns in Fortran order; both if there is a single line."""
         return Access(
             columns=Reach.CHEAP if self.x.strides[0] == self.x.itemsize else Reach.COPY,
             rows=Reach.CHEAP if self._rows_together else Reach.COPY,
@@ -99,7 +99,7 @@ class DenseDesign(Design):
         return 0.0 if self._rows_together else float(self.x.nbytes)
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
-        """Fused: each row is read once."""
+        """A fused product that reads each row once."""
         return _core.dense_curvature_product(self.x, v, shift, h)
 
     def moments(self, h: Array) -> Moments:
@@ -107,13 +107,13 @@ class DenseDesign(Design):
         return Moments(*_core.dense_moments(self.x, h))
 
     def gram(self, h: Array, columns: IntArray | None = None) -> Array:
-        """Blocked, at the speed of matrix products."""
+        """A blocked product in the core."""
         x = self.x if columns is None else np.asfortranarray(self.x[:, columns])
         return _core.dense_gram(x, h)
 
     @cached_property
     def centre(self) -> Array:
-        """Means of some rows: near enough to any weighted mean to keep centring accurate.
+        """Means of some rows, close enough to any weighted mean to make centring accurate.
 
         The mean of one row in k is at most √k standard deviations from that of all of them.
         """
@@ -129,10 +129,11 @@ class DenseDesign(Design):
         shift = first / total
         matrix -= first[:, None] * shift
         mean = centre + shift
-        return Covariance(without_constants(matrix, mean * mean * total, 1e-26), mean)
+        noise = 1e-26  # share of mean²; safeguard: the square of the rounding of centred numbers
+        return Covariance(without_constants(matrix, mean * mean * total, noise), mean)
 
     def rmatvec_on(self, columns: IntArray, u: Array) -> Array:
-        """X_cᵀ u: of a copy of these columns."""
+        """X_cᵀ u, from a copy of these columns."""
         return self.columns(columns).rmatvec(u)
 
     def columns(self, columns: IntArray) -> Design:
@@ -140,13 +141,13 @@ class DenseDesign(Design):
         return DenseDesign(np.asfortranarray(self.x[:, columns]))
 
     def rows(self, rows: IntArray) -> Design:
-        """A view of rows that follow one another, else a copy."""
+        """A view if the rows are consecutive, else a copy."""
         if rows.size and rows[-1] - rows[0] == rows.size - 1 and (np.diff(rows) == 1).all():
             return DenseDesign(self.x[rows[0] : rows[-1] + 1])
         return DenseDesign(self.x[rows])
 
     def thinned(self, every: int) -> Design:
-        """A view of every k-th row where rows lie together, else a copy."""
+        """A view if rows are contiguous in memory, else a copy."""
         return DenseDesign(self.x[::every])
 
     def row_gram(self, weights: Array | None = None, centre: Array | None = None) -> Array:

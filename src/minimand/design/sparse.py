@@ -1,4 +1,4 @@
-"""A sparse matrix in memory: CSR or CSC as given, the other order made once if it is needed."""
+"""A sparse matrix in memory: CSR or CSC as given; the other form is made when it is needed."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .base import (
     without_constants,
 )
 
-_BLOCK_ROWS = 1 << 14
+_BLOCK_ROWS = 1 << 14  # rows of a block; safeguard
 _FULL = 1e-4  # variance as a share of mean², below which a column is centred first; safeguard
-_FEW = 8  # a product with fewer nonzeros than 1/8 goes by columns, if there are any
+_FEW = 8  # inverse share of nonzeros in w, below which X w reads columns of a CSC form; safeguard
 
 
 class SparseDesign(Design):
@@ -60,7 +60,7 @@ class SparseDesign(Design):
 
     @property
     def access(self) -> Access:
-        """Rows of a CSR, columns of a CSC, both once the other form was made."""
+        """Rows of a CSR, columns of a CSC; both once the other form has been made."""
         rows = Reach.CHEAP if self.x.format == "csr" else Reach.COPY
         return Access(Reach.CHEAP if self._picks_columns else Reach.COPY, rows, rows)
 
@@ -108,7 +108,7 @@ class SparseDesign(Design):
             yield Block(rows, self.by_row[rows])
 
     def matvec(self, w: Array) -> Array:
-        """X w: a gather over rows, or a scatter over columns, of which zeros skip theirs."""
+        """X w: a gather over rows, or a scatter over the columns where w is not zero."""
         w = np.ascontiguousarray(w)
         by_columns = self.x.format == "csc"
         if not by_columns and self._picks_columns and w.ndim == 1:
@@ -118,14 +118,14 @@ class SparseDesign(Design):
         return _core.gather(self._own, w)
 
     def rmatvec(self, u: Array) -> Array:
-        """Xᵀ u: a gather over columns if there are any, else a scatter over rows."""
+        """Xᵀ u: a gather over columns if there is a CSC form, else a scatter over rows."""
         u = np.ascontiguousarray(u)
         if self._picks_columns:
             return _core.gather(self._columns, u)
         return _core.scatter(self._own, u)
 
     def rmatvec_on(self, columns: IntArray, u: Array) -> Array:
-        """X_cᵀ u: a gather over these columns, or over all that there is."""
+        """X_cᵀ u: a gather over these columns if there is a CSC form, else over all."""
         if not self._picks_columns:
             return self.rmatvec(u)[columns]
         return _core.gather_picked(self._columns, u, columns)
@@ -135,7 +135,7 @@ class SparseDesign(Design):
         _ = self.by_column
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
-        """Two gathers, which threads share best, if both forms are there; else fused over rows."""
+        """Two gathers if both forms exist and threads can share them; else fused over rows."""
         if self.x.format == "csr" and not (self._picks_columns and _core.get_num_threads() > 1):
             return _core.curvature_product(self._own, v, shift, h)
         scores = self.matvec(v) + shift
@@ -158,10 +158,10 @@ class SparseDesign(Design):
         return _core.gram_minor(self._own, h, slot, columns.size)
 
     def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
-        """Subtracted afterwards, but for columns that hardly vary about their mean.
+        """The means are subtracted after multiplying, except for columns of little variance.
 
-        Such a column has next to no zeros. So nothing is lost by centring it before it is
-        multiplied, and only then do digits of its spread remain.
+        Such a column has almost no zeros, so centring it before it is multiplied costs no more;
+        otherwise its variance would be lost in rounding.
         """
         matrix, mean = super().covariance(h, columns)
         total = float(h.sum())
@@ -179,7 +179,8 @@ class SparseDesign(Design):
         cross = self.rmatvec(weighted)[every] - np.outer(mean, weighted.sum(axis=0))
         cross[full] = x.T @ weighted
         matrix[:, full], matrix[full] = cross, cross.T
-        return Covariance(without_constants(matrix, mean * mean * total, 1e-26), mean)
+        noise = 1e-26  # share of mean²; safeguard: the square of the rounding of centred numbers
+        return Covariance(without_constants(matrix, mean * mean * total, noise), mean)
 
     def columns(self, columns: IntArray) -> Design:
         """Those columns as CSC."""
@@ -190,7 +191,7 @@ class SparseDesign(Design):
         return SparseDesign(self.by_row[rows])
 
     def row_gram(self, weights: Array | None = None, centre: Array | None = None) -> Array:
-        """Through the sparse product; centring is subtracted from it."""
+        """Through the sparse product; centring is subtracted afterwards."""
         if weights is None:
             weights = np.ones(self.shape[1])
         scaled = self.by_row.multiply(np.sqrt(weights)).tocsr()
@@ -215,15 +216,15 @@ class SparseDesign(Design):
 
 
 def _checked(x: Any) -> tuple[Any, _core.Compressed]:
-    """A CSR or CSC matrix in the layout that compiled code needs, and its checked form for it.
+    """A CSR or CSC matrix in the layout that compiled code needs, and its checked `Compressed`.
 
-    ``x`` itself where it has that layout. One whose indices point outside it is refused.
+    ``x`` itself if it has that layout. A matrix whose indices point outside it is refused.
     """
     try:
         parts = _plain_parts(x)
         if parts is not None:
             x = type(x)(parts, shape=x.shape)
-            x.data, x.indices, x.indptr = parts  # SciPy may have chosen other types
+            x.data, x.indices, x.indptr = parts  # SciPy may have chosen other dtypes
         stored = int(x.indptr[-1])
         minor = x.shape[1] if x.format == "csr" else x.shape[0]
         return x, _core.Compressed(x.indptr, x.indices[:stored], x.data[:stored], minor)
@@ -232,7 +233,7 @@ def _checked(x: Any) -> tuple[Any, _core.Compressed]:
 
 
 def _plain_parts(x: Any) -> tuple[AnyArray, AnyArray, AnyArray] | None:
-    """Data, indices and indptr, contiguous and with indices of one type; None if they are so."""
+    """Data, indices and indptr, contiguous and with one index dtype; None if x has them so."""
     index = np.int64 if 8 in (x.indices.itemsize, x.indptr.itemsize) else np.int32
     parts = plain(x.data), plain(x.indices, index), plain(x.indptr, index)
     same = parts[0] is x.data and parts[1] is x.indices and parts[2] is x.indptr

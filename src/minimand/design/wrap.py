@@ -1,4 +1,4 @@
-"""Centring and scaling without touching the data, and the way from any matrix to a design."""
+"""Conversion of any matrix to a design; centring and scaling without a copy of the data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def as_design(x: Any) -> Design:
 
 
 class Standardized(Design):
-    """(X − 1·shiftᵀ)·diag(1/scale), as an operator on the untouched X.
+    """(X − 1·shiftᵀ)·diag(1/scale), as an operator on the unchanged X.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Standardized(Design):
         return (v.T / self.scale).T
 
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
-        """The inner fused product with the shift of the columns folded into that of z."""
+        """The product of the inner design, with the shift of the columns added to that of z."""
         v = v / self.scale
         g, t = self.inner.curvature_product(v, shift - float(self.shift @ v), h)
         return (g - self.shift * float(h @ t)) / self.scale, t

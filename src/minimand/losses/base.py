@@ -56,6 +56,7 @@ class Loss(Parameterized):
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
     unit: ClassVar[Unit] = "row"  # what it gives a number for
+    largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
     auto: ClassVar[Mapping[str, float]] = {}  # parameters that may be "auto", in units of the noise
 

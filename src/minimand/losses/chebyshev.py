@@ -34,6 +34,7 @@ class Chebyshev(Loss):
     """
 
     unit: ClassVar[Unit] = "set"
+    largest_residual: ClassVar[bool] = True
 
     @property
     def smooth(self) -> bool:

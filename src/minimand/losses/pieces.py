@@ -106,17 +106,17 @@ class Pieces:
         rises = widths * (self.slopes[1:-1] + 0.5 * self.curvatures[1:-1] * widths)
         return self.base + np.concatenate([[0.0], np.cumsum(rises)])
 
-    @property
+    @cached_property
     def lowest(self) -> float:
         """The least slope of ψ: where the domain of ψ* begins."""
         return -np.inf if self.curvatures[0] > 0 else float(self.slopes[0])
 
-    @property
+    @cached_property
     def highest(self) -> float:
         """The greatest slope of ψ: where the domain of ψ* ends."""
         return np.inf if self.curvatures[-1] > 0 else float(self.slopes[-1])
 
-    @property
+    @cached_property
     def linear(self) -> bool:
         """Whether there is no curved piece."""
         return not self.curvatures.any()
@@ -169,8 +169,9 @@ class Pieces:
 
     def young(self, t: Array, v: Array) -> Array:
         """ψ(t) + ψ*(v) − v·t: the area between ψ' and v, which cannot cancel."""
-        t, v = np.broadcast_arrays(np.asarray(t, float), np.asarray(v, float))
-        return _core.piecewise_young(self.parts, _flat(t), _flat(v)).reshape(t.shape)
+        if np.shape(t) != np.shape(v):
+            t, v = np.broadcast_arrays(t, v)
+        return _core.piecewise_young(self.parts, _flat(t), _flat(v)).reshape(np.shape(t))
 
     def dual(self, v: Array) -> Array:
         """ψ*(v) = sup_t v·t − ψ(t)."""

@@ -14,7 +14,7 @@ from .base import Loss, Target, Terms
 from .numeric.noise import Noise
 from .pieces import PLQ, Pieces
 
-_PROBED = ("_found", "_noise")  # what is kept of probes
+_PROBED = ("_facts", "_found", "_noise")  # what is kept of probes
 
 
 class Unary(Loss):
@@ -81,7 +81,7 @@ class Unary(Loss):
 
     facts: ClassVar[probe.Facts | None] = None  # proved on paper; None: find out by probing
 
-    @property
+    @cached_property
     def _facts(self) -> probe.Facts:
         if self.facts is not None:
             return self.facts

@@ -11,7 +11,7 @@ from .._base.registry import Registry
 from .base import Penalty
 
 _MIXED = "penalty=minimand.L1() + 0.5 * minimand.L2(), or ratio * L1() + (1 - ratio) * L2()"
-# What other libraries call a penalty of ours.
+# Names that other libraries use for a penalty, and what to write here instead.
 _ELSEWHERE = {
     **dict.fromkeys(("elasticnet", "elastic_net", "enet", "l1_l2", "l1l2"), _MIXED),
     **dict.fromkeys(("lasso", "l1_norm"), "penalty='l1'"),
@@ -20,7 +20,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("positive", "nonnegative", "nonneg", "nnls"), "penalty='non_negative'"),
 }
 
-# Loaded when they are first used; type checkers read the same list in __init__.pyi.
+# These modules are loaded on first use; type checkers read the same list in __init__.pyi.
 _NAMES = {
     "algebra": ("Scaled", "Sum"),
     "base": ("BoundPenalty", "Majorised", "Majoriser", "Penalty", "Plane", "Young"),

@@ -39,7 +39,7 @@ class Scaled(Penalty):
         return self.penalty.words(factor * self.factor)
 
     def words(self, factor: float = 1.0) -> str:
-        """The formula: a constraint holds whatever the factor."""
+        """The formula, also for a factor of 0, because a constraint holds for every alpha."""
         return self.formula(factor)
 
 
@@ -58,7 +58,7 @@ class Sum(Penalty):
         self.right = right
 
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
-        """Bound penalties know how to add up: sums over features do, and a ball joins them."""
+        """The sum of both bound penalties: of sums over features, and of at most one ball."""
         left: Any = self.left.bind(n_features, alpha)
         right: Any = self.right.bind(n_features, alpha)
         try:
@@ -74,13 +74,13 @@ class Sum(Penalty):
         return f"{self.left!r} + {self.right!r}"
 
     def formula(self, factor: float = 1.0) -> str:
-        """Both formulas with a plus; nothing for a part that is zero."""
+        """Both formulas joined by a plus; a part that is zero is left out."""
         parts = [part.words(factor) for part in (self.left, self.right)]
         shown = [part for part in parts if part != "0"]
         return " + ".join(shown) or "0"
 
     def words(self, factor: float = 1.0) -> str:
-        """The formula: a constraint holds whatever the factor."""
+        """The formula, also for a factor of 0, because a constraint holds for every alpha."""
         return self.formula(factor)
 
 

@@ -1,4 +1,4 @@
-"""A sum over features inside a ball: what a multiplier makes of it.
+"""A sum over features restricted to a ball, written with a multiplier.
 
 Ω(w) = S(w) where size(w) ≤ room, with S separable and size(w) either ‖w‖₁ or ½‖w‖². For every
 multiplier λ ≥ 0
@@ -24,7 +24,7 @@ from .bounds import pulled
 from .separable import Separable
 
 Norm = Literal["l1", "l2"]
-_MARGIN = 1.0 - 4e-15  # of the radius, so that another order of summation stays inside as well
+_MARGIN = 1.0 - 4e-15  # share of the radius; safeguard: stays inside in every order of summation
 
 
 @dataclass(frozen=True)
@@ -92,15 +92,15 @@ class Ball(BoundPenalty):
             return np.full(w.shape, np.inf)
         if self.radius == 0:
             return np.zeros_like(w)
-        multiplier = min(self.multiplier(v), 1e300)
+        multiplier = min(self.multiplier(v), 1e300)  # safeguard: λ = inf would make products NaN
         slack = self.size.slack(multiplier, self.radius, w)
         return self.with_multiplier(multiplier).by_feature(w, v) + slack / max(w.size, 1)
 
     def multiplier(self, v: Array) -> float:
-        """The λ ≥ 0 that makes λ·room + (S + λ·size)*(v) least: the point v pulls to has norm r."""
+        """The λ ≥ 0 that makes λ·room + (S + λ·size)*(v) least: there ‖_pull‖ is the radius."""
         rest = self.rest
         excess = np.maximum(np.abs(v) - rest.l1, 0.0)
-        if rest.bounds is not None:  # a feature that lies on its bound is not pulled
+        if rest.bounds is not None:  # a feature at its bound cannot move in that direction
             lo, hi = rest.bounds
             excess = np.where(np.where(v > 0, hi, lo) == 0, 0.0, excess)
         if self.size.norm == "l1":
@@ -113,34 +113,35 @@ class Ball(BoundPenalty):
         return self._root(least, most, lambda penalty: _pull(penalty, v))
 
     def _root(self, least: float, most: float, at: Callable[[Separable], Array]) -> float:
-        """The smallest multiplier in [least, most] whose point ``at(penalty)`` is inside."""
+        """The smallest multiplier in [least, most] for which ``at(penalty)`` is in the ball."""
 
         def outside(multiplier: float) -> float:
             radius = self.size.radius(at(self.with_multiplier(multiplier)))
-            return min(radius, 1e300) / self.radius - 1.0
+            return min(radius, 1e300) / self.radius - 1.0  # safeguard against inf
 
         if not least < most or outside(least) <= 0:
             return least
         if outside(most) >= 0:  # equal up to rounding
             return most
+        # rtol is near the rounding of a multiplier, 200 steps are a safeguard: brentq bisects.
         return float(optimize.brentq(outside, least, most, xtol=1e-300, rtol=1e-15, maxiter=200))
 
     def shrink(self, v: Array) -> float:
-        """1: the conjugate of a bounded set is finite everywhere."""
+        """1, because the conjugate of a bounded set is finite everywhere."""
         return 1.0
 
     def unscalable(self, v: Array) -> BoolArray:
-        """None."""
+        """No feature: Ω* is finite everywhere."""
         return np.zeros(v.shape, dtype=bool)
 
     @property
     def free(self) -> BoolArray:
-        """None: a ball bounds every feature."""
+        """No feature: the ball bounds every one."""
         return np.zeros(self.rest.l1.shape, dtype=bool)
 
     @property
     def function_of_norm(self) -> Separable | None:
-        """That of S, up to the radius, if the ball is one of the 2-norm."""
+        """The function of S, up to the radius, if the ball is one of the 2-norm."""
         form = self.rest.function_of_norm
         if form is None or self.size.norm != "l2":
             return None
@@ -149,16 +150,16 @@ class Ball(BoundPenalty):
 
     @property
     def makes_zeros(self) -> bool:
-        """If the ball has corners, or S has an l1 part."""
+        """Whether the ball has corners (1-norm) or S has an l1 part."""
         return self.size.norm == "l1" or self.rest.makes_zeros
 
     @property
     def has_constraints(self) -> bool:
-        """Yes: the ball."""
+        """True: the ball is a constraint."""
         return True
 
     def relaxed(self, w: Array) -> Separable | None:
-        """S alone, strictly inside the ball."""
+        """S alone, if w lies strictly inside the ball (by a share of 1e-9, a safeguard)."""
         return self.rest if self.size.radius(w) < self.radius * (1 - 1e-9) else None
 
     def prox(self, w: Array, step: float) -> Array:
@@ -172,7 +173,7 @@ class Ball(BoundPenalty):
         multiplier = self._root(0.0, most, lambda penalty: penalty.prox(w, step))
         found = self.with_multiplier(multiplier).prox(w, step)
         radius = self.size.radius(found)
-        if multiplier > 0 and radius > 0:  # on the sphere, also where w − λ has lost its digits
+        if multiplier > 0 and radius > 0:  # back on the sphere: w − λ may have lost digits
             found = self.rest.project(found * (self.radius / radius))
         return self.inside(found)
 
@@ -184,7 +185,7 @@ class Ball(BoundPenalty):
         return replace(self, rest=Separable(none, none, self.rest.bounds)).prox(w, 1.0)
 
     def inside(self, w: Array) -> Array:
-        """w shrunk towards zero until it lies in the ball exactly."""
+        """w shrunk towards zero so that its norm, with rounding, does not exceed the radius."""
         radius = self.size.radius(w)
         if radius <= self.radius * _MARGIN:
             return w
@@ -192,6 +193,6 @@ class Ball(BoundPenalty):
 
 
 def _pull(penalty: Separable, v: Array) -> Array:
-    """argmax of v·t − penalty(t), features that run away at infinity."""
+    """argmax of v·t − penalty(t) per feature; ±inf where there is no maximum."""
     lo, hi = penalty.bounds or (np.full(v.shape, -np.inf), np.full(v.shape, np.inf))
     return pulled(penalty.l1, penalty.l2, lo, hi, v)

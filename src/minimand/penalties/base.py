@@ -1,4 +1,4 @@
-"""What a penalty is, and its form once the number of features is known."""
+"""The base classes of penalties: as the user writes them, and bound to a number of features."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Plane(NamedTuple):
-    """Where w and v lie in the plane that they span: ‖w‖, and v along w and across it."""
+    """The position of w and v in the plane they span: ‖w‖, and v along w and across it."""
 
     norm: float
     along: float
@@ -23,30 +23,30 @@ class Plane(NamedTuple):
 
 
 class DualPoint(Protocol):
-    """What a penalty is told of a dual point."""
+    """What a penalty reads of a dual point."""
 
     @property
     def slope(self) -> Array:
-        """Xᵀu, in the shape of w; v = −slope is where Ω* is asked."""
+        """Xᵀu, in the shape of w; Ω* is taken at v = −slope."""
 
     @property
     def plane(self) -> Plane | None:
-        """Of a design without columns: w and v, as far as functions of ‖w‖ depend on them."""
+        """For a design without columns: the norms and products of w and v; else None."""
 
 
 class Young(NamedTuple):
-    """A Fenchel-Young term Ω(w) + Ω*(v) − v·w ≥ 0: the whole, and by feature or group."""
+    """A Fenchel-Young term Ω(w) + Ω*(v) − v·w ≥ 0: its total, and by feature or group."""
 
     total: float
     parts: Array | None = None
 
 
 class BoundPenalty:
-    """α·Ω for known coefficients: all that the objective, the referee and the solvers ask for.
+    """α·Ω for a known number of coefficients, as the objective, the referee and solvers use it.
 
     A subclass writes `value`, `by_feature`, `shrink`, `times` and `free`, and `prox` if it has one.
-    Solvers learn what kind of penalty it is from the questions at the end; their answers here are
-    those of a penalty of which nothing is known.
+    Solvers learn the kind of penalty from the properties at the end, whose defaults say that
+    nothing is known about it.
     """
 
     def value(self, w: Array) -> float:
@@ -62,22 +62,22 @@ class BoundPenalty:
         return Young(float(terms.sum()), terms)
 
     def by_feature(self, w: Array, v: Array) -> Array:
-        """The same terms one by one, in the shape of w or one per group."""
+        """The Fenchel-Young terms, in the shape of w or one per group."""
         raise NotImplementedError(f"{type(self).__name__} must define by_feature(w, v)")
 
     def shrink(self, v: Array) -> float:
-        """The largest s ≤ 1 with Ω*(s·v) finite, unscalable columns left out."""
+        """The largest s ≤ 1 with Ω*(s·v) finite; `unscalable` columns are left out."""
         raise NotImplementedError(f"{type(self).__name__} must define shrink(v)")
 
     def shares(self, v: Array) -> set[float]:
-        """Scales s for which s·v may prove most: the largest one, and others worth a look."""
+        """Scales s to try for the dual point s·v: the largest, and others that may be better."""
         return {self.shrink(v)}
 
     def unscalable(self, v: Array) -> BoolArray:
-        """Columns where Ω*(s·v) is infinite for every s > 0: v must be moved, not scaled.
+        """Columns where Ω*(s·v) is infinite for every s > 0, so that scaling v is not enough.
 
-        On a free column that is every v ≠ 0; on one that is bounded on one side only, every v
-        that pulls to the other.
+        On a free column this is every v ≠ 0; on a column with one bound it is every v that points
+        away from the bound.
         """
         return self.free & (v != 0)
 
@@ -90,18 +90,18 @@ class BoundPenalty:
         raise NotImplementedError(f"{type(self).__name__} must define times(factor)")
 
     def project(self, w: Array) -> Array:
-        """The nearest point where Ω is finite: w itself, unless there are constraints."""
+        """The nearest point where Ω is finite: w itself unless Ω has constraints."""
         return w
 
     def relaxed(self, w: Array) -> BoundPenalty | None:
-        """A penalty ≤ Ω, equal at w, with constraints left out that do not matter there."""
+        """A penalty ≤ Ω that equals Ω at w, without the constraints that are inactive at w."""
         return None
 
-    # Questions -------------------------------------------------------------------------------
+    # Properties that solvers ask for ----------------------------------------------------------
 
     @property
     def free(self) -> BoolArray:
-        """Columns without any penalty, where the dual point must satisfy v = 0."""
+        """Columns without any penalty, on which a dual point must have v = 0."""
         raise NotImplementedError(f"{type(self).__name__} must define free")
 
     @property
@@ -111,17 +111,17 @@ class BoundPenalty:
 
     @property
     def sum_over_rows(self) -> Separable | None:
-        """The same form of the norms ‖wⱼ‖₂ of the rows of w, one for each feature, if Ω is one."""
+        """The same form as a function of the row norms ‖wⱼ‖₂, one per feature, if Ω is one."""
         return None
 
     @property
     def function_of_norm(self) -> Separable | None:
-        """The same form of one number, ‖w‖₂, if Ω is a function of that alone."""
+        """The same form as a function of the single number ‖w‖₂, if Ω is one."""
         return None
 
     @property
     def ridge(self) -> Array | None:
-        """l2 where Ω = ½ Σ l2ⱼ wⱼ² and nothing else; zero for columns that are free."""
+        """l2 if Ω = ½ Σ l2ⱼ wⱼ² without any other part; zero for free columns."""
         return None
 
     @property
@@ -138,7 +138,7 @@ class BoundPenalty:
 class Majoriser(NamedTuple):
     """A convex penalty that lies above a non-convex one, up to a constant.
 
-    ``columns`` are those that it is about, None for all; the other coefficients are zero.
+    ``columns`` are the columns it applies to, None for all; the other coefficients stay zero.
     """
 
     penalty: BoundPenalty
@@ -147,25 +147,25 @@ class Majoriser(NamedTuple):
 
 @runtime_checkable
 class Majorised(Protocol):
-    """What a bound penalty that is not convex has beside the rest: convex ones above it."""
+    """What a non-convex bound penalty has in addition: convex penalties above it."""
 
     def majoriser(self, w: Array) -> Majoriser:
-        """One that touches it at w; coefficients that cannot leave zero are left out."""
+        """A majoriser that touches Ω at w, without the coefficients that cannot leave zero."""
 
     def first_majoriser(self) -> Majoriser:
-        """One to start from, on all columns: the lasso."""
+        """A majoriser to start from, on all columns: a lasso."""
 
 
 class Penalty(Parameterized):
     """A function Ω(w); ``0.1 * L1() + L2()`` is one too.
 
-    A subclass writes `bind`, and `formula` for its words; everything else follows. A norm of any
-    kind may write `value` and `prox` instead of `bind`. Coefficients are a vector w, or a matrix
-    with a row for every feature and a column for every score: ``bind`` is told the number of
-    features d, or the shape (d, k).
+    A subclass writes `bind`, and `formula` for its printed form; the other methods use these. A
+    norm may write `value` and `prox` instead of `bind`. Coefficients are a vector w, or a matrix
+    with a row per feature and a column per score: ``bind`` gets the number of features d, or the
+    shape (d, k).
     """
 
-    __array_ufunc__ = None  # so that np.float64(0.1) * L1() asks L1, not NumPy
+    __array_ufunc__ = None  # makes np.float64(0.1) * L1() call L1.__rmul__
 
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """α·Ω over vectors of length d, or matrices of shape (d, k).
@@ -188,11 +188,11 @@ class Penalty(Parameterized):
         return bound
 
     def formula(self, factor: float = 1.0) -> str:
-        """factor·Ω(w) as it is printed in a certificate."""
+        """factor·Ω(w) as printed in a certificate."""
         return f"{number(factor)}{self!r}(w)"
 
     def words(self, factor: float = 1.0) -> str:
-        """The formula, or ``"0"`` where a factor of 0 leaves nothing of it."""
+        """The formula, or ``"0"`` if the factor is 0."""
         return self.formula(factor) if factor else "0"
 
     def value(self, w: Array) -> float:
@@ -213,7 +213,7 @@ class Penalty(Parameterized):
         return self.bind(shape_of(w)).prox(w, step)
 
     def scaled(self, alpha: float) -> Penalty:
-        """What enters the objective: α·Ω; constraints ignore alpha."""
+        """The term of the objective, α·Ω; constraints ignore alpha."""
         return alpha * self
 
     def __mul__(self, factor: float) -> Scaled:
@@ -234,7 +234,7 @@ class Penalty(Parameterized):
 def young_in_plane(form: Separable, plane: Plane) -> float:
     """The term of r(‖w‖), r the ``form``: [r(t) + r*(s) − t·s] + [t·s − v·w], t = ‖w‖, s = ‖v‖.
 
-    The second bracket is t·(s − along), where s and along may be all but equal.
+    The second bracket is t·(s − along); s − along would cancel where s and along are almost equal.
     """
     t, along, across = plane
     s = float(np.hypot(along, across))
@@ -243,10 +243,10 @@ def young_in_plane(form: Separable, plane: Plane) -> float:
 
 
 def shape_of(w: Array) -> Any:
-    """What `bind` is told of such coefficients: their number, or their shape if they have two."""
+    """The argument of `bind` for these coefficients: their number, or their shape if 2-D."""
     return w.shape[0] if w.ndim == 1 else w.shape
 
 
 def number(x: float) -> str:
-    """A factor as it is printed: nothing for 1."""
+    """A factor as it is printed; the empty string for 1."""
     return "" if x == 1 else f"{x:g}·"

@@ -8,9 +8,9 @@ from .._base.typing import Array
 
 
 def pulled(l1: Array, l2: Array, lo: Array, hi: Array, v: Array) -> Array:
-    """argmax over t in [lo, hi] of v·t − l1|t| − ½ l2 t², per feature; ±inf if it runs away."""
+    """argmax over t in [lo, hi] of v·t − l1|t| − ½ l2 t², per feature; ±inf where unbounded."""
     c = np.copysign(np.maximum(np.abs(v) - l1, 0.0), v)
-    with np.errstate(over="ignore"):  # a quotient beyond the largest number runs away, too
+    with np.errstate(over="ignore"):  # an overflowing quotient counts as unbounded
         t = np.where(c == 0, 0.0, np.copysign(np.inf, c))
         np.divide(c, l2, out=t, where=l2 > 0)
     return np.clip(t, lo, hi)
@@ -19,11 +19,11 @@ def pulled(l1: Array, l2: Array, lo: Array, hi: Array, v: Array) -> Array:
 def young_within(l1: Array, l2: Array, lo: Array, hi: Array, w: Array, v: Array) -> Array:
     """Ω(w) + Ω*(v) − v·w per feature, Ω = l1|w| + ½ l2 w² on [lo, hi], so that nothing cancels.
 
-    With t the point to which v pulls and σ a slope of l1|·| there, it is
+    With t = `pulled` and σ a subgradient of l1|·| at t, it is
 
         (l1|w| − l1|t| − σ(w − t)) + ½ l2 (w − t)² + (σ + l2 t − v)(w − t):
 
-    terms that are never negative, the last of which vanishes unless t lies on a bound.
+    three terms ≥ 0, of which the last vanishes unless t lies on a bound.
     """
     t = pulled(l1, l2, lo, hi, v)
     lost = ~np.isfinite(t) | (w < lo) | (w > hi)

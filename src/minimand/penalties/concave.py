@@ -15,9 +15,9 @@ from .separable import Separable, _shrink
 if TYPE_CHECKING:
     from .nonconvex import ConcavePenalty
 
-_STEEPEST = 1e250  # a slope of more would overflow in products
-_PROBES = np.concatenate([[0.0], np.geomspace(1e-6, 1e6, 49)])  # of |w|, at all scales of a curve
-_SLACK = 1e-9  # of the sizes that a formula of the user's may round to
+_STEEPEST = 1e250  # a slope; safeguard: greater ones overflow in products
+_PROBES = np.concatenate([[0.0], np.geomspace(1e-6, 1e6, 49)])  # values of |w|; convention
+_SLACK = 1e-9  # share of the terms; safeguard: rounding of a user's formulas
 
 
 class Curve(NamedTuple):
@@ -31,7 +31,7 @@ class Curve(NamedTuple):
 def check_concave(penalty: ConcavePenalty, lam: Array) -> None:
     """Refuse, in one sentence, a curve that is not concave or does not lie below its tangents.
 
-    It is tried at the least and the greatest λ, as a formula may bend otherwise at each.
+    The curve is checked at the least and the greatest λ, since its shape may depend on λ.
     """
     name, used = type(penalty).__name__, lam[lam > 0]
     t = _PROBES
@@ -70,13 +70,13 @@ class Concave(BoundPenalty):
         if isinstance(other, Separable):
             return Concave(self.curves, self.convex + other)
         if not isinstance(other, Concave):
-            return NotImplemented  # a ball has no tangents
+            return NotImplemented  # a ball has no tangent majoriser
         return Concave(self.curves + other.curves, self.convex + other.convex)
 
     __radd__ = __add__
 
     def times(self, factor: float) -> Concave:
-        """factor·Ω: unlike a factor of the penalty object, not one of λ."""
+        """factor·Ω. A factor of the penalty object multiplies λ instead."""
         curves = tuple(curve._replace(factor=factor * curve.factor) for curve in self.curves)
         return Concave(curves, self.convex.times(factor))
 
@@ -108,15 +108,13 @@ class Concave(BoundPenalty):
         """The tangent at w: Σ p'(|wⱼ|)·|·| on the columns whose slope is finite, the others 0."""
         slopes = self.slopes(w)
         finite = np.isfinite(slopes)
-        if (
-            finite.ndim > 1
-        ):  # a row of which some scores are zero stays, with a steep price for these
+        if finite.ndim > 1:  # keep a row with some zero scores, and give these the steepest slope
             slopes = np.where(finite, slopes, _STEEPEST)
             finite = np.asarray(finite.any(axis=1))
         return self._weighted(slopes, np.flatnonzero(finite))
 
     def first_majoriser(self) -> Majoriser:
-        """Where to start: the tangent at zero, or the lasso with the same λ if there is none."""
+        """The tangent at zero, or the lasso with the same λ where the slope at zero is infinite."""
         slopes = self.slopes(np.zeros_like(self.lam))
         return self._weighted(np.where(np.isfinite(slopes), slopes, self.lam), None)
 
@@ -131,24 +129,24 @@ class Concave(BoundPenalty):
 
     @property
     def makes_zeros(self) -> bool:
-        """Yes: every curve has a kink at zero."""
+        """True: every curve has a kink at zero."""
         return True
 
     @property
     def has_constraints(self) -> bool:
-        """If the convex part has bounds."""
+        """Whether the convex part has bounds."""
         return self.convex.has_constraints
 
     def by_feature(self, w: Array, v: Array) -> Array:
-        """p(|w|) more than the terms of the convex part: valid everywhere, small only near 0.
+        """p(|w|) plus the terms of the convex part: a valid bound, but small only near 0.
 
         p ≥ 0 grows more slowly than |w|, so Ω* is at most the conjugate of the convex part, and
-        equal to it without an l2 part. For a useful bound the referee takes the tangent.
+        equal to it without an l2 part. The referee uses the tangent, whose bound is tighter.
         """
         return self.heights(w) + self.convex.by_feature(w, v)
 
     def unscalable(self, v: Array) -> BoolArray:
-        """Where the convex part alone asks for a slope of zero."""
+        """Columns on which the convex part alone requires a slope of zero."""
         return self.convex.unscalable(v)
 
     def project(self, w: Array) -> Array:
@@ -156,12 +154,13 @@ class Concave(BoundPenalty):
         return self.convex.project(w)
 
     def relaxed(self, w: Array) -> None:
-        """None: the tangents are relaxed instead."""
+        """None: the referee relaxes the tangents instead."""
         return None
 
     def shrink(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·v| ≤ l1 wherever the convex part has no l2."""
-        return _shrink(v, self.convex.l1, (self.convex.l2 == 0) & ~self.free)
+        limited = (self.convex.l2 == 0) & ~self.free
+        return _shrink(v, np.where(limited, self.convex.l1, np.inf))
 
     @cached_property
     def free(self) -> BoolArray:

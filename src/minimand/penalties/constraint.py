@@ -1,4 +1,4 @@
-"""Constraints: penalties that are 0 where they hold and infinite elsewhere; alpha cannot move them.
+"""Constraints: penalties that are 0 where they hold and infinite elsewhere, for every alpha.
 
 In formulas I(…) is 0 where … holds and ∞ elsewhere.
 """
@@ -16,7 +16,7 @@ from .separable import Separable
 
 
 class Constraint(Penalty):
-    """A penalty that holds whatever alpha is, 0 included."""
+    """A penalty that holds for every alpha, 0 included."""
 
     def words(self, factor: float = 1.0) -> str:
         """The formula, also for a factor of 0."""
@@ -90,7 +90,7 @@ class Box(Constraint):
 
 
 class _BallConstraint(Constraint):
-    """Common to both balls: a radius and a norm."""
+    """Base of both balls: a radius and a norm."""
 
     def __init__(self, r: float = 1.0) -> None:
         self.r = r
@@ -162,7 +162,7 @@ class L2Ball(_BallConstraint):
 
 
 def _within(lo: Array, hi: Array) -> Separable:
-    """Nothing but bounds; none at all where every side is open."""
+    """A penalty of bounds only; no bounds at all if every side is open."""
     bounds = None if np.isinf(lo).all() and np.isinf(hi).all() else (lo, hi)
     return Separable(np.zeros(lo.shape), np.zeros(lo.shape), bounds)
 
@@ -186,5 +186,5 @@ def _limits(limit: ArrayLike, n_features: Any, name: str) -> Array:
 
 
 def _shown(limit: Any, name: str) -> str:
-    """A scalar bound as a number, several by their name."""
+    """A scalar bound as a number, an array of bounds by its name."""
     return f"{limit:g}" if np.ndim(limit) == 0 else f"{name}ⱼ"

@@ -3,7 +3,7 @@
     Ω(w) = Σ p(|wⱼ|; λⱼ),   p concave and non-decreasing on t ≥ 0, p(0) = 0,   λⱼ = α·weightsⱼ
 
 A concave p lies below its tangents, p(t) ≤ p(t̄) + p'(t̄)(t − t̄), so at every w̄ a weighted l1
-norm bounds Ω from above and touches it at w̄. That is all that a solver and the referee need.
+norm bounds Ω from above and touches it at w̄. Solvers and the referee use Ω through this bound.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .separable import L1, Separable, _weights
 class ConcavePenalty(Penalty):
     """Base of penalties Σ p(|wⱼ|; λⱼ); a subclass writes `curve`, `slope` and `formula`.
 
-    A constructor of its own, for parameters of the curve, need not take ``weights``.
+    A subclass's constructor need not take ``weights``.
 
     A factor multiplies alpha and hence λ: ``0.5 * MCP()`` is the MCP whose λ is half of alpha,
     which is not the same as half of its value. The certificate's `objective` shows λ.
@@ -43,7 +43,7 @@ class ConcavePenalty(Penalty):
         raise NotImplementedError(f"{type(self).__name__} must define curve(t, lam)")
 
     def slope(self, t: Array, lam: Array) -> Array:
-        """p'(t; λ) for t ≥ 0, at zero from the right; infinite if p is that steep there."""
+        """p'(t; λ) for t ≥ 0, at zero from the right; may be infinite there."""
         raise NotImplementedError(f"{type(self).__name__} must define slope(t, lam)")
 
     def shrunk(self, a: Array, step: Array, lam: Array) -> Array:
@@ -54,9 +54,9 @@ class ConcavePenalty(Penalty):
         """Raise ValueError, in one sentence, for a parameter outside its range."""
 
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
-        """λ = α·weights; nothing at all where that is zero everywhere."""
+        """λ = α·weights; no penalty if all λ are zero."""
         self.check_parameters()
-        weights = getattr(self, "weights", None)  # a constructor of one's own may have none
+        weights = getattr(self, "weights", None)  # a subclass's constructor may have none
         lam = alpha * _weights(weights, n_features, type(self).__name__)
         nothing = Separable(np.zeros(n_features), np.zeros(n_features))
         if not lam.any():
@@ -66,9 +66,9 @@ class ConcavePenalty(Penalty):
         return Concave((Curve(self, lam),), nothing)
 
     def _least(self, a: Array, step: Array, lam: Array, *candidates: Array) -> Array:
-        """Of some t ≥ 0, one of which is the proximal point, the one with the least value."""
+        """The candidate with the least objective; one of them must be the proximal point."""
         tried = np.stack([np.zeros_like(a), *candidates])
-        # (t − a)² − a², so that a large a does not drown what the candidates differ by.
+        # Compare (t − a)² − a² instead of (t − a)²: with a large a the differences would be lost.
         values = self.curve(tried, lam) + tried * (tried - 2 * a) / (2 * step)
         return np.take_along_axis(tried, values.argmin(axis=0)[None], axis=0)[0]
 
@@ -123,7 +123,7 @@ class MCP(ConcavePenalty):
         return np.maximum(lam - t / self.gamma, 0.0)
 
     def shrunk(self, a: Array, step: Array, lam: Array) -> Array:
-        """Firm threshold: 0 up to step·λ, a beyond γλ, a line between; from step = γ on a jump."""
+        """Firm threshold: 0 up to step·λ, linear up to γλ, then a itself; a jump if step ≥ γ."""
         bend = 1.0 - step / self.gamma
         line = (a - step * lam) / np.where(bend > 0, bend, 1.0)
         line = np.where(bend > 0, np.clip(line, 0.0, self.gamma * lam), 0.0)
@@ -167,11 +167,11 @@ class SCAD(ConcavePenalty):
         self.a = a
 
     def check_parameters(self) -> None:
-        """Two is where the threshold at unit step has no middle piece left."""
+        """a > 2: at a = 2 the threshold for a unit step has no middle piece."""
         _check_above("a of SCAD", self.a, 2.0)
 
     def curve(self, t: Array, lam: Array) -> Array:
-        """λ·min(t, λ), and what the falling slope adds between λ and aλ."""
+        """λ·min(t, λ), plus the integral of the falling slope between λ and aλ."""
         m = np.clip(t, lam, self.a * lam)
         return lam * np.minimum(t, lam) + (m - lam) * (
             (2 * self.a - 1) * lam - m
@@ -182,7 +182,7 @@ class SCAD(ConcavePenalty):
         return np.minimum(lam, np.maximum(self.a * lam - t, 0.0) / (self.a - 1))
 
     def shrunk(self, a: Array, step: Array, lam: Array) -> Array:
-        """Soft up to λ, a line up to aλ, nothing beyond; from step = a − 1 on there is a jump."""
+        """Soft threshold up to λ, linear up to aλ, then a itself; a jump if step ≥ a − 1."""
         end, rest = self.a * lam, self.a - 1
         bend = 1.0 - step / rest
         line = (a - step * end / rest) / np.where(bend > 0, bend, 1.0)
@@ -234,7 +234,7 @@ class Lq(ConcavePenalty):
             raise ValueError(f"q of Lq must be a number with 0 < q ≤ 1, not {self.q!r}.")
 
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
-        """The l1 norm itself for q = 1, which is convex."""
+        """The l1 norm, which is convex, for q = 1."""
         bound = super().bind(n_features, alpha)
         if self.q == 1 and isinstance(bound, Concave):
             return Separable(bound.lam, np.zeros(n_features))
@@ -252,14 +252,14 @@ class Lq(ConcavePenalty):
     def shrunk(self, a: Array, step: Array, lam: Array) -> Array:
         """Zero, or the larger root of t + c·t^(q−1) = a, c = step·λ·q, by Newton's method.
 
-        The left side is convex and, from its minimum on, increasing; so from t = a Newton's
-        method falls to the root without ever passing it. Where there is none, zero is left.
+        The left side is convex, and increasing from its minimum on; so from t = a Newton's method
+        decreases to the root and never passes it. Where there is no root the result is zero.
         """
         c, power = step * lam * self.q, self.q - 1.0
         lowest = (-c * power) ** (1.0 / (1.0 - power))
         least = np.where(lowest > 0, lowest, np.finfo(float).tiny)
         t = np.maximum(a, least)
-        for _ in range(100):
+        for _ in range(100):  # steps; safeguard, quadratic convergence needs far fewer
             pull = c * t**power
             fall = (t + pull - a) / np.maximum(1.0 + power * pull / t, np.finfo(float).eps)
             new = np.maximum(t - fall, least)

@@ -1,15 +1,15 @@
-"""The bound form of a norm of which only its value and its proximal point are known.
+"""The bound form of a norm of which only the value and the proximal point are known.
 
 A norm Ω is convex with Ω(t·w) = t·Ω(w) for t ≥ 0. Its conjugate is 0 where Ω°(v) ≤ 1, and infinite
-elsewhere, Ω° its dual norm; and the proximal point says which it is:
+elsewhere, Ω° its dual norm. The proximal point tells the two cases apart:
 
     prox of t·Ω at v is 0   ⇔   v is a subgradient of t·Ω at 0   ⇔   Ω°(v) ≤ t
 
-So the dual norm is the smallest step that takes v to zero, found by bisection, and nothing else is
-needed for a certificate. Of other functions prox and value do not tell the conjugate.
+So the dual norm is the smallest step that takes v to zero, found by bisection, and a certificate
+needs nothing else. For functions that are not norms, prox and value do not give the conjugate.
 
-Ω may have squares beside it: the conjugate of Ω + ½λ‖w‖² at v is the least of ‖v − a‖²/(2λ) over
-Ω°(a) ≤ 1, which is attained at v − a = prox of Ω at v; any other a gives an upper bound.
+Ω may have squares added to it: the conjugate of Ω + ½λ‖w‖² at v is the least ‖v − a‖²/(2λ) over
+Ω°(a) ≤ 1, attained at v − a = prox of Ω at v; any other a gives an upper bound.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from .separable import Separable
 if TYPE_CHECKING:
     from .base import Penalty
 
-_MARGIN = 1e-12  # by which a dual point is shrunk more than bisection says: above its error
-_BISECTIONS = 60  # halvings of an interval of one octave: to the last digit
-_PROBES = 9  # points at which a penalty is tried
-_STEPS = (0.1, 1.0, 0.5)  # of its prox there
-_ROUNDING = 1e-9  # of values and proximal points that a user computes, relative
-_ENDLESS = 1e300  # a step beyond which there is none that takes v to zero; safeguard
-_FAR = 1e30  # a step that takes whatever a norm penalises from near 1 to zero
+_MARGIN = 1e-12  # share by which a dual point is shrunk; safeguard, above the bisection's error
+_BISECTIONS = 60  # halvings; safeguard: an interval [t, 2t] has 52 bits
+_PROBES = 9  # random points at which a user's penalty is checked; convention
+_STEPS = (0.1, 1.0, 0.5)  # step sizes of the prox at these points; convention
+_ROUNDING = 1e-9  # share of values and proximal points; safeguard: rounding of a user's code
+_ENDLESS = 1e300  # a step; safeguard: beyond it none is taken to bring v to zero
+_FAR = 1e30  # a step; safeguard: takes points of size 1 to zero in every penalised direction
 
 
 @dataclass(frozen=True, eq=False)
 class Norm(BoundPenalty):
-    """alpha·Ω + ½·squares·‖w‖², Ω a norm on all columns or on all but some that it leaves free."""
+    """alpha·Ω + ½·squares·‖w‖², Ω a norm; Ω may leave some columns free."""
 
     penalty: Penalty
     alpha: float
@@ -49,7 +49,7 @@ class Norm(BoundPenalty):
     def __add__(self, other: Separable) -> Norm:
         form = other.function_of_norm if isinstance(other, Separable) else None
         if form is None:
-            return NotImplemented  # nothing is known of the conjugate of such a sum
+            return NotImplemented  # the conjugate of such a sum is not known
         return replace(self, squares=self.squares + float(form.l2[0]))
 
     __radd__ = __add__
@@ -59,7 +59,7 @@ class Norm(BoundPenalty):
         return self._size(w) + 0.5 * self.squares * float(np.vdot(w, w))
 
     def prox(self, w: Array, step: float) -> Array:
-        """That of Ω alone, once the squares have shrunk w and the step."""
+        """The prox of Ω at w and the step, both divided by 1 + step·squares."""
         shrunk = 1.0 / (1.0 + self.squares * step)
         return self._prox(shrunk * w, shrunk * step)
 
@@ -70,7 +70,7 @@ class Norm(BoundPenalty):
         return np.asarray(self.penalty.prox(w, self.alpha * step), float)
 
     def dual_norm(self, v: Array) -> float:
-        """The smallest t with prox of t·αΩ at v zero on columns that it sees; never less."""
+        """The smallest t for which prox of t·αΩ at v is 0 on penalised columns; never less."""
         v = np.where(self.unseen, 0.0, v)
         if not v.any():
             return 0.0
@@ -93,7 +93,7 @@ class Norm(BoundPenalty):
         return not self._prox(v, step).any()
 
     def by_feature(self, w: Array, v: Array) -> Array:
-        """An equal share of Ω(w) − v·w for every feature; inf where Ω°(v) > 1.
+        """An equal share of Ω(w) − v·w for every feature; inf if Ω°(v) > 1.
 
         With squares, v = a + c with Ω°(a) ≤ 1, and the term is Ω(w) − a·w + ½λ‖w − c/λ‖².
         """
@@ -106,12 +106,12 @@ class Norm(BoundPenalty):
         return np.full(w.shape, term / max(w.size, 1))
 
     def _inside(self, v: Array) -> Array:
-        """v without its proximal point: the point nearest to v with Ω°(a) ≤ 1, never outside."""
+        """v minus its proximal point: the nearest point with Ω°(a) ≤ 1, also with rounding."""
         a = np.where(self.unseen, 0.0, v - self._prox(v, 1.0)) * (1.0 - _MARGIN)
         return a if self._vanishes(a, 1.0) else self._scale(a) * a
 
     def shrink(self, v: Array) -> float:
-        """1/Ω°(v), or 1 where that is more, or where squares leave no end to the domain."""
+        """1/Ω°(v), at most 1; 1 with squares, whose conjugate is finite everywhere."""
         return 1.0 if self.squares > 0 else self._scale(v)
 
     def _scale(self, v: Array) -> float:
@@ -126,12 +126,12 @@ class Norm(BoundPenalty):
 
     @property
     def free(self) -> BoolArray:
-        """Columns that the norm does not see, unless squares do."""
+        """Columns that neither the norm nor squares penalise."""
         return np.zeros_like(self.unseen) if self.squares > 0 else self.unseen
 
     @cached_property
     def unseen(self) -> BoolArray:
-        """Columns that the norm does not see: no step moves them."""
+        """Columns that the norm does not penalise: its prox leaves them unchanged."""
         w = np.random.default_rng(0).uniform(1.0, 2.0, self.n_features)
         moved = self._prox(w, _FAR / self.alpha)
         return moved == w
@@ -152,12 +152,12 @@ class Norm(BoundPenalty):
 
     @property
     def makes_zeros(self) -> bool:
-        """Yes: every norm has a kink at zero, of all coefficients at least."""
+        """True: every norm has a kink at w = 0."""
         return True
 
 
 def check_norm(norm: Norm) -> None:
-    """Refuse, in one sentence, what is not a norm or has another's proximal point."""
+    """Refuse, in one sentence, a function that is not a norm or whose prox is not its own."""
     name, penalty, d = type(norm.penalty).__name__, norm.penalty, norm.n_features
     rng = np.random.default_rng(1)
     points = [rng.standard_normal(d) * (rng.uniform(size=d) < 0.7) for _ in range(_PROBES)]

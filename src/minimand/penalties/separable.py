@@ -1,4 +1,4 @@
-"""Penalties that are a sum over features: Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ², within bounds or not."""
+"""Penalties that are sums over features: Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ², with or without bounds."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .bounds import young_within
 class Separable(BoundPenalty):
     """Σ l1ⱼ|wⱼ| + ½ l2ⱼ wⱼ² where loⱼ ≤ wⱼ ≤ hiⱼ: the canonical form that compiled kernels see.
 
-    ``bounds`` holds lo and hi, infinite where a side is open; None where no feature is bounded.
-    With k scores all are of shape (d, k), and features are coefficients.
+    ``bounds`` holds lo and hi, infinite where a side is open; None if no feature is bounded.
+    With k scores the arrays are of shape (d, k), and every coefficient counts as a feature.
     """
 
     l1: Array
@@ -55,9 +55,9 @@ class Separable(BoundPenalty):
         return (w <= self.bounds[0]) | (w >= self.bounds[1])
 
     def relaxed(self, w: Array) -> Separable | None:
-        """The same without the bounds that w does not touch: smaller, and equal at w.
+        """The same penalty without the bounds that w does not touch: ≤ Ω, and equal at w.
 
-        So its lower bound is one of Ω too; None where there is nothing to drop.
+        A lower bound of the relaxed problem therefore holds for Ω too. None if no bound can go.
         """
         if self.bounds is None:
             return None
@@ -84,25 +84,40 @@ class Separable(BoundPenalty):
         )
 
     def shrink(self, v: Array) -> float:
-        """min over features with l1 only of l1ⱼ/|vⱼ|, at most 1; a bounded side limits nothing."""
-        return _shrink(v, self.l1, self.l1_only & self._runs_away(v))
+        """The least l1ⱼ/|vⱼ| of unbounded features with an l1 part only, at most 1."""
+        return _shrink(v, self._limits if self.bounds is None else self._beside(self._limits, v))
 
     def shrink_into_box(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·vⱼ| ≤ l1ⱼ wherever l1ⱼ > 0."""
-        return _shrink(v, self.l1, (self.l1 > 0) & self._runs_away(v))
+        return _shrink(v, self._box if self.bounds is None else self._beside(self._box, v))
+
+    def _beside(self, limits: Array, v: Array) -> Array:
+        """The same limits, but none for a feature that a bound stops where v pulls it."""
+        return np.where(self._runs_away(v), limits, np.inf)
+
+    @cached_property
+    def _limits(self) -> Array:
+        """Within these Ω* is finite: l1 of features without an l2 part."""
+        return np.where(self.l1_only, self.l1, np.inf)
+
+    @cached_property
+    def _box(self) -> Array:
+        """The l1 box: l1 of all features that have one."""
+        return np.where(self.l1 > 0, self.l1, np.inf)
 
     def shares(self, v: Array) -> set[float]:
-        """Also the largest within the l1 box: beside it Ω* is finite, but may be huge."""
-        return {self.shrink(v), self.shrink_into_box(v)} if self.mixed else {self.shrink(v)}
+        """Also the largest scale within the l1 box: beyond it Ω* is finite but may be huge."""
+        largest = self.shrink(v)
+        return {largest, self.shrink_into_box(v)} if self.mixed else {largest}
 
     def unscalable(self, v: Array) -> BoolArray:
-        """Unpenalised features that v pulls to where nothing stops them."""
+        """Unpenalised features without a bound in the direction of v."""
         if self.bounds is None:
             return self.free & (v != 0)
         return (self.l1 == 0) & (self.l2 == 0) & (v != 0) & self._runs_away(v)
 
     def _runs_away(self, v: Array) -> BoolArray | bool:
-        """Whether no bound stops a feature on the side to which v pulls it."""
+        """Whether a feature has no bound in the direction of v."""
         if self.bounds is None:
             return True
         return np.isinf(np.where(v > 0, self.bounds[1], self.bounds[0]))
@@ -114,7 +129,7 @@ class Separable(BoundPenalty):
 
     @cached_property
     def l1_only(self) -> BoolArray:
-        """Features whose dual is bounded: l1 > 0 and l2 = 0."""
+        """Features with a bounded dual: l1 > 0 and l2 = 0."""
         return (self.l1 > 0) & (self.l2 == 0)
 
     @cached_property
@@ -127,12 +142,12 @@ class Separable(BoundPenalty):
 
     @property
     def sum_over_features(self) -> Separable:
-        """Itself."""
+        """The penalty itself."""
         return self
 
     @property
     def sum_over_rows(self) -> Separable | None:
-        """Itself, if it depends on |wⱼ| only: a row of a vector is one number; else of squares."""
+        """Of a vector, itself if symmetric in wⱼ; of a matrix, the squares if equal by row."""
         if self.l1.ndim == 1:
             symmetric = self.bounds is None or np.array_equal(self.bounds[0], -self.bounds[1])
             return self if symmetric else None
@@ -143,7 +158,7 @@ class Separable(BoundPenalty):
 
     @property
     def function_of_norm(self) -> Separable | None:
-        """½ l2‖w‖², if that is all and l2 is the same for every feature."""
+        """½ l2‖w‖², if there is no other part and l2 is the same for every feature."""
         ridge = self.ridge
         if ridge is None or not ridge.size or (ridge != ridge.flat[0]).any():
             return None
@@ -151,7 +166,7 @@ class Separable(BoundPenalty):
 
     @cached_property
     def ridge(self) -> Array | None:
-        """l2, without an l1 part and without bounds."""
+        """l2, if there is no l1 part and no bound."""
         return None if self.makes_zeros or self.has_constraints else self.l2
 
     @cached_property
@@ -180,7 +195,7 @@ class Separable(BoundPenalty):
 def _intersection(
     one: tuple[Array, Array] | None, two: tuple[Array, Array] | None
 ) -> tuple[Array, Array] | None:
-    """The bounds that keep both; refused where no point does."""
+    """The intersection of two boxes; an error if it is empty."""
     if one is None or two is None:
         return one or two
     lo, hi = np.maximum(one[0], two[0]), np.minimum(one[1], two[1])
@@ -194,23 +209,20 @@ def _intersection(
     return lo, hi
 
 
-def _shrink(v: Array, limit: Array, where: BoolArray) -> float:
-    """The largest s ≤ 1 with s·|v| ≤ limit at the marked places."""
-    limits = np.where(where, limit, np.inf)
-    if v.ndim == 1:
-        return _core.largest_scale(np.ascontiguousarray(v), limits)
-    return _core.largest_scale(_flat(v), _flat(limits))
+def _shrink(v: Array, limits: Array) -> float:
+    """The largest s ≤ 1 with s·|v| ≤ limits, which may be infinite."""
+    return _core.largest_scale(np.ascontiguousarray(v).ravel(), limits.ravel())
 
 
 def _flat(x: Array) -> Array:
-    """The numbers one after the other, for the core: x itself where it is such a vector."""
+    """The entries as one contiguous vector for the core; a contiguous vector is not copied."""
     return np.ascontiguousarray(x).ravel()
 
 
 def _weights(weights: ArrayLike, shape: Any, owner: str) -> Array:
-    """Per-feature factors: ones by default, else checked and of the right length.
+    """Per-feature factors, checked; ones by default.
 
-    With k scores, the same for all of a feature.
+    With k scores, all scores of a feature have the same factor.
     """
     if weights is None:
         return np.ones(shape)
@@ -230,7 +242,7 @@ def _weights(weights: ArrayLike, shape: Any, owner: str) -> Array:
 
 
 class _Weighted(Penalty):
-    """Common to L1 and L2: optional per-feature weights."""
+    """Base of L1 and L2: optional per-feature weights."""
 
     def __init__(self, weights: ArrayLike = None) -> None:
         self.weights = weights
@@ -291,7 +303,7 @@ class L2(_Weighted):
 
 
 class NoPenalty(Penalty):
-    """Nothing: plain empirical risk.
+    """No penalty: plain empirical risk.
 
     Examples
     --------

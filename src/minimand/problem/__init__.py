@@ -1,1 +1,1 @@
-"""The problem that a solver sees: the mean loss, the weights, alpha, the penalty."""
+"""The problem that a solver minimises: the mean loss, the weights, alpha and the penalty."""

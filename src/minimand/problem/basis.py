@@ -1,4 +1,4 @@
-"""Columns in terms of others that are far from collinear: `Basis`."""
+"""`Basis`: columns expressed through others that are far from collinear."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..design import Design, as_design
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Columns in terms of others that are far from collinear.
+    """Columns expressed through others that are far from collinear.
 
-    ``kept`` and ``dropped`` number columns of the ``design``. ``residues`` is E, of unit length
+    ``kept`` and ``dropped`` are columns of the ``design``. ``residues`` is E, of unit length
     under the masses; a dropped column is [X_kept, E]·onto + shift, and E is
-    (X_dropped − X_kept·onto_kept − shift)·back. ``faint`` are the directions, of unit length as
-    well, that are nothing but rounding of the data.
+    (X_dropped − X_kept·onto_kept − shift)·back. ``faint`` are directions, also of unit length,
+    that are only rounding of the data.
     """
 
     design: Design
@@ -35,7 +35,7 @@ class Basis:
 
     @classmethod
     def of_all(cls, design: Design, columns: IntArray, sizes: Array) -> Basis:
-        """Columns that are far from collinear: they are their own basis."""
+        """Columns that are far from collinear, as their own basis."""
         nothing = np.zeros((design.shape[0], 0))
         nowhere, none = np.zeros((columns.size, 0)), np.zeros(0)
         dropped = np.zeros(0, dtype=columns.dtype)
@@ -64,7 +64,7 @@ class Basis:
 
     @property
     def all_onto(self) -> Array:
-        """A, for all columns of a design of which each was kept or dropped."""
+        """A for all columns of a design, each of which was kept or dropped."""
         found = np.zeros((self.rank, self.design.shape[1]))
         found[np.arange(self.kept.size), self.kept] = 1.0
         found[:, self.dropped] = self.onto
@@ -72,7 +72,7 @@ class Basis:
 
     @property
     def all_back(self) -> Array:
-        """V with T = X V + constants, likewise."""
+        """V with T = X V + constants, for all columns."""
         found = np.zeros((self.design.shape[1], self.rank))
         found[self.kept, np.arange(self.kept.size)] = 1.0
         found[self.dropped, self.kept.size :] = self.back
@@ -81,7 +81,7 @@ class Basis:
 
     @cached_property
     def stays(self) -> IntArray:
-        """All columns of the design but the dropped ones."""
+        """All columns of the design except the dropped ones."""
         return np.setdiff1d(np.arange(self.design.shape[1]), self.dropped)
 
     @cached_property
@@ -98,7 +98,7 @@ class Basis:
 
     @cached_property
     def _places(self) -> IntArray:
-        """Where the kept columns are among those that stay."""
+        """The positions of the kept columns among those that stay."""
         return np.searchsorted(self.stays, self.kept)
 
     def constant(self, w: Array) -> float:
@@ -106,14 +106,14 @@ class Basis:
         return float(self.shift @ w[self.dropped])
 
     def inside(self, w: Array) -> Array:
-        """Coefficients of the columns that stay and of the residues, for those of all columns."""
+        """Coefficients of the columns that stay and of the residues, from those of all columns."""
         moved = self.onto @ w[self.dropped]
         stay = w[self.stays]
         stay[self._places] += moved[: self.kept.size]
         return np.concatenate([stay, moved[self.kept.size :]])
 
     def outside(self, a: Array) -> Array:
-        """Coefficients of all columns; of several choices the shortest, in units of columns."""
+        """Coefficients of all columns; of several solutions the shortest, in units of columns."""
         w = np.zeros(self.design.shape[1])
         w[self.stays] = a[: self.stays.size]
         w[self.dropped] = self.back @ a[self.stays.size :]
@@ -142,9 +142,9 @@ class Basis:
         return self._span_in(self._units)
 
     def _span_in(self, units: Array) -> tuple[Array, bool]:
-        """An orthonormal basis of the coefficients that X can see, or of those that it cannot.
+        """An orthonormal basis of the coefficients that change X w, or of those that do not.
 
-        Whichever has fewer dimensions; the answer says whether X can see them.
+        The one with fewer dimensions; the second result says whether it is the first kind.
         """
         places, seen = self.kept.size, self.onto[self.kept.size :]
         if 2 * self.rank < self.kept.size + self.dropped.size:

@@ -1,12 +1,12 @@
 """A least-squares problem with d + 1 rows instead of n: the same objective, for any penalty.
 
-Of the data, the squared loss sees nothing but weighted sums,
+The squared loss depends on the data through weighted sums only,
 
     Σ mᵢ½(xᵢ·w + b − tᵢ)² = ½wᵀC w − cᵀw + ½v,   C = cov(x), c = cov(x, t), v = var(t), b minimised,
 
 so any d + 1 rows with the same C, c and v will do: C = RᵀR, targets R⁻ᵀc, and one more row of zeros
-whose target holds what no w explains. Sums of disjoint rows add up, so those of a training part
-are the sums of everything less the sums of what was left out.
+whose target holds what no w explains. Sums over disjoint rows add up, so the sums over a training
+part are the sums over all rows minus the sums over the rows left out.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .._base.typing import Array, IntArray
 from ..design import DenseDesign, Design
 from .objective import EPS, Meter, Objective
 
-_MOST_COLUMNS = 1000  # of which a factorisation is quick
-_FEWEST_ROWS = 3  # per column, from which a Gram costs less than the passes that it saves
-_DIGITS = 1e-4  # share of a column's square that must be left after a subtraction
-_PIVOT = 1e-5  # of a unit-diagonal Gram, below which Cholesky has lost too much
+_MOST_COLUMNS = 1000  # columns; safeguard: d³ of the factorisation
+_FEWEST_ROWS = 3  # rows per column, from which a Gram costs less than passes; safeguard
+_DIGITS = 1e-4  # share of a column's square that must be left after a subtraction; safeguard
+_PIVOT = 1e-5  # pivot of a unit-diagonal Gram, below which eigenvalues are used instead; safeguard
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
     """Σ s, Σ s·v and Σ s·v vᵀ over some rows, v = (x, t) − centre.
 
-    Without an intercept the centre is zero, and so is Σ s·v, of which nobody asks.
+    Without an intercept the centre is zero, and Σ s·v, which is not needed then, is zero too.
     """
 
     centre: Array
@@ -40,17 +40,17 @@ class Sums:
     second: Array
 
     def __add__(self, other: Sums) -> Sums:
-        """Of both sets of rows, about the same centre."""
+        """The sums over both sets of rows, about the same centre."""
         first, second = self.first + other.first, self.second + other.second
         return Sums(self.centre, self.weight + other.weight, first, second)
 
     def __sub__(self, other: Sums) -> Sums:
-        """Of the rows that are not among the others."""
+        """The sums over the rows that are not in ``other``."""
         first, second = self.first - other.first, self.second - other.second
         return Sums(self.centre, self.weight - other.weight, first, second)
 
     def keeps_digits_of(self, whole: Sums) -> bool:
-        """Whether what a subtraction from ``whole`` has left is more than its rounding."""
+        """Whether the result of a subtraction from ``whole`` is larger than its rounding."""
         if self.weight < _DIGITS * whole.weight:
             return False
         left = np.diag(self.second) - self.first**2 / self.weight
@@ -59,11 +59,11 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class Condensed:
-    """A problem of d + 1 rows without an intercept, and the way back to the one it stands for."""
+    """A problem of d + 1 rows without an intercept, and how to return to the original."""
 
     objective: Objective
-    mean: Array  # of the columns, zero where there is no intercept
-    target: float  # mean of y − offset, likewise
+    mean: Array  # means of the columns; zero without an intercept
+    target: float  # mean of y − offset; zero without an intercept
 
     def intercepts(self, coefs: Array) -> Array:
         """The best b for each row of coefficients."""
@@ -71,17 +71,17 @@ class Condensed:
 
 
 def is_worthwhile(objective: Objective, rows: int | None = None) -> bool:
-    """Whether there are so many rows that their Gram costs less than to pass over them."""
+    """Whether there are so many rows that their Gram costs less than passes over them."""
     n, d = objective.design.shape
     if not objective.loss.quadratic or d > _MOST_COLUMNS:
         return False
-    # A sparse Gram costs the square of the stored numbers of every row.
+    # A sparse Gram costs the squared number of stored entries of every row.
     short = not objective.design.sparse or objective.design.nnz <= 0.25 * n * d
     return short and (n if rows is None else rows) >= _FEWEST_ROWS * d + 20
 
 
 def middle(objective: Objective) -> Array:
-    """Means of (x, t) where there is an intercept, else zero: a centre for sums of parts."""
+    """Means of (x, t) if there is an intercept, else zero: a common centre for sums of parts."""
     if not objective.intercept:
         return np.zeros(objective.n_features + 1)
     return np.append(objective.moments(objective.mass).first, objective.mean(_target(objective)))
@@ -90,7 +90,7 @@ def middle(objective: Objective) -> Array:
 def sums(objective: Objective, centre: Array | None = None, rows: IntArray | None = None) -> Sums:
     """The sums over some rows (all by default), by the masses of the objective.
 
-    They are about the rows' own means unless another centre is given, to which other sums refer.
+    They are about the rows' own means unless another centre, common to several sums, is given.
     """
     design: Design = objective.design if rows is None else objective.design.rows(rows)
     mass, target = objective.mass, _target(objective)
@@ -114,7 +114,7 @@ def sums(objective: Objective, centre: Array | None = None, rows: IntArray | Non
 
 
 def condense(objective: Objective, found: Sums) -> Condensed:
-    """The problem of the rows that were summed, under the penalty of ``objective``."""
+    """The problem of the summed rows, under the penalty of ``objective``."""
     d = objective.n_features
     mean = found.first / found.weight
     moments = found.second / found.weight - np.outer(mean, mean)
@@ -145,8 +145,8 @@ def _target(objective: Objective) -> Array:
 def _square_root(gram: Array, slope: Array) -> tuple[Array, Array]:
     """R and r with RᵀR = gram and Rᵀr = slope, columns in units of their own size.
 
-    By Cholesky where the Gram is far from singular, else by its eigenvalues; those that are
-    nothing but rounding are left out.
+    By Cholesky if the Gram is far from singular, else by its eigenvalues; those that are only
+    rounding are left out.
     """
     size = np.sqrt(np.maximum(np.diag(gram), 0.0))
     unit = np.where(size > 0, size, 1.0)

@@ -1,16 +1,16 @@
-"""Which unpenalised columns depend on others: decided here, for solvers and the referee alike.
+"""Which unpenalised columns depend on others, decided once for solvers and the referee.
 
-Columns X_c (and the intercept) are written in terms of others that are far from collinear,
+Columns X_c (and the intercept) are expressed through others that are far from collinear,
 
     X_c = T A + 1·shiftᵀ,   T = [X_kept, E],
 
-where E holds what is left of a column once its best combination of the kept ones is taken away.
-That difference cancels almost entirely; it is computed to twice the working precision, so a
+where E is what is left of a column after its best combination of the kept ones is subtracted.
+The subtraction cancels almost all digits; it is computed to twice the working precision, so that a
 column that differs from others in its ninth digit leaves a direction with all its digits. What is
-left tells three cases apart, in units in the last place of the numbers that cancelled:
+left belongs to one of three cases, measured in units in the last place (ulp) of what cancelled:
 
 - nothing: the column depends on the others exactly (dummies of a category beside an intercept);
-- a few units: the column would depend on the others but for its rounding. No model in working
+- a few ulp: the column would depend on the others but for its rounding. No model in working
   precision can use such a direction, so T has no column for it; what the exact optimum could gain
   from it counts as rounding of the certificate;
 - more: a direction like any other.
@@ -32,17 +32,17 @@ from .._base.typing import Array, BoolArray, IntArray
 from ..design import Covariance, Design, as_design
 from .basis import Basis
 
-MOST_COLUMNS = 4000  # columns whose Gram is factorised (safeguard)
-_LARGEST = 20_000_000  # numbers in what is left of dropped columns (safeguard)
-_FAR = 1e-10  # least squared distance of a column of length 1 from the span of those before it
-_TINY = 1e-140  # sizes of columns below which, and 1/sizes above which, no Gram is formed
-_ROUNDS = 12  # of refinement; each gains three digits at least (safeguard)
-_LAST_PLACES = 8.0  # units in the last place that count as rounding of the data
-_NOTHING = 2.0**-20  # units in the last place below which a difference is zero
+MOST_COLUMNS = 4000  # columns whose Gram is factorised; safeguard
+_LARGEST = 20_000_000  # numbers in what is left of dropped columns; safeguard of memory
+_FAR = 1e-10  # least squared distance of a unit column from the span of those before; safeguard
+_TINY = 1e-140  # size of a column, or 1/size, below which no Gram is formed; safeguard
+_ROUNDS = 12  # rounds of refinement, each of which gains three digits or more; safeguard
+_LAST_PLACES = 8.0  # ulp that count as rounding of the data; safeguard
+_NOTHING = 2.0**-20  # ulp below which a difference is zero; safeguard
 
 
 class Digits(NamedTuple):
-    """Units in the last places of columns, and what the columns are beyond working precision."""
+    """The ulp of columns, and the parts of columns beyond working precision."""
 
     last_place: Array
     beyond: Array | None = None
@@ -51,7 +51,7 @@ class Digits(NamedTuple):
 def find_basis(
     design: Design, mass: Array, columns: IntArray, intercept: bool, sizes: Array
 ) -> Basis | None:
-    """The basis of some columns, None where they are too many.
+    """The basis of some columns; None if there are too many.
 
     ``sizes`` are the root mean squares of all columns of the design under the masses.
     """
@@ -70,7 +70,7 @@ def _found(
     deviation = np.sqrt(np.maximum(np.diag(gram.matrix), 0.0))
     # A column that hardly varies about its mean is nearly collinear with the intercept.
     varies = (deviation > np.sqrt(_FAR) * own) & (deviation > 0)
-    room = np.count_nonzero(mass) - intercept  # dimensions that samples of any weight leave
+    room = np.count_nonzero(mass) - intercept  # dimensions of the samples with positive weight
     if columns.size <= room and varies.all() and least_pivot(gram.matrix) > _FAR:
         return Basis.of_all(design, columns, sizes)
     kept = _far_apart(gram.matrix, deviation, varies)
@@ -78,19 +78,19 @@ def _found(
     if not dropped.size:
         return Basis.of_all(design, columns, sizes)
     rest = _Rest(design, mass, columns, intercept, sizes, digits, gram, kept, dropped)
-    if kept.size >= room:  # there is no room for another direction: all others depend on these
+    if kept.size >= room:  # no room for another direction: all other columns depend on these
         nothing = np.zeros((mass.size, dropped.size))
         return rest.basis(nothing, nothing)
     return rest.basis(*rest.refined()) if mass.size * dropped.size <= _LARGEST else None
 
 
 def _squarable(sizes: Array) -> BoolArray:
-    """Whether squares of such numbers, and products of two of them, keep all their digits."""
+    """Whether squares and products of such numbers neither overflow nor underflow."""
     return (sizes > _TINY) & (sizes < 1.0 / _TINY)
 
 
 def _true_sizes(design: Design, mass: Array, columns: IntArray, sizes: Array) -> Array:
-    """The sizes, with those that were lost because squares overflow or vanish."""
+    """The sizes, recomputed where squares overflow or underflow."""
     lost = columns[~_squarable(sizes[columns])]
     if not lost.size:
         return sizes
@@ -118,7 +118,7 @@ def _gram(
 
 
 def _far_apart(matrix: Array, deviation: Array, varies: BoolArray) -> IntArray:
-    """Columns chosen one by one, each the farthest from the span of those before it."""
+    """Columns selected one by one, each the farthest from the span of those before it."""
     places = np.flatnonzero(varies)
     if not places.size:
         return places
@@ -129,10 +129,10 @@ def _far_apart(matrix: Array, deviation: Array, varies: BoolArray) -> IntArray:
 
 @dataclass
 class _Rest:
-    """Dropped columns minus their best combination of kept ones, in units of powers of two.
+    """Dropped columns minus their best combination of kept ones, scaled by powers of two.
 
-    ``high`` + ``low`` are the coefficients of that combination, the last row that of a constant.
-    ``kept`` and ``dropped`` are places in ``columns``.
+    ``high`` + ``low`` are the coefficients of that combination, the last row for the constant.
+    ``kept`` and ``dropped`` are positions in ``columns``.
     """
 
     design: Design
@@ -161,13 +161,13 @@ class _Rest:
         return solver_for(matrix / np.outer(self.units[self.kept], self.units[self.kept]))
 
     def _coefficients(self, cross: Array, mean: Array) -> Array:
-        """The best combination of kept columns, and a constant, for columns with these moments."""
+        """The best combination of kept columns and a constant, for columns with these moments."""
         found = np.stack([self._solve(each) for each in cross.T], axis=1) if cross.size else cross
         constant = mean - self._means(self.kept) @ found if self.intercept else 0.0 * mean
         return np.concatenate([found, constant[None]])
 
     def _gathered(self, places: IntArray) -> Any:
-        """Some columns in their units, in memory; sparse ones stay sparse."""
+        """Some scaled columns, in memory; sparse ones stay sparse."""
         blocks: list[Any] = [b.matrix for b in self.design.columns(self.columns[places]).blocks()]
         scale = 1.0 / self.units[places]
         if blocks and sparse.issparse(blocks[0]):
@@ -175,7 +175,7 @@ class _Rest:
         return np.concatenate(blocks, dtype=float) * scale
 
     def refined(self) -> tuple[Array, Array]:
-        """What is left of the dropped columns, with all its digits: a sum of two arrays."""
+        """What is left of the dropped columns, to twice the precision: a sum of two arrays."""
         matrix, target = self._gathered(self.kept), self._gathered(self.dropped)
         if sparse.issparse(target):
             target = target.toarray()
@@ -201,7 +201,7 @@ class _Rest:
         return remainder(matrix, (high[:-1], low[:-1]), (first, error))
 
     def _correct(self, matrix: Any, left: Array, active: IntArray) -> None:
-        """Take out what kept columns still explain of what is left."""
+        """Subtract what kept columns still explain of what is left."""
         part = left[:, active]
         mean = self.mass @ part / self.mass.sum() if self.intercept else np.zeros(active.size)
         weighted = self.mass[:, None] * (part - mean)
@@ -210,7 +210,7 @@ class _Rest:
         self.high[:, active], self.low[:, active] = two_sum(high, self.low[:, active] + error)
 
     def _last_place(self) -> Array:
-        """The size of a unit in the last place of the numbers that cancel."""
+        """The size of one ulp of the numbers that cancel."""
         unit = self.digits.last_place / self.units
         carried = np.abs(self.high[:-1].T) @ unit[self.kept] + unit[self.dropped]
         return np.asarray(carried + EPS * np.abs(self.high[-1]))
@@ -219,7 +219,7 @@ class _Rest:
         return np.sqrt(self.mass @ (left * left))
 
     def basis(self, left: Array, beyond: Array) -> Basis | None:
-        """The basis that follows from what is left; None where that is too much."""
+        """The basis that follows from what is left; None if that needs too much memory."""
         length = self._length(left)
         place = self._last_place()
         something = length > _NOTHING * place
@@ -250,11 +250,11 @@ class _Rest:
         )
 
     def _among(self, left: Array, digits: Digits) -> Basis | None:
-        """A basis of what is left, of length 1 or so: that may be collinear once more."""
+        """A basis of what is left, scaled to length about 1: it may be collinear once more."""
         unit, sizes = as_design(np.asfortranarray(left)), self._length(left)
         return _found(unit, self.mass, np.arange(sizes.size), False, sizes, digits)
 
 
 def _power(length: Array) -> Array:
-    """The nearest powers of two, by which dividing is exact."""
+    """The nearest powers of two; division by them is exact."""
     return np.asarray(np.exp2(np.rint(np.log2(length))))

@@ -1,4 +1,4 @@
-"""What is known about the data of a problem, whatever its loss, target and penalty are."""
+"""Facts about the data of a problem that do not depend on its loss, target and penalty."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from .basis import Basis
 
 @dataclass(eq=False)
 class Facts:
-    """Facts about (design, mass, intercept), computed by the first objective that asks.
+    """Facts about (design, mass, intercept), each computed when an objective first needs it.
 
-    Objectives of the same data hold the same object, so that none of them computes a fact again;
-    an objective whose data differ gets a new one. A fact that nobody asked for is None.
+    Objectives of the same data share one object, so that no fact is computed twice; an objective
+    with other data gets a new one. A fact that has not been needed yet is None.
     """
 
     design: Design
     mass: Array
     intercept: bool
-    units: IntArray | None = None  # of the loss, over whose rows the masses are spread
+    units: IntArray | None = None  # units of the loss, over whose rows the masses are spread
     spread: Array | None = None  # mean squares of the columns
     root_spread: Array | None = None
     column_norms: Array | None = None
-    free_basis: tuple[IntArray, Basis | None] | None = None  # of which columns, and what it is
+    free_basis: tuple[IntArray, Basis | None] | None = None  # the columns, and their basis
 
     def describe(
         self, design: Design, mass: Array, intercept: bool, units: IntArray | None
     ) -> bool:
-        """Whether these are the facts about such data."""
+        """Whether these are the facts about the given data."""
         same = self.design is design and self.mass is mass and self.intercept == intercept
         if not same or self.units is units:
             return same
         return self.units is not None and units is not None and np.array_equal(self.units, units)
 
     def on_columns(self, columns: IntArray, design: Design) -> Facts:
-        """What is known about some of the columns, which are a design of their own."""
+        """The facts about some of the columns, as a design of their own."""
 
         def on_them(numbers: Array | None) -> Array | None:
             return None if numbers is None else numbers[columns]
@@ -54,7 +54,7 @@ class Facts:
         )
 
     def basis_of(self, columns: IntArray) -> tuple[Basis | None] | None:
-        """The basis of these columns in a tuple, if it is known; it may be None itself."""
+        """The basis of these columns in a tuple, if it is known; the basis itself may be None."""
         if self.free_basis is None or not np.array_equal(self.free_basis[0], columns):
             return None
         return (self.free_basis[1],)

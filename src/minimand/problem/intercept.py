@@ -1,4 +1,4 @@
-"""The best intercept for given scores, and the slopes of the loss that go with it."""
+"""The best intercept for given scores, and the subgradients of the loss at it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EPS = float(np.finfo(float).eps)
 
 
 class Risk(Protocol):
-    """A mean loss Σ mass·ℓ(z, y): as much of an objective as an intercept depends on."""
+    """A mean loss Σ mass·ℓ(z, y): the part of an objective that an intercept depends on."""
 
     @property
     def loss(self) -> Loss:
@@ -32,7 +32,7 @@ class Risk(Protocol):
 
     @property
     def kinks(self) -> PLQ | None:
-        """The loss piece by piece, if it has kinks."""
+        """The loss as pieces, if it has kinks."""
 
     def mean(self, values: Array) -> float:
         """Σ mass·values."""
@@ -41,9 +41,9 @@ class Risk(Protocol):
 def best_shift(risk: Risk, z: Array, steps: int = 200) -> Any:
     """The b that minimises Σ mass·ℓ(z + b, y): a float, or a number for each of k scores.
 
-    Exact where the loss is quadratic, or piecewise quadratic with kinks (the middle, if several
-    do); otherwise a safeguarded Newton method on the slope. A loss that is not convex may have
-    many minima: the lowest that was found.
+    Exact if the loss is quadratic, or piecewise quadratic with kinks (the middle if several b are
+    optimal); otherwise a safeguarded Newton method on the slope. For a non-convex loss, the lowest
+    of the minima found.
     """
     if z.ndim > 1 or risk.loss.unit != "row":
         from .shift import newton_shift
@@ -62,10 +62,11 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> Any:
 
 
 def _mean(risk: Risk, z: Array) -> float:
-    """The mean residual, whose own rounding a second one takes out; 0 where it is no more."""
+    """The mean residual, corrected by a second pass; 0 if it is only rounding."""
     with np.errstate(over="ignore", invalid="ignore"):
-        b = sum(dot(mass, y - scores) for mass, y, scores in in_parts(risk.mass, risk.y, z))
-        more = size = 0.0
+        b = more = size = 0.0
+        for mass, y, scores in in_parts(risk.mass, risk.y, z):
+            b += dot(mass, y - scores)
         for mass, y, scores in in_parts(risk.mass, risk.y, z):
             residual = y - scores
             residual -= b
@@ -76,17 +77,17 @@ def _mean(risk: Risk, z: Array) -> float:
 
 
 def _middle(lowest: float, highest: float) -> float:
-    """The middle of an interval; its end where it is open on one side, 0 where on both."""
+    """The middle of an interval; its finite end if one side is open, 0 if both are."""
     if np.isfinite(lowest) and np.isfinite(highest):
         return float(0.5 * lowest + 0.5 * highest)
     return float(lowest if np.isfinite(lowest) else highest if np.isfinite(highest) else 0.0)
 
 
 def balanced_gradient(risk: Risk, z: Array) -> Array | None:
-    """A subgradient with Σ mass·θ = 0 at the best intercept; None where none is known.
+    """A subgradient with Σ mass·θ = 0 at the best intercept; None if none is known.
 
-    Samples at a kink may take any slope between those on its two sides: as much of it as makes
-    the sum vanish.
+    Samples at a kink may take any slope between those on its two sides: each takes the same
+    share of that range, such that the sum vanishes.
     """
     found = slopes_beside(risk, z)
     if found is None:
@@ -102,7 +103,7 @@ def balanced_gradient(risk: Risk, z: Array) -> Array | None:
 
 
 def slopes_beside(risk: Risk, z: Array) -> tuple[Array, Array] | None:
-    """The least and the greatest slope of every sample: two at a kink. None without kinks."""
+    """The least and greatest slope of every sample, different at a kink; None without kinks."""
     if risk.kinks is None:
         return None
     pieces, *signs = risk.kinks
@@ -111,18 +112,18 @@ def slopes_beside(risk: Risk, z: Array) -> tuple[Array, Array] | None:
     for low, high, scores, sign, shift in in_parts(lowest, highest, z, *signs):
         reach = 8 * _EPS * (np.abs(scores) + np.abs(shift) + farthest)
         least, greatest = pieces.subgradients(sign * scores - shift, reach)
-        # Where the sign is negative, the least slope in t is the greatest in z.
+        # With a negative sign, the least slope in t is the greatest in z.
         low[:] = np.where(sign > 0, least, -greatest)
         high[:] = np.where(sign > 0, greatest, -least)
     return lowest, highest
 
 
 def _root(risk: Risk, z: Array, steps: int) -> float:
-    """Where the slope of the mean loss changes its sign, by Newton steps inside a bracket.
+    """Where the slope of the mean loss changes sign, by Newton steps inside a bracket.
 
     Along an exponential every Newton step is as short as the last one. So before there is a
-    bracket a step is at least twice as long as the last one, and inside it a step that is not
-    half as long as the one before the last is replaced by a halving.
+    bracket a step is at least twice as long as the last one, and inside the bracket a step that is
+    not half as long as the one before the last is replaced by bisection.
     """
     loss = risk.loss
     b, lo, hi, reach = 0.0, -np.inf, np.inf, 8.0
@@ -150,7 +151,7 @@ def _root(risk: Risk, z: Array, steps: int) -> float:
                 break
             before, last, b = last, abs(new - b), new
             if trusted and abs(slope) <= 1e-9 * size:
-                break  # Newton doubles the digits: nothing is left to be seen
+                break  # Newton doubles the digits, so the rest is rounding
     return float(b)
 
 
@@ -167,7 +168,7 @@ def _slopes_at(risk: Risk, z: Array, b: float) -> tuple[float, float, float, flo
 
 
 def _stride(step: float, last: float, reach: float, exact: bool) -> float:
-    """The length of a step downhill where there is no bracket yet."""
+    """The length of a step downhill while there is no bracket."""
     if exact and math.isfinite(step):
         return abs(step)
     longest = max(reach, 2 * last)
@@ -175,6 +176,6 @@ def _stride(step: float, last: float, reach: float, exact: bool) -> float:
 
 
 def _direction(mass: Array, gradient: Array, b: float) -> float:
-    """The sign of a slope that overflows on both sides: where more of the mass does."""
+    """The sign of a slope that overflows on both sides: that of the larger overflowing mass."""
     balance = float(np.sign(mass @ np.where(np.isinf(gradient), np.sign(gradient), 0.0)))
     return np.inf * (balance or (1.0 if b > 0 else -1.0))

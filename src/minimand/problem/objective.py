@@ -1,8 +1,8 @@
-"""The one place where the mean, the weights, alpha, the offset and the penalty meet.
+"""The objective: where the mean, the weights, alpha, the offset and the penalty are combined.
 
 P(w, b) = Σ massᵢ·ℓ(zᵢ, yᵢ) + Ω(w),   z = offset + X w + b,   massᵢ = sᵢ/Σs,   Ω = α·penalty
 
-i runs over the units of the loss (see `units`): rows, unless it says otherwise. With k scores, z is
+i runs over the units of the loss (see `units`), by default rows. With k scores, z is
 (n, k), w is (d, k) and b is (k,); with one they are (n,), (d,) and a float.
 """
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _core
 from .._base import row_blocks
 from .._base.typing import AnyArray, Array, IntArray
 from ..design import Design, Reach
@@ -37,7 +38,7 @@ __all__ = ["EPS", "Meter", "Objective", "Point", "dot"]
 
 @dataclass(frozen=True, eq=False)
 class Objective(Products):
-    """A problem to be minimised; it holds the data and knows no algorithm."""
+    """A problem to be minimised; it holds the data and no algorithm."""
 
     loss: Loss
     penalty: BoundPenalty
@@ -48,11 +49,11 @@ class Objective(Products):
     intercept: bool = True
     words: str = ""
     meter: Meter = field(default_factory=Meter)
-    memory: Memory | None = None  # what the problems of a path share
-    n_scores: int = 1  # of a row
-    known: Facts | None = None  # about these or other data
+    memory: Memory | None = None  # shared by the problems of a path
+    n_scores: int = 1  # scores per row
+    known: Facts | None = None  # facts about these data, or about others, which are then ignored
 
-    @property
+    @cached_property
     def coef_shape(self) -> tuple[int, ...]:
         """The shape of w."""
         count = self.n_features if self.has_columns else self.n_samples
@@ -65,16 +66,16 @@ class Objective(Products):
 
     @cached_property
     def units(self) -> IntArray | None:
-        """Where the units of the loss begin and end among the rows; None where rows are units."""
+        """Offsets of the units of the loss among the rows; None if every row is a unit."""
         return units_of.offsets(self.loss, self.n_samples)
 
     @cached_property
     def row_mass(self) -> Array:
-        """The mass of its unit for every row: `mass` itself where rows are units."""
+        """For every row the mass of its unit; `mass` itself if every row is a unit."""
         return units_of.over_rows(self.mass, self.units)
 
     def with_target(self, y: Array) -> Objective:
-        """The same problem for another y; the data are shared, the passes counted anew."""
+        """The same problem for another y; the data are shared, passes are counted anew."""
         return replace(self, y=y, meter=Meter(), known=self.facts)
 
     def with_penalty(
@@ -85,10 +86,10 @@ class Objective(Products):
         words: str | None = None,
         meter: Meter | None = None,
     ) -> Objective:
-        """The same data under another penalty, on some columns only if asked.
+        """The same data under another penalty, on all or some columns.
 
-        What does not depend on the penalty is shared; passes are counted together unless there is
-        a new meter.
+        What does not depend on the penalty is shared; passes are counted by the same meter unless
+        a new one is given.
         """
         new = self._copied()
         new.update(penalty=penalty, constant_target=self.constant_target, known=self.facts)
@@ -100,16 +101,16 @@ class Objective(Products):
             design = self.design.columns(columns)
             new.update(design=design, memory=None, known=self.facts.on_columns(columns, design))
         chosen = slice(None) if columns is None else columns
-        known = ["infimum", "units", "row_mass"]
+        known = ["infimum", "units", "row_mass", "_equal_mass"]
         if columns is None and self._null_is_zero and _is_unbounded(penalty):
             new["null"] = self.null
             known += ["null_loss", "_null_is_zero"]
             if self.penalty.sum_over_features is not None:
-                known += ["null_primal", "scale"]  # zero costs nothing under either penalty
+                known += ["null_primal", "scale"]  # w = 0 has Ω = 0 under both penalties
         else:
             old = self.null.w[chosen]
             null = penalty.project(np.zeros(old.shape))
-            if np.array_equal(null, old):  # constraints may have moved it
+            if np.array_equal(null, old):  # constraints may have moved the null model
                 new["null"] = self.null._replace(w=null)
                 known.append("null_loss")
                 sums = (penalty.sum_over_features, self.penalty.sum_over_features)
@@ -120,40 +121,40 @@ class Objective(Products):
 
     @cached_property
     def _null_is_zero(self) -> bool:
-        """Whether no constraint has moved the null model away from w = 0."""
+        """Whether the null model is w = 0, not moved by constraints."""
         return not self.null.w.any()
 
     def with_memory(self, memory: Memory | None) -> Objective:
-        """The same problem, as one of a path or of none; what is known of it stays known."""
+        """The same problem with the memory of a path, or with none; cached values are kept."""
         return self._made({**self.__dict__, "memory": memory})
 
     def _copied(self) -> dict[str, Any]:
-        """The fields, without what was computed from them."""
+        """The fields, without cached values."""
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
     def _made(self, contents: dict[str, Any]) -> Objective:
-        """An objective of these fields; a path makes many, and `replace` is slow."""
+        """An objective with these fields; faster than `replace`, since a path makes many."""
         new = object.__new__(type(self))
         new.__dict__.update(contents)
         return new
 
     def weighted(self, loss: Loss, weights: Array) -> tuple[Objective, float]:
-        """The same data under another loss with sample weights, and the sum T of the masses then.
+        """The same data under another loss with sample weights, and the sum T of the new masses.
 
-        Masses add up to one, so everything is divided by T: the new objective is 1/T times
+        Masses sum to one, so everything is divided by T: the new objective is 1/T times
         Σ massᵢ·weightsᵢ·loss(zᵢ, yᵢ) + Ω(w).
         """
         mass = self.mass * weights
         total = float(mass.sum())
         if not total > 0:
-            total, mass = 1.0, np.zeros_like(mass)  # nothing but the penalty is left
+            total, mass = 1.0, np.zeros_like(mass)  # only the penalty is left
         penalty = self.penalty.times(1.0 / total)
         new = replace(self, loss=loss, mass=mass / total, penalty=penalty, memory=None)
         new.__dict__["constant_target"] = self.constant_target
         return new, total
 
     def thinned(self, every: int) -> Objective:
-        """The same problem on every k-th unit: a cheap place to start from."""
+        """The same problem on every k-th unit, to find a start cheaply."""
         rows = units_of.thinned(self.loss, self.units, every)
         if not isinstance(rows, slice):
             return self.on_rows(rows)
@@ -180,24 +181,25 @@ class Objective(Products):
 
     def mean(self, values: Array) -> float:
         """Σ massᵢ·valuesᵢ over units."""
-        return dot(self.mass, values)
+        return _core.dot(self.mass, values)
 
     def row_mean(self, values: Array) -> Any:
         """Σ massᵢ·valuesᵢ over rows; of numbers in the shape of z, one for each score."""
-        return dot(self.row_mass, values) if values.ndim == 1 else self.row_mass @ values
+        return _core.dot(self.row_mass, values) if values.ndim == 1 else self.row_mass @ values
 
     def row_mean_of(self, values: Callable[..., Array], *rowwise: Array) -> Any:
-        """The same of values(rows), some rows at a time: nothing as long as y is made."""
-        if len(rowwise[0]) <= row_blocks.ROWS:
+        """The same of values(rows), block by block, without an array of n values."""
+        if self.n_samples <= row_blocks.ROWS:
             found = values(*rowwise)
-            return dot(self.row_mass, found) if found.ndim == 1 else self.row_mass @ found
+            return _core.dot(self.row_mass, found) if found.ndim == 1 else self.row_mass @ found
         parts = row_blocks.in_parts(self.row_mass, *rowwise)
         return sum(mass @ values(*part) for mass, *part in parts)
 
     def row_total_of(self, values: Callable[..., Array], *rowwise: Array) -> float:
-        """The same, added up over the scores."""
-        found = self.row_mean_of(values, *rowwise)
-        return found if self.n_scores == 1 else float(found.sum())
+        """The same, summed over the scores."""
+        if self.n_scores == 1 and self.n_samples <= row_blocks.ROWS:
+            return _core.dot(self.row_mass, values(*rowwise))
+        return float(np.sum(self.row_mean_of(values, *rowwise)))
 
     def _in_blocks(self) -> Iterator[tuple[Loss, slice, slice]]:
         return units_of.in_blocks(self.loss, self.units, self.n_samples)
@@ -205,22 +207,28 @@ class Objective(Products):
     def mean_loss(self, z: Array) -> float:
         """Σ massᵢ·ℓ(zᵢ, yᵢ), some units at a time."""
         if self.n_samples <= row_blocks.ROWS:
-            return dot(self.mass, self.loss.value(z, self.y))
+            return _core.dot(self.mass, self.loss.value(z, self.y))
         return sum(
-            dot(self.mass[units], loss.value(z[rows], self.y[rows]))
+            _core.dot(self.mass[units], loss.value(z[rows], self.y[rows]))
             for loss, rows, units in self._in_blocks()
         )
 
     def terms(self, z: Array) -> Terms:
-        """Value, gradient and curvature of the loss, some rows at a time where these are units."""
+        """Value, gradient and curvature of the loss, block by block if every row is a unit."""
         if self.units is not None or self.n_scores > 1 or self.n_samples <= row_blocks.ROWS:
             value, gradient, curvature = self.loss.terms(z, self.y)
             return Terms(value, gradient, as_curvature(curvature))
-        whole = [np.empty(self.n_samples) for _ in Terms._fields]
+        whole = [np.empty(self.n_samples), np.empty(self.n_samples)]
+        if self.loss.quadratic:  # its curvature is one number, which takes no memory
+            one = self.loss.curvature(z[:1], self.y[:1])
+            curvature = np.broadcast_to(one, z.shape)
+        else:
+            curvature = np.empty(self.n_samples)
+            whole.append(curvature)
         for *out, scores, y in row_blocks.in_parts(*whole, z, self.y):
             for place, term in zip(out, self.loss.terms(scores, y)):
                 place[:] = term
-        return Terms(whole[0], whole[1], Diagonal(whole[2]))
+        return Terms(whole[0], whole[1], Diagonal(curvature))
 
     def young(self, z: Array, theta: Array) -> Array:
         """massᵢ times the Fenchel-Young term of every unit, some units at a time."""
@@ -231,6 +239,22 @@ class Objective(Products):
             found = loss.fenchel_young(z[rows], theta[rows], self.y[rows])
             np.multiply(self.mass[units], found, out=terms[units])
         return terms
+
+    def mean_young(self, z: Array, theta: Array) -> float:
+        """The sum of these terms, without a vector of them where the rows are many."""
+        if self.n_samples <= row_blocks.ROWS:
+            return _core.dot(self.mass, self.loss.fenchel_young(z, theta, self.y))
+        return sum(
+            _core.dot(self.mass[units], loss.fenchel_young(z[rows], theta[rows], self.y[rows]))
+            for loss, rows, units in self._in_blocks()
+        )
+
+    def mean_above_infimum(self, value: Array) -> float:
+        """Σ massᵢ·(valueᵢ − inf ℓ), likewise."""
+        return sum(
+            _core.dot(self.mass[units], value[units] - loss.infimum(self.y[rows]))
+            for loss, rows, units in self._in_blocks()
+        )
 
     def above_infimum(self, value: Array) -> Array:
         """massᵢ·(valueᵢ − inf ℓ) of every unit, some units at a time."""
@@ -259,7 +283,7 @@ class Objective(Products):
 
     @cached_property
     def has_columns(self) -> bool:
-        """Whether w is a number per column; else it is one per row, which Xᵀ makes w of."""
+        """Whether w has one number per column; else it has one per row, and stands for Xᵀw."""
         return self.design.access.columns is not Reach.NONE
 
     def hidden_rounding(self, z: Array) -> float:
@@ -267,20 +291,20 @@ class Objective(Products):
         noise = self.loss.noise(z, self.y)
         return self.mean(noise) if isinstance(noise, np.ndarray) else noise
 
-    @property
+    @cached_property
     def single(self) -> bool:
-        """Whether each multiplier is that of a row by itself, and may shrink by itself."""
+        """Whether every multiplier belongs to one row only, so that it may shrink by itself."""
         return self.n_scores == 1 and self.loss.unit != "run"
 
     @cached_property
     def convex(self) -> bool:
-        """Whether local minima are global ones."""
-        # A Majorised penalty, that is, but asking a protocol is slow.
+        """Whether loss and penalty are convex."""
+        # The same as isinstance(penalty, Majorised), but checking a protocol is slow.
         return self.loss.convex and not hasattr(self.penalty, "majoriser")
 
     @cached_property
     def kinks(self) -> PLQ | None:
-        """The loss piece by piece, if it has kinks and is linear or quadratic between them."""
+        """The loss as pieces, if it has kinks and is linear or quadratic between them."""
         return None if self.loss.smooth else self.loss.plq(self.y)
 
     @cached_property
@@ -290,7 +314,7 @@ class Objective(Products):
 
     @cached_property
     def has_rays(self) -> bool:
-        """Whether some column may grow for ever, on one side at least, at no cost."""
+        """Whether some coefficient may grow without limit at no cost, on one side at least."""
         if not self.has_columns:
             return False
         if not self.penalty.has_constraints:
@@ -300,14 +324,14 @@ class Objective(Products):
 
     @cached_property
     def free_basis(self) -> Basis | None:
-        """The unpenalised columns in terms of some that are far from collinear; None: too many."""
+        """The unpenalised columns through some that are far from collinear; None: too many."""
         columns = np.flatnonzero(self.penalty.free)
         found = self.basis_of(columns)
         self.facts.free_basis = columns, found
         return found
 
     def basis_of(self, columns: IntArray) -> Basis | None:
-        """Some columns (and the intercept) in terms of others that are far from collinear."""
+        """Some columns (and the intercept) expressed through others far from collinear."""
         known = self.facts.basis_of(columns)
         if known is not None:
             return known[0]
@@ -316,11 +340,11 @@ class Objective(Products):
 
     @cached_property
     def constant_target(self) -> bool:
-        """Whether y − offset is one number: then the null model is perfect, up to rounding."""
+        """Whether y − offset is constant, so that the null model is perfect up to rounding."""
         target = self.y
         if self.offset is not None:
             if self.offset.shape != target.shape:
-                return False  # classes, and scores of them
+                return False  # class labels cannot be compared with scores
             target = target - self.offset
         return bool(np.ptp(target) == 0) if target.ndim == 1 else not np.ptp(target, axis=0).any()
 
@@ -335,16 +359,16 @@ class Objective(Products):
 
     @cached_property
     def scale(self) -> float:
-        """P(null) − mean infimum of the loss: what tol and `relative` refer to."""
+        """P(null) − mean infimum of the loss, the unit of tol and `relative`."""
         return max(self.null_primal - self.infimum, 0.0)
 
     @cached_property
     def infimum(self) -> float:
         """The mean infimum of the loss."""
         if self.n_samples <= row_blocks.ROWS:
-            return dot(self.mass, self.loss.infimum(self.y))
+            return _core.dot(self.mass, self.loss.infimum(self.y))
         return sum(
-            dot(self.mass[units], loss.infimum(self.y[rows]))
+            _core.dot(self.mass[units], loss.infimum(self.y[rows]))
             for loss, rows, units in self._in_blocks()
         )
 
@@ -360,5 +384,5 @@ class Objective(Products):
 
 
 def _is_unbounded(penalty: BoundPenalty) -> bool:
-    """Whether it is a sum over features without constraints, so that w = 0 costs nothing."""
+    """Whether the penalty is a sum over features without constraints, so that Ω(0) = 0."""
     return penalty.sum_over_features is not None and not penalty.has_constraints

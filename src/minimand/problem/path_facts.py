@@ -1,4 +1,4 @@
-"""What the problems of a path remember for each other: they differ in their penalty only."""
+"""What the problems of a path, which differ in their penalty only, keep for each other."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..design import Design, Reach
 from ..penalties import BoundPenalty
 
 EPS = float(np.finfo(float).eps)
-_SAFE = 1.0 - 1e-9  # room for the rounding of a bound
-_MOST_PICKED = 0.125  # share of the columns above which a pass over all of them is cheaper
+_SAFE = 1.0 - 1e-9  # factor; safeguard against the rounding of a bound
+_MOST_PICKED = 0.125  # share of the columns, above which a pass over all of them is used; safeguard
 
 
 class Problem(Protocol):
-    """What is asked of an objective here."""
+    """The part of an objective that this module uses."""
 
     @property
     def penalty(self) -> BoundPenalty:
@@ -53,14 +53,14 @@ class Problem(Protocol):
 
 
 class Forecast(NamedTuple):
-    """Where the next solution of a path should be: coefficients and slopes, drawn on in a line."""
+    """The predicted next solution of a path: coefficients and slopes, extrapolated linearly."""
 
     w: Array
     slope: Array
 
 
 class Memory:
-    """Slopes and a forecast that outlive one problem of a path."""
+    """Slopes and a forecast, kept from one problem of a path to the next."""
 
     def __init__(self) -> None:
         self.slopes = SlopeMemory()
@@ -68,21 +68,21 @@ class Memory:
 
 
 class SlopeMemory:
-    """Slopes Xᵀ(mass∘θ) without a look at columns that cannot matter.
+    """Slopes Xᵀ(mass∘θ) without reading columns that cannot matter.
 
-    By Cauchy and Schwarz a slope moves by at most ‖xⱼ‖·‖θ − θ'‖ (in the norm of the masses; xⱼ
-    centred when Σ mass·θ = 0). A column whose slope cannot have left the box |slope| ≤ l1 adds
-    nothing to the gap as long as its coefficient is zero, wherever in the box the slope is: its
-    last known slope stands for it.
+    By the Cauchy-Schwarz inequality a slope moves by at most ‖xⱼ‖·‖θ − θ'‖ (in the norm of the
+    masses; xⱼ centred when Σ mass·θ = 0). If the slope of a column cannot have left the box
+    |slope| ≤ l1 and its coefficient is zero, it adds nothing to the gap wherever in the box it is.
+    Then its last known slope is used.
     """
 
     def __init__(self) -> None:
         self._theta: Array | None = None
-        self._slope = np.zeros(0)  # the last one that was computed, column by column
-        self._reach = np.zeros(0)  # how far from it the slope at _theta can be
+        self._slope = np.zeros(0)  # the last slopes that were computed, by column
+        self._reach = np.zeros(0)  # bounds on the distance from them to the slopes at _theta
 
     def of(self, objective: Problem, w: Array, theta: Array) -> tuple[Array, BoolArray | None]:
-        """Slopes at θ for the certificate of a model w, and which are exact (None: all of them)."""
+        """Slopes at θ for the certificate of a model w, and which are exact (None: all)."""
         moved = self._follow(objective, theta)
         look = moved & self._matters(objective, w)
         count = int(np.count_nonzero(look))
@@ -100,7 +100,7 @@ class SlopeMemory:
         return self._slope, None if exact.all() else exact
 
     def _follow(self, objective: Problem, theta: Array) -> BoolArray:
-        """Let the reach refer to θ; the columns whose slope has moved by more than rounding."""
+        """Update the bounds for θ; the columns whose slope has moved by more than rounding."""
         before, self._theta = self._theta, theta
         if before is None:
             self._reach = np.full(objective.n_features, np.inf)
@@ -111,7 +111,7 @@ class SlopeMemory:
         return self._reach > rounding * objective.root_spread
 
     def _matters(self, objective: Problem, w: Array) -> BoolArray:
-        """Columns whose slope can be outside the box, or counts inside it too."""
+        """Columns whose slope may be outside the box, or matters inside it too."""
         form = objective.penalty.sum_over_features
         if form is None or not self._slope.size:
             return np.ones(objective.n_features, dtype=bool)

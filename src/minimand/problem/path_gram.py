@@ -1,4 +1,4 @@
-"""The Gram of the columns that a path has met so far; for the squared loss it never changes."""
+"""The Gram matrix of the columns that a path has used; under the squared loss it is constant."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .._base.typing import Array, IntArray
 from ..design import Design
 from ..design.base import without_constants
 
-_FIRST = 256
-_GROWTH = 1.6
+_FIRST = 256  # columns of the first allocation; safeguard
+_GROWTH = 1.6  # factor by which the allocation grows; safeguard
 
 
 class RememberedGram:
-    """½ wᵀG w + qᵀw over the columns met so far, which is the mean loss up to a constant.
+    """½ wᵀG w + qᵀw over the columns used so far, which is the mean loss up to a constant.
 
-    Columns are centred by the masses when there is an intercept. The square that holds G is larger
+    Columns are centred by the masses when there is an intercept. The matrix that holds G is larger
     than needed; its unused part is zero, and so are the coefficients there.
     """
 
@@ -32,20 +32,20 @@ class RememberedGram:
 
     @property
     def columns(self) -> IntArray:
-        """The columns met so far, in the order of G."""
+        """The columns used so far, in the order of G."""
         return self._columns
 
     @property
     def capacity(self) -> int:
-        """The side of the square that holds G."""
+        """The number of rows of the matrix that holds G."""
         return self.gram.shape[0]
 
     def missing(self, columns: IntArray) -> IntArray:
-        """Those that have not been met yet."""
+        """The columns that are not yet in G."""
         return columns[~self._known[columns]]
 
     def add(self, columns: IntArray) -> None:
-        """Meet some columns: their products with one another and with all the others."""
+        """Add columns: their products with each other and with all the others."""
         new = self.missing(columns)
         if not new.size:
             return
@@ -73,7 +73,7 @@ class RememberedGram:
         self._known[new] = True
 
     def _reserve(self, count: int) -> None:
-        """Room for so many columns."""
+        """Reserve memory for ``count`` columns."""
         if count <= self.capacity:
             return
         room = min(max(_FIRST, count, int(_GROWTH * self.capacity)), self._design.shape[1])

@@ -1,4 +1,4 @@
-"""A model on the training data, and what is needed to talk about it."""
+"""A model with its scores on the training data, and a counter of passes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def dot(a: Array, b: Array) -> float:
 
 
 class Point(NamedTuple):
-    """A model on the training data: coefficients, intercept, and the scores z they give."""
+    """A model on the training data: coefficients, intercept, and their scores z."""
 
     w: Array
-    b: Any  # a float, or a number for each of k scores
+    b: Any  # a float, or an array of k numbers
     z: Array
 
 

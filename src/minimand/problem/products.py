@@ -1,4 +1,4 @@
-"""Products with the data, which count their passes."""
+"""Products with the data, with a count of the passes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._base import row_blocks
 from .._base.typing import Array, BoolArray, IntArray
 from ..design import Covariance, Design, Moments
 from ..losses.curvature import Curvature, Diagonal, beside
@@ -18,9 +19,11 @@ from .without_columns import Represented, plane
 if TYPE_CHECKING:
     from .path_facts import Memory
 
+_NARROW = 8  # numbers in a row: measured at 10⁷ rows, a vector costs as much as a pass over these
+
 
 class Products:
-    """What an objective does with its design."""
+    """The products of an objective with its design."""
 
     penalty: BoundPenalty
     design: Design
@@ -33,14 +36,14 @@ class Products:
 
     @property
     def row_mass(self) -> Array:
-        """The mass of its unit for every row."""
+        """For every row the mass of its unit."""
         raise NotImplementedError
 
     known: Facts | None
 
     @property
     def units(self) -> IntArray | None:
-        """Where the units of the loss begin and end among the rows; None where rows are units."""
+        """Offsets of the units of the loss among the rows; None if every row is a unit."""
         raise NotImplementedError
 
     def row_mean(self, values: Array) -> Any:
@@ -49,7 +52,7 @@ class Products:
 
     @cached_property
     def facts(self) -> Facts:
-        """What is known about the data, shared with other objectives of the same data."""
+        """Facts about the data, shared with other objectives of the same data."""
         key = self.design, self.mass, self.intercept, self.units
         if self.known is None or not self.known.describe(*key):
             object.__setattr__(self, "known", Facts(*key))
@@ -58,15 +61,15 @@ class Products:
 
     @property
     def has_columns(self) -> bool:
-        """Whether w is a number per column."""
+        """Whether w has one number per column."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def n_samples(self) -> int:
         """Rows of the design."""
         return self.design.shape[0]
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """Columns of the design."""
         return self.design.shape[1]
@@ -80,12 +83,12 @@ class Products:
         return z
 
     def forward(self, w: Array) -> Array:
-        """X w, or X Xᵀw where X has no columns and w stands for Xᵀw."""
+        """X w; X Xᵀw if X has no columns and w stands for Xᵀw."""
         self.meter.passes += 1
         return self.design.matvec(w) if self.has_columns else self.design.row_product(w)
 
     def backward(self, u: Array) -> Array:
-        """Xᵀ u, for one or several columns in one pass; u itself, where X has no columns."""
+        """Xᵀ u, for one or several columns in one pass; u itself if X has no columns."""
         if not self.has_columns:
             return u
         if not u.any():
@@ -99,15 +102,17 @@ class Products:
         return self.design.rmatvec_on(columns, u)
 
     def slopes(self, w: Array, thetas: list[Array]) -> list[tuple[Array, BoolArray | None]]:
-        """Xᵀ(mass∘θ) for several θ, as the certificate of a model w needs them.
+        """Xᵀ(mass∘θ) for several θ, as needed by the certificate of a model w.
 
-        With each comes a mask of the columns where it is exact, None where it is exact everywhere.
+        Each comes with a mask of the columns where it is exact; None if it is exact everywhere.
         """
         if self.memory is not None and self.n_scores == 1:
             problem: Any = self
             return [self.memory.slopes.of(problem, w, theta) for theta in thetas]
         if len(thetas) == 1:
-            return [(self.backward(self.weigh(thetas[0])), None)]
+            return [(self._slope(thetas[0]), None)]
+        if self._long_and_narrow:
+            return [(self._slope(theta), None) for theta in thetas]
         side_by_side = np.empty((self.n_samples, len(thetas), *thetas[0].shape[1:]))
         for j, theta in enumerate(thetas):
             np.multiply(beside(self.row_mass, theta), theta, out=side_by_side[:, j])
@@ -115,19 +120,34 @@ class Products:
         slopes = slopes.reshape(len(slopes), len(thetas), *thetas[0].shape[1:])
         return [(slope, None) for slope in np.ascontiguousarray(slopes.swapaxes(0, 1))]
 
-    def images(self, slopes: list[Array]) -> list[Array | None]:
-        """K u for the u that stand for slopes where X has no columns, in one pass; else None."""
+    @cached_property
+    def _long_and_narrow(self) -> bool:
+        """Whether another pass costs less than another vector as long as the data."""
+        return self.n_samples > row_blocks.ROWS and self.design.nnz <= _NARROW * self.n_samples
+
+    @cached_property
+    def _equal_mass(self) -> float | None:
+        """What every one of many rows counts, if that is the same."""
+        same = self.n_samples > row_blocks.ROWS and bool(self.row_mass.max() == self.row_mass.min())
+        return float(self.row_mass[0]) if same else None
+
+    def _slope(self, theta: Array) -> Array:
+        """Xᵀ(mass∘θ), without the product in brackets where all masses are one number."""
+        if self._equal_mass is None or not self.has_columns:
+            return self.backward(self.weigh(theta))
+        return self._equal_mass * self.backward(theta)
+
+    def images(self, slopes: list[tuple[Array, BoolArray | None]]) -> list[Array | None]:
+        """K u for the u that stand for slopes if X has no columns, in one pass; else None."""
         if self.has_columns or not slopes:
             return [None] * len(slopes)
-        if len(slopes) == 1:
-            return [self.forward(slopes[0])]
-        images = self.forward(np.stack(slopes, axis=1).reshape(self.n_samples, -1))
-        images = images.reshape(self.n_samples, len(slopes), *slopes[0].shape[1:])
+        stacked = np.stack([slope for slope, _ in slopes], axis=1)
+        images = self.forward(stacked.reshape(self.n_samples, -1)).reshape(stacked.shape)
         return list(np.ascontiguousarray(images.swapaxes(0, 1)))
 
     def weigh(self, theta: Array) -> Array:
-        """mass∘θ: what every row adds to slopes, of θ in the shape of z."""
-        return beside(self.row_mass, theta) * theta
+        """mass∘θ for θ in the shape of z: the factor of every row in a slope."""
+        return (self.row_mass if theta.ndim == 1 else self.row_mass[:, None]) * theta
 
     def curvature_product(self, v: Array, shift: Any, h: Array | Curvature) -> tuple[Array, Array]:
         """Xᵀ(H t) and t = X v + shift; an array h is a diagonal H."""
@@ -148,7 +168,7 @@ class Products:
         return self.design.covariance(h, columns)
 
     def hessian(self, h: Array, columns: IntArray | None = None) -> Covariance:
-        """The quadratic form of w with the intercept, if there is one, minimised out."""
+        """The Hessian in w, with the intercept, if there is one, minimised out."""
         if self.intercept and h.any():
             found = self.covariance(h, columns)
         else:
@@ -164,24 +184,24 @@ class Products:
         return self.design.moments(h)
 
     def reach(self, point: Point) -> float:
-        """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: how large the parts of a score are."""
+        """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: the size of the parts of a score."""
         if self.n_scores == 1:
             return dot(self.root_spread, np.abs(point.w)) + abs(point.b)
         return float(np.linalg.norm(self.root_spread @ np.abs(point.w) + np.abs(point.b)))
 
-    # Of a design without columns -----------------------------------------------------------------
+    # Designs without columns ---------------------------------------------------------------------
 
     def _represented(self, point: Point) -> Represented:
-        """W by its coefficients and the scores that it alone gives."""
+        """The w of a point by its coefficients and the scores without offset and intercept."""
         image = point.z - point.b
         return Represented(point.w, image if self.offset is None else image - self.offset)
 
     def plane(self, point: Point, slope: Array, image: Array) -> Plane:
-        """Where w and the slope of a dual point lie in the plane that they span."""
+        """The position of w and of the slope of a dual point in the plane they span."""
         return plane(self._represented(point), Represented(slope, image))
 
     def shares(self, slope: Array, image: Array | None) -> set[float]:
-        """Scales at which to measure a dual point, by the domain of Ω*."""
+        """Scales at which to measure a dual point, from the domain of Ω*."""
         if image is None:
             return self.penalty.shares(-slope)
         form = self.penalty.function_of_norm
@@ -189,7 +209,7 @@ class Products:
 
     # Facts about the columns ---------------------------------------------------------------
 
-    @property
+    @cached_property
     def spread(self) -> Array:
         """Σ mass·x² of every column: its size, for tolerances and rounding."""
         if self.facts.spread is None:
@@ -201,16 +221,16 @@ class Products:
             return self.design.row_lengths * self.row_mean(self.design.row_lengths)
         return self.moments(self.row_mass).second
 
-    @property
+    @cached_property
     def root_spread(self) -> Array:
         """Root mean square of every column."""
         if self.facts.root_spread is None:
             self.facts.root_spread = np.sqrt(self.spread)
         return self.facts.root_spread
 
-    @property
+    @cached_property
     def column_norms(self) -> Array:
-        """√(Σ mass·x²) of every column, centred where an intercept centres it; never too small."""
+        """√(Σ mass·x²) of every column, centred if there is an intercept; never too small."""
         if self.facts.column_norms is None:
             self.facts.column_norms = self._column_norms()
         return self.facts.column_norms

@@ -1,4 +1,4 @@
-"""The best intercept for a loss that is not convex: the lowest of many local minima."""
+"""The best intercept for a non-convex loss: the lowest of many local minima."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from scipy import optimize
 from .._base.typing import Array
 from ..losses import Loss
 
-_MOST = 256  # candidates
-_EFFORT = 4_000_000  # values of the loss that may be computed to compare them
-_FINALISTS = 3
+_MOST = 256  # candidates; safeguard
+_EFFORT = 4_000_000  # values of the loss computed to compare candidates; safeguard
+_FINALISTS = 3  # candidates whose minima are refined; safeguard
+# Distances from a score of zero, for sign targets; convention.
 _AROUND = np.array([-20.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 20.0])
 
 
@@ -37,7 +38,7 @@ def robust_shift(loss: Loss, z: Array, y: Array, mass: Array) -> float:
 
 
 def _candidates(loss: Loss, z: Array, y: Array) -> Array:
-    """Shifts that fit single samples: all of them, or quantiles where there are many."""
+    """Shifts that fit single samples: all of them, or quantiles if there are many."""
     single = np.unique(-z if loss.target == "sign" else y - z)
     count = int(np.clip(_EFFORT // max(z.size, 1), 16, _MOST))
     if single.size > count:

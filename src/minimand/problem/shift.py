@@ -1,7 +1,7 @@
-"""The best intercepts of k scores, or of units that are more than rows, by Newton's method.
+"""The best intercepts for k scores, or for units of more than one row, by Newton's method.
 
-φ(b) = Σ mass·ℓ(z + b, y) is convex in b, which is a number for every score. Its second derivative
-is a k×k matrix, which is singular where a shift of all scores changes nothing (the softmax): then
+φ(b) = Σ mass·ℓ(z + b, y) is convex in b, which has a number for every score. Its second derivative
+is a k×k matrix, which is singular if a shift of all scores changes nothing (the softmax): then
 the shortest step is taken, so that the intercepts keep their sum.
 """
 
@@ -15,10 +15,10 @@ from .._base.typing import Array
 from ..losses.curvature import as_curvature
 from .point import EPS
 
-_HALVINGS = 60  # of a step that does not lead downhill (safeguard)
-_RANK = 1e-12  # eigenvalues below this share of the largest count as zero (safeguard)
-_ROUNDING = 1e-9  # share of its terms below which a slope is taken for rounding (safeguard)
-_LOWER = 1e-4  # share of the slope by which a step must lower the mean loss (Armijo's rule)
+_HALVINGS = 60  # halvings of a step that does not lower φ; safeguard
+_RANK = 1e-12  # share of the largest eigenvalue, below which one counts as zero; safeguard
+_ROUNDING = 1e-9  # share of its terms, below which a slope counts as rounding; safeguard
+_LOWER = 1e-4  # share of the slope by which a step must lower φ; convention (Armijo's rule)
 
 
 def newton_shift(risk: Any, z: Array, steps: int = 200) -> Any:
@@ -35,7 +35,7 @@ def newton_shift(risk: Any, z: Array, steps: int = 200) -> Any:
                 break
             before = float(np.abs(slope).max())
             b, (value, slope, size, hessian) = found
-            # At the end of the digits of the value, steps go on as long as they flatten the slope.
+            # Where φ no longer changes in floating point, steps go on while the slope falls.
             if float(np.abs(slope).max()) >= before and (np.abs(slope) <= 1e-10 * size).all():
                 break
     return float(b) if b.ndim == 0 else b
@@ -52,7 +52,7 @@ def _at(risk: Any, z: Array, b: Array) -> tuple[float, Array, Array, Array]:
 
 
 def _downhill(hessian: Array, slope: Array, size: Array) -> Array:
-    """The Newton step; along directions without curvature, one unit if there is a slope."""
+    """The Newton step; along directions with a slope but no curvature, one unit."""
     flat = np.atleast_1d(slope)
     if not np.isfinite(hessian).all() or not np.isfinite(flat).all():
         return -np.sign(np.nan_to_num(slope))
@@ -69,7 +69,7 @@ def _downhill(hessian: Array, slope: Array, size: Array) -> Array:
 def _line_search(
     risk: Any, z: Array, b: Array, step: Array, value: float, slope: Array
 ) -> tuple[Array, tuple[float, Array, Array, Array]] | None:
-    """The first of halved steps that lowers the mean loss; None where no digit of it is left."""
+    """The first halved step that lowers the mean loss; None if only rounding is left."""
     fall = float(np.sum(slope * step))
     noise = 8 * EPS * abs(value)
     share = 1.0
@@ -78,7 +78,7 @@ def _line_search(
         if (new == b).all():
             return None
         found = _at(risk, z, new)
-        # False for nan; a value that has not changed but for rounding is not worse.
+        # False for NaN; a value that is equal up to rounding counts as not worse.
         if found[0] <= value + _LOWER * share * min(fall, 0.0) + noise:
             return new, found
         share *= 0.5

@@ -1,12 +1,12 @@
-"""The convex problem above a non-convex one that touches it at a point.
+"""The convex problem that lies above a non-convex one and touches it at a point.
 
 P ≤ P_tangent everywhere (up to a constant) and P = P_tangent at the point. So whatever lowers
 P_tangent lowers P, and a point that minimises its own tangent is stationary: no direction leads
-downhill from it. How far it is from that, the duality gap of the tangent problem measures.
+downhill from it. The duality gap of the tangent problem measures the distance from that.
 
-A penalty that is not convex is replaced by a weighted l1 norm, perhaps on fewer columns; a loss
-that is not, by its base loss with sample weights. The masses of a problem add up to one, so with
-sample weights the tangent ``problem`` is P_tangent divided by their sum, the ``unit``.
+A non-convex penalty is replaced by a weighted l1 norm, perhaps on fewer columns; a non-convex loss
+by its base loss with sample weights. The masses of a problem sum to one, so with sample weights
+the tangent ``problem`` is P_tangent divided by their sum, the ``unit``.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def composed(objective: Objective) -> RobustLoss:
 class Tangent:
     """A convex ``problem`` on some ``columns`` (None: all) that bounds the ``whole`` from above.
 
-    The bound itself is ``unit`` times the problem; ``weights`` are those of the samples, None
-    where the loss is convex.
+    The bound itself is ``unit`` times the problem; ``weights`` are those of the samples, None if
+    the loss is convex.
     """
 
     whole: Objective
@@ -49,7 +49,7 @@ class Tangent:
 
     @classmethod
     def at(cls, objective: Objective, point: Point) -> Self:
-        """The one that touches the objective at a point."""
+        """The tangent that touches the objective at a point."""
         weights = None
         if not objective.loss.convex:
             weights = composed(objective).weights(point.z, objective.y)
@@ -57,7 +57,7 @@ class Tangent:
 
     @classmethod
     def first(cls, objective: Objective) -> Self:
-        """The one to start from: the lasso, and the base loss whose samples all count the same."""
+        """The tangent to start from: the lasso, and the base loss with equal sample weights."""
         weights = None
         if not objective.loss.convex:
             weights = np.full(objective.n_samples, composed(objective).first_weight)
@@ -74,7 +74,7 @@ class Tangent:
     ) -> Self:
         """The base loss (or another one) with any sample weights.
 
-        A penalty that is not convex is replaced by its tangent ``near`` some w, or by the lasso.
+        A non-convex penalty is replaced by its tangent ``near`` some w, or by the lasso.
         """
         penalty, columns = Majoriser(objective.penalty, None)
         if isinstance(penalty, Majorised):
@@ -88,7 +88,7 @@ class Tangent:
         return cls(objective, problem, columns, weights, unit)
 
     def inside(self, point: Point) -> Point:
-        """A point of the whole problem, as one of the tangent problem: what is left out is 0."""
+        """A point of the whole problem as one of the tangent problem, without dropped columns."""
         if self.columns is None:
             return point
         kept = point.w[self.columns]
@@ -97,11 +97,11 @@ class Tangent:
         return point._replace(w=kept)
 
     def outside(self, point: Point) -> Point:
-        """A point of the tangent problem, as one of the whole."""
+        """A point of the tangent problem as one of the whole problem."""
         return point._replace(w=self.spread(point.w))
 
     def spread(self, values: Array) -> Array:
-        """One number per feature: zero for columns that are left out."""
+        """One number per feature, zero for dropped columns."""
         if self.columns is None:
             return values
         full = np.zeros(self.whole.n_features)
@@ -109,12 +109,12 @@ class Tangent:
         return full
 
     def dual_inside(self, theta: Array) -> Array:
-        """Multipliers of the whole, as those of the problem: samples without weight have none."""
+        """Multipliers of the whole as those of the problem; zero for samples without weight."""
         if self.weights is None:
             return theta
         some = self.weights > 0
         return np.where(some, theta / np.where(some, self.weights, 1.0), 0.0)
 
     def dual_outside(self, theta: Array) -> Array:
-        """Multipliers θ of the problem, as those of the whole: weights∘θ."""
+        """Multipliers θ of the problem as those of the whole: weights∘θ."""
         return theta if self.weights is None else self.weights * theta

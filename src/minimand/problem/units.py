@@ -1,4 +1,4 @@
-"""Units: what a loss gives a number for. A row, a run of rows, or all rows together."""
+"""Units of a loss, each of which has one value: a row, a run of rows, or all rows together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..losses.base import runs_of
 
 
 def offsets(loss: Loss, n_rows: int) -> IntArray | None:
-    """Where the units of a loss begin and end among the rows; None where every row is one."""
+    """Offsets of the units of a loss among the rows; None if every row is a unit."""
     if loss.unit == "row":
         return None
     if loss.unit == "set":
@@ -26,16 +26,16 @@ def offsets(loss: Loss, n_rows: int) -> IntArray | None:
 
 
 def over_rows(mass: Array, units: IntArray | None) -> Array:
-    """One number per unit, for every row of it; the same array where units are rows."""
+    """The number of its unit for every row; the same array if every row is a unit."""
     return mass if units is None else np.repeat(mass, np.diff(units))
 
 
 def on_rows(loss: Loss, units: IntArray | None, rows: Any) -> tuple[Loss, Any]:
-    """The loss on some rows (increasing), and the index of their units: whole ones only."""
+    """The loss on some rows (increasing), and the index of their units, which must be whole."""
     if units is None:
         return loss, rows
     if loss.unit == "set":
-        return loss, slice(None)  # some of the rows are a set as well
+        return loss, slice(None)  # some of the rows are a set, too
     unit = np.searchsorted(units, np.arange(units[-1])[rows], side="right") - 1
     kept, sizes = np.unique(unit, return_counts=True)
     if not np.array_equal(sizes, np.diff(units)[kept]):
@@ -44,7 +44,7 @@ def on_rows(loss: Loss, units: IntArray | None, rows: Any) -> tuple[Loss, Any]:
 
 
 def thinned(loss: Loss, units: IntArray | None, every: int) -> Any:
-    """Every k-th row; the rows of every k-th unit where units are runs."""
+    """Every k-th row; if units are runs, the rows of every k-th unit."""
     if units is None or loss.unit == "set":
         return slice(None, None, every)
     chosen = np.arange(units.size - 1) % every == 0
@@ -54,7 +54,7 @@ def thinned(loss: Loss, units: IntArray | None, every: int) -> Any:
 def in_blocks(
     loss: Loss, units: IntArray | None, n_rows: int
 ) -> Iterator[tuple[Loss, slice, slice]]:
-    """Some whole units after others: the loss on them, their rows, and their places."""
+    """Blocks of whole units: the loss on them, their rows, and their positions."""
     most = row_blocks.ROWS
     if n_rows <= most or loss.unit == "set":
         yield loss, slice(0, n_rows), slice(None)

@@ -1,9 +1,9 @@
-"""A design without columns, which a kernel is: of X it has the products K = XXᵀ of rows alone.
+"""Designs without columns, such as kernels: only the products K = XXᵀ of rows are known.
 
-Then w = Xᵀa is known by its coefficients a, one for each row (and score), and the slope Xᵀu of a
-dual point by u. A penalty must be a function of ‖w‖, and all that a certificate needs of w and
-v = −Xᵀu is three numbers: ‖w‖, and the coordinates of v along w and across it. With K a and K u at
-hand they take no further product, and nothing cancels: what is across is measured by itself.
+Then w = Xᵀa is given by its coefficients a, one for each row (and score), and the slope Xᵀu of a
+dual point by u. The penalty must be a function of ‖w‖, and a certificate needs three numbers only:
+‖w‖, and the coordinates of v = −Xᵀu along w and across it. With K a and K u at hand they take no
+further product, and no digits cancel, since the part across is measured by itself.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Represented(NamedTuple):
         return float(np.sqrt(max(dot(self.coefficients, self.image), 0.0)))
 
     def plus(self, factor: float, other: Represented) -> Represented:
-        """The sum with a multiple of another one."""
+        """The sum with a multiple of another vector."""
         return Represented(
             self.coefficients + factor * other.coefficients, self.image + factor * other.image
         )
 
 
 def plane(w: Represented, slope: Represented) -> Plane:
-    """‖w‖ and where −slope lies in the plane that it spans with w."""
+    """‖w‖ and the position of −slope in the plane that it spans with w."""
     norm = w.norm
     if norm == 0:
         return Plane(0.0, 0.0, slope.norm)

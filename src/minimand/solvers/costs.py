@@ -1,12 +1,21 @@
-"""What algorithms cost before they have run, in one unit: about a nanosecond of one core.
+"""What an algorithm will cost, before it has run, in multiply-adds.
 
-A stored number that is read and multiplied costs one unit in a dense matrix. Measured, with one
-thread, on random, correlated and badly scaled dense matrices and on texts, n and d from 100 to
-20,000 and alpha from 1e-6 to 1: the cheaper estimate named a solver within twice the time of the
-best one in nineteen cases of twenty.
+One unit is a multiply-add of a product X·w with a dense matrix that lies in memory. Two kinds of
+numbers turn a problem into units:
+
+- *rates*: how many units one elementary operation of a kind of work takes (`RATES`). They are the
+  machine's, and ``python -m bench calibrate`` measures them all and prints them beside these.
+- *counts*: how many steps, sweeps or products an algorithm needs. They are the algorithm's, and
+  were measured by a survey of fits on random, correlated and badly scaled dense matrices and on
+  texts, with n and d from 100 to 20,000 and alpha from 1e-6 to 1: the cheapest estimate named a
+  solver within twice the time of the best one in nineteen cases of twenty.
+
+Only the order of the estimates matters: "auto" takes the cheapest solver that accepts a problem.
 """
 
 from __future__ import annotations
+
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,38 +24,208 @@ from .._base.typing import Array
 from ..penalties import Separable
 from ..problem.objective import Objective
 
-_SAMPLE = 1000  # rows that are enough for a rough mean square of every column
-_SAMPLED = 32  # rows that tell how alike rows are
-_STEPS = 2.0, 6.0  # of Newton on a loss of pieces: at least, and how many more where rows abound
-_CROWDED = 1.5, 190.0  # more of them per √weight where columns abound, and at most
-_PRODUCTS = 2.0, 6.0, 14.0  # of a step by conjugate gradients: least, most, more where crowded
-_SWEEPS = 8.0  # of dual ascent on a loss whose slope is continuous, where rows are orthogonal
-_KINKED_SWEEPS = 20.0  # the same with kinks
-_POWER = 0.65  # of unequal curvatures, by which sweeps grow
-_ROW = 30.0  # the visit of a row, beside the numbers in it
-_READ = 2.0, 4.0  # a stored number in a sweep of dual ascent: dense, and sparse
-_KINKED_READ = 5.0, 16.0  # the same with kinks, with what settles the corners between sweeps
-_IMAGE = 1.0, 3.0  # a stored number in a product Xᵀdiag(h)Xv: dense, and sparse
-_LOOK = 4e5  # what it takes to look at some rows; measured
-_HESSIANS = 2.0  # that steps take at most where those between reuse an earlier one
+RATES = MappingProxyType(  # units per elementary operation; measured by `python -m bench calibrate`
+    {
+        "dense_product": 1.0,  # per stored number of X·w; the unit itself
+        "sparse_product": 1.5,  # the same where zeros are not stored
+        "dense_gram": 1 / 32,  # per multiply-add of XᵀHX
+        "sparse_gram": 0.6,  # the same, over pairs of stored numbers of a row
+        "factor": 1 / 64,  # per size³ of a Cholesky factor
+        "dense_sweep": 1.2,  # per stored number that a sweep of dual ascent visits
+        "sparse_sweep": 3.2,
+        "row": 40.0,  # per row that it visits, beside the numbers in it
+        "terms": 5.0,  # per row: the loss, its slope and its curvature
+    }
+)
+
+# Counts ------------------------------------------------------------------------------------------
+# All of them from the survey in the docstring above, unless a line says otherwise.
+
+_LINEAR_SYSTEM_GRAMS = 3.0  # Grams whose time a closed form takes, with centring and refinement
+_NEWTON_STEPS = 8.0  # steps of Newton's method on a loss that is curved everywhere
+_NEWTON_PRODUCTS = 20.0  # products XᵀHXv per such a step by conjugate gradients
+_KRYLOV_READS = 4.0  # reads of a stored number per such a product, with what its vectors take
+_PIECES_STEPS = 2.0, 6.0  # steps on a loss of pieces: least, and how many more where rows abound
+_CROWDED_STEPS = 1.5, 190.0  # more steps per √weight where columns abound, and at most
+_PIECES_PRODUCTS = 2.0, 6.0, 14.0  # products per step: least, most, more where columns abound
+_HESSIANS = 2.0  # formed at most, where the steps between reuse an earlier one
+_WORKING_SET_PASSES = 40.0  # passes over the data in a fit of a working set
+_NO_ZEROS = 50.0  # times as many where no l1 part keeps columns out
+_INTERIOR_STEPS = 20.0  # systems that an interior-point method solves
+_COLUMN_STEPS = 60.0  # the same over all rounds of column generation
+_CURVED_SWEEPS = 13.0  # sweeps of dual ascent on orthogonal rows, the slope of the loss continuous
+_KINKED_SWEEPS = 20.0  # the same where it jumps
+_KINKED_READS = (
+    4.0,
+    5.0,
+)  # of a stored number per visit there, dense and sparse: corners are settled
+_LOGISTIC_SWEEPS = 7.5  # sweeps on orthogonal rows, the logistic loss
+_UNEVEN_POWER = 0.65  # power of unequal curvatures by which sweeps grow
+_COPY = 20.0  # units per number that is copied from columns to rows
+_SIMPLEX_PIVOTS = 200.0  # passes per unknown of a linear program
+_ROUNDS_OF_ROWS = 50.0, 500.0  # passes, and systems, of quadratic programs on a few rows
+_HEAD_START = 2e6  # units granted to Newton: its digits beyond tol are worth a millisecond or two
+_LOOK = 4e5  # units that it takes to look at some rows
+_SAMPLE = 1000  # rows that are enough for a rough mean square of every column (safeguard)
+_SAMPLED = 32  # rows that tell how alike rows are (safeguard)
+
+
+# Work --------------------------------------------------------------------------------------------
+
+
+def product(objective: Objective) -> float:
+    """X·w, or Xᵀu."""
+    kind = "sparse_product" if objective.design.sparse else "dense_product"
+    return RATES[kind] * objective.design.nnz
+
+
+def image(objective: Objective) -> float:
+    """XᵀHXv: dense rows are read once for both products, sparse ones twice."""
+    return (2.0 if objective.design.sparse else 1.0) * product(objective)
+
+
+def terms(objective: Objective) -> float:
+    """The loss, its slope and its curvature at every row."""
+    return RATES["terms"] * objective.n_samples
 
 
 def hessian(objective: Objective) -> float:
-    """Xᵀdiag(h)X: a matrix product, or the squares of the lengths of sparse rows."""
+    """XᵀHX: a matrix product, or the squares of the lengths of sparse rows."""
     (n, d), nnz = objective.design.shape, objective.design.nnz
     if objective.design.sparse:
-        return nnz * min(d, nnz / max(n, 1)) / 16
-    return nnz * d / 48
+        return RATES["sparse_gram"] * nnz * min(d, nnz / max(n, 1))
+    return RATES["dense_gram"] * nnz * d
 
 
 def row_gram(objective: Objective) -> float:
-    """X diag(h)Xᵀ."""
-    return objective.design.nnz * objective.n_samples / (16 if objective.design.sparse else 48)
+    """XHXᵀ."""
+    kind = "sparse_gram" if objective.design.sparse else "dense_gram"
+    return RATES[kind] * objective.design.nnz * objective.n_samples
 
 
-def factor(size: int) -> float:
+def factor(size: float) -> float:
     """The Cholesky factor of a matrix."""
-    return size**3 / 48
+    return RATES["factor"] * size**3
+
+
+# Algorithms --------------------------------------------------------------------------------------
+
+
+def linear_system(objective: Objective, size: int) -> float:
+    """The Gram of the smaller side, and its factor."""
+    n = max(objective.n_samples, 1)
+    if objective.design.sparse:
+        products = RATES["sparse_gram"] * objective.design.nnz**2 / n
+    else:
+        products = RATES["dense_gram"] * objective.design.nnz * size
+    return _LINEAR_SYSTEM_GRAMS * products + factor(size)
+
+
+def newton(objective: Objective, *, formed: bool) -> float:
+    """Newton's method on a loss that is curved everywhere, by Cholesky or conjugate gradients."""
+    if formed:
+        step = hessian(objective) + factor(objective.n_features)
+    else:
+        step = _NEWTON_PRODUCTS * _KRYLOV_READS * objective.design.nnz
+    return _NEWTON_STEPS * (step + 2.0 * product(objective) + terms(objective))
+
+
+def newton_on_pieces(objective: Objective, form: Separable, *, formed: bool, reused: bool) -> float:
+    """Newton's method where the curvature of the loss comes and goes, likewise."""
+    shape = Shape(objective, form)
+    root = float(np.sqrt(shape.weight))
+    least, most = _PIECES_STEPS
+    more, limit = _CROWDED_STEPS
+    steps = least + min(most, root) + shape.crowded * min(more * root, limit)
+    if formed:
+        factors = min(steps, _HESSIANS) if reused else steps
+        systems = factors * (hessian(objective) + factor(objective.n_features))
+        return systems + steps * (2.0 * image(objective) + 4.0 * terms(objective))
+    least, most, more = _PIECES_PRODUCTS
+    products = least + min(float(np.sqrt(shape.steep)), most + more * shape.crowded)
+    return steps * (products + 3.0) * image(objective)
+
+
+def working_set(objective: Objective, *, zeros: bool) -> float:
+    """Proximal Newton steps on some columns, and a look at all of them after each round.
+
+    Without an l1 part (``zeros`` False) no column can be left out.
+    """
+    return (1.0 if zeros else _NO_ZEROS) * _WORKING_SET_PASSES * objective.design.nnz
+
+
+def interior_points(objective: Objective, size: int) -> float:
+    """Systems of d unknowns, or of n where these are fewer."""
+    gram = hessian(objective) if size == objective.n_features else row_gram(objective)
+    return _INTERIOR_STEPS * (gram + factor(size) + _around_a_system(objective))
+
+
+def column_generation(objective: Objective, size: float) -> float:
+    """The same on some columns at a time."""
+    n = objective.n_samples
+    gram = RATES["dense_gram"] * n * size * size
+    return _COLUMN_STEPS * (gram + factor(size) + _around_a_system(objective))
+
+
+def _around_a_system(objective: Objective) -> float:
+    """What a step of interior points takes beside its system: products, and slacks of every row."""
+    return 2.0 * image(objective) + 8.0 * terms(objective)
+
+
+def ascent_on_curves(objective: Objective, form: Separable) -> float:
+    """Dual coordinate ascent for a loss of pieces whose slope is continuous."""
+    shape = Shape(objective, form)
+    visits = RATES[shape.sweep] * shape.nnz + RATES["row"] * shape.n
+    return _HEAD_START + _CURVED_SWEEPS * shape.uneven**_UNEVEN_POWER * visits
+
+
+def ascent_on_kinks(objective: Objective, form: Separable) -> float:
+    """The same for a loss with kinks: more sweeps, as rows go to their corners one by one."""
+    shape = Shape(objective, form)
+    visits = _KINKED_READS[shape.sparse] * RATES[shape.sweep] * shape.nnz
+    return _KINKED_SWEEPS * shape.uneven**_UNEVEN_POWER * visits
+
+
+def ascent_on_logistic(objective: Objective, form: Separable) -> float:
+    """The same for the logistic loss, with a copy of the rows where they do not lie together.
+
+    Few rows among many columns are all but orthogonal, and then their weight does not matter.
+    """
+    n, d = objective.design.shape
+    copied = objective.design.nnz if objective.design.row_copy_bytes else 0
+    weight = float((rough_spread(objective) / form.l2).sum()) / max(n, 1)
+    sweeps = _LOGISTIC_SWEEPS * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** _UNEVEN_POWER
+    return _HEAD_START + RATES["sparse_sweep"] * sweeps * objective.design.nnz + _COPY * copied
+
+
+def linear_program(objective: Objective) -> float:
+    """The simplex method on the dual, a row per feature."""
+    n, d = objective.design.shape
+    return _SIMPLEX_PIVOTS * (objective.design.nnz + n) * (d + 10.0)
+
+
+def programs_on_rows(objective: Objective) -> float:
+    """Quadratic programs on the rows with the largest residuals."""
+    passes, systems = _ROUNDS_OF_ROWS
+    d = objective.n_features + 2.0
+    return passes * objective.design.nnz + systems * d * d * (d + 100.0)
+
+
+# What they cost at least, per stored number of the data, whatever its shape: a solver that cannot
+# be cheaper than one that accepts is not asked.
+LEAST_WORKING_SET = _WORKING_SET_PASSES
+LEAST_ASCENT = min(
+    _CURVED_SWEEPS * RATES["dense_sweep"],
+    _KINKED_SWEEPS * _KINKED_READS[0] * RATES["dense_sweep"],
+    _LOGISTIC_SWEEPS * RATES["sparse_sweep"],
+)
+LEAST_INTERIOR_POINTS = 2.0 * _INTERIOR_STEPS
+LEAST_COLUMN_GENERATION = 2.0 * _COLUMN_STEPS
+LEAST_LINEAR_PROGRAM = 10.0 * _SIMPLEX_PIVOTS
+LEAST_PROGRAMS_ON_ROWS = _ROUNDS_OF_ROWS[0]
+
+
+# The shape of a problem --------------------------------------------------------------------------
 
 
 def rough_spread(objective: Objective) -> Array:
@@ -67,6 +246,7 @@ class Shape:
             ratio = np.nan_to_num(spread / form.l2, nan=0.0, posinf=1e300)
         self._objective = objective
         self.n, self.sparse, self.nnz = n, objective.design.sparse, objective.design.nnz
+        self.sweep = "sparse_sweep" if self.sparse else "dense_sweep"
         self.weight = float(ratio.sum()) / n
         """‖x‖²/(n·l2) of a mean row: what it adds to the curvature of its own dual variable."""
         self.columns = float((ratio / (1.0 + ratio)).sum())
@@ -88,7 +268,7 @@ class Shape:
         """How unequal the curvatures of the dual are, by which sweeps grow."""
         if self.dependent >= 1.0 or self.weight <= 1.0:
             return 1.0 + self.weight * self.dependent
-        if _SWEEPS * _READ[self.sparse] * self.nnz < _LOOK:
+        if _CURVED_SWEEPS * RATES[self.sweep] * self.nnz < _LOOK:
             return 1.0 + self.weight  # as if rows were alike: to know better would take longer
         held = (1.0 + self.weight) / (1.0 + self.weight * self._apart())
         return max(held, 1.0 + self.weight * self.dependent)
@@ -114,30 +294,3 @@ class Shape:
         loses and gains rows with every step, a few at a time.
         """
         return float(np.clip(2.0 - 0.5 * self.n / max(self.columns, 1e-300), 0.0, 1.0))
-
-
-def newton_on_pieces(objective: Objective, form: Separable, *, formed: bool, reused: bool) -> float:
-    """Newton's method where the curvature of the loss comes and goes, by Cholesky or by CG."""
-    shape, d = Shape(objective, form), objective.n_features
-    root = float(np.sqrt(shape.weight))
-    steps = _STEPS[0] + min(_STEPS[1], root) + shape.crowded * min(_CROWDED[0] * root, _CROWDED[1])
-    if formed:
-        factors = min(steps, _HESSIANS) if reused else steps
-        passes = steps * (2.0 * _IMAGE[shape.sparse] * shape.nnz + 20.0 * shape.n)
-        return factors * (hessian(objective) + factor(d)) + passes
-    least, most, more = _PRODUCTS
-    products = least + min(float(np.sqrt(shape.steep)), most + more * shape.crowded)
-    return steps * (_IMAGE[shape.sparse] * products + 3.0) * shape.nnz
-
-
-def ascent_on_curves(objective: Objective, form: Separable) -> float:
-    """Dual coordinate ascent for a loss of pieces whose slope is continuous."""
-    shape = Shape(objective, form)
-    sweeps = _SWEEPS * shape.uneven**_POWER
-    return sweeps * (_READ[shape.sparse] * shape.nnz + _ROW * shape.n)
-
-
-def ascent_on_kinks(objective: Objective, form: Separable) -> float:
-    """The same for a loss with kinks: more sweeps, as rows go to their corners one by one."""
-    shape = Shape(objective, form)
-    return _KINKED_SWEEPS * shape.uneven**_POWER * _KINKED_READ[shape.sparse] * shape.nnz

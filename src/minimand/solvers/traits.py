@@ -21,7 +21,7 @@ class Trait(Enum):
     NONCONVEX_LOSS = "the loss is convex: it needs no graduation"
     NONCONVEX_PENALTY = "the penalty is convex: it needs no tangents"
     MEAN_OVER_SAMPLES = "{loss!r} is one number for the whole set, not a mean over samples"
-    LARGEST_RESIDUAL = "{loss!r} is a mean over samples, not their maximum"
+    LARGEST_RESIDUAL = "{loss!r} is not the largest residual of the whole set"
     ONE_SCORE = "every row has several scores, and {solver!r} takes problems of one"
     COLUMNS = "the design has no columns, and {solver!r} works on columns"
     SMOOTH = "{loss!r} has kinks; {solver!r} needs a smooth loss"
@@ -55,10 +55,10 @@ def _of_loss(objective: Objective) -> list[Trait]:
     if not loss.convex:  # its other traits do not matter: its tangents have their own
         return [Trait.NONCONVEX_LOSS, *([] if loss.pooled else [Trait.MEAN_OVER_SAMPLES])]
     found = [Trait.CONVEX_LOSS]
-    if loss.unit == "run":
-        return [*found, Trait.SMOOTH] if loss.smooth else found
-    if loss.unit == "set":
+    if loss.largest_residual:
         return [*found, Trait.LARGEST_RESIDUAL, Trait.STRAIGHT_PIECES]
+    if loss.pooled:
+        return [*found, Trait.SMOOTH] if loss.smooth else found
     smooth = loss.smooth
     found += [Trait.MEAN_OVER_SAMPLES, Trait.SMOOTH if smooth else Trait.KINKED]
     pieces = loss.plq(objective.y) if smooth else objective.kinks

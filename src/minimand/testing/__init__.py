@@ -1,7 +1,7 @@
-"""Conformance suites for your own losses, penalties, feature maps, designs and solvers.
+"""Conformance checks for your own losses, penalties, feature maps, designs and solvers.
 
 Each function raises AssertionError with one sentence that says which law is broken and where; a
-ValueError says that the object itself refuses its parameters. minimand's own tests use the same.
+ValueError says that the object refuses its own parameters. minimand's own tests use them too.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""Where losses are tried, and how far rounding excuses them there."""
+"""Points at which losses are checked, and the rounding that is allowed there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TARGETS: dict[str, list[float]] = {
 
 
 def axis(centre: float) -> Array:
-    """Both signs, dense near 0, near the target and one unit from it, and far out."""
+    """Scores of both signs: dense near 0, near the target and one unit from it, and far out."""
     near = np.linspace(-6.0, 6.0, 61)
     far = np.geomspace(1e-3, 1e3, 25)
     around = np.concatenate([near, far, -far])
@@ -26,7 +26,7 @@ def axis(centre: float) -> Array:
 
 
 def rounding_of(loss: Loss, z: Array, y: Array) -> Array:
-    """Rounding of a value: units in the last place of the numbers it is made of."""
+    """An allowance for the rounding of a value: 64 ulp (safeguard) of the numbers it sums."""
     value, slope = loss.value(z, y), loss.gradient(z, y)
     pieces = np.abs(value) + (1.0 + np.abs(slope) + np.abs(y)) * (1.0 + np.abs(z) + np.abs(y))
     return 64 * EPS * np.where(np.isfinite(pieces), pieces, 0.0)

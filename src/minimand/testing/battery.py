@@ -1,4 +1,4 @@
-"""Small problems of every kind, each with its optimum by a generic method of SciPy."""
+"""Small problems of every kind, each with an optimum from a generic method of SciPy."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from ..problem.tangent import Tangent
 
 @lru_cache(maxsize=1)
 def battery_with_optima() -> tuple[tuple[Objective, float], ...]:
-    """Every problem with what a generic method reaches: its optimum, if it is convex."""
+    """Every problem with the objective that a generic method reaches: the optimum if convex."""
     return tuple((objective, _generic_optimum(objective)) for objective in _battery())
 
 
 def _battery() -> Iterator[Objective]:
-    """All built-in losses × penalties, on matrices of different shapes and kinds."""
+    """Built-in losses × penalties, on matrices of different shapes and kinds."""
     losses: list[Loss] = [
         Squared(), Huber(0.5), Poisson(), CrossEntropy(), Logistic(), SquaredHinge(), Gamma(),
         Tweedie(),
@@ -75,7 +75,7 @@ def _problem(
     variant: tuple[int, int],
     rng: np.random.Generator,
 ) -> Objective:
-    """Columns of different sizes; the variant decides on sparsity, weights, offset, intercept."""
+    """Columns of different sizes; ``variant`` selects sparsity, weights, offset and intercept."""
     from scipy import sparse
 
     (n, d), (i, j) = shape, variant
@@ -108,8 +108,8 @@ def _target(loss: Loss, z: Array, rng: np.random.Generator) -> Array:
 def _generic_optimum(objective: Objective) -> float:
     """The objective after L-BFGS-B (SLSQP in a ball) on w = p − q with p, q ≥ 0.
 
-    It is an upper bound of the optimum, whatever SciPy made of it. If the problem is not convex, it
-    is taken at the minimiser of its first tangent problem.
+    The result is an upper bound of the optimum even if SciPy has not converged. For a non-convex
+    problem it is the objective at the minimiser of its first tangent problem.
     """
     from scipy import optimize
 

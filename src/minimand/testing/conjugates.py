@@ -1,4 +1,4 @@
-"""The dual side of a loss: conjugate, Fenchel-Young terms, domain, infimum, prox."""
+"""Checks of the dual side of a loss: conjugate, Fenchel-Young terms, domain, infimum, prox."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .require import require, require_all
 
 
 def dual_points(loss: Loss, z: Array, y: Array) -> Array:
-    """Slopes the loss takes, points between them: all inside the domain of ℓ*."""
+    """Slopes that the loss takes, and points between them: all inside the domain of ℓ*."""
     slopes = np.unique(loss.gradient(z, y))
     slopes = slopes[np.isfinite(slopes)]
     return np.unique(np.concatenate([slopes, 0.5 * (slopes[1:] + slopes[:-1])]))
@@ -48,7 +48,7 @@ def check_conjugate(loss: Loss, z: Array, u: Array, y: float) -> None:
 
 
 def check_domain(loss: Loss, inside: Array, y: float) -> None:
-    """into_domain is a projection, and ℓ* is finite where it lands."""
+    """into_domain is a projection, and ℓ* is finite at its result."""
     size = np.concatenate([np.geomspace(1e-4, 1e4, 33), np.array([0.0])])
     u = np.unique(np.concatenate([size, -size]))
     ys = np.full(u.shape, y)
@@ -58,7 +58,7 @@ def check_domain(loss: Loss, inside: Array, y: float) -> None:
     require_all(close, f"{loss!r}: into_domain is not idempotent", u=u, y=ys)
     defaults = (Loss.into_domain, Distance.into_domain, Margin.into_domain)
     if type(loss).into_domain in defaults and loss.plq(ys) is None:
-        return  # nobody said what the domain is
+        return  # the domain is not known
     finite = np.isfinite(loss.conjugate(moved, ys))
     require_all(finite, f"{loss!r}: the conjugate is not finite after into_domain", u=u, y=ys)
     best = np.abs(inside[None, :] - u[:, None]).min(axis=1)
@@ -67,7 +67,7 @@ def check_domain(loss: Loss, inside: Array, y: float) -> None:
 
 
 def check_infimum(loss: Loss, z: Array, y: Array) -> None:
-    """No value is below inf ℓ; a loss of our own comes as near to it as one likes."""
+    """No value is below inf ℓ, and built-in losses come arbitrarily close to inf ℓ."""
     value, least = loss.value(z, y), loss.infimum(y)
     require_all(np.isfinite(least), f"{loss!r}: the infimum is not finite", y=y)
     sentence = f"{loss!r}: the infimum is greater than a value"

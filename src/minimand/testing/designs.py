@@ -81,7 +81,7 @@ def _check_blocks(design: Design, X: Array, rtol: float) -> None:
 
 
 def _check_passes(design: Design, X: Array, rtol: float) -> None:
-    """`reduce` adds arrays and joins lists; `map_rows` puts blocks below each other."""
+    """`reduce` adds arrays and joins lists; `map_rows` stacks blocks in order."""
     name, n = type(design).__name__, X.shape[0]
     place = np.arange(n, dtype=float)
     joined = design.reduce(lambda x, part: [part.copy()], place)
@@ -155,7 +155,7 @@ def _check_pieces(design: Design, X: Array, rng: np.random.Generator, rtol: floa
 
 
 def _check_row_products(design: Design, X: Array, rng: np.random.Generator, rtol: float) -> None:
-    """Inner products of rows, of all and of some: what a design without columns has too."""
+    """Inner products of all and of some rows, which a design without columns has too."""
     gram = X @ X.T
     size = np.abs(X) @ np.abs(X).T + np.abs(X).max() ** 2
     _same(design, "row_gram", design.row_gram(), gram, size, rtol)
@@ -185,7 +185,7 @@ def _check_weighted_rows(design: Design, X: Array, rng: np.random.Generator, rto
 
 
 def _check_access(design: Design, X: Array) -> None:
-    """What is called cheap is not copied, and a copy of the rows is counted."""
+    """What `access` calls cheap is not copied, and `row_copy_bytes` counts a copy of the rows."""
     name = type(design).__name__
     cheap = design.access.rows is Reach.CHEAP
     require(

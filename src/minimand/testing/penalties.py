@@ -16,7 +16,7 @@ from .require import require
 def check_penalty(penalty: Penalty, n_features: Any = 7) -> None:
     """Check a penalty: Fenchel's inequality, its terms by feature, its prox, its free columns.
 
-    Of one that is not convex, also that its tangents lie above it; that settles its slopes, too.
+    For a non-convex penalty, also that its tangents lie above it, which checks its slopes too.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def check_penalty(penalty: Penalty, n_features: Any = 7) -> None:
 
 
 def _bound(penalty: Penalty, n_features: Any, alpha: float) -> BoundPenalty:
-    """The bound form; what `bind` refuses is a broken law, too."""
+    """The bound form; a refusal by `bind` counts as a broken law."""
     try:
         return penalty.bind(n_features, alpha)
     except ValueError as refusal:
@@ -88,7 +88,7 @@ class _At(NamedTuple):
 
 
 def _conjugate(bound: Any, v: Array) -> float:
-    """Ω*(v), read off the terms at the point of the domain that is nearest to zero."""
+    """Ω*(v), from the terms at the point of the domain nearest to zero."""
     w = bound.project(np.zeros_like(v))
     return bound.fenchel_young(w, _At(-v)).total + float(np.vdot(v, w)) - float(bound.value(w))
 
@@ -98,7 +98,7 @@ def _check_scaling(penalty: Penalty, alpha: float, w: Array) -> None:
     same = one == two or abs(one - two) <= 1e-12 * (abs(one) + abs(two))
     require(same, f"{penalty!r}: scaled({alpha:g}) and bind(…, {alpha:g}) differ: {one}, {two}.")
     require(np.isfinite(one) or one == np.inf, f"{penalty!r}: the value is {one}.")
-    if 0 < one < 1e100:  # constraints are 0 or inf whatever alpha is
+    if 0 < one < 1e100:  # constraints are 0 or inf for every alpha
         more = penalty.bind(shape_of(w), 2 * alpha).value(w)
         sentence = f"{penalty!r}: bind(…, alpha) ignores alpha: twice of it costs no more."
         require(more > one or alpha == 0, sentence)
@@ -123,7 +123,7 @@ def _check_free(penalty: Penalty, bound: Any, w: Array, free: BoolArray) -> None
 
 
 def _check_answers(penalty: Penalty, bound: BoundPenalty, w: Array) -> None:
-    """What a bound penalty says of its kind is true of its values."""
+    """The answers of a bound penalty to questions about its kind are true of its values."""
     value = bound.value(w)
     require(np.isfinite(value) or bound.has_constraints, f"{penalty!r}: has_constraints is false.")
     rows = np.linalg.norm(np.reshape(w, (len(w), -1)), axis=1)
@@ -133,7 +133,7 @@ def _check_answers(penalty: Penalty, bound: BoundPenalty, w: Array) -> None:
         ("sum_over_rows", bound.sum_over_rows, rows),
         ("function_of_norm", bound.function_of_norm, norm),
     ):
-        # At the edge of a constraint the rounding of a norm decides between 0 and ∞.
+        # At the edge of a constraint, rounding of a norm decides between 0 and ∞.
         said = value if form is None else min(form.value(at * (1 - 1e-12)), form.value(at))
         same = said == value or abs(said - value) <= 1e-11 * value
         require(same, f"{penalty!r}: {question} has another value, {said} instead of {value}.")

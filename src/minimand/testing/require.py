@@ -1,4 +1,4 @@
-"""A law that is broken, in one sentence."""
+"""Raising an AssertionError of one sentence for a law that is broken."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .._base.typing import Array, BoolArray
 
 
 def require(ok: Any, sentence: str) -> None:
-    """It must be true, or the sentence is raised."""
+    """Raise AssertionError with the sentence unless ``ok``."""
     if not ok:
         raise AssertionError(sentence)
 
 
 def require_all(ok: BoolArray, sentence: str, **where: Array) -> None:
-    """Every entry must be true; the sentence ends with the first place where it is not."""
+    """Require every entry; the sentence ends with the first place where one is false."""
     ok = np.asarray(ok)
     if ok.all():
         return

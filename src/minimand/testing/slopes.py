@@ -1,4 +1,4 @@
-"""Values, slopes and curvatures of a loss agree, and it is convex if it says so."""
+"""Checks that values, slopes and curvatures of a loss agree, and that it is convex if claimed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .require import require, require_all
 
 
 def check_extremes(loss: Loss, y: float) -> None:
-    """Nothing is NaN, however far out the score is."""
+    """Nothing is NaN at scores of any size."""
     z = np.array([-1e8, -1e3, 1e3, 1e8])
     ys = np.full(4, y)
     u = loss.into_domain(np.zeros(4), ys)
@@ -67,13 +67,13 @@ def check_slopes(loss: Loss, z: Array, y: Array) -> None:
 
 
 def _bend_fits(loss: Loss, z: Array, y: Array, step: Array, slope: Array) -> BoolArray:
-    """Whether ℓ'' lies between the quotients of ℓ' on both sides, up to their own curvature."""
+    """Whether ℓ'' lies between the quotients of ℓ' on both sides, up to its change over a step."""
     bend = loss.curvature(z, y)
     require_all(bend >= 0, f"{loss!r}: the curvature is negative", z=z, y=y)
     right, left = loss.gradient(z + step, y), loss.gradient(z - step, y)
     ahead, behind = (right - slope) / step, (slope - left) / step
     size = np.abs(right) + np.abs(left) + np.abs(y) + (1.0 + bend) * np.abs(z)
-    # The quotients see z ± step; the bend may vary by its relative change over that distance.
+    # The quotients span z ± step, over which the curvature may change by some share of itself.
     slack = 64 * EPS * size / step + 0.02 * step * np.maximum(bend, np.maximum(ahead, behind))
     slack += 1e-6 * bend
     inside = bend >= np.minimum(ahead, behind) - slack
@@ -82,9 +82,9 @@ def _bend_fits(loss: Loss, z: Array, y: Array, step: Array, slope: Array) -> Boo
 
 
 def _bend_is_singular(loss: Loss, z: Array, y: Array, size: Array) -> BoolArray:
-    """Points such as r = 0 of |r|^p: the quotients of ℓ' go to 0 or ∞ with the step, like a power.
+    """Points such as r = 0 of |r|^p, where quotients of ℓ' go to 0 or ∞ with the step.
 
-    There ℓ'' must lie on the side they go to.
+    There ℓ'' must lie on the side to which the quotients go.
     """
     bend, slope = loss.curvature(z, y), loss.gradient(z, y)
     wide, narrow = (
@@ -97,7 +97,7 @@ def _bend_is_singular(loss: Loss, z: Array, y: Array, size: Array) -> BoolArray:
 
 
 def check_steps(loss: Loss, z: Array, y: Array) -> None:
-    """The gradient is one of the difference quotients' limits, from one side at least."""
+    """The gradient is the limit of difference quotients from at least one side."""
     slope, fits = loss.gradient(z, y), np.zeros(z.shape, dtype=bool)
     size = np.maximum(np.minimum(np.abs(z), np.abs(z - y)), 0.1)
     for relative in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):

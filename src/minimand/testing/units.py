@@ -1,4 +1,4 @@
-"""The laws of a loss whose units are more than rows, or whose rows have several scores."""
+"""Checks of losses whose units are more than rows, or whose rows have several scores."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..problem.objective import EPS
 from ..problem.units import offsets
 from .require import require, require_all
 
-_SIZES = (1e-3, 1.0, 30.0)  # of scores that are tried
-_STEP = 1e-5  # of central differences: their own error is about its square
+_SIZES = (1e-3, 1.0, 30.0)  # standard deviations of random scores; convention
+_STEP = 1e-5  # step of central differences, whose error is about its square; convention
 
 
 class _Case(NamedTuple):
@@ -85,7 +85,7 @@ def _check_tangents(case: _Case) -> None:
 
 
 def _check_dual_side(case: _Case) -> None:
-    """Terms vanish at gradients, are ℓ + ℓ* − u·z, and no smaller than any other z says."""
+    """Terms vanish at gradients, equal ℓ + ℓ* − u·z, and are at least what any other z gives."""
     loss, y, points = case
     slopes = [loss.gradient(z, y) for z in points]
     duals = [*slopes, 0.5 * slopes[0] + 0.5 * slopes[1]]
@@ -112,7 +112,7 @@ def _check_dual_side(case: _Case) -> None:
 
 
 def _check_shift(case: _Case) -> None:
-    """What a loss says of the best intercept is no worse than others."""
+    """No other tried intercept is better than the loss's own `best_shift`."""
     loss, y, points = case
     units = offsets(loss, len(y))
     mass = loss.masses(np.ones(len(y) if units is None else units.size - 1))

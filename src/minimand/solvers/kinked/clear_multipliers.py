@@ -1,8 +1,8 @@
-"""Dual points that say plainly which samples are at a kink of the loss and which are not.
+"""Dual points that show which samples are at a kink of the loss and which are not.
 
-At an optimum a sample that is off every kink has the slope of its piece as its multiplier: a
-margin beyond 1 gives the hinge the multiplier 0, one below 1 gives 1. Interior methods come near
-such slopes and never reach them, so that every sample would count as a support vector.
+At an optimum, a sample off every kink has the slope of its piece as its multiplier: for the hinge,
+a margin above 1 gives 0 and one below 1 gives 1. Interior methods approach such slopes but never
+reach them, so that every sample would count as a support vector.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ...certificate import judge
 from ...problem.objective import EPS, Objective, Point
 from ..base import Solution
 
-_MOST_FREE = 500  # samples at kinks whose multipliers may be computed together
-_LARGEST_SYSTEM = 2_000_000  # numbers in their rows
+_MOST_FREE = 500  # samples at kinks whose multipliers are computed together; safeguard
+_LARGEST_SYSTEM = 2_000_000  # numbers in their rows; safeguard of memory
 
 
 def settled(objective: Objective, solution: Solution, tol: float) -> Solution:
-    """The solution, `sharpened` unless Ctrl-C or the end of the time is in the way."""
+    """The solution, `sharpened` unless Ctrl-C or the time limit intervenes."""
     if solution.stopped_by == INTERRUPT or solution.stopped_by.startswith("max_seconds"):
         return solution
     try:
@@ -37,15 +37,15 @@ def settled(objective: Objective, solution: Solution, tol: float) -> Solution:
 def sharpened(objective: Objective, solution: Solution, tol: float) -> Solution:
     """The solution with multipliers at the slopes of their pieces, if the gap allows it.
 
-    The referee decides: what is returned meets tol, or has a gap that is not larger than before.
-    Samples about which that leaves no certainty keep their multipliers.
+    The referee decides: the result meets tol, or has a gap no larger than before. Samples that
+    cannot be decided keep their multipliers.
     """
     old = solution.certificate
     kinked = objective.kinks is not None and objective.convex
     if not kinked or old.dual_point is None or not 0 < old.gap < np.inf:
         return solution
     allowed = max(tol * objective.scale, old.gap)
-    for caution in (1.0, 30.0, 1000.0):
+    for caution in (1.0, 30.0, 1000.0):  # factors of the distance to a kink; safeguard
         plain = _plain(objective, solution.point, old.dual_point, caution)
         if np.array_equal(plain.theta, old.dual_point):
             break
@@ -59,7 +59,7 @@ def sharpened(objective: Objective, solution: Solution, tol: float) -> Solution:
 
 
 class _Plain(NamedTuple):
-    """Multipliers, the range that each may have, and the model they belong to."""
+    """Multipliers, the range of each, and the model they belong to."""
 
     theta: Array
     low: Array
@@ -70,10 +70,10 @@ class _Plain(NamedTuple):
 def _plain(objective: Objective, point: Point, theta: Array, caution: float) -> _Plain:
     """θ with every multiplier moved to the slope at z, unless a kink is nearer than the slope.
 
-    A product of two distances, one to the kink and one to the slope, vanishes at the optimum: the
-    smaller of the two is the one that does, each measured in its own unit. The unit of scores is
-    what the null model loses per unit of the largest jump. With more ``caution``, a kink that
-    is a little further off keeps its samples, too.
+    At the optimum the product of two distances is zero, that of t to the kink and that of θ to the
+    slope. The smaller one is taken to be zero, each measured in its own unit; the unit of scores is
+    the loss of the null model per unit of the largest jump. With more ``caution``, samples a little
+    further from a kink keep their multipliers too.
     """
     plq = objective.kinks
     assert plq is not None
@@ -82,13 +82,13 @@ def _plain(objective: Objective, point: Point, theta: Array, caution: float) -> 
     reach = caution * objective.scale / jump * np.abs(v - plq.pieces.slope(t)) / jump
     least, greatest = plq.pieces.subgradients(t, reach)
     signed = plq.sign > 0
-    # In terms of θ, where the sign is negative, the least slope is the greatest.
+    # In terms of θ, with a negative sign, the least slope is the greatest.
     low, high = np.where(signed, least, -greatest), np.where(signed, greatest, -least)
     return _Plain(np.clip(theta, low, high), low, high, point.w)
 
 
 def _matched(objective: Objective, plain: _Plain) -> _Plain:
-    """The same where the samples at kinks make up for what the others have moved.
+    """The same, with samples at kinks making up for what the others have moved.
 
     Under a quadratic penalty Xᵀ(mass∘θ) = −l2∘w: a least-squares problem in a few multipliers.
     """
@@ -102,7 +102,7 @@ def _matched(objective: Objective, plain: _Plain) -> _Plain:
     missing = (objective.backward(objective.mass * theta) + l2 * w) / unit
     mass = objective.mass[free]
     system = objective.design.rows(free).rmatvec(np.diag(mass)) / unit[:, None]
-    if objective.intercept:  # Σ mass·θ = 0, with a weight that makes it hold
+    if objective.intercept:  # Σ mass·θ = 0, with a weight of 1e3 rows (safeguard)
         weight = 1e3 * float(np.linalg.norm(system)) / float(np.linalg.norm(mass))
         system = np.vstack([system, weight * mass])
         missing = np.append(missing, weight * objective.mean(theta))
@@ -112,9 +112,9 @@ def _matched(objective: Objective, plain: _Plain) -> _Plain:
 
 
 def _balanced(objective: Objective, plain: _Plain) -> Array | None:
-    """θ with Σ mass·θ = 0 if there is an intercept; None if its ranges have no room for that.
+    """θ with Σ mass·θ = 0 if there is an intercept; None if the ranges leave no room for that.
 
-    Those strictly inside their range move first.
+    Multipliers strictly inside their range move first.
     """
     theta, low, high, _ = plain
     total = objective.mean(theta)

@@ -1,4 +1,4 @@
-"""Losses with kinks under an l1 penalty on very many columns: interior points on a few of them."""
+"""Losses with kinks under an l1 penalty on many columns, by interior points on a few of them."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from ..._base.typing import Array, IntArray
 from ...certificate import Judgement, judge
 from ...penalties import Separable
 from ...problem.objective import Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
 from ..sparse.column_choice import best_columns
 from ..steps.line_search import recentred
 from ..traits import Trait
 from .primal_dual import PrimalDual
 
-_FIRST = 200  # columns to begin with
-_MOST = 1200  # columns of one problem
-_ROUNDS = 60
-_INNER = 0.3  # share of the target to which the problem of some columns is solved
-_ROUGH = 1e-3  # share of the gap that is enough while columns are still missing
-_FINEST = 1e-4  # share of the target beyond which accuracy is not to be had
-_FEWEST_NEW = 50
+_FIRST = 200  # columns to begin with; safeguard
+_MOST = 1200  # columns of one problem; safeguard
+_ROUNDS = 60  # sets of columns; safeguard
+_INNER = 0.3  # share of the target: gap of the problem on some columns; safeguard
+_ROUGH = 1e-3  # share of the gap: accuracy while columns are still missing; safeguard
+_FINEST = 1e-4  # share of the target, beyond which no more accuracy is tried; safeguard
+_FEWEST_NEW = 50  # least number of columns added in a round; safeguard
 
 
 class ColumnGeneration(Solver):
-    """min over the columns that matter: those left out have |Xᵀu|ⱼ ≤ l1ⱼ, so that wⱼ = 0 is best.
+    """A problem on some columns; the others have |Xᵀu|ⱼ ≤ l1ⱼ, so that wⱼ = 0 is optimal for them.
 
-    The multipliers u of the problem with some columns say which others to take in: the ones that
-    break the inequality. When none does, they prove the solution optimal for all columns.
+    The multipliers u of the problem on some columns tell which others to add: those that break the
+    inequality. When none does, u proves the solution optimal for all columns.
     """
 
     name = "column_generation"
     needs = Trait.KINKED, Trait.PIECES, Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS
-    least_cost = 480.0
+    least_cost = costs.LEAST_COLUMN_GENERATION
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and kinks; an l1 part on almost all coefficients."""
@@ -45,9 +46,8 @@ class ColumnGeneration(Solver):
             return Verdict(False, "too many coefficients have no l1 part to keep them at zero")
         n, d = objective.design.shape
         size = float(min(d, _FIRST + min(n, _MOST)))
-        products = n * size * size / 16 + size**3 / 48
-        cost = 60.0 * (products + 8 * objective.design.nnz + 40 * n)
-        return Verdict(True, "losses with kinks, l1: interior points on a few columns", cost)
+        words = "losses with kinks, l1: interior points on a few columns"
+        return Verdict(True, words, costs.column_generation(objective, size))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One judged point for every set of columns."""
@@ -69,7 +69,7 @@ class ColumnGeneration(Solver):
             if grown.size == columns.size:
                 if share < _FINEST:
                     return
-                share *= 0.1  # all that matter are there: what is left is accuracy
+                share *= 0.1  # no column is missing, only accuracy
             columns = grown
 
 
@@ -96,7 +96,7 @@ def _spread(objective: Objective, columns: IntArray, values: Array) -> Array:
 
 
 def _next_columns(form: Separable, columns: IntArray, w: Array, slope: Array) -> IntArray:
-    """The columns at hand and those that break the inequality most; not too many in all."""
+    """The current columns and those that break the inequality most, ``_MOST`` at most."""
     excess = np.abs(slope) / np.where(form.l1 > 0, form.l1, np.inf)
     excess[columns] = 0.0
     violators = np.flatnonzero(excess > 1.0)
@@ -104,6 +104,6 @@ def _next_columns(form: Separable, columns: IntArray, w: Array, slope: Array) ->
         return columns
     most = max(_FEWEST_NEW, columns.size // 2)
     worst = violators[np.argsort(-excess[violators])[:most]]
-    if columns.size + worst.size > _MOST:  # let go of those that are at zero
+    if columns.size + worst.size > _MOST:  # drop columns whose coefficient is zero
         columns = columns[(w[columns] != 0) | (form.l1[columns] == 0)]
     return np.union1d(columns, worst)

@@ -18,21 +18,20 @@ from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
 from .free_rows import free_step
 
-_RUNS = 300
-_WORK = 2e8  # numbers to be read in one run, so that it can be stopped within a second
-_EPOCHS = 10, 300  # of one run, at least and at most
-_BETWEEN = 12  # sweeps between two steps on the free rows
-_SLOW = 0.1  # of the gap that a run may leave before an interior point is asked to go on
-_SMALL = 2e6  # what a fit should cost for digits beyond tol, which Newton gives away, not to matter
-_SHARE = 0.8  # of the target that the estimate must reach: it is a little larger than the gap
+_RUNS = 300  # runs of sweeps; safeguard
+_WORK = 2e8  # numbers read in one run; safeguard: a run can be stopped within a second
+_EPOCHS = 10, 300  # sweeps of one run, least and most; safeguard
+_BETWEEN = 12  # sweeps between two steps on the free rows; safeguard
+_SLOW = 0.1  # share of the gap that a run may leave before another solver takes over; safeguard
+_SHARE = 0.8  # share of the target that the estimate of the gap must reach; safeguard
 
 
 class Dual(Solver):
-    """One slope vᵢ of the loss per sample, maximised exactly one after the other.
+    """Maximises the dual exactly in one sample's slope vᵢ after the other.
 
     max over v of −Σ massᵢψ*(vᵢ) − ½ Σ (Xᵀu)ⱼ²/l2ⱼ, u = mass·sign·v: each step is the proximal point
-    of ψ, so every loss with `pieces` takes the same one. Samples whose slope cannot change are
-    skipped. The logistic loss takes the proximal point of log(1 + e^−t), by Halley's method. The
+    of ψ, which `pieces` give for every such loss. Samples whose slope cannot change are skipped.
+    The logistic loss takes the proximal point of log(1 + e^−t), by Halley's method. The
     intercept is free: the method of multipliers makes Σu vanish. Where the gap falls slowly (weak
     penalties, columns that are not scaled), `newton` or `primal_dual` takes over if it can.
     """
@@ -41,7 +40,7 @@ class Dual(Solver):
     null_may_do = False
     parallel = True
     needs = Trait.ROWS_SOLVED_EXACTLY, Trait.L2_EVERYWHERE
-    least_cost = 16.0
+    least_cost = costs.LEAST_ASCENT
     heirs = ("newton", "primal_dual")
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
@@ -49,15 +48,12 @@ class Dual(Solver):
         form = objective.penalty.sum_over_features
         assert form is not None
         if objective.loss.plq(objective.y) is None:
-            weight = float((costs.rough_spread(objective) / form.l2).sum())
-            verdict = _curved(objective, weight / max(objective.n_samples, 1))
+            words, cost = "logistic loss", costs.ascent_on_logistic(objective, form)
+        elif objective.loss.smooth:
+            words, cost = "piecewise quadratic loss", costs.ascent_on_curves(objective, form)
         else:
-            words = "piecewise quadratic loss and L2: a step per sample"
-            if objective.loss.smooth:
-                cost = _SMALL + costs.ascent_on_curves(objective, form)
-            else:
-                cost = costs.ascent_on_kinks(objective, form)
-            verdict = Verdict(True, words, cost)
+            words, cost = "piecewise quadratic loss", costs.ascent_on_kinks(objective, form)
+        verdict = Verdict(True, f"{words} and L2: a step per sample", cost)
         return row_copy_counted(objective, control, verdict)
 
     def iterate(
@@ -76,30 +72,18 @@ class Dual(Solver):
             judgement = judge(objective, point, [theta], known=[judgement.dual], raw=False)
             yield judgement
             if found.gap <= goal:
-                goal *= 0.25  # it thought that it was done, and the referee disagrees
+                goal *= 0.25  # the estimate was too optimistic
             if impatient and (slow or judgement.gap > _SLOW * before):
                 hand_over = HandOver("the gap falls slowly", self.heirs)
                 yield hand_over
                 if hand_over.taken:
                     return
-                impatient = False  # nobody else can: then it does not matter how long it takes
+                impatient = False  # no other solver accepts the problem, so this one goes on
             before = judgement.gap
 
 
-def _curved(objective: Objective, weight: float) -> Verdict:
-    """The verdict where ψ is curved everywhere: as many sweeps as were measured, about.
-
-    Few rows among many columns are all but orthogonal: then it does not matter what they weigh.
-    """
-    (n, d), nnz = objective.design.shape, objective.design.nnz
-    copied = nnz if objective.design.row_copy_bytes else 0
-    sweeps = 6.0 * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** 0.65
-    cost = _SMALL + 4.0 * sweeps * nnz + 20.0 * copied
-    return Verdict(True, "logistic loss and L2: a step per sample", cost)
-
-
 def _first(objective: Objective, start: Point, form: RowDual) -> Judgement:
-    """How far the start may be from the optimum; of the null model that need not be known well."""
+    """The gap of the start; a rough bound is enough for the null model."""
     if start is objective.null:
         return judge(objective, start, [form.loss.sign * form.v], raw=False)
     return judge(objective, recentred(objective, start))
@@ -108,9 +92,10 @@ def _first(objective: Objective, start: Point, form: RowDual) -> Judgement:
 def _advance(
     form: RowDual, objective: Objective, control: Control, goal: float, impatient: bool
 ) -> tuple[Ascent, bool]:
-    """Sweeps, and between them steps on the free rows, until the gap seems small enough.
+    """Sweeps, and steps on the free rows between them, until the estimated gap is small enough.
 
-    Without such steps sweeps go on as they have begun: True if they are slow, for the impatient.
+    Where such steps are not possible, the pace of the sweeps is checked: True if it is too slow for
+    an ``impatient`` caller.
     """
     epochs = int(np.clip(_WORK / max(objective.design.nnz, 1), *_EPOCHS))
     before = np.inf
@@ -126,7 +111,7 @@ def _advance(
 
 
 def _dual_of(objective: Objective, start: Point) -> RowDual:
-    """The dual at the slopes that the loss has at the start; at zero for the null model."""
+    """The dual at the slopes of the loss at the start; at zero for the null model."""
     loss, form = objective.loss.rowwise(objective.y), objective.penalty.sum_over_features
     assert loss is not None
     assert form is not None
@@ -145,7 +130,7 @@ def _dual_of(objective: Objective, start: Point) -> RowDual:
 def _is_worse_than_zero(objective: Objective, theta: Array, w: Array) -> bool:
     """Whether D(θ) = −mean(ℓ*(θ) − θ·offset) − ½Σ l2·w² is less than D(0), the mean infimum.
 
-    The slopes at a model that is far from the optimum make a w that is farther still.
+    The slopes at a model far from the optimum give a w that is even farther from it.
     """
     form = objective.penalty.sum_over_features
     assert form is not None

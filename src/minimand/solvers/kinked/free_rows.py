@@ -1,8 +1,8 @@
-"""A Newton step on the rows of a dual whose multipliers are between their ends.
+"""A Newton step on the rows of a dual whose multipliers are strictly between their ends.
 
-While the set of those rows does not change the dual is a quadratic function of them: t = τ(v) for
-every row, a linear system. Coordinate ascent solves it slowly where rows resemble each other;
-conjugate gradients, which see all rows at once, need the square root of its sweeps.
+As long as the set of these rows does not change, the dual is a quadratic function of them: t = τ(v)
+for every row, a linear system. Coordinate ascent solves it slowly if rows are alike; conjugate
+gradients need about the square root of the number of sweeps.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ...canonical import RowDual
 from ...losses import Pieces
 from ..steps.krylov import conjugate_gradients
 
-_ACCURACY = 0.1  # of the energy of the residual
-_HALVINGS = 4
+_ACCURACY = 0.1  # share of the residual's energy at which CG stops; safeguard
+_HALVINGS = 4  # halvings (to a quarter) of a step that does not gain; safeguard
 
 
 class _Free(NamedTuple):
@@ -31,7 +31,7 @@ class _Free(NamedTuple):
 
 
 def free_step(form: RowDual) -> float:
-    """Move the free rows to the maximum they share, or part of the way; the passes it took."""
+    """Move the free rows to their joint maximum, or part of the way; returns the passes it took."""
     if form.curved:
         return 0.0  # no row has corners, and the system changes with every step
     assert isinstance(form.loss.psi, Pieces)
@@ -52,7 +52,7 @@ def free_step(form: RowDual) -> float:
 
 
 def _free_rows(pieces: Pieces, v: Array, mass: Array) -> _Free:
-    """The rows between corners, with the place and the slope of the inverse of ψ' there."""
+    """The rows between corners, with the value and the slope of the inverse of ψ' there."""
     tau, bend = np.zeros_like(v), np.full(v.shape, np.nan)
     lo, hi = np.zeros_like(v), np.zeros_like(v)
     knots, slopes, curvatures, left, _ = pieces.parts
@@ -84,7 +84,7 @@ class _System:
 
     @property
     def passes(self) -> float:
-        """Over all rows; each product reads the free ones twice."""
+        """Passes over all rows; each product reads the free rows twice."""
         return 2.0 * self.share * self.products
 
     def _t(self) -> Array:
@@ -108,7 +108,7 @@ class _System:
         def settled(residual: Array, energy: float, first: float) -> bool:
             return energy <= _ACCURACY * first
 
-        # Of more free rows than coefficients the system is singular: no further steps help.
+        # With more free rows than coefficients the system is singular, and more steps do not help.
         rank = min(self.free.rows.size, self.form.w.size + 1)
         x, _ = conjugate_gradients(
             self._product, target, lambda r: r / diagonal, settled, 2 * rank + 10
@@ -116,13 +116,13 @@ class _System:
         return x / self.root
 
     def image(self, dv: Array) -> tuple[Array, float]:
-        """What dv makes of w and of Σ mass·sign·v."""
+        """The change of w and of Σ mass·sign·v due to dv."""
         self.products += 0.5
         u = self.sign * self.root**2 * dv
         return -self.design.rmatvec(u) / self.form.l2, float(u.sum())
 
     def gain(self, dv: Array, dw: Array, dtotal: float) -> float:
-        """By how much the dual grows, the intercept held near its centre."""
+        """The increase of the dual, with the intercept held near its centre."""
         form = self.form
         linear = self.root**2 * dv * (self.residual - 0.5 * self.free.bend * dv)
         return float(linear.sum() - 0.5 * (form.l2 * dw * dw).sum() - 0.5 * form.step * dtotal**2)

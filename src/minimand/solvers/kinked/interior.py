@@ -2,11 +2,11 @@
 
 minimise Σ massᵢ·ψ(tᵢ) + pull·(w, b) + Ω(w),   t = sign∘(offset + X w + b) − shift
 
-With the risers of ψ and Ω (see `risers`) Newton's equations shrink to a system in w and b,
+With the risers of ψ and Ω (see `slope_rises`) Newton's equations reduce to a system in w and b,
 
     (Xᵀdiag(mass∘rate)X + diag(l2 + rates of Ω)) Δw = −gradient,
 
-the intercept eliminated exactly; where rows are fewer than columns, to its n×n twin.
+the intercept eliminated exactly; with fewer rows than columns, to the equivalent n×n system.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ...problem.objective import EPS, Objective, Point, dot
 from ..smooth.closed_form import rows_suffice
 from .slope_rises import of_penalty, of_pieces
 
-_ROOM = 10.0  # slacks at a cold start, in units of |t|; measured: more is safer, and slower
-_NARROWEST = 1e-2  # slacks at a warm start, in units of those at w = 0
-_NEAREST = 0.9995  # share of the way to the boundary that a step may go
-_STEADY = 1e-12  # added to the diagonal, relative to the curvature of a column
-_PINNED = 1e200  # curvature of a coefficient whose bounds leave it no room
+_ROOM = 10.0  # slacks of a cold start, in units of |t|; measured: wider is safer and slower
+_NARROWEST = 1e-2  # slacks of a warm start, in units of those at w = 0; safeguard
+_NEAREST = 0.9995  # share of the way to the boundary that a step may go; convention
+_STEADY = 1e-12  # share of a column's curvature, added to the diagonal; safeguard
+_PINNED = 1e200  # curvature of a coefficient whose two bounds are equal; safeguard
 
 
 class Pull(NamedTuple):
@@ -39,7 +39,7 @@ class Pull(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of the coefficients, of the intercept, and of t."""
+    """A step of the coefficients, of the intercept and of t."""
 
     dw: Array
     db: float
@@ -47,12 +47,12 @@ class Step(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """Slopes of the samples at the end of their risers or along them; and who stays on a knot."""
+    """Expected slopes of the samples at the optimum, and which samples stay on a knot."""
 
     slope: Array
     curvature: Array  # of samples on a curved piece
     on: BoolArray
-    miss: Array  # t − knot of those that stay on one
+    miss: Array  # t − knot of samples that stay on a knot
 
 
 Solve = Callable[[Array, float], Step]
@@ -61,8 +61,8 @@ Solve = Callable[[Array, float], Step]
 class InteriorPoint:
     """A point strictly inside all bounds, and the step that moves it along the central path.
 
-    The masses of ``rows`` need not sum up to 1, and ``pull`` may stand for rows that are not
-    among them: see `reduction`.
+    The masses of ``rows`` need not sum to 1, and ``pull`` may stand for rows that are left out: see
+    `row_reduction`.
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class InteriorPoint:
     def _begin(self, room: float) -> None:
         """Slacks of the size of t, multipliers of the size of the slopes.
 
-        A model that interpolates has t at kinks: then a share of what t is at w = 0 is its size.
-        From w = 0 the samples have a way to go: slacks much smaller than that vanish before it is
-        done, and no step is possible any more. ``room`` is how many times wider slacks shall be.
+        A model that interpolates has t at kinks: then a share of the size of t at w = 0 is used.
+        At w = 0 the samples still have far to move: much smaller slacks would vanish on the way and
+        leave no room for steps. ``room`` is a factor by which slacks are wider.
         """
         rows, pieces = self.rows, self.plq.pieces
         total = float(rows.mass.sum())
@@ -115,7 +115,7 @@ class InteriorPoint:
 
     @property
     def slope(self) -> Array:
-        """ψ'(t), as the risers have it."""
+        """ψ'(t), as the risers represent it."""
         return self._samples.slope(self.t.size)
 
     @property
@@ -125,14 +125,14 @@ class InteriorPoint:
 
     @property
     def products(self) -> float:
-        """The gap that is left, once the slopes of the dual are right."""
+        """The gap that is left once the slopes of the dual agree."""
         return sum(riser.products for riser in self._risers)
 
     def step(self, least_centring: float = 0.0) -> float:
-        """One predictor and one corrector; the length of the step that was taken.
+        """One predictor and one corrector step; returns the length of the step.
 
-        Steps that aim too low may go round in circles: then ``least_centring`` of the products is
-        to be left.
+        Steps that aim too low may cycle: ``least_centring`` is the least share of the products a
+        step aims to leave.
         """
         rate, slope = self._samples.system(self.t)
         stiff, bend = self._features.system(self.w)
@@ -152,7 +152,7 @@ class InteriorPoint:
         return min(dual, primal)
 
     def _lengths(self, nearest: float) -> tuple[float, float]:
-        """How far to go; one length for all where anything is curved."""
+        """The lengths of the dual and primal steps; one common length if anything is curved."""
         rooms = [riser.room() for riser in self._risers]
         dual = min(1.0, nearest * min(room[0] for room in rooms))
         primal = min(1.0, nearest * min(room[1] for room in rooms))
@@ -166,13 +166,13 @@ class InteriorPoint:
             riser.move(dual, primal)
 
     def refresh(self) -> Array:
-        """z, and with it t, computed from the coefficients again."""
+        """z and t, recomputed from the coefficients."""
         z = self.rows.scores(self.w, self.b)
         self.t = self.plq.at(z)
         return z
 
     def _solve(self, solve: Solve, slope: Array, bend: Array) -> Step:
-        """Newton's step for the slopes that samples and features would have without moving."""
+        """Newton's step, given the slopes of samples and features after a step with Δt = 0."""
         gradient, balance = self.gradient(slope)
         gradient += self.form.l2 * self.w + bend
         gradient[self._pinned] = 0.0
@@ -184,13 +184,13 @@ class InteriorPoint:
         return step
 
     def gradient(self, slope: Array) -> tuple[Array, float]:
-        """Slopes in w and b of the loss, and of the linear term, for given slopes in t."""
+        """Slopes in w and b of the loss and of the linear term, for given slopes in t."""
         u = self.rows.mass * self.plq.sign * slope
         balance = float(u.sum()) + self._pull.b if self.rows.intercept else 0.0
         return self.rows.backward(u) + self._pull.w, balance
 
     def snapped(self) -> tuple[Array, BoolArray]:
-        """w with coefficients that stop at zero or at a bound put there, and which these are."""
+        """w with the coefficients that stop at zero or at a bound set there, and which they are."""
         w, settled = self.w.copy(), np.zeros(self.w.size, dtype=bool) | self._pinned
         for riser in self._features.risers:
             assert riser.where is not None
@@ -200,7 +200,7 @@ class InteriorPoint:
         return w, settled
 
     def settled_samples(self) -> Settled:
-        """What the samples' slopes will be, as far as it can be seen."""
+        """The samples' expected slopes at the optimum."""
         size = self.t.size
         slope, curvature = np.full(size, self._samples.base), np.zeros(size)
         on, miss = np.zeros(size, dtype=bool), np.zeros(size)
@@ -217,7 +217,7 @@ class InteriorPoint:
         return Settled(slope, curvature, on, miss)
 
     def _system(self, h: Array, stiff: Array) -> Solve:
-        """The system of Newton's equations, in whichever of d and n is smaller."""
+        """The system of Newton's equations, on the smaller of both sides."""
         rows = self.rows
         d = rows.n_features
         diagonal = self.form.l2 + stiff
@@ -255,6 +255,6 @@ class InteriorPoint:
                 db = -(balance + float(y.sum())) / float(ones.sum())
                 y += db * ones
             dw = -(gradient + rows.backward(y)) / diagonal
-            return Step(dw, db, self.plq.sign * (y / h))  # exact where h is large
+            return Step(dw, db, self.plq.sign * (y / h))  # accurate where h is large
 
         return solve

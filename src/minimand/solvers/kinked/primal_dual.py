@@ -16,31 +16,30 @@ from ..traits import Trait
 if TYPE_CHECKING:
     from .vertex import Offer
 
-_LARGEST = 1500  # unknowns of a system that is formed and factorised in every iteration
-_PATIENCE = 50  # iterations in which the products must fall by a half: data in raw units take many
-_CENTRED = 0.5  # least share of the products that a step aims at when they do not fall
-_ITERATIONS = 200
-_AGAIN, _WIDER = 2, 30.0  # restarts of a method that is stuck, each with slacks so much wider
-_FAR = 1e-4  # products, in units of the scale, above which that is no matter of rounding
-_DONE = 1e-3  # of the products that are near enough: below it only the slopes can be wrong, and
-_IDLE = 4  # judgements that find no better point then are enough
-_USUAL = 20.0  # iterations that a problem takes
-_NEAR = 4.0  # targets within which the method's own idea of the gap is worth judging
-_CORNER = 0.01  # the same where the solution is a corner, which must be told from its neighbours
+_LARGEST = 1500  # unknowns of the system that every iteration factorises; safeguard
+_PATIENCE = 50  # iterations in which the products must halve; safeguard: unscaled data take many
+_CENTRED = 0.5  # least share of the products that a step aims at if they do not fall; safeguard
+_ITERATIONS = 200  # iterations; safeguard
+_AGAIN, _WIDER = 2, 30.0  # restarts when stuck, and the factor by which slacks widen; safeguard
+_FAR = 1e-4  # share of the scale: products above it are not due to rounding; safeguard
+_DONE = 1e-3  # share of the target: with products below it, only slopes can be wrong; safeguard
+_IDLE = 4  # judgements in a row without a better point, then the end; safeguard
+_NEAR = 4.0  # targets: an estimated gap below it is judged; safeguard
+_CORNER = 0.01  # targets: the same where the solution is a corner; safeguard
 
 
 class PrimalDual(Solver):
     """Mehrotra's predictor-corrector method on ψ' ∈ [lowest, highest], w and their slacks.
 
     Every kink of the loss, of |wⱼ| and of a bound is a pair of numbers whose product is driven to
-    zero; see `interior`. About twenty systems of d unknowns, however the columns are scaled.
-    Steps far from the optimum are not judged: callbacks and the history see the last few of them.
-    ``max_iter`` counts all of them.
+    zero; see `interior`. It takes about twenty systems of d unknowns, for any scaling of columns.
+    Steps far from the optimum are not judged: callbacks and the history see the last few only.
+    ``max_iter`` counts all steps.
     """
 
     name = "primal_dual"
     needs = Trait.PIECES, Trait.SUM_OVER_FEATURES
-    least_cost = 40.0
+    least_cost = costs.LEAST_INTERIOR_POINTS
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces and penalties that are a sum over features; not both n and d large."""
@@ -53,14 +52,12 @@ class PrimalDual(Solver):
             return Verdict(
                 False, f"a dense system of {size} unknowns in every iteration is too large"
             )
-        gram = costs.hessian(objective) if size == d else costs.row_gram(objective)
-        passes = (8 if objective.design.sparse else 2) * objective.design.nnz
-        cost = _USUAL * (gram + costs.factor(size) + passes + 40 * n)
-        return Verdict(True, "pieces of lines and parabolas: an interior-point method", cost)
+        words = "pieces of lines and parabolas: an interior-point method"
+        return Verdict(True, words, costs.interior_points(objective, size))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """Judged points, from where the method's own idea of the gap is near the target."""
-        from .interior import InteriorPoint  # every problem asks for a verdict, few for a step
+        """Judged points, once the method's own estimate of the gap is near the target."""
+        from .interior import InteriorPoint  # not needed for a verdict
         from .row_reduction import reduced, worth_reducing
         from .vertex import offered
 
@@ -106,7 +103,7 @@ class PrimalDual(Solver):
 
 
 def _judged(objective: Objective, offer: Offer, control: Control) -> Judgement:
-    """The first model on offer that is good enough, or the best."""
+    """The first of the offered models that reaches the target, or the best."""
     best: Judgement | None = None
     for w, b in offer.models:
         point = recentred(objective, objective.point(w, b))

@@ -1,10 +1,10 @@
-"""Many rows, few of which matter: samples far from every kink count as lines.
+"""Problems with many rows: samples far from every kink are replaced by their linear loss.
 
-Near the optimum the loss of most samples is linear, and a sum of lines is one line. A solution on
-some of the rows says which samples those are; the others, near a kink, are a small problem with a
-linear term in place of the rest. Its solution, multipliers included, is one of the whole problem
-if no sample has crossed a kink; samples that have are taken in, and the problem is solved again.
-(Portnoy and Koenker's preprocessing, for every loss of lines and every penalty.)
+Near the optimum the loss of most samples is linear, and a sum of linear functions is one linear
+function. A solution on some of the rows tells which samples these are; the others, near a kink,
+form a small problem with a linear term for the rest. Its solution, multipliers included, solves the
+whole problem if no sample has crossed a kink; samples that have are added and the problem is solved
+again. (Portnoy and Koenker's preprocessing, for every piecewise linear loss and every penalty.)
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ..base import Control
 from .interior import InteriorPoint, Pull
 from .vertex import Offer, offered
 
-_WORTH = 8000  # rows below which all of them are taken
-_ROUNDS = 6
-_BAND = 2.2  # width of the band about the kinks, in errors of a solution on some rows
-_ROUGH = 1e-3  # gap, relative to the scale, of a solution that is only a guess
-_FAIR = 1e-4  # and of a first solution with all rows
-_LEAST = 20  # rows per unknown that are kept, at least
-_STEPS = 60
+_WORTH = 8000  # rows, below which all of them are used; safeguard
+_ROUNDS = 6  # rounds; safeguard
+_BAND = 2.2  # width of the band about kinks, in errors of a solution on some rows; safeguard
+_ROUGH = 1e-3  # share of the scale: gap of a first guess; safeguard
+_FAIR = 1e-4  # share of the scale: gap of a first solution with all rows; safeguard
+_LEAST = 20  # rows per unknown that are kept at least; safeguard
+_STEPS = 60  # interior-point steps; safeguard
 
 
 def worth_reducing(objective: Objective, plq: PLQ) -> bool:
@@ -40,7 +40,7 @@ def worth_reducing(objective: Objective, plq: PLQ) -> bool:
 def reduced(
     objective: Objective, plq: PLQ, form: Separable, start: Point, control: Control, target: float
 ) -> Iterator[Offer]:
-    """Models with multipliers, one per round, as long as it pays to leave rows out."""
+    """Models with multipliers, one per round, as long as enough rows can be left out."""
     n, d = objective.design.shape
     sample = int((n * np.sqrt(d + 1.0)) ** (2 / 3))
     thin = objective.thinned(max(n // sample, 2))
@@ -68,16 +68,16 @@ def reduced(
 
 
 def _whole(plq: PLQ, slopes: Array, kept: BoolArray, few: Array) -> Array:
-    """Multipliers of all samples: those of the kept ones, and the slopes of the lines."""
+    """Multipliers of all samples: those of the kept rows, and the slopes of the others."""
     theta = plq.sign * slopes
     theta[kept] = few
     return theta
 
 
 def walk(inner: InteriorPoint, control: Control, target: float) -> bool:
-    """Steps until the gap, as the method sees it, is below the target; whether it came there.
+    """Steps until the estimated gap is below the target; whether it was reached.
 
-    Too few rows cannot hold the lines of the others, and the point runs away.
+    Too few rows may not balance the linear term of the others, and then the point diverges.
     """
     far = 1e3 * inner.products
     for _ in range(_STEPS):
@@ -105,7 +105,7 @@ def _guess(thin: Objective, form: Separable, start: Point, control: Control) -> 
 
 
 def _nearest(plq: PLQ, t: Array, share: float) -> BoolArray:
-    """The share of the samples that are nearest to a kink."""
+    """The given share of the samples, those nearest to a kink."""
     kinks = plq.pieces.knots[plq.pieces.jumps > 0]
     distance = np.min([np.abs(t - kink) for kink in kinks], axis=0)
     count = min(int(share * t.size) + 1, t.size)
@@ -115,7 +115,7 @@ def _nearest(plq: PLQ, t: Array, share: float) -> BoolArray:
 def _inner(
     objective: Objective, plq: PLQ, form: Separable, start: Point, kept: BoolArray, slopes: Array
 ) -> InteriorPoint:
-    """The problem on the rows that are kept, the others as lines of the given slopes."""
+    """The problem on the kept rows, with the others as linear functions of the given slopes."""
     if kept.all():
         return InteriorPoint(objective, plq, form, start)
     rows = np.flatnonzero(kept)

@@ -1,12 +1,12 @@
-"""Piecewise linear-quadratic functions as an interior-point method sees them: risers of ψ'.
+"""Piecewise linear-quadratic functions for an interior-point method: the risers of ψ'.
 
-ψ' starts from the slope of one piece and rises from there: at a kink all at once, along a curved
-piece little by little, at a bound for ever. So
+ψ' starts with the slope of one piece and rises from there: by a jump at a kink, linearly along a
+curved piece, without limit at a bound. Each such rise is a *riser*. So
 
     ψ'(t) = base + Σ side·v,   0 ≤ v ≤ height,   side·(t − knot) − bend·v = p − q,
 
 with p, q ≥ 0, q·v = 0 and p·(height − v) = 0: a sum of risers, each with one number v between
-bounds. An interior point keeps all of them positive and lets the products shrink together.
+bounds. An interior point keeps v and the slacks positive and lets their products shrink together.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ...penalties import Separable
 
 
 class Riser:
-    """One riser of many functions at once, with its slacks and its part in Newton's system.
+    """One riser of many functions at once, with its slacks and its part of Newton's system.
 
     Parameters
     ----------
     side : 1.0 where ψ' rises to the right of the knot, −1.0 where it falls to the left of it.
-    knot, height : where it begins, and how far it goes (inf: it has no end).
+    knot, height : where it begins, and how far it rises (inf: without end).
     bend : 1/curvature of a curved piece; 0 at a kink.
-    weight : how much its products count in the gap.
+    weight : the weight of its products in the gap.
     share : the product that it aims at, in units of μ.
     where : which functions have it; None if all have.
     """
@@ -49,7 +49,7 @@ class Riser:
         self.ends = bool(np.all(np.isfinite(height)))
 
     def begin(self, t: Array, width: Array, size: Array) -> None:
-        """Well inside: slacks not below ``width``, v in the middle, or ``size`` without an end."""
+        """Start well inside: slacks ≥ ``width``, v in the middle (``size`` if height is inf)."""
         tau = self._tau(t)
         self.width = width = self._mine(width)
         self.size = self._mine(size)
@@ -73,7 +73,7 @@ class Riser:
         return self.side * (self._mine(t) - self.knot)
 
     def add_to(self, total: Array, values: Array) -> None:
-        """total += side·values, at the functions that have this riser."""
+        """total += side·values, for the functions that have this riser."""
         if self.side < 0:
             values = -values
         if self.where is None:
@@ -82,20 +82,20 @@ class Riser:
             total[self.where] += values
 
     def stays(self) -> BoolArray:
-        """Where both slacks vanish before v comes near an end: t stops on the knot."""
+        """Where both slacks vanish before v reaches an end: t stops on the knot."""
         if self.ends:
             share = np.minimum(self.v, self.s) / self.height
             return share > np.maximum(self.p, self.q) / self.width
         return self.v / self.size > self.q / self.width
 
     def followed(self, t: Array) -> tuple[Array, BoolArray]:
-        """v of a curved piece at t, and where it is between the ends."""
+        """v of a curved piece at t, and where it lies between the ends."""
         v = self._tau(t) / self.bend
         return np.clip(v, 0.0, self.height), (v > 0) & (v < self.height)
 
     @property
     def products(self) -> float:
-        """Σ weight·(v·q + (height − v)·p): its part of the gap, if all else is settled."""
+        """Σ weight·(v·q + (height − v)·p): its part of the gap, if everything else agrees."""
         total = self.v * self.q
         if self.ends:
             total += self.s * self.p
@@ -103,7 +103,7 @@ class Riser:
 
     @property
     def measure(self) -> float:
-        """What the products would sum up to at μ = 1."""
+        """The sum of the products at μ = 1."""
         count = 1.0 + self.ends
         return float(np.sum(self.weight + np.zeros_like(self.v))) * self.share * count
 
@@ -123,7 +123,7 @@ class Riser:
         self.goal_p = -self.s * self.p if self.ends else None
 
     def recentre(self, mu: float) -> None:
-        """The same at a given μ, with the second-order terms of the step that was found."""
+        """The same at a given μ, with the second-order terms of the predictor step."""
         self.goal_q = self.share * mu - self.v * self.q - self.dv * self.dq
         self.pull = self.lag + self.q + self.goal_q / self.v
         if self.ends:
@@ -131,7 +131,7 @@ class Riser:
             self.pull -= self.p + self.goal_p / self.s
 
     def follow(self, dt: Array) -> None:
-        """What a step of t makes of v and the slacks."""
+        """The change of v and the slacks due to a step of t."""
         self.dv = self.rate * (self.side * self._mine(dt) + self.pull)
         self.dq = (self.goal_q - self.q * self.dv) / self.v
         if self.ends:
@@ -139,7 +139,7 @@ class Riser:
             self.dp = (self.goal_p + self.p * self.dv) / self.s
 
     def room(self) -> tuple[float, float]:
-        """How far v, and the slacks p and q, can go along the step."""
+        """How far v, and the slacks p and q, can move along the step."""
         dual, primal = _room(self.v, self.dv), _room(self.q, self.dq)
         if self.ends:
             dual = min(dual, _room(self.s, -self.dv))
@@ -147,7 +147,7 @@ class Riser:
         return dual, primal
 
     def products_after(self, dual: float, primal: float) -> float:
-        """The products that a step of these lengths would leave."""
+        """The products after a step of these lengths."""
         total = (self.v + dual * self.dv) * (self.q + primal * self.dq)
         if self.ends:
             total += (self.s - dual * self.dv) * (self.p + primal * self.dp)
@@ -169,7 +169,7 @@ class Rises(NamedTuple):
     risers: list[Riser]
 
     def slope(self, size: int) -> Array:
-        """ψ' as the risers have it."""
+        """ψ' as the risers represent it."""
         total = np.zeros(size) + self.base
         for riser in self.risers:
             riser.add_to(total, riser.v)
@@ -196,7 +196,7 @@ class Rises(NamedTuple):
 
 
 def of_pieces(pieces: Pieces, mass: Array) -> Rises:
-    """The risers of a loss: its kinks and its curved pieces, from left to right."""
+    """The risers of a loss: its kinks and curved pieces, from left to right."""
     knots, curvatures = pieces.knots, pieces.curvatures
     risers = []
     if curvatures[0] > 0:
@@ -212,7 +212,7 @@ def of_pieces(pieces: Pieces, mass: Array) -> Rises:
 
 
 def of_penalty(form: Separable, share: float) -> Rises:
-    """The risers of l1|w| and of bounds; what l2 adds is not among them."""
+    """The risers of l1|w| and of bounds; the l2 part is not among them."""
     risers = []
     kinked = np.flatnonzero(form.l1 > 0)
     if kinked.size:

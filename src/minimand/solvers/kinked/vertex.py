@@ -1,9 +1,9 @@
-"""From an interior point to the corner it is heading for.
+"""The corner that an interior point approaches.
 
-Near the end every riser shows where it will stop: at an end of its range, or, where both slacks
-vanish, in between with t on its knot. A coefficient whose riser stays in between is zero (or at
-its bound). What is left is linear: the samples B on a knot stay there, those on a curved piece
-follow it, and the other coefficients A have no slope,
+Near the end every riser shows where it will stop: at an end of its range or, if both slacks vanish,
+in between with t on its knot. A coefficient whose riser stays in between is zero (or at its bound).
+The rest is linear: the samples B on a knot stay there, samples on a curved piece follow it, and the
+other coefficients A have slope zero,
 
     X_B δw = −(t − knot),   X_Bᵀ(mass∘δv) + H δw = −slope_A,   H = X_Aᵀdiag(mass∘ψ'')X_A + diag(l2).
 """
@@ -19,18 +19,18 @@ from ..._base.threads import one_blas_thread
 from ..._base.typing import Array, IntArray
 from .interior import InteriorPoint
 
-_LARGEST = 1000  # unknowns of the system of a corner
+_LARGEST = 1000  # unknowns of the system of a corner; safeguard
 
 
 class Offer(NamedTuple):
-    """Models (w, b), the best first, and multipliers to prove them with."""
+    """Models (w, b), the best first, and multipliers for their certificates."""
 
     models: list[tuple[Array, float]]
     thetas: list[Array]
 
 
 def offered(inner: InteriorPoint, near: bool) -> Offer:
-    """An interior point, after the corner next to it if it is near."""
+    """The interior point; if it is near the end, preceded by the corner next to it."""
     offer = Offer([(inner.form.project(inner.w), inner.b)], [inner.theta])
     if not near:
         return offer
@@ -46,7 +46,7 @@ def offered(inner: InteriorPoint, near: bool) -> Offer:
 
 
 def _corner(inner: InteriorPoint, w: Array, moving: IntArray) -> tuple[Array, float, Array] | None:
-    """The corner and its multipliers; None where it is not settled which one."""
+    """The corner and its multipliers; None if it cannot be told which one."""
     rows, plq, form = inner.rows, inner.plq, inner.form
     slope, curvature, on, miss = inner.settled_samples()
     basis = np.flatnonzero(on)
@@ -61,7 +61,7 @@ def _corner(inner: InteriorPoint, w: Array, moving: IntArray) -> tuple[Array, fl
     if rows.intercept:
         matrix = np.column_stack([matrix, np.ones(basis.size)])
     left = np.append(left[moving], balance)[:size]
-    # The slopes of samples on a curve were taken at the old coefficients.
+    # The slopes of samples on a curved piece were taken at the old coefficients.
     jump = w - inner.w
     if curvature.any() and jump.any():
         away = rows.mass * curvature * rows.forward(jump)
@@ -76,7 +76,7 @@ def _corner(inner: InteriorPoint, w: Array, moving: IntArray) -> tuple[Array, fl
 
 
 def _bend(inner: InteriorPoint, h: Array, moving: IntArray) -> Array:
-    """The second derivative in the coefficients that move, and the intercept if there is one."""
+    """The second derivative in the moving coefficients and, if there is one, the intercept."""
     size = moving.size + inner.rows.intercept
     bend = np.zeros((size, size))
     if h.any():
@@ -91,7 +91,7 @@ def _bend(inner: InteriorPoint, h: Array, moving: IntArray) -> Array:
 def _equations(
     matrix: Array, mass: Array, bend: Array, miss: Array, left: Array
 ) -> tuple[Array, Array]:
-    """δw and δv of the equations above, in units in which columns have length 1."""
+    """δw and δv of the equations above, with columns scaled to length 1."""
     size = np.sqrt((matrix * matrix).sum(axis=0) + np.diag(bend))
     size[size == 0] = 1.0
     matrix = matrix / size
@@ -107,7 +107,7 @@ def _equations(
 
 
 def _least(matrix: Array, right: Array) -> Array:
-    """The shortest solution, or the nearest to one."""
+    """The least-norm least-squares solution."""
     with one_blas_thread():
         found = linalg.lstsq(matrix, right, lapack_driver="gelsy", check_finite=False)
     return np.asarray(found[0])

@@ -1,4 +1,4 @@
-"""Losses that are not convex: from a convex fit, by degrees, to a minimum of the loss itself."""
+"""Non-convex losses: a convex fit, then losses that approach the true one, then its tangents."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from ..succession import points_of
 from ..traits import Trait
 from .reweighted import stretched
 
-_ROUNDS = 2000  # of the descent to the final minimum
-_TRIAL = 3  # tangents that a start gets before it is compared with others
-_FINALISTS = 3
-_KNOWN = 5  # times fewer restarts where the start is a model: a neighbour's search led there
-_INNER = 60  # iterations of a convex solver on one tangent
-_IDLE = 4  # of them without progress, after which rounding is taken to be all that is left
-_ROUGH = 1e-4  # of the scale: accurate enough for a problem that is only on the way
-_SHARE = 0.05  # of the gap at a tangent's start that its minimisation must leave at most
-_MILDER = (1e2, 1e4)  # largest weights, in those of the null model, where a tangent is too steep
-_DEGREE = 1.4  # factor between one degree of convexity and the next
-_MOST_DEGREES = 40
-_TANGENTS = 100  # what the whole costs, in convex fits
-_MOST_PASSES = 8_000, 16_000  # over the data, for the search and in all: a safeguard, few seconds
-_ENOUGH = 20  # rows per column, and
-_ENOUGH_ROWS = 4000  # rows in all, that suffice to find out which samples are outliers
+_ROUNDS = 2000  # tangents of the final descent; safeguard
+_TRIAL = 3  # tangents that a start gets before it is compared with others; safeguard
+_FINALISTS = 3  # starts that are followed further; safeguard
+_KNOWN = 5  # factor: fewer restarts if the start is a model, found by an earlier search; safeguard
+_INNER = 60  # iterations of a convex solver on one tangent; safeguard
+_IDLE = 4  # iterations without progress, after which only rounding is left; safeguard
+_ROUGH = 1e-4  # share of the scale: gap of the problems of the search; safeguard
+_SHARE = 0.05  # share of a tangent's first gap that its minimisation may leave; safeguard
+_MILDER = (1e2, 1e4)  # factors of the null model's weights that cap too steep tangents; safeguard
+_DEGREE = 1.4  # factor between one milder loss and the next; safeguard
+_MOST_DEGREES = 40  # milder losses; safeguard
+_TANGENTS = 100  # convex fits, the cost of the whole in the verdict; estimate
+_MOST_PASSES = 8_000, 16_000  # passes over the data, of the search and in all; safeguard
+_ENOUGH = 20  # rows per column in the search, with at least
+_ENOUGH_ROWS = 4000  # rows; safeguard: enough to tell which samples are outliers
 
 
 class Graduated(Solver):
     """A convex fit; milder losses γφ(s/γ), γ falling to 1; then tangents of the loss itself.
 
-    Every problem on the way is a convex one with sample weights, minimised by the solver that
-    suits it. Several starts compete: the convex fit (Huber's loss at the scale of the residuals,
-    or the base loss), where graduation leads from it, the point that was given, and fits of
-    random subsets. With many rows they compete on some of them. The best is followed downhill until
-    its own tangent proves it stationary; the model is never worse than the convex fit nor than
-    the given point.
+    Every problem on the way is a convex one with sample weights, minimised by the cheapest solver
+    that accepts it. Several starts are compared: the convex fit (Huber's loss at the scale of the
+    residuals, or the base loss), the point that graduation reaches from it, the given point, and
+    fits of random subsets. With many rows they are compared on some of the rows. The best start is
+    followed downhill until its own tangent proves it stationary; the model is never worse than the
+    convex fit or the given point.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Graduated(Solver):
         self.restarts = restarts
 
     def check_parameters(self) -> None:
-        """restarts must not be negative."""
+        """``restarts`` must not be negative."""
         number = isinstance(self.restarts, Integral) and not isinstance(self.restarts, bool)
         if not number or self.restarts < 0:
             raise ValueError(
@@ -70,7 +70,7 @@ class Graduated(Solver):
             )
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
-        """Losses that are a concave function of a convex one, if a solver takes that one."""
+        """Losses that are a concave function of a convex one, if a solver accepts that one."""
         if objective.loss.composed is None:
             words = f"{objective.loss!r} is no concave function of a convex loss (RobustLoss)"
             return Verdict(False, words)
@@ -84,37 +84,37 @@ class Graduated(Solver):
         return Verdict(True, words, _TANGENTS * inner.cost)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """A search for a good start, then the descent from the best of them."""
+        """A search for a good start, then the descent from the best one."""
         begun = objective.meter.passes
         point = yield from self._searched(objective, start, control)
         kept: list[Array] = []
         stuck, gap, anderson = False, np.inf, Anderson(objective)
         for _ in range(_ROUNDS):
-            # The gradient proves a gap to anybody; other dual points only where it cannot.
+            # The gradient usually proves the gap; other dual points are tried only if it does not.
             judgement = judge(objective, point, kept if stuck else [])
-            yield judgement  # its own tangent's gap: this is where a fit may end
+            yield judgement  # the gap of the point's own tangent, at which a fit may end
             if objective.meter.passes - begun > _MOST_PASSES[1]:
                 control.ended_by = f"its limit of {_MOST_PASSES[1]:,} passes over the data"
                 return
             goal = max(_SHARE * min(judgement.gap, objective.scale), 0.2 * control.target)
             new, duals = _minimised(Tangent.at(objective, point), point, goal, control)
             rise, noise = objective.primal(new) - judgement.primal, 1e-13 * abs(judgement.primal)
-            # Where the objective is flat up to rounding, the gap tells whether there is progress.
+            # Where the objective is flat up to rounding, a smaller gap counts as progress.
             if rise < -noise or (rise <= noise and judgement.gap < 0.5 * gap and not stuck):
                 point = anderson.ahead(point, new) or stretched(objective, point, new)
                 stuck, gap, kept = False, judgement.gap, []
             elif stuck and not judgement.gap < 0.5 * gap:
                 return
             else:
-                # The same point again, with the multipliers of its tangent's minimum: better ones
-                # each time, as what they leave of the gap is the goal of the next minimisation.
+                # The same point again, judged with the multipliers of its tangent's minimum. These
+                # improve, since the gap they leave is the goal of the next minimisation.
                 stuck, gap, kept = True, judgement.gap, [*kept, *duals]
                 kept += _mild_duals(objective, point, goal, control)
 
     def _searched(
         self, objective: Objective, start: Point, control: Control
     ) -> Generator[Judgement, None, Point]:
-        """The best of several starts: of the convex fit at least, and of the given point."""
+        """The best of several starts; no worse than the convex fit and the given point."""
         found = _Found(objective)
         found.add(start)
         found.add(objective.null)
@@ -131,9 +131,9 @@ class Graduated(Solver):
     def _contenders(
         self, objective: Objective, convex: Point, start: Point, control: Control
     ) -> list[Point]:
-        """The best starts of all kinds, each after some descent."""
+        """The best starts of every kind, each after a few tangents."""
         found = _Found(objective)
-        if objective.n_samples < convex.z.size:  # of thinned data
+        if objective.n_samples < convex.z.size:  # ``objective`` is the thinned problem
             convex, start = (objective.point(p.w, p.b) for p in (convex, start))
         starts = (convex, start, objective.null, *_degrees(objective, convex, control))
         restarts = self.restarts if not start.w.any() else -(-self.restarts // _KNOWN)
@@ -159,14 +159,14 @@ class Graduated(Solver):
 
 
 class _Found:
-    """Starts that were tried, by what they cost."""
+    """The starts that were tried, with their objectives."""
 
     def __init__(self, objective: Objective) -> None:
         self._objective = objective
         self._tried: list[tuple[float, Point]] = []
 
     def add(self, point: Point) -> None:
-        """Remember a point, unless one that is known is as good; of two the lower one stays."""
+        """Keep a point; of two whose objectives are equal up to rounding the lower one."""
         value = self._objective.primal(point)
         near = 1e-9 * self._objective.scale
         if not np.isfinite(value) or any(0 <= value - other <= near for other, _ in self._tried):
@@ -176,33 +176,33 @@ class _Found:
 
     @property
     def best(self) -> Point:
-        """The lowest; the null model where there is none."""
+        """The lowest point; the null model if there is none."""
         return self._tried[0][1] if self._tried else self._objective.null
 
     def finalists(self) -> list[Point]:
-        """The lowest few, to be followed further."""
+        """The lowest few points."""
         return [point for _, point in self._tried[:_FINALISTS]]
 
     def judged(self, control: Control) -> Iterator[Judgement]:
-        """The lowest, judged; not if it could pass for the end of a search that goes on."""
+        """The judgement of the lowest point, unless it would end the fit before the search."""
         judgement = judge(self._objective, self.best)
         if not judgement.reaches(self._objective, control.target):
             yield judgement
 
 
 def _thinning(objective: Objective) -> int:
-    """Every how many rows suffice for the search."""
+    """The k for which every k-th row suffices for the search."""
     enough = max(_ENOUGH_ROWS, _ENOUGH * objective.n_features)
     return max(1, objective.n_samples // enough)
 
 
 def _convex_fit(objective: Objective, control: Control) -> Point:
-    """The certified convex start: the base loss, or Huber's at the scale of its residuals."""
+    """The certified convex start: the base loss, or Huber's loss at the scale of its residuals."""
     loss = composed(objective)
     tangent = Tangent.first(objective)
     point = _minimised(tangent, objective.null, control.target, control).point
     milder = loss.convex_start(point.z, objective.y)
-    for _ in range(2):  # again at the scale of the better fit
+    for _ in range(2):  # the second time at the scale of the better fit
         if milder is loss.base or control.expired:
             break
         tangent = Tangent.with_weights(objective, tangent.weights, loss=milder)
@@ -212,7 +212,7 @@ def _convex_fit(objective: Objective, control: Control) -> Point:
 
 
 def _degrees(objective: Objective, point: Point, control: Control) -> Iterator[Point]:
-    """Where milder losses lead, step by step, from a convex fit to the loss itself."""
+    """The point that losses with γ falling towards 1 reach from a convex fit."""
     loss, y = composed(objective), objective.y
     gradual = 1.0
     while np.ptp(found := loss.weights(point.z, y, gradual)) > 0.5 * found.max() and gradual < 1e30:
@@ -229,14 +229,14 @@ def _degrees(objective: Objective, point: Point, control: Control) -> Iterator[P
 
 
 def _penalised_at(point: Point) -> Array | None:
-    """Where to take the tangent of a penalty: not at zero, which some never leave."""
+    """Where to take the tangent of a penalty: not at w = 0, where some slopes are infinite."""
     return point.w if point.w.any() else None
 
 
 def _descended(
     objective: Objective, point: Point, tangents: int, control: Control, last: float = np.inf
 ) -> Point:
-    """A few tangents further down, as long as fewer than so many passes have been made."""
+    """The point after at most ``tangents`` tangents, or when ``last`` passes have been made."""
     for _ in range(tangents):
         if control.expired or objective.meter.passes > last:
             break
@@ -250,16 +250,16 @@ def _descended(
 
 
 class _Minimised(NamedTuple):
-    """Where a tangent problem led, and the dual points of the way: good ones for the next."""
+    """The result of a tangent problem, and its dual points, which serve the next one."""
 
     point: Point
     duals: list[Array]
 
 
 def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) -> _Minimised:
-    """The minimiser of a tangent problem, up to a goal for its gap in units of the whole.
+    """The minimiser of a tangent problem, to a gap of ``goal`` in units of the whole problem.
 
-    Never above the point it starts from, where that is feasible.
+    Its objective is never above that of the start, if the start is feasible.
     """
     problem, inside = tangent.problem, tangent.inside(point)
     inner = replace(control, target=goal / tangent.unit, callbacks=())
@@ -281,10 +281,10 @@ def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) ->
 
 
 def _mild_duals(objective: Objective, point: Point, goal: float, control: Control) -> list[Array]:
-    """Multipliers of a point whose tangent has weights too different for accurate solutions.
+    """Multipliers of a point whose tangent has weights too unequal for accurate solutions.
 
-    A sample that a slope of 1e8 holds is held by a smaller one as well, if that exceeds its
-    multiplier; and multipliers within smaller weights are within the true ones.
+    Its weights are capped. A sample held by a slope of 1e8 is also held by a smaller slope, if that
+    exceeds its multiplier; and multipliers within smaller weights are within the true ones.
     """
     loss, y = composed(objective), objective.y
     weights, duals = loss.weights(point.z, y), []
@@ -298,9 +298,10 @@ def _mild_duals(objective: Objective, point: Point, goal: float, control: Contro
 
 
 class _Progress:
-    """Whether a convex solver still gets anywhere: a goal may lie below the rounding of a problem.
+    """Whether a convex solver still makes progress: its goal may lie below the rounding.
 
-    A residual of 1 matters to a robust loss, however large the y are that its tangents must fit.
+    A residual of 1 matters to a robust loss however large y is, but the rounding of a tangent
+    problem grows with y.
     """
 
     def __init__(self, target: float) -> None:

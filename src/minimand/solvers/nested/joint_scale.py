@@ -1,4 +1,4 @@
-"""The Huber loss and its scale at once: min over w, b and σ ≥ 0 of
+"""The Huber loss and its scale together: min over w, b and σ ≥ 0 of
 
     F = σ + Σ massᵢ·σ·H(rᵢ/σ) + Ω(w),   r = z − y,   H(t) = t² for |t| ≤ ε, 2ε|t| − ε² beyond.
 
@@ -12,7 +12,7 @@ a bound for all σ ≥ 0 at once if mean θ² ≤ 4. In terms of φ = ½σθ, a 
 
     F − bound = (2/σ)·gap_σ(φ) + σ·(1 − mean φ²/σ²),
 
-two terms that are never negative; the first is what the referee says of P_σ.
+two terms ≥ 0; the first is what the referee finds for P_σ.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from ...penalties import Separable
 from ...penalties.base import number
 from ...problem.objective import EPS, Objective, Point
 
-_ROOM = 1e-14  # by which rounding may carry mean φ² beyond σ²
-_TRIES = 4  # to shrink multipliers that a repair may have stretched again
-LEAST_SCALE = 10 * EPS  # σ in units of the null model's objective, or of 1 where that is 0
+_ROOM = 1e-14  # share of σ² by which rounding may carry mean φ² beyond it; safeguard
+_TRIES = 4  # times that multipliers are shrunk, as a repair may stretch them; safeguard
+LEAST_SCALE = 10 * EPS  # least σ as a share of the null model's objective, or of 1; safeguard
 
 
 class Joint(NamedTuple):
-    """What the referee found for all of w, b and σ; ``theta`` is feasible whatever σ."""
+    """The referee's result for w, b and σ together; ``theta`` is feasible for every σ."""
 
     sigma: float
     judgement: Judgement  # with σ fixed
     primal: float
     gap: float
     theta: Array
-    by_sample: Array  # shares of the gap; that of σ is spread over all samples
+    by_sample: Array  # shares of the gap; the share of σ is spread over all samples
     rounding: float
 
     def reaches(self, target: float, scale: float) -> bool:
-        """Whether the gap is below the target, or nothing but rounding; σ itself is never 0."""
+        """Whether the gap is below the target, or only rounding; σ itself is never 0."""
         if scale == 0:
             return self.gap <= self.rounding + LEAST_SCALE
         return self.gap <= max(target, self.rounding if self.rounding <= 1e-3 * scale else 0.0)
@@ -55,7 +55,7 @@ class Joint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """P_σ for one σ, from which those for all others follow."""
+    """P_σ for one σ; `at` gives it for another."""
 
     objective: Objective
     sigma: float
@@ -67,7 +67,7 @@ class Scaled:
         return float(self.objective.loss.delta) / self.sigma
 
     def at(self, sigma: float) -> Scaled:
-        """The same problem with another σ; what depends on X alone is shared."""
+        """The same problem with another σ; facts about X are shared."""
         old, form = self.objective, self.objective.penalty.sum_over_features
         assert form is not None
         penalty = Separable(form.l1, sigma / self.sigma * form.l2)
@@ -91,7 +91,7 @@ class Scaled:
     def judged(self, point: Point, thetas: Iterable[Array] = (), enough: float = -np.inf) -> Joint:
         """The smallest gap of (point, σ), by the slopes at the point and by other multipliers.
 
-        A gap that is ``enough`` ends the comparison: the best of all bounds takes more passes.
+        A gap of at most ``enough`` ends the comparison, since further bounds cost passes.
         """
         thetas = list(thetas)
         for theta in thetas if enough >= 0 else []:
@@ -107,19 +107,19 @@ class Scaled:
 
     def _without(self, found: Judgement) -> Judgement:
         """The judgement by φ = 0."""
-        objective, w = self.objective, found.point.w
+        objective, w, value = self.objective, found.point.w, found.terms.value
         nothing = np.zeros_like(w)
         return replace(
             found,
             gap=found.primal,
             dual=Dual(np.zeros_like(found.point.z), nothing),
-            by_sample=objective.mass * found.terms.value,
+            samples=lambda: objective.mass * value,
             by_feature=objective.penalty.by_feature(w, nothing),
             infeasibility="",
         )
 
     def _joint(self, found: Judgement) -> Joint:
-        """Shrink the multipliers to mean φ² ≤ σ²; φ = 0, whose bound is 0, is the last resort."""
+        """Shrink the multipliers to mean φ² ≤ σ²; if that fails use φ = 0, whose bound is 0."""
         for _ in range(_TRIES):
             share = self.objective.mean((found.dual.theta / self.sigma) ** 2)
             if share <= 1.0 + _ROOM:
@@ -140,10 +140,10 @@ class Scaled:
         )
 
     def certificate(self, joint: Joint, scale: float) -> Certificate:
-        """The gap of all three, in the words of all three."""
+        """The gap in w, b and σ, with the formula of the joint problem."""
         relative = 0.0 if joint.gap == 0 else (joint.gap / scale if scale > 0 else np.inf)
         if scale == 0 and joint.reaches(0.0, scale):
-            relative = 0.0  # the null model is perfect: there is nothing to be compared with
+            relative = 0.0  # the null model is perfect, so there is no scale to compare with
         return Certificate(
             primal=joint.primal,
             dual=joint.primal - joint.gap,
@@ -184,10 +184,10 @@ def best_scale(r: Array, mass: Array, epsilon: float) -> float:
     outside = np.cumsum(mass[::-1])[::-1] - mass
     with np.errstate(divide="ignore", invalid="ignore"):
         share = epsilon**2 * (inside / size**2 + outside)
-    below = np.flatnonzero(share >= 1.0)  # NaN where a residual is zero: that is no knot
+    below = np.flatnonzero(share >= 1.0)  # NaN where a residual is zero, which is no knot
     if not below.size:
         return 0.0
     k = below[-1]
     left = 1.0 - epsilon**2 * outside[k]
-    # Only rounding can leave nothing here; then every scale up to the next knot is best.
+    # Only rounding can leave no knot here; then every scale up to the next knot is best.
     return largest * float(np.sqrt(inside[k] / left) if left > EPS else size[k] / epsilon)

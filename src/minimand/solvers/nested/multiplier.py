@@ -1,4 +1,4 @@
-"""A ball by its multiplier: the constrained problem is a penalised one, if λ is known."""
+"""Problems in a ball, solved as penalised problems with the right multiplier λ."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from ..steps.line_search import recentred
 from ..succession import points_of
 from ..traits import Trait
 
-_ROUNDS = 200
-_INNER = 200  # most iterations of one penalised problem
-_NARROW = 1e-13  # relative width of a bracket that holds no new multiplier
-_FAR_OUT = 4.0  # radii from which on an unfinished solution counts as outside
-_ON_SPHERE = 0.9  # share of the radius from which on a start is taken to be held by the ball
-_REACH = 1e-4, 0.5  # least and largest relative step from a guess to the other end of a bracket
-_GROWTH = 8.0  # of that step, from try to try
+_ROUNDS = 200  # multipliers that are tried; safeguard
+_INNER = 200  # iterations of one penalised problem; safeguard
+_NARROW = 1e-13  # share of λ: width of a bracket that holds no new multiplier; safeguard
+_FAR_OUT = 4.0  # radii, beyond which an unfinished solution counts as outside; safeguard
+_ON_SPHERE = 0.9  # share of the radius, from which a start is taken to lie on the sphere; safeguard
+_REACH = 1e-4, 0.5  # least and largest step from a guess, as shares of it; safeguard
+_GROWTH = 8.0  # factor of that step from try to try; safeguard
 
 
 class Multiplier(Solver):
     """‖w‖ ≤ r: find λ ≥ 0 such that the solution with penalty λ·‖w‖₁ (λ·½‖w‖²) has norm r.
 
-    The norm falls as λ grows. A bracket is narrowed by the secant rule, every λ costs one penalised
-    problem, started from the last; between its two solutions lies a point of norm r, which is
-    judged for the constrained problem together with the dual points of both. If the norm stays
-    below r, λ = 0 is tried. A start on the sphere, the solution of a similar problem, tells about
-    which λ holds it there: then the bracket begins about that one.
+    The norm falls as λ grows. A bracket of λ is narrowed by the secant rule; every λ costs one
+    penalised problem, started from the last solution. Between the solutions at the two ends lies a
+    point of norm r, which is judged for the constrained problem with the dual points of both ends.
+    If the norm stays below r, λ = 0 is tried. A start on the sphere, such as the solution of a
+    similar problem, gives an estimate of λ, and the bracket then begins around it.
     """
 
     name = "multiplier"
@@ -77,7 +77,7 @@ class Multiplier(Solver):
         point, accuracy = judgement.point, 0.1
         for _ in range(_ROUNDS):
             if bracket.exhausted:
-                # The two solutions were not accurate enough to tell the multiplier.
+                # The two solutions were not accurate enough to determine the multiplier.
                 bracket, accuracy = bracket.reopened(), 0.01 * accuracy
             multiplier = bracket.next()
             solved = self._penalised(objective, ball, multiplier, point, accuracy, control)
@@ -100,7 +100,7 @@ class Multiplier(Solver):
         accuracy: float,
         control: Control,
     ) -> Judgement:
-        """The solution for one multiplier; far outside the ball a rough one will do."""
+        """The solution for one multiplier; a rough one if it lies far outside the ball."""
         problem = objective.with_penalty(ball.with_multiplier(multiplier))
         solver, verdict = self._solver(problem, control)
         assert solver is not None, verdict.reason
@@ -116,7 +116,7 @@ class Multiplier(Solver):
 
 
 def _largest_multiplier(ball: Ball, slope: Array) -> float:
-    """A multiplier whose solution is inside: zero for the 1-norm, short for the 2-norm."""
+    """A multiplier whose solution lies inside: w = 0 for the 1-norm, a short w for the 2-norm."""
     excess = np.maximum(np.abs(slope) - ball.rest.l1, 0.0)
     if ball.radius == 0:
         return 0.0
@@ -126,9 +126,9 @@ def _largest_multiplier(ball: Ball, slope: Array) -> float:
 
 
 def _guess(ball: Ball, judgement: Judgement, most: float) -> float | None:
-    """The multiplier that would hold a point on the sphere; 0 for one inside, if it is a model.
+    """The multiplier at which a point on the sphere would be optimal; 0 for a model inside.
 
-    There −slope = λ·∂size(w), so that λ = −w·slope/(w·∂size(w)), up to the square of its error.
+    At the optimum −slope = λ·∂size(w), so λ = −w·slope/(w·∂size(w)), up to the square of the error.
     """
     w = judgement.point.w
     radius = ball.size.radius(w)
@@ -140,7 +140,7 @@ def _guess(ball: Ball, judgement: Judgement, most: float) -> float | None:
 
 
 class _Side(NamedTuple):
-    """A multiplier, the solution of its penalised problem, and the dual point of that."""
+    """A multiplier, the solution of its penalised problem, and the dual point of the solution."""
 
     multiplier: float
     w: Array
@@ -151,38 +151,38 @@ class _Side(NamedTuple):
 class _Bracket:
     """The smallest multiplier known to lead inside, and the largest known to lead outside.
 
-    Narrowed by the secant rule with Illinois' correction: an end that stays counts for half. About
-    a guess the missing end is looked for in steps that grow.
+    The bracket is narrowed by the secant rule with Illinois' correction: the value at an end that
+    stays is halved. Around a guess, the missing end is searched for in growing steps.
     """
 
     ball: Ball
     inside: _Side
     guess: float | None = None
     outside: _Side | None = None
-    reach: float = 0.0  # of the next step from a guess, as a share of it
+    reach: float = 0.0  # share of the guess: the next step from it
     tries: int = 0
-    above: float = 0.0  # how far the outer solution's norm is above the radius, transformed
-    below: float = 0.0  # and that of the inner one below
+    above: float = 0.0  # how far the outer solution's `_height` is above that of the radius
+    below: float = 0.0  # how far the inner solution's is below
     last_was_inside: bool | None = None
-    _miss: float = 0.0  # of the last norm, relative to the radius
+    _miss: float = 0.0  # distance of the last norm from the radius, as a share of it
 
     @property
     def exhausted(self) -> bool:
-        """Whether no multiplier is left between the ends."""
+        """Whether no multiplier is left between the ends, up to rounding."""
         if self.outside is None:
             return False
         width = self.inside.multiplier - self.outside.multiplier
         return width <= _NARROW * self.inside.multiplier
 
     def reopened(self) -> _Bracket:
-        """A wider bracket about the same place."""
+        """A bracket wider by 1 % at both ends (a safeguard)."""
         assert self.outside is not None
         wide = self.inside._replace(multiplier=1.01 * self.inside.multiplier)
         slack = self.outside._replace(multiplier=0.99 * self.outside.multiplier)
         return replace(self, inside=wide, outside=slack, last_was_inside=None)
 
     def next(self) -> float:
-        """The secant's multiplier; smaller and smaller ones while none leads outside, then 0."""
+        """The secant's multiplier; while none leads outside, smaller ones and at last 0."""
         if self.guess is not None and self.reach <= _REACH[1]:
             return self._about_guess(self.guess)
         self.tries += 1
@@ -194,10 +194,10 @@ class _Bracket:
         return low + (high - low) * min(max(share, 1e-12), 1 - 1e-12)
 
     def _about_guess(self, guess: float) -> float:
-        """The guess, then smaller or larger ones until it lies between two."""
+        """The guess, then smaller or larger multipliers until the solution lies between two."""
         if self.last_was_inside is None:
             return guess
-        if guess == 0:  # and that was outside: any other may be the one
+        if guess == 0:  # λ = 0 led outside, so the guess says nothing
             self.guess = None
             return self.next()
         reach = self.reach or float(np.clip(2.0 * self._miss, *_REACH))
@@ -222,12 +222,12 @@ class _Bracket:
             self.outside, self.above = side, height
             self.below *= 0.5 if self.last_was_inside is False else 1.0
         if self.last_was_inside not in (None, is_inside):
-            self.guess = None  # the bracket has two ends of its own
+            self.guess = None  # the bracket has both ends now
         self.last_was_inside = is_inside
         self._miss = abs(self.ball.size.radius(side.w) / self.ball.radius - 1.0)
 
     def candidate(self) -> tuple[Array, list[Array]]:
-        """A feasible point between the two solutions, and dual points to prove it with."""
+        """A feasible point between the two solutions, and the dual points of both."""
         ball, inside, outside = self.ball, self.inside, self.outside
         if outside is None:
             return ball.project(inside.w), [] if inside.theta is None else [inside.theta]

@@ -15,19 +15,19 @@ from ..sparse.working_set import WorkingSet
 from ..succession import points_of
 from ..traits import Trait
 
-_ROUNDS = 1000
-_SHARE = 0.1  # of the gap at a tangent's start that its minimisation must leave at most
-_FARTHEST = 1e4  # steps are stretched at most this far
-_TANGENTS = 10  # what the whole costs, in lassos
+_ROUNDS = 1000  # tangents; safeguard
+_SHARE = 0.1  # share of a tangent's first gap that its minimisation may leave; safeguard
+_FARTHEST = 1e4  # factor by which a step is stretched at most; safeguard
+_TANGENTS = 10  # lassos, the cost of the whole in the verdict; estimate
 
 
 class Reweighted(Solver):
-    """A lasso, then weighted lassos whose weights p'(|wⱼ|) are those of the last one's solution.
+    """A lasso, then weighted lassos with the weights p'(|wⱼ|) at the solution of the last one.
 
     Each problem bounds the objective from above and touches it where the last one ended, so the
-    objective never rises: the model is never worse than the lasso it started from, nor than a
-    point it was given. Every first judgement of a round is the gap of the tangent at the current
-    point, which is the certificate; later ones are those of the round's own problem.
+    objective never rises: the model is never worse than the lasso it started from, nor than the
+    given point. The first judgement of every round is the gap of the tangent at the current point,
+    which is the certificate; the later ones belong to the round's own problem.
     """
 
     name = "reweighted"
@@ -35,7 +35,7 @@ class Reweighted(Solver):
     _inner: ClassVar[Solver] = WorkingSet()
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
-        """Penalties that are concave in |w|, and losses that the lasso's solver takes."""
+        """Penalties that are concave in |w|, with losses that a solver of the lasso accepts."""
         inner = self._inner.verdict(Tangent.first(objective).problem, control)
         if not inner.ok:
             return Verdict(False, f"its tangent problems are refused: {inner.reason}")
@@ -47,14 +47,14 @@ class Reweighted(Solver):
         point = start
         for first in _beginnings(objective):
             found = yield from self._lower(first, start, control, 0.0, touching=False)
-            # Zero is no place to start from: a steep enough penalty never leaves it.
+            # A search must not start at zero, which a steep enough penalty never leaves.
             if not point.w.any() or objective.primal(found) < objective.primal(point):
                 point = found
         for _ in range(_ROUNDS):
             before = objective.primal(point)
             tangent = Tangent.at(objective, point)
             new = yield from self._lower(tangent, point, control, _SHARE)
-            # The tangent has fallen, and so has the objective, but for rounding.
+            # The tangent has fallen, and therefore the objective too, up to rounding.
             if objective.primal(new) > before + 1e-13 * abs(before):
                 return
             point = stretched(objective, point, new)
@@ -68,10 +68,10 @@ class Reweighted(Solver):
         *,
         touching: bool = True,
     ) -> Generator[Judgement, None, Point]:
-        """Lower the gap of a tangent problem to a share of what it was, or well below the target.
+        """Lower the gap of a tangent problem to a share of its first, or well below the target.
 
-        Where the tangent touches the objective at the first point, that point's gap may end the
-        fit; the gaps of later points say nothing about their own tangents and must not.
+        If the tangent touches the objective at the first point, the gap of that point may end the
+        fit. The gaps of later points do not belong to their own tangents and must not end it.
         """
         goal = 0.5 * control.target
         inside = tangent.inside(point)
@@ -90,10 +90,10 @@ class Reweighted(Solver):
 
 
 def _beginnings(objective: Objective) -> Iterator[Tangent]:
-    """The lasso; where zero has no tangent, also the tangent at what each column says by itself.
+    """The lasso; if zero has no tangent, also the tangent at the coefficients of one-column fits.
 
-    A lasso with the λ of |w|^q knows nothing of the units of w, and may drop every column where
-    coefficients are large. The tangent at the coefficients of one-column fits knows them.
+    A lasso with the λ of |w|^q takes no account of the units of w, and may drop all columns where
+    coefficients are large. Coefficients of one-column fits have the right units.
     """
     yield Tangent.first(objective)
     if Tangent.at(objective, objective.null).columns is None:
@@ -109,8 +109,8 @@ def _beginnings(objective: Objective) -> Iterator[Tangent]:
 def stretched(objective: Objective, old: Point, new: Point) -> Point:
     """The step from old to new, doubled for as long as the objective falls.
 
-    A tangent lies above the objective, so its minimiser stops short of where the objective
-    leads; how far, no bound tells. Coefficients that came to zero, or left it, stay as they are.
+    A tangent lies above the objective, so its minimiser stops short of the objective's own;
+    no bound says by how much. Coefficients that have become zero, or left it, are not changed.
     """
     moving = old.w * new.w > 0
     dw, db = np.where(moving, new.w - old.w, 0.0), new.b - old.b

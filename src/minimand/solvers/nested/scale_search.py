@@ -17,14 +17,14 @@ from ..history import State
 from ..steps.line_search import recentred
 from .joint_scale import LEAST_SCALE, Joint, Scaled
 
-_INNER = 1e-13  # relative gap of a problem with σ fixed: σ is found from its residuals
-_NEWTON = 40  # iterations before the other method is tried
-_STEEPEST = 1e-3  # factor by which σ falls at most from one problem to the next
-_MOST = 100  # scales to be tried
+_INNER = 1e-13  # relative gap of a problem with σ fixed: σ is found from its residuals; safeguard
+_NEWTON = 40  # iterations of Newton's method before interior points are tried; safeguard
+_STEEPEST = 1e-3  # factor by which σ falls at most from one problem to the next; safeguard
+_MOST = 100  # scales that are tried; safeguard
 
 
 class Null(NamedTuple):
-    """The model with w = 0: a σ near its best one, and F there, which tolerances refer to."""
+    """The model with w = 0: a σ near its best one, and F there, the unit of tolerances."""
 
     sigma: float
     value: float
@@ -33,7 +33,7 @@ class Null(NamedTuple):
 def null_of(scaled: Scaled, control: Control | None = None) -> Null:
     """Min F over b and σ with w = 0, up to 1e-8 of it; zeros if that fits all samples.
 
-    Where the time is up, or somebody says stop, it is the least F after one σ or a few.
+    After a stop (time limit, callback) it is the least F after one or a few σ.
     """
     objective = scaled.objective
     r = objective.null.z - objective.y
@@ -56,15 +56,15 @@ def null_of(scaled: Scaled, control: Control | None = None) -> Null:
 
 @dataclass
 class _Search:
-    """σ at which the excess is 1: log excess falls with log σ; secants within a bracket."""
+    """The σ with excess 1: log excess falls with log σ; secants within a bracket find it."""
 
     low: float = -np.inf
     high: float = np.inf
     last: tuple[float, float] | None = None
 
     def next(self, sigma: float, excess: float, best: float) -> float:
-        """The next σ, after one with its excess and the best σ for the residuals found there."""
-        if excess <= 0 or best <= 0:  # most residuals vanish: the scale may be next to nothing
+        """The next σ, given the last one, its excess and the best σ for its residuals."""
+        if excess <= 0 or best <= 0:  # most residuals are zero: σ may be almost 0
             self.high = min(self.high, np.log(sigma))
             return self._middle()
         s, f = np.log(sigma), np.log(excess)
@@ -89,12 +89,12 @@ class _Search:
 def minimise_jointly(
     scaled: Scaled, control: Control, start: Point | None = None, evidence: Iterable[Array] = ()
 ) -> tuple[float, Solution]:
-    """The best σ, and the model that goes with it; one iteration is one σ.
+    """The best σ and its model; one iteration is one σ.
 
-    Every σ costs one problem with σ fixed, started from the last, which says whether σ is too
-    large or too small. What is handed over is the best of the points seen, each with the best σ
-    for its residuals; if that is 0, as where most samples are fitted exactly, σ stays positive,
-    and small enough for the tolerance. ``evidence`` are multipliers θ from elsewhere.
+    Every σ costs one problem with σ fixed, started from the last; it tells whether σ is too large
+    or too small. The result is the best of the points seen, each with the best σ for its residuals.
+    If that σ is 0, as when most samples are fitted exactly, σ stays positive but small enough for
+    the tolerance. ``evidence`` are multipliers θ from another source.
     """
     evidence = list(evidence)
     null, course = carried_through(lambda: _begun(scaled, control, start, evidence))
@@ -123,7 +123,7 @@ def minimise_jointly(
 def _begun(
     scaled: Scaled, control: Control, start: Point | None, evidence: list[Array]
 ) -> tuple[Null, _Course]:
-    """The null model, and a search that stands at the start."""
+    """The null model, and a search at the start."""
     null = null_of(scaled, control)
     control.target = control.tol * null.value
     floor = LEAST_SCALE * (null.value or 1.0)
@@ -137,7 +137,7 @@ def _begun(
 
 @dataclass
 class _Course:
-    """Where a search stands: the last model, the σ to be tried next, and the best so far."""
+    """The state of a search: the last model, the next σ, and the best result so far."""
 
     scaled: Scaled
     floor: float
@@ -149,7 +149,7 @@ class _Course:
     search: _Search = field(default_factory=_Search)
 
     def step(self, control: Control) -> bool:
-        """Solve for one σ, judge, and choose the next; False if there was none to be tried."""
+        """Solve for one σ, judge it and choose the next; False if there was no σ left to try."""
         if self.sigma == 0 or self.count >= _MOST:
             return False
         here = self.scaled.at(self.sigma)
@@ -166,7 +166,7 @@ class _Course:
         return True
 
     def report(self, control: Control) -> str:
-        """Tell the callbacks, and say whether one of them wants to stop."""
+        """Call the callbacks; the reason if one of them stops the fit."""
         best = self.best
         state = State(
             self.count,
@@ -190,7 +190,7 @@ class _Course:
             iterations=self.count,
             seconds=control.seconds,
             by_sample=None,  # an audit's business
-            by_feature=None,
+            by_feature=None,  # computed by an audit only
         )
         converged = found.reaches(control.target, scale)
         return Solution(
@@ -204,9 +204,9 @@ class _Course:
 
 
 def _with_fixed_scale(objective: Objective, start: Point, control: Control) -> Solution:
-    """The best model for one σ, by Newton steps from the last, or through the interior.
+    """The best model for one σ, by Newton's method from the last model, or by interior points.
 
-    A small σ makes almost a kink of the loss, where Newton steps may come to nothing.
+    A small σ makes the loss almost kinked, and then Newton's method may make no progress.
     """
     near = Control(tol=_INNER, max_iter=_NEWTON, max_seconds=control.remaining)
     solution = solve(objective, "auto", near, start)
@@ -215,6 +215,6 @@ def _with_fixed_scale(objective: Objective, start: Point, control: Control) -> S
     far = Control(tol=_INNER, max_seconds=control.remaining)
     try:
         other = solve(objective, "primal_dual", far, solution.point)
-    except ValueError:  # it does not take the problem
+    except ValueError:  # the solver refuses the problem
         return solution
     return min(solution, other, key=lambda each: each.certificate.gap)

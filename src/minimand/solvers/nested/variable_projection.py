@@ -1,9 +1,9 @@
-"""A hidden layer and its output weights together, by variable projection.
+"""A hidden layer and its output weights, learnt together by variable projection.
 
     φ(A, c) = min over w, b of P(w, b; A, c)  +  ½·decay·scale·‖A‖²
 
-For given units the inner problem is convex and solved to a certified gap. Its value has the slope
-of the loss at the inner optimum only (envelope theorem): with the multipliers θ and the weights v
+For given A and c the inner problem is convex and solved to a certified gap. The gradient of its
+value is that of the loss at the inner optimum (envelope theorem): with multipliers θ and weights v
 of the units, ∂φ/∂H = (mass∘θ)vᵀ. So L-BFGS minimises φ over A and c alone.
 """
 
@@ -28,13 +28,13 @@ from ...problem.objective import Meter, Objective
 from .. import solve
 from ..base import Control, Solution
 
-_INNER = 1e-9  # relative gap of the inner problem: what is left of it is noise to L-BFGS
-_INNER_WITH_KINKS = 1e-8
+_INNER = 1e-9  # share of the scale: gap of the inner problem, noise to L-BFGS; safeguard
+_INNER_WITH_KINKS = 1e-8  # the same where the loss has kinks; safeguard
 
 
 @dataclass(frozen=True)
 class _End:
-    """Where a search was when it ended, or the best place that it came by."""
+    """The last or the best point of a search."""
 
     x: Array
     value: float  # in units of scale
@@ -46,7 +46,7 @@ class _End:
 def learn(
     layer: HiddenLayer, X: Any, objectives: list[Objective], control: Control, solver: Any
 ) -> list[Objective]:
-    """Learn the units of a fitted layer, in place; the objectives on what it gives then.
+    """Learn the hidden units of a fitted layer, in place; returns the objectives on its outputs.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def _refuse(objective: Objective) -> None:
 
 
 class _Search:
-    """φ and its slope at any A and c, and the best of all that were tried."""
+    """φ and its gradient at any A and c, and the best of the points tried."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class _Search:
     # The inner problem -----------------------------------------------------------------------
 
     def units(self) -> tuple[Array, Array]:
-        """What enters the units, and what leaves them."""
+        """The inputs and the outputs of the hidden units."""
         inputs = self.layer.inputs(self.X)
         return inputs, ACTIVATIONS[self.layer.activation].value(inputs)
 
@@ -116,7 +116,7 @@ class _Search:
         return [first, *(first.with_target(o.y) for o in self.objectives[1:])]
 
     def solved(self, problems: list[Objective]) -> list[Solution]:
-        """Their solutions, each from the last one's weights on."""
+        """Their solutions, each started from the last one's weights."""
         starts: Sequence[tuple[Array, float] | None] = self._starts or [None] * len(problems)
         found = []
         for problem, start in zip(problems, starts):
@@ -158,7 +158,7 @@ class _Search:
         return value, slope
 
     def from_here(self) -> _End:
-        """L-BFGS from the layer as it is; the best place it came by."""
+        """L-BFGS from the current layer; the best point on its way."""
         self.best, self._starts = None, None
         options = {
             "maxiter": int(self.layer.max_iter),
@@ -171,7 +171,7 @@ class _Search:
         return replace(self.best, iterations=max(int(found.nit), 1))
 
     def linear(self) -> tuple[_End, float]:
-        """The linear model, A = 0, and a bound below what it can reach, in units of scale."""
+        """The linear model, A = 0, and a lower bound of its objective, in units of scale."""
         self.place(np.zeros_like(self.pack()))
         self._starts = None
         solutions = self.solved(self.problems(self.units()[1]))
@@ -181,7 +181,7 @@ class _Search:
 
 
 def _multipliers(problem: Objective, solution: Solution) -> Array:
-    """θ at the inner optimum: the slope of the loss, or where that has kinks the dual point."""
+    """θ at the inner optimum: the slope of the loss, or the dual point if the loss has kinks."""
     theta = solution.certificate.dual_point
     if problem.loss.smooth or theta is None:
         return problem.loss.gradient(solution.point.z, problem.y)
@@ -189,7 +189,7 @@ def _multipliers(problem: Objective, solution: Solution) -> Array:
 
 
 def _settle(search: _Search) -> None:
-    """The lowest end of all starts; the linear model unless that is lower for sure."""
+    """Set the lowest end of all starts, or the linear model unless that end is surely lower."""
     layer = search.layer
     random = check_random_state(layer.random_state)
     ends: list[_End] = []
@@ -209,7 +209,7 @@ def _settle(search: _Search) -> None:
         if stopped:
             ends += [search.best] if search.best is not None else []
     best = min(ends, key=lambda end: end.value, default=None)
-    # The output weights are yet to be solved for, to a gap of tol: that much must be left.
+    # The output weights will be solved to a gap of tol only, so the end must be lower by more.
     if best is None or not best.value + search.control.tol <= bound:
         best = linear
     search.place(best.x)

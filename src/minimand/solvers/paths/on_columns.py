@@ -13,7 +13,7 @@ from ...certificate.least_squares import Models
 from ...penalties import Separable
 from ...problem.objective import Objective
 from ..base import Control
-from ..sparse.support_newton import polish
+from ..sparse.support_newton import polish_on_columns
 from .blocks import Settler
 from .trail import Trail
 
@@ -81,7 +81,7 @@ class OnColumns(Settler):
         for _ in range(_STEPS):
             if not done.decrease > tol or self._control.expired:
                 break
-            polish(model, inner, values, base.spread[columns], model.slope, tol, _FINE)
+            polish_on_columns(model, inner, values, base.spread[columns], model.slope, tol, _FINE)
             done = model.descend(inner, values, _SWEEPS, tol)
         full = np.zeros_like(w)
         full[columns] = values

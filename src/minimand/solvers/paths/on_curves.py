@@ -21,7 +21,7 @@ from .blocks import Settler
 from .trail import Trail
 
 _NUMBERS = 1 << 22  # scores or slopes held at a time; a safeguard
-_TOGETHER = 5  # alphas at a time; measured: weights that are older cost more steps than a Gram
+_TOGETHER = 5  # alphas at a time; measured on 1000×5000: 8 take nearly twice as long
 _MOST_COLUMNS = 1500  # of a Gram that is made anew for every block; a safeguard
 _SHARE = 0.3  # of the tolerance that may be left on the columns met
 _MODEL_SHARE = 0.1  # of that, which the solution of a quadratic model may leave
@@ -48,7 +48,7 @@ class OnCurves(Settler):
     for weights that have grown old. Its Cholesky factor is kept as long.
     """
 
-    near = 0.9  # measured: slopes of curved losses stray further from a line
+    near = 0.9  # measured: 0.95 is a tenth faster on 1000×5000, a third slower on 442×10
 
     def __init__(self, base: Objective, control: Control) -> None:
         self._base, self._control = base, control

@@ -20,9 +20,9 @@ from .trail import Trail
 
 MOST_COLUMNS = 5000  # of a Gram that a path grows; a safeguard, its square is 200 MB
 
-_EVERYTHING = 1000  # columns that are met all at once; measured: their Gram costs little
+_EVERYTHING = 1000  # columns that are met all at once; a guess, not swept
 _NUMBERS = 1 << 22  # scores or slopes held at a time, beside the solutions themselves; safeguard
-_TOGETHER = 8  # alphas at a time while columns are met; measured: more of them miss too often
+_TOGETHER = 8  # alphas at a time while columns are met; from a prototype, not swept here
 _SHARE = 0.5  # of the tolerance that may be left on the Gram; a Newton step leaves far less
 _ROUNDS = 50  # of a sweep and a Newton step for one alpha; a safeguard, two are usual
 
@@ -30,7 +30,7 @@ _ROUNDS = 50  # of a sweep and a Newton step for one alpha; a safeguard, two are
 class OnGram(Settler):
     """½wᵀG w + qᵀw over the columns met; a Cholesky factor of the support is kept all along."""
 
-    near = 0.95  # measured on wide paths: 0.98 misses too often, 0.9 has a larger Gram
+    near = 0.95  # from a prototype on a wide path, not swept here
 
     def __init__(self, base: Objective, control: Control) -> None:
         gradient = base.loss.gradient(base.null.z, base.y)

@@ -1,4 +1,4 @@
-"""Columns in units in which linear programs are well scaled."""
+"""Centring and scaling of columns, so that linear programs are well scaled."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scipy import sparse
 from ..._base.typing import Array, IntArray
 from ...design import Design
 
-_VARIES = 1e-13  # least share of a column's mean square that its variance must have
+_VARIES = 1e-13  # share of a column's mean square: least variance; safeguard against rounding
 
 
 class Units(NamedTuple):
     """x ↦ (x − shift)/scale, with a column of ones for the intercept if there is one.
 
-    Dense columns are centred, which changes the intercept alone; sparse ones keep their zeros.
+    Dense columns are centred, which changes only the intercept; sparse columns keep their zeros.
     """
 
     shift: Array
@@ -25,10 +25,10 @@ class Units(NamedTuple):
 
     @classmethod
     def of(cls, design: Design, weight: Array, *, intercept: bool) -> Units:
-        """Every column gets mean 0, where it may, and mean square 1."""
+        """Every column gets mean 0 if it is dense and there is an intercept, and mean square 1."""
         first, second = design.moments(weight / weight.sum())
         shift = first if intercept and not design.sparse else np.zeros(design.shape[1])
-        # What hardly varies about its mean may be nothing but the rounding of it.
+        # A smaller variance about the mean may be rounding only.
         shift = np.where(second - shift * shift > _VARIES * second, shift, 0.0)
         scale = np.sqrt(second - shift * shift)
         return cls(shift, np.where(scale > 0, scale, 1.0), intercept)
@@ -40,7 +40,7 @@ class Units(NamedTuple):
         return beside(x, np.ones(x.shape[0])) if self.intercept else x
 
     def model(self, v: Array) -> tuple[Array, float]:
-        """Coefficients in these units as coefficients and intercept in the columns' own."""
+        """Coefficients of scaled columns as coefficients and intercept of the original ones."""
         d = self.scale.size
         w = v[:d] / self.scale
         return w, float(v[d] - self.shift @ w) if self.intercept else 0.0
@@ -62,7 +62,7 @@ def scaled_rows(matrix: Any, factor: Array) -> Any:
 
 
 def beside(*matrices: Any) -> Any:
-    """Matrices side by side; sparse if one of them is."""
+    """Matrices joined horizontally; sparse if one of them is."""
     columns = [m if m.ndim == 2 else m[:, None] for m in matrices]
     if any(sparse.issparse(m) for m in columns):
         return sparse.hstack([sparse.csr_array(m) for m in columns], format="csr")

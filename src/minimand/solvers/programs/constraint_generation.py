@@ -1,4 +1,4 @@
-"""The Chebyshev loss with a quadratic penalty: quadratic programs on the rows that decide it."""
+"""The Chebyshev loss with a quadratic penalty, by quadratic programs on a subset of rows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..._base.typing import Array, IntArray
 from ...certificate import Judgement
 from ...penalties import Separable
 from ...problem.objective import Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
 from ..traits import Trait
 
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 class ConstraintGeneration(Solver):
     """`Chebyshev` with `L2`, alone or with `L1` and bounds.
 
-    min t + Ω(w) with |rᵢ| ≤ t for every sample: a quadratic program, which few samples decide. It
-    is solved by an interior point method on some of them; those whose residual is larger than t
-    join, the worst first, until there are none.
+    min t + Ω(w) with |rᵢ| ≤ t for every sample: a quadratic program whose solution depends on few
+    samples. An interior point method solves it on some of them; samples with a residual above t are
+    added, the largest first, until there are none.
 
     Examples
     --------
@@ -38,13 +39,12 @@ class ConstraintGeneration(Solver):
     name = "constraint_generation"
     kind = Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY, Trait.LARGEST_RESIDUAL
     needs = Trait.SUM_OVER_FEATURES, Trait.SOME_L2
-    least_cost = 50.0
+    least_cost = costs.LEAST_PROGRAMS_ON_ROWS
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Chebyshev and a quadratic part."""
-        d = objective.n_features + 2.0
-        cost = 50.0 * objective.design.nnz + 500.0 * d * d * (d + 100.0)
-        return Verdict(True, "quadratic programs on the rows with the largest residuals", cost)
+        words = "quadratic programs on the rows with the largest residuals"
+        return Verdict(True, words, costs.programs_on_rows(objective))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """One quadratic program per round."""
@@ -58,7 +58,7 @@ def _best_on(
 ) -> tuple[Point, list[Array]] | None:
     """The best model of some rows, and its multipliers.
 
-    The variables are w, the intercept, t, and for every l1 term a number above |wⱼ|.
+    The variables are w, the intercept, t, and for every l1 term a number sⱼ ≥ |wⱼ|.
     """
     from .quadratic_program import minimise_quadratic
 
@@ -70,8 +70,8 @@ def _best_on(
     x = x.toarray() if sparse.issparse(x) else np.array(x)
     k, d, bent = x.shape[1], objective.n_features, np.flatnonzero(form.l1)
     price = form.l1[bent] / units.scale[bent]
-    # The multipliers' sizes sum up to 1, so that no column gains more than its largest entry: one
-    # that costs more stays at zero, and its number need not spoil the scale of the others.
+    # The multipliers' absolute values sum to 1, so no column gains more than its largest entry:
+    # a column whose price is higher stays at zero, and is left out as it would spoil the scaling.
     idle = price >= np.abs(x[:, bent]).max(axis=0)
     x[:, bent[idle]], price[idle] = 0.0, 1.0
     quadratic = np.zeros(k + 1 + bent.size)
@@ -89,7 +89,7 @@ def _best_on(
     w, b = units.model(unit * found.x[:k])
     up, down = found.multipliers[2 * rows.size :][: 2 * bent.size].reshape(2, -1)
     size, own = found.x[k + 1 :], found.x[bent]
-    # Where both sides of |wⱼ| ≤ sⱼ push back by more than they give way, wⱼ is zero.
+    # If both multipliers of |wⱼ| ≤ sⱼ exceed their slacks, wⱼ is zero.
     w[bent[idle | ((up > size - own) & (down > size + own))]] = 0.0
     theta = np.zeros(objective.n_samples)
     theta[rows] = found.multipliers[: rows.size] - found.multipliers[rows.size : 2 * rows.size]
@@ -97,7 +97,7 @@ def _best_on(
 
 
 def _unit_rows(width: int, columns: IntArray, sign: float) -> Array:
-    """One row per column, with the sign at its place."""
+    """One row per column, with ``sign`` at the column's place."""
     rows = np.zeros((columns.size, width))
     rows[np.arange(columns.size), columns] = sign
     return rows
@@ -106,7 +106,7 @@ def _unit_rows(width: int, columns: IntArray, sign: float) -> Array:
 def _bounds(
     form: Separable, units: Units, unit: float, width: int
 ) -> tuple[list[Array], list[Array]]:
-    """w ≤ hi and −w ≤ −lo, where they are finite, as rows and limits."""
+    """w ≤ hi and −w ≤ −lo, for finite bounds, as rows and limits."""
     rows, limits = [], []
     for sign, ends in zip((1.0, -1.0), reversed(form.bounds or ())):
         j = np.flatnonzero(np.isfinite(ends))

@@ -1,11 +1,11 @@
-"""The dual of a problem with kinks as a linear program; its multipliers are the model.
+"""The dual of a problem with kinks as a linear program, whose multipliers are the model.
 
 For a penalty Σ l1ⱼ|wⱼ| within bounds, Ω* is the least cost of a split of the slope,
 
     −(Xᵀu)ⱼ = σⱼ + μ⁺ⱼ − μ⁻ⱼ,   |σⱼ| ≤ l1ⱼ,   μ ≥ 0,   at the cost hiⱼμ⁺ⱼ − loⱼμ⁻ⱼ,
 
-so that the dual has one row per column of X, whatever the number of samples: few rows and many
-bounded variables are what the simplex method likes. The multiplier of row j is wⱼ.
+so that the dual has one row per column of X, for any number of samples. The simplex method is fast
+on programs with few rows and many bounded variables. The multiplier of row j is wⱼ.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ...problem.objective import Objective
 from .column_scaling import Units, beside
 from .highs import Failure, Optimum, minimise
 
-_LARGEST = 20_000_000  # numbers in the system by which multipliers are polished
+_LARGEST = 20_000_000  # numbers in the system that refines multipliers; safeguard of memory
 
 
 class Split(NamedTuple):
-    """σ, μ⁺ and μ⁻ as variables: their columns, costs and bounds, and whose they are."""
+    """σ, μ⁺ and μ⁻ as variables: their columns, costs, bounds and features."""
 
     features: IntArray
     sign: Array
@@ -35,7 +35,7 @@ class Split(NamedTuple):
 
     @classmethod
     def of(cls, form: Separable, scale: Array, size: float, unit: float) -> Split:
-        """Of a penalty in the units of the program: w is scaleⱼ/unit as long, u size times."""
+        """Of a penalty in the program's units: w times scaleⱼ/unit, and u times size."""
         groups: list[tuple[Any, float, Array, Array, bool]] = []
         j = np.flatnonzero(form.l1)
         limit = size * form.l1[j] / scale[j]
@@ -61,7 +61,7 @@ class Split(NamedTuple):
 
 
 class Vertex(NamedTuple):
-    """The variables of the samples at the optimum, and the model they prove."""
+    """The variables of the samples at the optimum, and the model."""
 
     variables: Array
     w: Array
@@ -86,9 +86,9 @@ def solve_dual(
     Parameters
     ----------
     columns : (d [+ 1], k) matrix, in the units given; the last row is that of the intercept
-    cost, bounds : of the variables, cost as a multiple of ``unit``
-    size : what u is multiplied by in the program
-    total : what the variables may add up to at most, if there is a limit
+    cost, bounds : of the variables; the cost as a multiple of ``unit``
+    size : factor of u in the program
+    total : an upper limit of the sum of the variables, or None
     """
     form = objective.penalty.sum_over_features
     assert form is not None
@@ -113,7 +113,7 @@ def solve_dual(
 
 
 def _snapped(form: Separable, split: Split, found: Optimum, w: Array) -> Array:
-    """Exact zeros where the slope lies inside the l1 box, and bounds where they are pushed at."""
+    """Exact zeros where the slope is inside the l1 box, exact bounds where μ is positive."""
     w = form.project(w)
     part = found.x[found.x.size - split.cost.size :]
     limit = split.bounds[:, 1]
@@ -123,17 +123,17 @@ def _snapped(form: Separable, split: Split, found: Optimum, w: Array) -> Array:
         pushed = ~split.is_l1 & (part > 1e-9)
         at = split.features[pushed]
         w[at] = np.where(split.sign[pushed] > 0, hi[at], lo[at])
-        # A slope inside the box with a push from a bound stops at the bound, not at zero.
+        # With a slope inside the box and a positive μ, wⱼ is at the bound, not at zero.
         inside &= ~np.isin(split.features, at)
     w[split.features[inside]] = 0.0
     return form.project(w)
 
 
 def polished(objective: Objective, units: Units, w: Array, theta: Array) -> Array:
-    """The same multipliers, with slopes that agree with w to rounding, not to a tolerance.
+    """The same multipliers, corrected so that slopes agree with w up to rounding.
 
-    Where wⱼ is neither zero nor at a bound, (Xᵀu)ⱼ = −l1ⱼ·sign(wⱼ), and Σu = 0 if there is an
-    intercept; multipliers that have room move, and those at the edge of their domain stay.
+    Where wⱼ is neither zero nor at a bound, (Xᵀu)ⱼ = −l1ⱼ·sign(wⱼ), and Σu = 0 with an intercept.
+    Multipliers inside their domain are changed; those at its edge stay.
     """
     form = objective.penalty.sum_over_features
     assert form is not None

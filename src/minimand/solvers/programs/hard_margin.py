@@ -1,14 +1,14 @@
-"""The plane with the widest margin: min ½‖w‖² with yᵢ(xᵢ·w + b) ≥ 1 for every sample.
+"""The plane of widest margin: min ½‖w‖² with yᵢ(xᵢ·w + b) ≥ 1 for every sample.
 
 The dual maximises Σα − ½‖Xᵀ(α∘y)‖² over α ≥ 0 with Σ αᵢyᵢ = 0 if b is free. For a feasible plane
 and such α, scaled so that Σα = ‖Xᵀ(α∘y)‖²,
 
     ½‖w‖² − dual = ½‖w − Xᵀ(α∘y)‖² + Σ αᵢ(yᵢzᵢ − 1),
 
-a sum of terms that are never negative and vanish at the optimum.
+a sum of terms ≥ 0 that vanish at the optimum.
 
-The soft margin C·Σ hinge + ½‖w‖² has the same solution as soon as C ≥ max α. All α together are
-‖w‖² there, which the norm of any separating plane bounds: so C need not grow for ever.
+The soft margin C·Σ hinge + ½‖w‖² has the same solution if C ≥ max α. There Σα = ‖w‖², and the norm
+of any separating plane bounds ‖w‖, so a finite C suffices.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from ...problem.objective import EPS, Objective
 from .. import solve
 from ..base import Control
 
-_LARGEST_SET = 500  # support vectors whose equations may be solved directly
-_LARGEST_ROWS = 20_000_000  # numbers in their rows
-_FIRST_C = (1.0, 100.0)  # in units of 1/‖x‖²: soft margins that are tried for a separating plane
-_FIRST_ITERATIONS = 30
-_MOST_ROUNDS = 100  # in which such a set may change
+_LARGEST_SET = 500  # support vectors whose equations are solved directly; safeguard
+_LARGEST_ROWS = 20_000_000  # numbers in their rows; safeguard of memory
+_FIRST_C = (1.0, 100.0)  # C·‖x‖² of soft margins that are tried for a separating plane; safeguard
+_FIRST_ITERATIONS = 30  # iterations of each of these; safeguard
+_MOST_ROUNDS = 100  # changes of the set of support vectors; safeguard
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Samples with labels ±1, and whether the plane may miss the origin."""
+    """Samples with labels ±1, and whether the plane has an intercept."""
 
     design: Design
     signs: Array
@@ -51,7 +51,7 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Widest:
-    """A feasible plane, multipliers, and the gap between the two, sample by sample."""
+    """A feasible plane, multipliers, and the gap between them by sample."""
 
     w: Array
     b: float
@@ -63,7 +63,7 @@ class Widest:
 
     @property
     def intercepts(self) -> tuple[float, float]:
-        """The lowest and the highest b beside w that keep all margins at 1 or above."""
+        """The lowest and the highest b for which, with w, all margins are at least 1."""
         spare = self.margins - 1.0
         positive = self.signs > 0
         return float(self.b - spare[positive].min()), float(self.b + spare[~positive].min())
@@ -80,14 +80,14 @@ class Widest:
 
     @property
     def gap(self) -> float:
-        """½‖w‖² less the dual objective."""
+        """½‖w‖² minus the dual objective."""
         return float(self.by_feature.sum() + self.by_sample.sum())
 
 
 def judge_plane(classes: Classes, w: Array, alpha: Array, b: float | None = None) -> Widest | None:
-    """The referee: the plane with its best b (or the given one), scaled until it is feasible.
+    """The referee: the plane with its best b (or the given b), scaled so that it is feasible.
 
-    None if it does not separate the classes, or if α proves nothing.
+    None if the plane does not separate the classes, or if α proves no bound.
     """
     placed = _feasible(classes, w, b)
     alpha = _admissible(classes, alpha)
@@ -139,7 +139,7 @@ def widest(classes: Classes, plane: Array, control: Control, solver: Any = "auto
     n = classes.signs.size
     positive = classes.signs > 0
     share = np.where(positive, 1.0 / max(positive.sum(), 1), 1.0 / max((~positive).sum(), 1))
-    best = judge_plane(classes, plane, share)  # even α: the margin is no wider than the means
+    best = judge_plane(classes, plane, share)  # equal α in each class
     if best is None:
         raise ValueError("the plane to start from does not separate the classes.")
     highest = 2.0 * best.primal
@@ -158,28 +158,29 @@ def widest(classes: Classes, plane: Array, control: Control, solver: Any = "auto
 
 
 def _better(classes: Classes, old: Widest, w: Array, alpha: Array) -> Widest:
-    """The best of the old and new planes with the best of the old and new multipliers."""
+    """The better of both planes with the better of both multipliers."""
     pairs = ((w, alpha), (w, old.alpha), (old.w, alpha))
     judged = [judge_plane(classes, *pair) for pair in pairs]
     return min([old, *(j for j in judged if j is not None)], key=lambda found: found.gap)
 
 
 def _sharpened(classes: Classes, best: Widest, tol: float) -> Widest:
-    """The same with α = 0 off the margin, where the gap allows it."""
+    """The same with α = 0 off the margin, if the gap stays within tol."""
     found = judge_plane(classes, best.w, np.where(_has_multiplier(best), best.alpha, 0.0))
     allowed = max(tol * best.primal, best.gap)
     return found if found is not None and found.gap <= allowed else best
 
 
 def _has_multiplier(best: Widest) -> BoolArray:
-    """A guess: of the two factors of αᵢ(yᵢzᵢ − 1), each in its unit, the smaller vanishes."""
+    """A guess: of αᵢ and yᵢzᵢ − 1, each in its own unit, the smaller one is taken to be zero."""
     return best.alpha > best.alpha.max() * (best.margins - 1.0)
 
 
 def separating_plane(classes: Classes, control: Control) -> Array | None:
-    """A w that separates the classes, of some soft margin; None where a program must decide.
+    """A w that separates the classes, from a soft margin; None if a linear program must decide.
 
-    With many columns that is far quicker than the linear programs that can also say no.
+    With many columns this is far quicker than the linear programs, which can also prove that no
+    plane separates.
     """
     length = float(classes.design.row_squares(np.ones(1)).mean()) or 1.0
     for C in _FIRST_C:
@@ -194,7 +195,7 @@ def separating_plane(classes: Classes, control: Control) -> Array | None:
 def _soft(
     classes: Classes, C: float, best: Widest, control: Control, solver: Any
 ) -> tuple[Array, Array]:
-    """w and α of the soft margin C·Σ hinge + ½‖w‖², to a gap that matters to the hard one."""
+    """w and α of the soft margin C·Σ hinge + ½‖w‖², to a gap small enough for the hard margin."""
     objective = _soft_margin(classes, C)
     target = 0.1 * control.tol * best.primal / (C * classes.signs.size)
     inner = Control(
@@ -225,12 +226,12 @@ def _soft_margin(classes: Classes, C: float) -> Objective:
 def _on_support(classes: Classes, best: Widest, control: Control) -> tuple[Array, Array]:
     """w and α from the equations of the support vectors, yᵢzᵢ = 1, by active sets.
 
-    Those whose α comes out negative leave, the one that is violated most enters; a good first
-    guess needs a few rounds. Whatever comes out, the referee judges it.
+    Support vectors with negative α leave the set, the most violated sample enters; a good first
+    guess needs a few rounds. The referee judges the result.
     """
     chosen = np.flatnonzero(_has_multiplier(best))
     w, alpha = best.w, best.alpha
-    if chosen.size > w.size + 1:  # more equations than unknowns: those that pull hardest
+    if chosen.size > w.size + 1:  # more equations than unknowns: keep the largest α
         chosen = np.sort(chosen[np.argsort(-alpha[chosen], kind="stable")[: w.size + 1]])
     for _ in range(_MOST_ROUNDS):
         few = 0 < chosen.size <= min(_LARGEST_SET, _LARGEST_ROWS // w.size)
@@ -266,7 +267,7 @@ def _equations(classes: Classes, chosen: IntArray) -> tuple[Array, float]:
 
 
 def _solved(system: Array, right: Array) -> Array:
-    """By factors, which is thirty times as fast; where these fail the shortest solution."""
+    """By a factorisation, thirty times as fast; if that fails, the least-norm solution."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", linalg.LinAlgWarning)
         try:

@@ -1,4 +1,4 @@
-"""Linear programs by HiGHS, which SciPy brings along."""
+"""Linear programs by HiGHS, through SciPy."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from ..._base.typing import Array
 
-_TOLERANCES = (1e-10, 1e-7)  # the second where numbers are too bad for the first
+_TOLERANCES = (1e-10, 1e-7)  # feasibility; the second if HiGHS fails with the first; safeguard
 _OPTIMAL, _OUT_OF_TIME = 0, 1
 
 
 class Optimum(NamedTuple):
-    """A vertex where a linear program has its minimum, and the multipliers of its rows.
+    """A vertex at which a linear program has its minimum, and the multipliers of its rows.
 
     ``upper`` and ``equal`` are the rates at which the minimum falls when the right-hand sides of
-    A_ub x ≤ b_ub and A_eq x = b_eq grow: those of inequalities are never negative.
+    A_ub x ≤ b_ub and A_eq x = b_eq grow; those of inequalities are ≥ 0.
     """
 
     x: Array
@@ -27,7 +27,7 @@ class Optimum(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why there is no vertex, in words."""
+    """Why there is no optimal vertex."""
 
     reason: str
 
@@ -49,7 +49,7 @@ def minimise(
     bounds : one pair, or a (k, 2) array; infinite or None where a side is open
     seconds : how long it may take
     """
-    from scipy.optimize import linprog  # only those who need it wait for it
+    from scipy.optimize import linprog  # loaded on first use: it is slow to import
 
     matrices = (*(upper or (None, None)), *(equal or (None, None)))
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The Chebyshev loss, on the few rows that decide it.
+"""The Chebyshev loss, solved on the few rows with the largest residuals.
 
 min over w, b of  maxᵢ |rᵢ| + Ω(w)  has the dual  max Σ θᵢr⁰ᵢ − Ω*(−Xᵀθ)  with  Σ|θᵢ| ≤ 1 (and
 Σθᵢ = 0 for the intercept), r⁰ the residuals of a start. Rows that are left out have θᵢ = 0, which
@@ -20,13 +20,13 @@ from .column_scaling import Units, beside
 from .dual_program import polished, solve_dual
 from .highs import Failure
 
-_FIRST = 100  # rows of the first round, at least
-_NEW = 50  # rows that join in a round, at least
+_FIRST = 100  # least number of rows in the first round; safeguard
+_NEW = 50  # least number of rows that are added in a round; safeguard
 
 Restricted = Callable[
     [Objective, Units, Point, IntArray, float | None], tuple[Point, list[Array]] | None
 ]
-"""Of a problem on some rows, the best model and its multipliers; None if there was no time."""
+"""For a problem on some rows, the best model and its multipliers; None if time ran out."""
 
 
 def rounds(
@@ -54,7 +54,7 @@ def rounds(
 def vertex_on(
     objective: Objective, units: Units, null: Point, rows: IntArray, seconds: float | None
 ) -> tuple[Point, list[Array]] | None:
-    """By linear programming, for penalties without a quadratic part."""
+    """A vertex by linear programming, for penalties without a quadratic part."""
     r = null.z[rows] - objective.y[rows]
     unit = float(np.abs(r).max()) or 1.0
     x = units.rows(objective.design, rows).T
@@ -79,7 +79,7 @@ def vertex_on(
 
 
 def _first_rows(r: Array, size: int) -> IntArray:
-    """The largest residuals of either sign, and as many rows spread evenly."""
+    """The largest residuals of each sign, and as many evenly spaced rows."""
     n, size = r.size, max(_FIRST, size)
     if n <= 2 * size:
         return np.arange(n)
@@ -89,7 +89,7 @@ def _first_rows(r: Array, size: int) -> IntArray:
 
 
 def _with_worst(rows: IntArray, size: Array) -> IntArray:
-    """The rows, and those others whose residual is larger than any of theirs, worst first."""
+    """The rows, and others with residuals larger than all of theirs, the largest first."""
     outside = np.ones(size.size, dtype=bool)
     outside[rows] = False
     new = np.flatnonzero(outside & (size > size[rows].max() * (1.0 + 8 * EPS)))

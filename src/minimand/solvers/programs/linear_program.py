@@ -1,4 +1,4 @@
-"""Losses of straight pieces with penalties of straight pieces: a vertex, by the simplex method.
+"""Piecewise linear losses and penalties: an optimal vertex, by linear programming.
 
 ψ(t) = ψ(κ₁) + s₀(t − κ₁) + Σₖ Δₖ(t − κₖ)₊ has kinks at κₖ where its slope grows by Δₖ. Its slope
 v = s₀ + Σₖ aₖ with 0 ≤ aₖ ≤ Δₖ costs ψ*(v) = Σₖ κₖaₖ + constant: so the dual of the problem is a
@@ -14,23 +14,24 @@ import numpy as np
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...problem.objective import Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
 from ..steps.line_search import recentred
 from ..traits import Trait
 
 
 class Simplex(Solver):
-    """Exact solutions by linear programming, for losses and penalties of straight pieces.
+    """Exact solutions by linear programming, for piecewise linear losses and penalties.
 
-    Takes `Absolute`, `Quantile`, `Hinge`, `EpsilonInsensitive`, `PerceptronLoss`, any loss of
-    yours whose ``pieces`` are straight, and `Chebyshev`, with `L1`, bounds or no penalty. The model
-    is a vertex: without a penalty it passes through at least as many samples as it has coefficients
-    (the largest residual of `Chebyshev` is shared by one more than that).
+    Takes `Absolute`, `Quantile`, `Hinge`, `EpsilonInsensitive`, `PerceptronLoss`, your own losses
+    with linear ``pieces``, and `Chebyshev`, with `L1`, bounds or no penalty. The model is a vertex:
+    without a penalty it passes through at least as many samples as it has coefficients (for
+    `Chebyshev`, one more sample than that shares the largest residual).
 
-    The dual program is solved, by HiGHS, which has few rows; for `Chebyshev` on the rows that
-    matter. ``max_seconds`` is kept; a program that is cut off has no model to show yet, so what is
-    returned then is the start, with its true gap. Callbacks see the start and the vertex, nothing
-    between: while HiGHS runs, neither they nor Ctrl-C can stop it.
+    HiGHS solves the dual program, which has few rows; for `Chebyshev` on a subset of the samples.
+    ``max_seconds`` is kept: a program that is cut off has no model yet, so the start is returned
+    with its true gap. Callbacks see the start and the vertex only, and while HiGHS runs neither
+    they nor Ctrl-C can stop it.
 
     Examples
     --------
@@ -44,35 +45,34 @@ class Simplex(Solver):
     name = "simplex"
     kind = Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY
     needs = Trait.STRAIGHT_PIECES, Trait.SUM_OVER_FEATURES, Trait.NO_L2
-    least_cost = 2000.0
+    least_cost = costs.LEAST_LINEAR_PROGRAM
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
-        """Straight pieces in both."""
+        """Piecewise linear losses and penalties."""
         plq = objective.loss.plq(objective.y)
-        n, d = objective.design.shape
-        # One copy of the data per kink, and as many again for HiGHS; Chebyshev needs a few rows.
+        # One copy of the data per kink, and as much again for HiGHS; Chebyshev copies few rows.
         copies = 0 if plq is None else 2 * plq.pieces.knots.size
         if 12.0 * objective.design.nnz * copies > control.memory:
             return Verdict(False, f"the linear program does not fit into memory={control.memory:g}")
-        cost = 200.0 * (objective.design.nnz + n) * (d + 10.0)
-        return Verdict(True, "straight pieces: an exact vertex by linear programming", cost)
+        words = "straight pieces: an exact vertex by linear programming"
+        return Verdict(True, words, costs.linear_program(objective))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """The start, then one linear program; for a loss of the whole set one per round."""
-        if objective.loss.unit == "set":
+        """The start, then one linear program; for a loss of the whole set, one per round."""
+        if objective.loss.largest_residual:
             from .largest_residual import rounds, vertex_on
 
             yield from rounds(objective, start, control, vertex_on)
             return
         begun = judge(objective, recentred(objective, start))
-        if not begun.reaches(objective, control.target):  # else it would do, and be no vertex
-            yield begun  # HiGHS hears no callback: those who would rather stop must do so now
+        if not begun.reaches(objective, control.target):  # else the fit would end here
+            yield begun  # the last chance to stop: HiGHS calls no callbacks
         found = None if control.expired else _vertex(objective, control)
         yield begun if found is None else judge(objective, *found)
 
 
 def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]] | None:
-    """The optimal vertex and its multipliers; None if there was no time for it."""
+    """The optimal vertex and its multipliers; None if time ran out."""
     from .column_scaling import Units, beside, scaled_rows
     from .dual_program import polished, solve_dual
     from .highs import Failure
@@ -82,7 +82,7 @@ def _vertex(objective: Objective, control: Control) -> tuple[Point, list[Array]]
     pieces, sign = plq.pieces, plq.sign
     n = objective.n_samples
     null = objective.point(np.zeros(objective.n_features), objective.null.b)
-    ahead = pieces.knots[:, None] - plq.at(null.z)  # of every sample to every kink
+    ahead = pieces.knots[:, None] - plq.at(null.z)  # distance of every sample to every kink
     unit = float(np.abs(ahead).mean()) or 1.0
     weight = n * objective.mass
     units = Units.of(objective.design, objective.mass, intercept=objective.intercept)

@@ -9,9 +9,9 @@ from scipy import linalg
 
 from ..._base.typing import Array
 
-_MOST = 100  # iterations; twenty are common
-_PATIENCE = 5  # iterations without progress before rounding is taken to have won
-_NEARLY = 0.995  # share of the way to the boundary that a step may go
+_MOST = 100  # iterations; safeguard: twenty are usual
+_PATIENCE = 5  # iterations without progress, after which only rounding is left; safeguard
+_NEARLY = 0.995  # share of the way to the boundary that a step may go; convention (Mehrotra)
 
 
 class Saddle(NamedTuple):
@@ -24,10 +24,9 @@ class Saddle(NamedTuple):
 def minimise_quadratic(quadratic: Array, linear: Array, rows: Array, limits: Array) -> Saddle:
     """The least ½xᵀdiag(quadratic)x + linear·x where rows·x ≤ limits, by Mehrotra's method.
 
-    Newton steps on Qx + c + Aᵀλ = 0, Ax + s = h, λ∘s = σμ: first with σ = 0, to see how far that
-    leads, then with the σ that this suggests and the error of second order mended. Stops when
-    rounding allows no further progress; whoever wants to know how good the result is asks a
-    referee.
+    Newton steps on Qx + c + Aᵀλ = 0, Ax + s = h, λ∘s = σμ: first with σ = 0, to see how far it
+    may go, then with the σ that follows from this and a second-order correction. The iterations end
+    when rounding allows no further progress; the caller judges the result with a referee.
     """
     x = np.zeros(linear.size)
     slack = np.maximum(limits - rows @ x, 1.0)
@@ -47,7 +46,7 @@ def minimise_quadratic(quadratic: Array, linear: Array, rows: Array, limits: Arr
             step = _Newton(quadratic, rows, slack, multipliers, dual, primal)
         except linalg.LinAlgError:
             break
-        # How far would it go without centring?
+        # The length of a step without centring.
         _, ds, dl = step.towards(np.zeros(slack.size))
         reach = min(_share(slack, ds), _share(multipliers, dl))
         ahead = float((slack + reach * ds) @ (multipliers + reach * dl)) / slack.size

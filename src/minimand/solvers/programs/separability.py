@@ -47,7 +47,7 @@ class Separability:
         return self.separable
 
     def samples(self, side: int) -> IntArray:
-        """The samples of the first (side 0) or second (side 1) class that carry the witness."""
+        """The samples of the first (side 0) or second (side 1) class that have witness weights."""
         if self.witness is None:
             return np.empty(0, dtype=np.int64)
         return np.flatnonzero((self.witness > 0) & (self.signs == (1.0 if side else -1.0)))
@@ -79,7 +79,7 @@ class Separability:
 def separability(
     design: Design, signs: Array, classes: AnyArray, *, intercept: bool, form: Form = "margin"
 ) -> Separability:
-    """Decide whether a plane has the samples of sign −1 and those of sign +1 on a side each."""
+    """Decide whether a plane separates the samples of sign −1 from those of sign +1."""
     plane, witness = separate(design, signs, intercept=intercept, form=form)
     distance = 0.0
     if witness is None and plane is not None:
@@ -98,7 +98,7 @@ def separability(
 
 
 def _samples(samples: IntArray, most: int = 6) -> str:
-    """Sample numbers as they are said: "samples 0 and 3", "samples 1, 4, 7 and 12 more"."""
+    """Sample numbers in words: "samples 0 and 3", "samples 1, 4, 7 and 12 more"."""
     names = [str(i) for i in samples[:most]]
     if samples.size > most:
         return f"samples {', '.join(names)} and {samples.size - most} more"

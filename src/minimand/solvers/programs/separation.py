@@ -1,13 +1,13 @@
-"""Can a hyperplane separate two classes? A plane that does, or points that prove that none can.
+"""Linear separability of two classes: a plane that separates them, or a proof that none does.
 
-Two linear programs ask it, with labels yᵢ = ±1 and zᵢ = xᵢ·w + b:
+Two linear programs decide it, with labels yᵢ = ±1 and zᵢ = xᵢ·w + b:
 
     "margin"   max δ    with  yᵢzᵢ ≥ δ for all i,  δ ≤ 1           δ = 1 iff separable, else 0
     "slack"    min Σξᵢ  with  yᵢzᵢ ≥ 1 − ξᵢ,  ξᵢ ≥ 0               ξ = 0 iff separable
 
-The multipliers of either are weights a ≥ 0 with Σ aᵢyᵢxᵢ = 0 and, if b is free, Σ aᵢyᵢ = 0. Were
-there a separating plane, then 0 = Σ aᵢyᵢzᵢ > 0: so they prove that there is none. Neither answer
-rests on the tolerances of the linear program: the plane's margins, or the sums, are recomputed.
+The multipliers of either are weights a ≥ 0 with Σ aᵢyᵢxᵢ = 0 and, if b is free, Σ aᵢyᵢ = 0. With a
+separating plane, 0 = Σ aᵢyᵢzᵢ > 0 would follow, so such weights prove that there is none. Neither
+answer depends on the tolerances of HiGHS: the plane's margins, or the sums, are recomputed.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .column_scaling import Units, beside, matrix_of, scaled_rows
 from .highs import Failure, minimise
 
 Form = Literal["margin", "slack"]
-_FIRST = 200  # rows that the first program sees, at least
-_LARGEST = 20_000_000  # numbers in the system from which weights are computed afresh
+_FIRST = 200  # least number of rows in the first program; safeguard
+_LARGEST = 20_000_000  # numbers in the system that recomputes weights; safeguard of memory
 
 
 class Plane(NamedTuple):
@@ -38,7 +38,7 @@ class Plane(NamedTuple):
 class Separation(NamedTuple):
     """A plane that separates, or weights that prove that none does; never both.
 
-    With the form "slack" there is a plane of least total slack in either case.
+    With the form "slack" there is a plane of least total slack in both cases.
     """
 
     plane: Plane | None
@@ -46,7 +46,7 @@ class Separation(NamedTuple):
 
 
 class _Classes(NamedTuple):
-    """Samples with labels ±1, and units of the columns in which programs are well scaled."""
+    """Samples with labels ±1, and the scaling of columns for the programs."""
 
     design: Design
     signs: Array
@@ -62,7 +62,7 @@ class _Classes(NamedTuple):
         return scaled_rows(self.units.rows(self.design, rows), self.signs[rows])
 
     def plane(self, v: Array) -> Plane:
-        """The plane v, in the columns' own units, with its margins."""
+        """The plane with coefficients v of scaled columns, in original units, with its margins."""
         w, b = self.units.model(v)
         return Plane(w, b, self.signs * (self.design.matvec(w) + b))
 
@@ -78,10 +78,10 @@ class _Classes(NamedTuple):
         return True
 
     def witness(self, rows: IntArray, weights: Array) -> Array | None:
-        """Weights that prove that no plane separates, for all samples; None if they prove nothing.
+        """Weights of all samples that prove that no plane separates; None if they prove nothing.
 
-        They come from a program that is exact up to its tolerance: where that shows in the sums,
-        they are computed afresh on the samples that have any.
+        The given weights are exact up to the program's tolerance. If that shows in sums, they are
+        recomputed on the samples with positive weight.
         """
         weights = np.maximum(weights, 0.0)
         total = weights.sum()
@@ -101,7 +101,7 @@ class _Classes(NamedTuple):
         """Whether Σ aᵢyᵢxᵢ and Σ aᵢyᵢ vanish, up to the rounding of sums of that size."""
         x, signs = matrix_of(self.design, rows), self.signs[rows]
         if self.units.intercept and not self.design.sparse:
-            x = x - x[np.argmax(weights)]  # Σ aᵢyᵢ = 0: what rows share is no part of the sums
+            x = x - x[np.argmax(weights)]  # a common shift does not change the sums
         sums, sizes = np.asarray((signs * weights) @ x), np.asarray(weights @ abs(x))
         if self.units.intercept:
             sums, sizes = np.append(sums, (signs * weights).sum()), np.append(sizes, 1.0)
@@ -116,16 +116,16 @@ def confirmed(design: Design, signs: Array, weights: Array, *, intercept: bool) 
 
 
 def separate(design: Design, signs: Array, *, intercept: bool, form: Form = "margin") -> Separation:
-    """Separate samples with labels ±1, or prove that it cannot be done.
+    """Separate samples with labels ±1, or prove that no plane does.
 
     Raises
     ------
     ValueError
-        Where the answer depends on digits beyond double precision.
+        If double precision is not enough to decide.
     """
     classes = _Classes.of(design, signs, intercept)
     found = _by_margin(classes) if form == "margin" else None
-    found = found or _by_slack(classes)  # for a close call, a second opinion
+    found = found or _by_slack(classes)  # a second program for a close call
     if found is None:
         raise ValueError(
             "X separates the classes, or fails to, by less than the rounding of double precision: "
@@ -135,9 +135,9 @@ def separate(design: Design, signs: Array, *, intercept: bool, form: Form = "mar
 
 
 def _by_margin(classes: _Classes) -> Separation | None:
-    """Form "margin", on some rows first: a witness for some is one for all.
+    """Form "margin", on some rows first: a witness for some rows is one for all.
 
-    A plane that separates some rows is tried on all of them; those it fails, worst first, join.
+    A plane that separates some rows is tried on all of them; rows with the least margins are added.
     """
     n, d = classes.design.shape
     rows = _evenly(n, max(_FIRST, 4 * (d + 2)))
@@ -181,12 +181,12 @@ def _by_slack(classes: _Classes) -> Separation | None:
 
 
 def _evenly(n: int, size: int) -> IntArray:
-    """About that many of n rows, evenly spaced: data are often sorted by class."""
+    """About ``size`` of n rows, evenly spaced, since data are often sorted by class."""
     return np.unique(np.linspace(0, n - 1, min(n, size)).astype(int))
 
 
 def _with_worst(rows: IntArray, margins: Array, limit: float) -> IntArray:
-    """As many rows again, if there are, of those with the least margins."""
+    """The rows, and as many others with the least margins, if there are so many."""
     outside = np.ones(margins.size, dtype=bool)
     outside[rows] = False
     new = np.flatnonzero(outside & (margins < limit))
@@ -195,7 +195,7 @@ def _with_worst(rows: IntArray, margins: Array, limit: float) -> IntArray:
 
 
 def _unit(classes: _Classes, plane: Plane) -> Plane:
-    """The same plane with the least margin 1, or hardly more."""
+    """The same plane scaled so that the least margin is 1, or hardly more."""
     factor, more = 1.0 / float(plane.margins.min()), EPS
     while True:
         w, b = plane.w * factor, plane.b * factor
@@ -217,7 +217,7 @@ def _fresh_weights(signed: Any) -> Array:
 
 
 def _spread(rows: IntArray, weights: Array, n: int) -> Array:
-    """Weights of some rows as weights of all."""
+    """Weights of some rows as weights of all rows."""
     whole = np.zeros(n)
     whole[rows] = weights
     return whole

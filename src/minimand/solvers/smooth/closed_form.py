@@ -1,4 +1,4 @@
-"""Least squares and ridge: a linear system, in whichever of d and n is smaller."""
+"""Least squares and ridge: a linear system on the smaller side of X."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, Point
+from .. import costs
 from ..base import Control, Solver, Verdict
 from ..independent_columns import independent_columns
 from ..steps.line_search import recentred
 from ..traits import Trait
 
-_LARGEST = 6000
-_MOST_DENSE = 40_000_000  # numbers of a dense copy that sparse data may be turned into
-_REFINEMENTS = 20
+_LARGEST = 6000  # unknowns of the system; safeguard
+_MOST_DENSE = 40_000_000  # numbers in a dense copy of sparse data; safeguard of memory
+_REFINEMENTS = 20  # rounds of iterative refinement; safeguard
 Step = Callable[[Judgement], Array]
 
 
 class ClosedForm(Solver):
-    """(XᵀMX + diag(l2)) w = XᵀM(y − offset), or its n×n twin, solved and refined.
+    """(XᵀMX + diag(l2)) w = XᵀM(y − offset), or the equivalent n×n system, solved and refined.
 
-    M holds the masses and X is centred by them, which is what an unpenalised intercept does.
-    A system whose Gram is near singular is solved through the singular values of X itself.
+    M holds the masses and X is centred by them, which accounts for the unpenalised intercept.
+    A system whose Gram matrix is nearly singular is solved through the singular values of X.
     """
 
     name = "closed_form"
@@ -38,7 +39,7 @@ class ClosedForm(Solver):
     _step: Step | None = None
 
     def prepared(self, objective: Objective) -> ClosedForm:
-        """With the factorisation done, for other targets on the same data."""
+        """A copy with the factorisation done, for other targets on the same data."""
         twin = ClosedForm()
         reduced = independent_columns(objective)
         twin._step = next(_steps(objective if reduced is None else reduced.problem))
@@ -55,21 +56,13 @@ class ClosedForm(Solver):
             return Verdict(
                 False, f"a dense system of {size} unknowns is too large; Newton iterates"
             )
-        products = (
-            objective.design.nnz * size
-            if not objective.design.sparse
-            else (objective.design.nnz**2 / max(n, 1))
-        )
-        return Verdict(
-            True,
-            "squared loss and quadratic penalty: a linear system",
-            products / 16 + size**3 / 24,
-        )
+        words = "squared loss and quadratic penalty: a linear system"
+        return Verdict(True, words, costs.linear_system(objective, size))
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """The solution, then rounds of iterative refinement while they help.
 
-        Where they end too soon, the singular values of X take over, if there is memory for them.
+        If refinement ends too early, the singular values of X are used, if memory allows.
         """
         null = judgement = judge(objective, objective.null)
         yield judgement
@@ -85,14 +78,14 @@ class ClosedForm(Solver):
 
 
 def _refined(objective: Objective, judgement: Judgement, step: Step) -> Judgement:
-    """Where a step leads."""
+    """The judgement after a step."""
     w, b, z = judgement.point
     dw = step(judgement)
     dz = objective.forward(dw)
     db = -objective.mean(dz) if objective.intercept else 0.0
     dz += db
     point = recentred(objective, Point(w + dw, b + db, z + dz))
-    # Xᵀ of this dual point cancels the penalty's slope at w + dw whatever the rounding of z was:
+    # Xᵀ of this dual point cancels the penalty's slope at w + dw for any rounding of z, because
     # the step was computed from the same gradient.
     dz += judgement.terms.gradient
     return judge(objective, point, [dz], known=[judgement.dual], thorough=True)
@@ -101,9 +94,9 @@ def _refined(objective: Objective, judgement: Judgement, step: Step) -> Judgemen
 def _steps(
     objective: Objective, memory: float = np.inf, known: Step | None = None
 ) -> Iterator[Step]:
-    """Newton's step, through whichever system is smaller; then through X itself.
+    """Newton's step through the smaller system, then through X itself.
 
-    That is where the system is singular to working precision, or too near to it for refinement.
+    X itself is used if the system is singular to working precision, or too near it for refinement.
     """
     form = objective.penalty.sum_over_features
     assert form is not None
@@ -124,31 +117,31 @@ def _steps(
 
 
 def _fits(numbers: int, memory: float) -> bool:
-    """Whether X, its singular vectors and room to work may be held."""
+    """Whether X, its singular vectors and working space fit into memory (three matrices)."""
     return 3 * 8.0 * numbers <= memory
 
 
 def rows_suffice(objective: Objective, form: Separable) -> bool:
-    """Whether n unknowns are fewer, and every column is penalised so that they suffice."""
+    """Whether there are fewer rows than columns and every column is penalised."""
     n, d = objective.design.shape
     return n < d and bool((form.l2 > 0).all())
 
 
 def _wide_and_free(objective: Objective) -> bool:
-    """Whether no column is penalised and rows are fewer: then a Gram of columns is singular."""
+    """Whether no column is penalised and rows are fewer, so that XᵀX is singular."""
     n, d = objective.design.shape
     return n <= d and bool(objective.penalty.free.all()) and not objective.design.sparse
 
 
 class _System(NamedTuple):
-    """A matrix, and Newton's step once it can be solved with."""
+    """A matrix, and the Newton step that solving with it gives."""
 
     matrix: Array
     step: Callable[[Solve], Step]
 
 
 def _primal_system(objective: Objective, form: Separable) -> _System:
-    """Newton's step for a quadratic: one factorisation serves every refinement."""
+    """Newton's step for a quadratic; one factorisation serves every refinement."""
 
     def step(solve: Solve) -> Step:
         return lambda judgement: -solve(judgement.slope + form.l2 * judgement.point.w)
@@ -157,14 +150,14 @@ def _primal_system(objective: Objective, form: Separable) -> _System:
 
 
 def _singular_value_step(objective: Objective, form: Separable) -> Step:
-    """The step through the singular values of X itself, where a Gram would square them away.
+    """The step through the singular values of X itself; a Gram matrix would square them.
 
-    In units in which every penalised column has l2 = 1 and every free column length 1, the step
-    of each singular direction is (s·residual − l2·w)/(s² + l2); directions below rounding that no
-    penalty determines are left alone, which makes the solution the one of least norm.
+    With penalised columns scaled to l2 = 1 and free columns to length 1, the step along each
+    singular direction is (s·residual − l2·w)/(s² + l2). Directions below rounding that no penalty
+    determines are not changed, which gives the solution of least norm.
     """
     x = _dense(objective)
-    rounding = np.sqrt((x * x).T @ objective.mass) * EPS  # of every column, before it is centred
+    rounding = np.sqrt((x * x).T @ objective.mass) * EPS  # of every column, before centring
     if objective.intercept:
         x -= objective.mass @ x
     root = np.sqrt(objective.mass)
@@ -176,7 +169,7 @@ def _singular_value_step(objective: Objective, form: Separable) -> Step:
     size[size == 0] = 1.0
     penalty = 0.0 if free.all() else 1.0
     left, values, right = linalg.svd(x / size, full_matrices=False, check_finite=False)
-    # What rounding leaves of a mean that is far from zero is no direction of the data.
+    # A direction that is only the rounding of a column's mean does not count.
     noise = float(np.linalg.norm(rounding / size))
     keep = values > max(values.max(initial=0.0) * max(x.shape) * EPS, noise * free.all())
     denominator = np.where(keep, values, 0.0) ** 2 + penalty
@@ -195,14 +188,14 @@ def _singular_value_step(objective: Objective, form: Separable) -> Step:
 
 
 def _dense(objective: Objective) -> Array:
-    """X, a copy."""
+    """A dense copy of X."""
     blocks: list[Any] = [block.matrix for block in objective.design.blocks()]
     dense = [block.toarray() if sparse.issparse(block) else block for block in blocks]
     return np.concatenate(dense, dtype=float)
 
 
 def _stacked_step(objective: Objective, form: Separable, x: Array, root: Array) -> Step:
-    """Some columns penalised and some not: least squares on the stacked matrix [X; √l2]."""
+    """Some columns penalised, others not: least squares on the stacked matrix [X; √l2]."""
     penalised = np.flatnonzero(form.l2 > 0)
     rows = np.zeros((penalised.size, x.shape[1]))
     rows[np.arange(penalised.size), penalised] = np.sqrt(form.l2[penalised])
@@ -227,7 +220,7 @@ def _dual_system(objective: Objective, form: Separable) -> _System:
     Eliminating the step D from Newton's equations gives D = −L⁻¹(g + Xᵀv) with
     (K + M⁻¹)v = −X L⁻¹g, X centred by the masses when there is an intercept. Scaled by √M from
     both sides the matrix is a kernel plus the identity. From w = 0, where g = XᵀMθ, the sum
-    t = Mθ + v is had at once, (K + M⁻¹)t = θ: with a tiny L the terms of g + Xᵀv nearly cancel.
+    t = Mθ + v follows directly, (K + M⁻¹)t = θ: with a tiny L, g + Xᵀv would nearly cancel.
     """
     inverse, root = 1.0 / form.l2, np.sqrt(objective.mass)
     kernel = _centred_kernel(objective, inverse) * np.outer(root, root)
@@ -262,8 +255,8 @@ def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
     """All ridge solutions from one factorisation: the penalty of ``objective`` times each alpha.
 
     Returns coefficients (n_alphas, d) and intercepts (n_alphas,). Every column must be penalised.
-    The (scaled) Gram on the smaller side is made tridiagonal once; then each alpha costs one
-    product.
+    The (scaled) Gram matrix on the smaller side is made tridiagonal once; then each alpha costs
+    one product.
     """
     l2 = objective.penalty.ridge
     if not objective.loss.quadratic or l2 is None or (l2 <= 0).any():

@@ -19,22 +19,22 @@ from ..steps.krylov import conjugate_gradients
 from ..steps.line_search import Caution, line_search, recentred
 from ..traits import Trait
 
-_DENSE_HESSIAN = 1500  # columns up to which the Hessian is formed and factorised
-_ITERATIONS = 200
-_THINNING = 4
-_WORTH_THINNING = 1_000_000  # numbers in X below which a thinned start does not pay
-_MANY_ROWS = 200  # for every column: then some of them are as good as all for most purposes
-_SAMPLED_ROWS = 60  # for every column, behind a preconditioner
-_WORTH_REUSING = 40  # columns below which a Hessian costs a few products
-_MOST_PRODUCTS = 30  # with the Hessian of some rows as preconditioner, else it is a bad one
-_STALE = 10  # products of a step from which the next one takes a Hessian of its own
+_DENSE_HESSIAN = 1500  # columns, up to which the Hessian is formed and factorised; safeguard
+_ITERATIONS = 200  # steps; safeguard
+_THINNING = 4  # factor: rows of X per row of a thinned problem; safeguard
+_WORTH_THINNING = 1_000_000  # numbers in X, from which a thinned start pays; safeguard
+_MANY_ROWS = 200  # rows per column, from which a sample of the rows is as good as all; safeguard
+_SAMPLED_ROWS = 60  # rows per column in the Hessian of a preconditioner; safeguard
+_WORTH_REUSING = 40  # columns, below which a Hessian costs no more than a few products; safeguard
+_MOST_PRODUCTS = 30  # CG products, beyond which the preconditioner is abandoned; safeguard
+_STALE = 10  # CG products of a step, from which the next step makes a new Hessian; safeguard
 
 
 class Newton(Solver):
     """w ← w + t·D with H D = −g, H = Xᵀdiag(h)X + diag(l2): Cholesky, or conjugate gradients.
 
-    The intercept is eliminated from the system, exactly. The step yields a second dual point,
-    θ + h∘(X D), whose slope cancels that of the penalty at w + D: its gap is of third order.
+    The intercept is eliminated exactly. The step yields a second dual point, θ + h∘(X D), whose
+    slope cancels that of the penalty at w + D: its gap is of third order.
     """
 
     name = "newton"
@@ -58,22 +58,20 @@ class Newton(Solver):
         return Verdict(True, f"smooth loss and quadratic penalty: {how}", cost)
 
     def _cost(self, objective: Objective, form: Separable, formed: bool) -> float:
-        """About eight steps; where the curvature comes and goes it depends on rows and columns."""
+        """The cost; for curvature that jumps it depends on the numbers of rows and columns."""
         pieces = objective.loss.plq(objective.y)
         if pieces is not None and not objective.loss.quadratic and (form.l2 > 0).all():
             reused = self._reuses(objective, form)
             return costs.newton_on_pieces(objective, form, formed=formed, reused=reused)
-        if formed:
-            return 8.0 * (costs.hessian(objective) + costs.factor(objective.n_features))
-        return 8.0 * 20 * 4 * objective.design.nnz
+        return costs.newton(objective, formed=formed)
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
     ) -> Iterator[Judgement | HandOver]:
         """Newton steps with an exact line search on the scores.
 
-        A loss of pieces whose curvature comes and goes may end them too soon; interior points,
-        which see all pieces at once, then go on.
+        With a piecewise quadratic loss, whose curvature jumps, the steps may end too early; then
+        `primal_dual`, which sees all pieces at once, takes over.
         """
         form = objective.penalty.sum_over_features
         assert form is not None
@@ -100,16 +98,16 @@ class Newton(Solver):
             if not caution.learn(t):
                 continue
             known, new = [judgement.dual], recentred(objective, new)
-            del judgement, point, terms, curvature, dz  # as long as the data, like the next one
+            del judgement, point, terms, curvature, dz  # frees n numbers each
             judgement = judge(objective, new, duals, known=known)
             yield judgement
 
     def _begin(
         self, objective: Objective, form: Separable, start: Point, control: Control
     ) -> tuple[_Direction, Point]:
-        """With many rows per column, first solve on every fourth row, which does the same.
+        """With many rows per column, first solve on every fourth row.
 
-        The solution there is off by about d/(n/4) of the scale, from where one step is enough.
+        That solution is off by about d/(n/4) of the scale, and one step on all rows then suffices.
         """
         n, d = objective.design.shape
         if start is not objective.null or n * d < _WORTH_THINNING or n < _MANY_ROWS * d:
@@ -125,7 +123,7 @@ class Newton(Solver):
         return direction, objective.point(judgement.point.w, judgement.point.b)
 
     def _direction(self, objective: Objective, form: Separable, control: Control) -> _Direction:
-        """How systems are solved: by the Hessian, with an earlier or a rough one, or without."""
+        """How Newton systems are solved: Cholesky, preconditioned CG, or plain CG."""
         if not self._factorises(objective, control):
             return _Krylov(objective, form, control)
         if not self._reuses(objective, form):
@@ -133,7 +131,7 @@ class Newton(Solver):
         return _Reused(objective, form, control)
 
     def _reuses(self, objective: Objective, form: Separable) -> bool:
-        """Whether an earlier Hessian is a good preconditioner, and worth it."""
+        """Whether an earlier Hessian is a good preconditioner and saves work."""
         large = objective.n_features >= _WORTH_REUSING
         return not objective.design.sparse and large and bool((form.l2 > 0).all())
 
@@ -143,7 +141,7 @@ class Newton(Solver):
 
 
 class _Step(NamedTuple):
-    """A step of the coefficients, of the intercept, and of the scores."""
+    """A step of the coefficients, of the intercept and of the scores."""
 
     dw: Array
     db: float
@@ -177,11 +175,11 @@ class _Cholesky(_Direction):
 
 
 class _Krylov(_Direction):
-    """Steps by preconditioned conjugate gradients, the intercept eliminated through its shift."""
+    """Steps by preconditioned conjugate gradients; the intercept is eliminated by centring."""
 
-    most = 500
+    most = 500  # products of one step; safeguard
     sharp = False  # whether rᵀM⁻¹r is about twice what a step gains
-    products = 0  # of the last step
+    products = 0  # products of the last step
 
     def __call__(self, h: Array, gradient: Array) -> _Step:
         objective, form = self._objective, self._form
@@ -211,11 +209,11 @@ class _Krylov(_Direction):
 
 
 class _Reused(_Krylov):
-    """The same with a Hessian of some rows, or of an earlier step, as preconditioner.
+    """The same with the Hessian of some rows, or of an earlier step, as preconditioner.
 
-    A step then takes a few products where a Hessian costs d of them. The eigenvalues of that of
-    some rows in that of all are within 1 ± √(d/rows), about. Where they are not, as a step shows
-    that takes many products, the Hessian is that of all rows from then on.
+    A step then takes a few products, where forming a Hessian costs d of them. The preconditioned
+    eigenvalues are within about 1 ± √(d/rows). If a step takes many products, they are not, and the
+    Hessian of all rows is used from then on.
     """
 
     most = _MOST_PRODUCTS
@@ -238,7 +236,7 @@ class _Reused(_Krylov):
         every = max(n // (_SAMPLED_ROWS * d), 1)
         self._objective.meter.passes += 1.0 / every
         matrix = self._objective.thinned(every).hessian(every * h[::every]).matrix
-        # A column that is rare may be absent from these rows, and is no smaller for it.
+        # A rare column may be absent from these rows; a tenth of its diagonal is kept (safeguard).
         places = np.arange(d)
         matrix[places, places] = np.maximum(matrix[places, places] + self._form.l2, 0.1 * diagonal)
         return factorise(matrix)
@@ -247,7 +245,7 @@ class _Reused(_Krylov):
 def _good_enough(
     form: Separable, gradient: Array, scale: float, control: Control, sharp: bool
 ) -> Callable[[Array, float, float], bool]:
-    """Stop CG when its residual costs less of the gap than the model's own error will.
+    """Stop CG when its residual adds less to the gap than the quadratic model's error will.
 
     A residual r adds Σ rⱼ²/(2 l2ⱼ) to the gap of the Newton dual point.
     """

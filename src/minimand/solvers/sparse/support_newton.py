@@ -2,23 +2,24 @@
 
 Coordinate descent finds the support quickly and then crawls where columns are correlated. With
 the signs held fixed the problem is a linear system, which conjugate gradients solve in products.
+How far the step goes is decided by the rule of all steps on a support, `_core.along_support`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from ... import _core
 from ..._base.typing import Array, IntArray
 from ...canonical import Weighted, movable
 from ...penalties import Separable
 from ...problem.objective import EPS, dot
 from ..steps.krylov import conjugate_gradients
 
-_PRODUCTS = 30
-_HALVINGS = 6
+_PRODUCTS = 30  # of a step; a safeguard
 
 
-def polish(
+def polish_on_columns(
     model: Weighted,
     penalty: Separable,
     w: Array,
@@ -29,34 +30,45 @@ def polish(
 ) -> float:
     """One step over the coefficients that are not zero; w and the model's q move in place.
 
-    Coefficients that would change sign stop at zero, others at their bounds. ``spread`` holds the
-    mean square of every column, for the preconditioner, and ``slope`` that of the model; the step
-    ends when its energy is below ``share`` of what it was, or a tenth of ``tol``. Returns the move
-    of the intercept.
+    ``spread`` holds the mean square of every column, for the preconditioner, and ``slope`` that of
+    the model; the step is good enough when its energy is below ``share`` of what it was, or a tenth
+    of ``tol``. Returns the move of the intercept.
     """
     support = np.flatnonzero(movable(penalty, w))
     if not support.size:
         return 0.0
     places, form = model.columns[support], penalty.take(support)
-    start = w[support]
-    slope = slope[support] + form.l2 * start + form.l1 * np.sign(start)
-    step = _newton_step(model, form, places, spread[support], slope, tol, share)
-    before = form.value(start)
-    for _ in range(_HALVINGS):
-        target = start + step
-        target[(start * target < 0) & (form.l1 > 0)] = 0.0
-        target = form.project(target)
-        move = _expand(model, places, target - start)
-        scores = model.design.matvec(move)
-        shift = _shift(model, scores)
-        scores += shift
-        change = dot(model.q, scores) + 0.5 * dot(model.h * scores, scores)
-        if change + form.value(target) - before <= 0:
-            w[support] = target
-            model.q[:] += model.h * scores
-            return shift
-        step *= 0.5
-    return 0.0
+    start, slope = w[support], slope[support]
+    full_slope = slope + form.l2 * start + form.l1 * np.sign(start)
+    step = _newton_step(model, form, places, spread[support], full_slope, tol, share)
+    tried = _Moves(model, places)
+    target = _core.along_support(start, step, slope, form.l1, form.l2, form.bounds, tried.bend)
+    scores, shift = tried.effect(target - start)
+    w[support] = target
+    model.q[:] += model.h * scores
+    return shift
+
+
+class _Moves:
+    """What moves of the support do to the scores, the last one kept."""
+
+    def __init__(self, model: Weighted, places: IntArray) -> None:
+        self._model, self._places = model, places
+        self._last: tuple[Array, Array, float] | None = None
+
+    def effect(self, move: Array) -> tuple[Array, float]:
+        """By how much the scores move, and the intercept, whose best answer is part of it."""
+        if self._last is None or not np.array_equal(self._last[0], move):
+            scores = self._model.design.matvec(_expand(self._model, self._places, move))
+            shift = _shift(self._model, scores)
+            scores += shift
+            self._last = move, scores, shift
+        return self._last[1:]
+
+    def bend(self, move: Array) -> float:
+        """Twice what Σ qᵢtᵢ + ½ hᵢtᵢ² changes by, beyond its slope along the move."""
+        scores, shift = self.effect(move)
+        return dot(self._model.h * scores, scores) + 2.0 * shift * float(self._model.q.sum())
 
 
 def _newton_step(

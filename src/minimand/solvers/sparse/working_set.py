@@ -15,12 +15,12 @@ from ...design import Design, Reach
 from ...losses import Terms
 from ...penalties import Separable
 from ...problem.objective import Objective, Point, dot
+from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
-from ..steps.active_set import MOST_COLUMNS, settle
 from ..steps.line_search import Caution, line_search, recentred
 from ..traits import Trait
 from .column_choice import best_columns, first_columns, support_size
-from .support_newton import polish
+from .support_newton import polish_on_columns
 
 _GRAM_COLUMNS = 1500  # working sets up to this size may be solved on their Gram
 _SHORT_ROWS = 25  # stored numbers per row up to which a sparse Gram is cheaper than descent
@@ -32,7 +32,6 @@ _LATE_SWEEPS = 4  # and when it is nearly right
 _FORCING = 0.01  # share of the model's own error that is left to the next Newton step
 _ROUGH, _FINE = 1e-3, 1e-6  # most and least energy that steps on the support may leave
 _SLOW = 6  # rounds that do not halve the gap before interior points are asked
-_PATIENCE = 3  # rounds of sweeps and Newton steps on a Gram before an active set takes over
 _LATE = 0.05  # relative gap below which the support is taken to be nearly right
 
 
@@ -41,26 +40,27 @@ class WorkingSet(Solver):
 
     One round: pick the columns with the largest |∂ⱼL|/l1ⱼ, the ratio that also scales the dual
     point; take proximal Newton steps on them, each a weighted quadratic solved by compiled
-    coordinate descent (on the Gram, with an active-set Newton polish, or on the columns); then
+    coordinate descent and Newton steps on the support (on the Gram or on the columns); then
     one pass over all columns judges the point and scores the next working set.
     """
 
     name = "working_set"
     heirs = ("primal_dual",)
     needs = Trait.SMOOTH, Trait.SUM_OVER_FEATURES
-    least_cost = 40.0
+    least_cost = costs.LEAST_WORKING_SET
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses; any separable penalty."""
         form = objective.penalty.sum_over_features
         assert form is not None
-        cost = self.least_cost * objective.design.nnz
         if form.bounds is not None:
-            return Verdict(True, "smooth loss and separable penalty with bounds", cost)
-        if not form.makes_zeros:
+            words = "smooth loss and separable penalty with bounds"
+        elif form.makes_zeros:
+            words = "smooth loss and separable penalty with an l1 part"
+        else:
             words = "separable penalty; without an l1 part Newton is faster"
-            return Verdict(True, words, 50 * cost)
-        return Verdict(True, "smooth loss and separable penalty with an l1 part", cost)
+        zeros = form.makes_zeros or form.bounds is not None
+        return Verdict(True, words, costs.working_set(objective, zeros=zeros))
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
@@ -273,16 +273,8 @@ class _Restricted:
         else:
             gram = self.design.gram(h, places)
         model = Quadratic(gram, slope - gram @ w)
-        new, few = w.copy(), w.size <= MOST_COLUMNS
-        for attempt in range(50):
-            done = model.descend(self.form, new, 20, tol)
-            if done.decrease <= tol or control.expired or (few and attempt >= _PATIENCE):
-                break
-            model.polish(self.form, new)
-        if few:
-            settle(model, self.form, new, tol, control)
-        else:
-            model.polish(self.form, new)
+        new = w.copy()
+        model.minimise(self.form, new, tol)
         shift = -dot(mean, new - w) - (float(q.sum()) / total if total > 0 else 0.0)
         return new, shift
 
@@ -308,7 +300,7 @@ class _Restricted:
             if price <= 1.8 * goal:
                 break
             share = _share(goal / min(price, self.gap)) if attempt else _ROUGH
-            shift += polish(model, self.form, new, self.spread, slope, enough, share)
+            shift += polish_on_columns(model, self.form, new, self.spread, slope, enough, share)
         return new, shift
 
     def _price(self, slope: Array, w: Array) -> float:

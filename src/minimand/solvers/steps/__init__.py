@@ -1,1 +1,1 @@
-"""Parts that several solvers are made of: line searches, Krylov methods, active sets."""
+"""Parts that several solvers share: line searches, Krylov methods."""

@@ -1,4 +1,4 @@
-"""Where a sequence of points that converges step by step is heading: Anderson's extrapolation."""
+"""Anderson's extrapolation of a sequence of points towards its limit."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from ..._base.typing import Array
 from ...problem.objective import Objective, Point
 
-_DEPTH = 6  # steps that are remembered
+_DEPTH = 6  # past steps; convention
 
 
 class Anderson:
-    """Combines the last steps x → G(x) into the point where they would come to rest.
+    """Combines the last steps x → G(x) to extrapolate their limit.
 
-    Each step is a linear map near its limit; of the combinations of the last ones with Σγ = 1, the
-    one whose steps cancel best lies nearest to it.
+    Near its limit G is almost linear. Of the combinations of the last points with Σγ = 1, the one
+    whose steps cancel best lies nearest to the limit.
     """
 
     def __init__(self, objective: Objective) -> None:
@@ -38,6 +38,6 @@ class Anderson:
         found = self._to[-1] - np.diff(self._to, axis=0).T @ share
         if not np.isfinite(found).all():
             return None
-        w = np.where(new.w == 0, 0.0, found[:-1])  # what is zero stays zero
+        w = np.where(new.w == 0, 0.0, found[:-1])  # zeros stay zero
         point = objective.point(objective.penalty.project(w), float(found[-1]))
         return point if objective.primal(point) <= objective.primal(new) else None

@@ -1,4 +1,4 @@
-"""Preconditioned conjugate gradients with a stopping rule of the caller's own."""
+"""Preconditioned conjugate gradients with a stopping rule given by the caller."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def conjugate_gradients(
     right: Array,
     precondition: Callable[[Array], Array],
     stop: Callable[[Array, float, float], bool],
-    most: int = 500,
+    most: int = 500,  # steps; safeguard
 ) -> tuple[Array, Array]:
-    """Approximate solution x of A x = right, A positive semi-definite, and what goes with it.
+    """Approximate solution x of A x = right, A positive semi-definite, and its scores.
 
     ``product(v)`` gives A v and a vector that is linear in v (the scores X v); the second result
-    is that vector for x, which costs nothing here. ``precondition(r)`` is M⁻¹r, M near A.
-    ``stop(residual, energy, first_energy)`` is asked after every step; energy is rᵀM⁻¹r.
+    is that vector for x, at no extra cost. ``precondition(r)`` is M⁻¹r, M near A.
+    ``stop(residual, energy, first_energy)`` is called after every step; energy is rᵀM⁻¹r.
     """
     x = np.zeros_like(right)
     residual = right.copy()

@@ -1,4 +1,4 @@
-"""Moves that need no pass over the data: the best intercept, and a line search on the scores."""
+"""Moves without a pass over the data: the best intercept, and a line search on the scores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...problem.objective import EPS, Objective, Point, dot
 def recentred(objective: Objective, point: Point) -> Point:
     """The same w with the best intercept.
 
-    Scores that were carried along are computed afresh where large coefficients cancel in them.
+    The scores are recomputed from w if large coefficients cancel in them.
     """
     if objective.reach(point) > _CANCELLING * (1.0 + objective.row_total_of(np.abs, point.z)):
         point = objective.point(point.w, point.b)
@@ -29,37 +29,37 @@ def recentred(objective: Objective, point: Point) -> Point:
     return Point(point.w, point.b + shift, point.z + shift) if moves else point
 
 
-_BEND = 10.0  # the least that is believed of how fast models become wrong
-_STEEP = 0.05  # share of the first slope that is worth following beyond the full step
-_FARTHEST = 8.0
-_CANCELLING = 1e5  # ratio of the parts of a score to the score beyond which digits are missed
+_BEND = 10.0  # least ratio of `wrong` to gain²/scale; safeguard
+_STEEP = 0.05  # share of the first slope, above which the step is lengthened; safeguard
+_FARTHEST = 8.0  # factor by which a step is lengthened at most; safeguard
+_CANCELLING = 1e5  # ratio of a score's parts to the score, beyond which digits are lost; safeguard
 
 
 @dataclass
 class Caution:
-    """How far the curvature is replaced by that of a parabola above the loss, from 0 to 1.
+    """The share (0 to 1) of the curvature that is replaced by that of a parabola above the loss.
 
-    Short steps mean that the curvature was too small to be believed: flat stretches of Huber or
-    the squared hinge. The majoriser is always safe, and slow; the curvature itself is fast.
+    Short steps mean that the curvature was too small, as on the flat pieces of Huber's loss or the
+    squared hinge. The majoriser is always safe but slow; the curvature itself is fast.
     """
 
     share: float = 0.0
     bend: float = _BEND
-    """How much of its gain a step leaves, per share of the objective's scale that it gained."""
+    """The share of its gain that a step leaves, divided by its gain in units of the scale."""
     last: float = np.inf
 
     def wrong(self, gained: float, scale: float) -> float:
-        """By how much the model is wrong where a step has gained so much.
+        """The error of the quadratic model after a step that has gained so much.
 
-        What a short Newton step leaves is about the square of what it gained.
+        A Newton step leaves about the square of its gain.
         """
         if not gained > 0:
             return 0.0
         return gained * min(1.0, self.bend * gained / scale) if scale > 0 else np.inf
 
     def observe(self, gained: float, scale: float) -> None:
-        """What a step gains is what the last one left."""
-        left = (gained / self.last) * (scale / self.last)  # their square may be no number
+        """Update ``bend``: what a step gains is what the last step left."""
+        left = (gained / self.last) * (scale / self.last)  # last² may underflow
         self.bend, self.last = max(_BEND, left), max(gained, 0.0) or np.inf
 
     def curvature(self, objective: Objective, point: Point, terms: Terms) -> Curvature:
@@ -72,10 +72,10 @@ class Caution:
         return Diagonal(h + share * np.maximum(safe - h, 0.0))
 
     def learn(self, t: float) -> bool:
-        """More caution after a short step, less after a full one; False: do not take this step.
+        """More caution after a short step, less after a full one; False: reject this step.
 
-        A step that had to be cut to a hundredth came from curvature that had all but vanished
-        (saturated samples): even its hundredth may throw w out to where scores lose their digits.
+        A step cut below a hundredth came from a curvature that had nearly vanished (saturated
+        samples): even a hundredth of it may move w so far that scores lose their digits.
         """
         worthless = t < 0.01 and self.share < 1.0
         if worthless:
@@ -101,8 +101,8 @@ def line_search(
     """Minimise t ↦ P along the step, roughly: the full step if it is good, else a root of φ'.
 
     φ(t) = mean ℓ(z + t·dz) + Ω(w + t·dw) is convex, so bisection on the sign of its slope is safe;
-    slopes stay accurate when differences of values have drowned in rounding. Where Ω has no kinks
-    the step may be lengthened (``beyond``); with kinks the full step's zeros are worth more.
+    slopes stay accurate where differences of values are lost in rounding. If Ω has no kinks
+    the step may be lengthened (``beyond``); with kinks, the exact zeros of the full step are kept.
     """
     first = _slope(objective, form, point, dw, dz, 0.0)
     if not first < 0:
@@ -112,7 +112,7 @@ def line_search(
     for _ in range(trials):
         slope = _slope(objective, form, point, dw, dz, t)
         if beyond and slope < _STEEP * first and t < _FARTHEST:
-            # Still falling fast: the curvature was too large, so go on along the secant.
+            # The slope is still steep, so the curvature was too large: go on along the secant.
             lo, slope_lo = t, slope
             ahead = t * first / (first - slope) if slope > first else np.inf
             t = min(_FARTHEST, 0.5 * (lo + hi), ahead)
@@ -132,7 +132,7 @@ def line_search(
 def _falls(
     objective: Objective, form: Separable, point: Point, dw: Array, dz: Array, t: float
 ) -> bool:
-    """Whether P(t) ≤ P(0) up to rounding: beyond its minimum a convex φ may have risen again."""
+    """Whether P(t) ≤ P(0) up to rounding; beyond its minimum φ may have risen again."""
     with np.errstate(over="ignore", invalid="ignore"):
         before = objective.mean(objective.loss.value(point.z, objective.y))
         after = objective.mean(objective.loss.value(point.z + t * dz, objective.y))
@@ -146,7 +146,7 @@ def _slope(
 ) -> float:
     """φ'(t); at a kink of Ω the one-sided slope that faces the step: right at 0, left beyond.
 
-    A coefficient that the step brings to zero must not count as one about to leave zero.
+    A coefficient that the step brings to zero must not count as one that is about to leave zero.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         z = point.z + t * dz if t else point.z

@@ -1,4 +1,4 @@
-"""What a solver that goes from row to row says where rows do not lie together in memory."""
+"""The words of a solver that reads rows one by one, where rows are not contiguous in memory."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from ..base import Control, Verdict
 
 
 def row_copy_counted(objective: Objective, control: Control, verdict: Verdict) -> Verdict:
-    """The verdict, with the copy of the rows: refused if it exceeds `memory`, else named.
+    """The verdict with the copy of the rows: a refusal if it exceeds `memory`, else a remark.
 
-    A matrix in the other order is copied as well, and counted; what needs words is that data
-    which come in blocks, from a disk perhaps, must all fit into memory.
+    A matrix in the other order is copied and counted too; the remark is for data that come in
+    blocks, perhaps from a disk, which must then fit into memory as a whole.
     """
     design = objective.design
     if not verdict.ok or not design.row_copy_bytes:

@@ -1,9 +1,9 @@
-"""How far a gradient step may go: one over the largest curvature of the mean loss.
+"""The step size of gradient methods: one over the largest curvature of the mean loss.
 
 The Hessian of w ↦ min over b of mean ℓ(offset + X w + b) is at most ℓ''max·Xᵀdiag(mass)X, the
-columns centred if b is free: minimising b out takes the same Schur complement of both sides. So
+columns centred if b is free: minimising over b takes the same Schur complement of both sides. So
 L = ℓ''max·λmax. (The often printed λmax(XᵀX/n) + λ belongs to ½r² and ½λ‖w‖². For r² and λ‖w‖² the
-constant is twice that, and a step of one over half of it never settles along the top eigenvector.)
+constant is twice that; a step of one over half of it oscillates along the top eigenvector.)
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from ..._base.typing import Array
 from ...problem.objective import EPS, Objective, dot
 
-_SMALL = 300  # rows or columns up to which the eigenvalue is computed exactly
-_KRYLOV = 40
-_DOUBT = 1e-6  # chance that a random start hides the top eigenvector
+_SMALL = 300  # rows or columns, up to which the eigenvalue is computed exactly; safeguard
+_KRYLOV = 40  # Lanczos steps; safeguard
+_DOUBT = 1e-6  # probability that a random start misses the top eigenvector; safeguard
 
 
 def lipschitz(objective: Objective, h: Array) -> float:
@@ -58,7 +58,7 @@ def _exact(objective: Objective, h: Array) -> float:
 
 
 def _ritz(objective: Objective, h: Array) -> float:
-    """The top Ritz value of (at least) forty Lanczos steps from a random start."""
+    """The top Ritz value after (at least) ``_KRYLOV`` Lanczos steps from a random start."""
     d = objective.n_features
     centre = _centre(objective, h)
 
@@ -72,4 +72,4 @@ def _ritz(objective: Objective, h: Array) -> float:
         found = eigsh(operator, 1, which="LA", v0=start, ncv=_KRYLOV, tol=1e-2, maxiter=20)
         return float(found[0][0])
     except ArpackNoConvergence:
-        return np.inf  # the trace is a bound, if a poor one
+        return np.inf  # the trace is then the bound

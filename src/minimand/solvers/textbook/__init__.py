@@ -1,1 +1,1 @@
-"""Solvers that lectures begin with, run by name only."""
+"""Solvers that lectures begin with; they run only when asked for by name."""

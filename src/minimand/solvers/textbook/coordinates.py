@@ -20,17 +20,17 @@ from .proximal import COST
 
 
 class _Coordinates(Solver):
-    """Sweeps over all coordinates; subclasses say in which order.
+    """Sweeps over all coordinates; subclasses define the order.
 
     With a = Σ h x² and c = a·wⱼ − slopeⱼ, a coordinate becomes soft(c, l1)/(a + l2): its exact
-    minimiser under the squared loss. Another loss is replaced for one sweep by a parabola above it
+    minimiser under the squared loss. For one sweep another loss is replaced by a parabola above it
     (or, if its curvature has no bound, by its own parabola and a line search).
     """
 
     by_name_only = True
-    needs = Trait.SMOOTH, Trait.SUM_OVER_FEATURES  # at other kinks coordinates get stuck
-    default_max_iter = 100_000
-    patience = 1000
+    needs = Trait.SMOOTH, Trait.SUM_OVER_FEATURES  # else coordinates get stuck at kinks
+    default_max_iter = 100_000  # sweeps; safeguard
+    patience = 1000  # sweeps without progress; safeguard
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses with a separable penalty."""
@@ -38,7 +38,7 @@ class _Coordinates(Solver):
         return Verdict(True, words, COST * objective.design.nnz)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """One sweep, one judgement, whose gradient is the next sweep's."""
+        """A sweep, then a judgement, whose gradient serves the next sweep."""
         form = objective.penalty.sum_over_features
         assert form is not None
         random = check_random_state(control.random_state)
@@ -80,9 +80,9 @@ class Cyclic(_Coordinates):
 
 
 class Random(_Coordinates):
-    """Randomised coordinate descent: every sweep takes the coordinates in a fresh random order.
+    """Randomised coordinate descent: every sweep takes the coordinates in a new random order.
 
-    The order comes from the estimator's ``random_state`` and from nothing else.
+    The order depends on the estimator's ``random_state`` only.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Random(_Coordinates):
 def _swept(
     objective: Objective, form: Separable, judgement: Judgement, order: IntArray, caution: Caution
 ) -> Point:
-    """The point after one compiled sweep over the coordinates in this order."""
+    """The point after one compiled sweep over the coordinates in the given order."""
     point, terms = judgement.point, judgement.terms
     bounded = np.isfinite(objective.loss.smoothness)
     if bounded:
@@ -123,7 +123,7 @@ def _swept(
     t, moved = line_search(objective, form, point, dw, dz, shift)
     if not caution.learn(t):
         return point
-    # The zeros of a full step are kept exactly: w + 1·(new − w) need not be new in floating point.
+    # Zeros of a full step are kept exactly: in floating point, w + 1·(new − w) may differ from new.
     return Point(w, moved.b, moved.z) if t == 1.0 else moved
 
 

@@ -1,9 +1,9 @@
-"""The perceptron: passes over the data until one has no mistake, or a state comes back.
+"""The perceptron: passes over the data until one has no mistake, or a state repeats.
 
     a mistake is  yᵢ(xᵢ·w + b) ≤ 0,  and then  w ← w + yᵢxᵢ,  b ← b + yᵢ
 
-Between two equal states the updates add up to nothing, Σ aᵢyᵢ(xᵢ, 1) = 0 where aᵢ counts the
-mistakes on sample i: these are weights that prove that no plane separates the classes.
+Between two equal states the updates sum to zero, Σ aᵢyᵢ(xᵢ, 1) = 0, where aᵢ counts the mistakes on
+sample i: these weights prove that no plane separates the classes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Trace:
     Attributes
     ----------
     index : ndarray of shape (n_steps,)
-        The sample that was looked at.
+        The sample of the step.
     score : ndarray of shape (n_steps,)
         x·w + b, before the step.
     mistake : ndarray of shape (n_steps,)
@@ -74,12 +74,12 @@ class Run(NamedTuple):
 
     w: Array
     b: float
-    mistakes: IntArray  # of every pass
-    counts: Array  # of every sample: w = Σ countsᵢyᵢxᵢ
+    mistakes: IntArray  # per pass
+    counts: Array  # mistakes per sample: w = Σ countsᵢyᵢxᵢ
     trace: Trace
-    cycle: Array | None  # counts between two equal states
-    period: int  # passes between them
-    cut_off: bool = False  # whether somebody stopped the last pass before its end
+    cycle: Array | None  # mistakes per sample between two equal states
+    period: int  # passes between two equal states
+    cut_off: bool = False  # whether Ctrl-C or a limit ended the last pass early
 
     @property
     def converged(self) -> bool:
@@ -88,7 +88,7 @@ class Run(NamedTuple):
 
 
 class Machine:
-    """A perceptron on samples with labels ±1 that can be stepped, traced and watched."""
+    """A perceptron on samples with labels ±1; its steps can be traced."""
 
     def __init__(self, design: Design, signs: Array, w: Array, b: float, intercept: bool) -> None:
         n, d = design.shape
@@ -108,7 +108,7 @@ class Machine:
         )
 
     def one_pass(self, order: AnyArray, traced: int) -> int:
-        """Mistakes of a pass; its first steps are traced while there are fewer than ``traced``."""
+        """The mistakes of a pass; steps are traced until there are ``traced`` of them."""
         wanted = max(0, min(traced - len(self._steps), order.size))
         mistakes = sum(self._traced_step(int(i)) for i in order[:wanted])
         known = self._total + mistakes
@@ -133,7 +133,7 @@ class Machine:
 
     @property
     def trace(self) -> Trace:
-        """The steps that were traced."""
+        """The traced steps."""
         d = self.objective.n_features
         index, score, mistake, w, b = zip(*self._steps) if self._steps else ((), (), (), (), ())
         return Trace(
@@ -146,12 +146,12 @@ class Machine:
 
 
 def train(machine: Machine, orders: Iterator[AnyArray], max_epochs: int, traced: int) -> Run:
-    """Pass after pass, until there is no mistake, a state comes back, or there were enough.
+    """Passes until one has no mistake, a state repeats, or ``max_epochs`` have been made.
 
-    Ctrl-C ends them where they are.
+    Ctrl-C ends training with the current state.
 
-    A state is compared with one earlier state, which moves up to passes 1, 3, 7, 15, …: any cycle
-    is found within a few times its length, in the memory of one model.
+    A state is compared with one earlier state, that after pass 1, 3, 7, 15, …: any cycle is found
+    within a few times its length, in the memory of one model.
     """
     mistakes: list[int] = []
     kept, kept_counts, since, patience = machine.model, machine.counts.copy(), 0, 1
@@ -173,7 +173,7 @@ def train(machine: Machine, orders: Iterator[AnyArray], max_epochs: int, traced:
                 since, patience = 0, 2 * patience
     except KeyboardInterrupt:
         interrupt()
-        mistakes.append(int(machine.counts.sum()) - sum(mistakes))  # of the pass that it ended
+        mistakes.append(int(machine.counts.sum()) - sum(mistakes))  # of the interrupted pass
     passes = np.array(mistakes, dtype=np.int64)
     cut_off = bool(reason())
     return Run(*machine.model, passes, machine.counts, machine.trace, cycle, since, cut_off)

@@ -16,22 +16,22 @@ from ..base import Control, Solver, Verdict
 from ..steps.line_search import recentred
 from ..steps.step_size import lipschitz
 
-COST = 1e5  # passes that an unkind problem may take
-_BOLD = 4.0  # how much longer than the safe step backtracking begins
-_GROWTH = 1.2
-_TRIALS = 100
+COST = 1e5  # passes over the data of a badly conditioned problem; estimate
+_BOLD = 4.0  # factor of the safe step with which backtracking begins; safeguard
+_GROWTH = 1.2  # factor by which an accepted step grows; safeguard
+_TRIALS = 100  # halvings of a step; safeguard
 
 
 class _Gradient(Solver):
-    """What plain and fast gradient descent share: whom they accept, and their step."""
+    """Base of plain and fast gradient descent: which problems they accept, and their step."""
 
     by_name_only = True
-    default_max_iter = 100_000
+    default_max_iter = 100_000  # steps; safeguard
     backtracking: bool
     subsample: int | None
 
     def check_parameters(self) -> None:
-        """Switches are True or False, a subsample is a number of rows."""
+        """Switches are True or False; ``subsample`` is a number of rows."""
         check_switch(self, "backtracking")
         rows = self.subsample
         is_count = isinstance(rows, numbers.Integral) and not isinstance(rows, bool)
@@ -52,12 +52,12 @@ class _Gradient(Solver):
         return Verdict(True, words, COST * objective.design.nnz)
 
     def _checks(self, objective: Objective) -> bool:
-        """Whether a step has to be tested before it is taken."""
+        """Whether a step must be tested before it is taken."""
         bounded = np.isfinite(objective.loss.smoothness)
         return bool(self.backtracking or self.subsample is not None or not bounded)
 
     def _first_step(self, objective: Objective, judgement: Judgement) -> float:
-        """1/L: by the bound of the curvature, or by the curvature at the start if there is none."""
+        """1/L, from the bound of the curvature, or the curvature at the start if there is none."""
         every = 1
         if self.subsample is not None:
             every = max(1, objective.n_samples // int(self.subsample))
@@ -72,7 +72,7 @@ class _Gradient(Solver):
 
 
 class _Tangent(NamedTuple):
-    """A point with the gradient of the loss in z and of the mean loss in w there."""
+    """A point with the gradient of the loss in z and of the mean loss in w."""
 
     point: Point
     gradient: Array
@@ -80,23 +80,23 @@ class _Tangent(NamedTuple):
 
     @classmethod
     def of(cls, judgement: Judgement) -> _Tangent:
-        """The referee has computed all of it."""
+        """From a judgement, which has computed all of it."""
         return cls(judgement.point, judgement.terms.gradient, judgement.slope)
 
 
 @dataclass(frozen=True)
 class _Stepper:
-    """Takes w ← prox(w − s·∇f(w), s), shortening s until the parabola lies above f, if asked to.
+    """w ← prox(w − s·∇f(w), s), halving s until the parabola lies above f, if ``checks``.
 
-    f(w⁺) ≤ f(w) + ∇f(w)·(w⁺ − w) + ‖w⁺ − w‖²/(2s) is tested on the Bregman divergence itself, which
-    is the mean Fenchel-Young term of the new scores and the old gradient: nothing cancels.
+    f(w⁺) ≤ f(w) + ∇f(w)·(w⁺ − w) + ‖w⁺ − w‖²/(2s) is tested through the Bregman divergence, which
+    is the mean Fenchel-Young term of the new scores and the old gradient: no digits cancel.
     """
 
     objective: Objective
     checks: bool
 
     def __call__(self, tangent: _Tangent, step: float) -> tuple[Point, float]:
-        """The new point, and the step that led there."""
+        """The new point, and the step size that was taken."""
         for _ in range(_TRIALS):
             new = self._move(tangent, step)
             if not self.checks or self._below(tangent, new, step):
@@ -149,14 +149,14 @@ class ProximalGradient(_Gradient):
     """
 
     name = "proximal_gradient"
-    patience = 1000
+    patience = 1000  # steps without progress; safeguard
 
     def __init__(self, backtracking: bool = False, subsample: int | None = None) -> None:
         self.backtracking = backtracking
         self.subsample = subsample
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """One step, one judgement, whose slope is the next step's."""
+        """A step, then a judgement, whose slope serves the next step."""
         judgement = judge(objective, recentred(objective, start))
         yield judgement
         step = self._first_step(objective, judgement)
@@ -175,14 +175,14 @@ class Fista(_Gradient):
     .. math:: w_{t+1} = \mathrm{prox}_{s\,\alpha\Omega}\bigl(\theta_t - s\,\nabla f(\theta_t)\bigr),
               \qquad \theta_{t+1} = w_{t+1} + \tfrac{t}{t+3}\,(w_{t+1} - w_t)
 
-    The objective converges like 1/t² and may ripple on the way. An iteration is three passes over
+    The objective converges like 1/t², not monotonically. An iteration is three passes over
     the data: two of the method and one of the referee.
 
     Parameters
     ----------
     restart : bool, default=False
-        Drop the momentum when it points uphill, (θ_t − w_{t+1})·(w_{t+1} − w_t) > 0: no ripples,
-        and linear convergence where the problem is strongly convex.
+        Drop the momentum when it points uphill, (θ_t − w_{t+1})·(w_{t+1} − w_t) > 0: this avoids
+        oscillation, and converges linearly if the problem is strongly convex.
     backtracking : bool, default=False
         Begin with a longer step and halve it when it overshoots. Losses whose curvature has no
         bound (Poisson) always do.
@@ -201,7 +201,7 @@ class Fista(_Gradient):
     """
 
     name = "fista"
-    patience = 5000  # ripples may be long
+    patience = 5000  # steps without progress; safeguard: oscillations may be long
 
     def __init__(
         self, restart: bool = False, backtracking: bool = False, subsample: int | None = None
@@ -211,12 +211,12 @@ class Fista(_Gradient):
         self.subsample = subsample
 
     def check_parameters(self) -> None:
-        """Also the switch of restarts."""
+        """Also checks ``restart``."""
         super().check_parameters()
         check_switch(self, "restart")
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """A step from θ, a judgement of w, and θ moves on."""
+        """A step from θ, a judgement of w, then the next θ."""
         judgement = judge(objective, recentred(objective, start))
         yield judgement
         step = self._first_step(objective, judgement)
@@ -248,7 +248,7 @@ def _extrapolated(
 
 
 def check_switch(solver: Solver, name: str) -> None:
-    """An option that is True or False."""
+    """Refuse an option that is not True or False."""
     value = getattr(solver, name)
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} of {type(solver).__name__} must be True or False, not {value!r}.")

@@ -1,4 +1,4 @@
-"""Subgradient descent: the oldest method for penalties with kinks, and the slowest."""
+"""Subgradient descent, the simplest and slowest method for penalties with kinks."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Subgradient(Solver):
     .. math:: g_j = \partial_j f + \alpha\,\mathrm{sign}(w_j) \text{ if } w_j \ne 0,\qquad
               g_j = \mathrm{soft}(\partial_j f, \alpha) \text{ if } w_j = 0
 
-    A coefficient at zero stays there iff \|∂ⱼf\| ≤ α, but one that is not hardly ever becomes zero.
+    A coefficient at zero stays there iff \|∂ⱼf\| ≤ α, but other coefficients rarely become zero.
     The objective converges like 1/√t and is not monotone: expect two or three digits, and set
-    ``max_iter``. Proximal steps (`ProximalGradient`) use the same slopes far better.
+    ``max_iter``. Proximal steps (`ProximalGradient`) need far fewer passes.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class Subgradient(Solver):
 
     name = "subgradient"
     by_name_only = True
-    default_max_iter = 100_000
-    patience = 5000
+    default_max_iter = 100_000  # steps; safeguard
+    patience = 5000  # steps without progress; safeguard
 
     def __init__(self, step: float | None = None) -> None:
         self.step = step
@@ -61,7 +61,7 @@ class Subgradient(Solver):
             )
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
-        """Any convex loss of single samples, with a separable penalty."""
+        """Convex losses that are sums over samples, with a penalty that is a sum over features."""
         loss = objective.loss
         if objective.penalty.sum_over_features is None:
             return Verdict(False, "the penalty is not a sum over features")
@@ -72,7 +72,7 @@ class Subgradient(Solver):
         return Verdict(True, words, 10 * COST * objective.design.nnz)
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """One step, one judgement, whose slope is the next step's."""
+        """A step, then a judgement, whose slope serves the next step."""
         form = objective.penalty.sum_over_features
         assert form is not None
         judgement = judge(objective, recentred(objective, start))
@@ -91,7 +91,7 @@ class Subgradient(Solver):
     def _first_step(self, objective: Objective, form: Separable) -> float:
         if self.step is not None:
             return float(self.step)
-        # At a kink there is no curvature: one unit of slope per unit of the score stands for it.
+        # A kink has no curvature: one unit of slope per unit of score is used instead.
         bend = objective.loss.smoothness if objective.loss.smooth else 1.0
         largest = lipschitz(objective, bend * objective.mass)
         largest += float(np.max(form.l2, initial=0.0))

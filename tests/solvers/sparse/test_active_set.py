@@ -9,9 +9,7 @@ from scipy import sparse
 import minimand as mm
 from minimand.canonical import Quadratic
 from minimand.penalties import Separable
-from minimand.solvers.base import Control
 from minimand.solvers.sparse import working_set
-from minimand.solvers.steps.active_set import settle
 
 
 @given(
@@ -30,7 +28,7 @@ def test_settled_means_optimal(seed, n, d, mean, bounded):
     bounds = (np.full(d, -0.2), np.full(d, 0.3)) if bounded else None
     form = Separable(l1, l2, bounds)
     model, w = Quadratic(X.T @ X / n, -X.T @ y / n), np.zeros(d)
-    settle(model, form, w, 1e-20, Control())
+    model.minimise(form, w, 1e-20)
     slope = model.slope(w) + l2 * w
     room = 1e-7 * (1.0 + mean**2)
     wanted = np.where(w != 0, -l1 * np.sign(w), np.clip(slope, -l1, l1))

@@ -1,4 +1,4 @@
-#include "path/kept_factor.hpp"
+#include "support/kept_factor.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,7 @@ constexpr std::size_t kTogether = 4;  // rows that join share every load of the 
 constexpr double kRounding = 2e-12;
 constexpr double kCaution = 1e-8;
 
-constexpr double kNear =
-    2.0;  // ratio of l2 up to which a factor still helps; measured: 5 to 12 steps
+constexpr double kNear = 2.0;    // ratio of l2 up to which a factor is taken to help; a safeguard
 constexpr std::size_t kFew = 8;  // rotations of so many rows cost as much as a row that joins
 
 /// Solves rows[r] = rows[r] L^-T in place over the first `size` columns, for kTogether rows.
@@ -149,7 +148,7 @@ void KeptFactor::follow(const GramView& gram, std::span<const double> l2,
 
 bool KeptFactor::is_of(std::span<const double> l2) const {
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (added_[i] != l2[members_[i]]) return false;
+    if (added_[i] != l2[i]) return false;
   }
   return true;
 }

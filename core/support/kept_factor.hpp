@@ -22,7 +22,8 @@ class KeptFactor {
   /// The columns of S, in the order of the factor.
   std::span<const std::size_t> members() const { return members_; }
 
-  /// Whether the factor is that of G_SS + diag(l2_S), and not of something near.
+  /// Whether the factor is that of G_SS + diag(l2), a number for each member, not of something
+  /// near.
   bool is_of(std::span<const double> l2) const;
 
   /// Solves in place, one number for each of the members.

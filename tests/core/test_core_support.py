@@ -1,0 +1,143 @@
+"""Newton steps on the support: one rule, however the linear system is solved."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minimand import _core
+from minimand.canonical import Quadratic, Weighted, movable
+from minimand.design.dense import DenseDesign
+from minimand.penalties import Separable
+from minimand.solvers.sparse.support_newton import polish_on_columns
+
+
+def problem(seed, n=12, d=6, bounded=False, units=1.0):
+    """Data, a penalty and coefficients, some of them zero or at a bound."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((n, d)) * units, rng.standard_normal(n)
+    l1 = np.where(rng.random(d) < 0.8, rng.uniform(0.0, 0.2, d), 0.0)
+    l2 = np.where(rng.random(d) < 0.5, rng.uniform(0.0, 0.2, d), 0.0)
+    w = rng.choice([-0.5, -0.01, 0.0, 0.01, 0.5], d)
+    bounds = (np.full(d, -0.5), np.full(d, 0.6)) if bounded else None
+    return X, y, Separable(l1, l2, bounds), w
+
+
+def value(G, q, form, w):
+    return 0.5 * w @ G @ w + q @ w + form.value(w)
+
+
+@given(seed=st.integers(0, 10**6), bounded=st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_a_step_stays_in_its_piece_and_falls(seed, bounded):
+    """Signs and bounds are kept, nothing else moves, and the objective does not rise."""
+    X, y, form, w = problem(seed, bounded=bounded)
+    G, q, new = X.T @ X / len(y), -X.T @ y / len(y), w.copy()
+    free = movable(form, w)
+    assert Quadratic(G, q).polish(form, new) == free.any()
+    assert (new[~free] == w[~free]).all()
+    assert ((new * w >= 0) | (form.l1 == 0)).all()
+    assert form.bounds is None or (new == np.clip(new, *form.bounds)).all()
+    assert value(G, q, form, new) <= value(G, q, form, w) + 1e-14
+    if (movable(form, new) == free).all():  # no end was in the way: the system is solved
+        slope = G @ new + q + form.l2 * new + form.l1 * np.sign(new)
+        np.testing.assert_allclose(slope[free], 0.0, atol=1e-10)
+
+
+@given(seed=st.integers(0, 10**6), bounded=st.booleans(), intercept=st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_factor_gradients_and_dense_solves_take_the_same_step(seed, bounded, intercept):
+    """A kept factor, conjugate gradients on the columns, and NumPy with the rule by itself."""
+    X, y, form, w = problem(seed, bounded=bounded)
+    n, d = X.shape
+    if intercept:
+        y = y - (y - X @ w).mean()  # the intercept is where it should be
+    centred = X - X.mean(0) if intercept else X
+    G = centred.T @ centred / n
+    q = -centred.T @ y / n
+    by_factor = w.copy()
+    Quadratic(G, q).polish(form, by_factor)
+
+    by_columns, residual = w.copy(), (X @ w - y) / n
+    model = Weighted(DenseDesign(X), np.arange(d), np.full(n, 1 / n), residual, intercept)
+    spread = (X**2).mean(0)
+    shift = polish_on_columns(model, form, by_columns, spread, model.slope, 0.0, 1e-30)
+    np.testing.assert_allclose(by_columns, by_factor, atol=1e-7)
+    np.testing.assert_allclose(model.q, (X @ by_columns + shift - y) / n, atol=1e-12)
+
+    some = np.flatnonzero(movable(form, w))
+    part, block = form.take(some), G[np.ix_(some, some)]
+    slope = (G @ w + q)[some]
+    full = slope + part.l2 * w[some] + part.l1 * np.sign(w[some])
+    step = -np.linalg.solve(block + np.diag(part.l2), full)
+    alone = _core.along_support(
+        w[some], step, slope, part.l1, part.l2, part.bounds, lambda move: move @ block @ move
+    )
+    np.testing.assert_allclose(alone, by_factor[some], atol=1e-8)
+
+
+@given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-8, 1.0, 1e8]))
+@settings(max_examples=50, deadline=None)
+def test_units_of_the_columns_do_not_matter(seed, scale):
+    rng = np.random.default_rng(seed)
+    units = np.where(rng.random(6) < 0.5, 1.0, scale)
+    X, y, form, w = problem(seed)
+    plain, scaled = w.copy(), w / units
+    Quadratic(X.T @ X, -X.T @ y).polish(form, plain)
+    Z = X * units
+    other = Separable(form.l1 * units, form.l2 * units**2)
+    Quadratic(Z.T @ Z, -Z.T @ y).polish(other, scaled)
+    np.testing.assert_allclose(scaled * units, plain, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_kept_factor_follows_the_support(seed):
+    """Steps from other supports on the same Gram are what a new factor gives."""
+    rng = np.random.default_rng(seed)
+    X, y, form, _ = problem(seed, n=60, d=40)
+    kept = Quadratic(X.T @ X / 60, -X.T @ y / 60)
+    for _ in range(12):
+        w = np.where(rng.random(40) < rng.random(), rng.standard_normal(40), 0.0)
+        again = w.copy()
+        kept.polish(form, w)
+        Quadratic(kept.gram, kept.q).polish(form, again)
+        np.testing.assert_allclose(w, again, atol=1e-9)
+
+
+def test_equal_and_constant_columns():
+    """A singular system gets a shorter step, and a column of zeros none."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((20, 1))
+    X, y = np.hstack([x, x, np.zeros((20, 1))]), rng.standard_normal(20)
+    G, q, form = X.T @ X / 20, -X.T @ y / 20, Separable(np.full(3, 0.01), np.zeros(3))
+    w = np.array([0.3, 0.2, 0.1])
+    new = w.copy()
+    assert Quadratic(G, q).polish(form, new)
+    assert np.isfinite(new).all()
+    assert new[2] == w[2]
+    assert value(G, q, form, new) <= value(G, q, form, w)
+
+
+def test_steps_that_are_not_numbers_lead_nowhere():
+    w, one = np.ones(2), np.ones(2)
+    step = np.array([np.nan, 1.0])
+    assert (_core.along_support(w, step, one, one, one, None, lambda move: 0.0) == w).all()
+
+
+def test_what_python_raises_comes_through():
+    def bend(move):
+        raise ZeroDivisionError("inside")
+
+    one = np.ones(1)
+    with pytest.raises(ZeroDivisionError, match="inside"):
+        _core.along_support(one, -2 * one, one, one, one, None, bend)
+
+
+def test_wrong_sizes_are_refused():
+    one = np.ones(2)
+    with pytest.raises(ValueError, match="square"):
+        _core.SupportNewton().step(np.ones((2, 3)), one, one.copy(), one, one)
+    with pytest.raises(ValueError, match="l1 must have length"):
+        _core.minimise_gram(np.eye(2), one, one.copy(), np.ones(3), one, 0.0)
+    with pytest.raises(ValueError, match="slope must have length"):
+        _core.along_support(one, one, np.ones(1), one, one, None, lambda move: 0.0)
