@@ -135,11 +135,11 @@ struct OnlineGroup : Share<double> {
     const StochasticOptions& o = pass.options;
     const std::size_t at = place(i);
     const double t = sign[at] * (w.scale * row.dot(w.v) + b) - shift[at];
-    const double loss = positive_part(pass.slopes.value(t));
+    const double slope = sign[at] * pass.slopes.slope(at, t);
+    const double loss = slope != 0.0 ? positive_part(pass.slopes.value(t)) : 0.0;
     if (o.add_up) paid += loss + 0.5 * ridge * w.squares + lasso * w.magnitude;
     if (o.rule == StepRule::pa1 && is_zero(row)) return;  // no change of w can mend its loss
     if (ridge > 0.0) w.shrink(std::max(0.0, 1.0 - o.eta * ridge));
-    const double slope = sign[at] * pass.slopes.slope(at, t);
     if (slope != 0.0) move(row, i, step_length(row, loss) * -slope * pass.rows.weight.data()[i]);
     if (lasso > 0.0) {
       owed += o.eta * lasso;
