@@ -37,14 +37,14 @@ DualProblem dual_problem(const RowArrays& rows, const Array& inverse,
 }
 
 /// b, its step, the number of active rows and the threshold, as a run leaves them.
-using Memory = std::tuple<double, double, std::int64_t, double>;
+using Scalars = std::tuple<double, double, std::int64_t, double>;
 
 /// That, sweeps, and an estimate of the gap.
-using DualResult = std::tuple<Memory, double, double>;
+using DualResult = std::tuple<Scalars, double, double>;
 
 DualState dual_state(const MutableArray& v, const MutableArray& w, const MutableArray& order,
-                     const Memory& memory, std::size_t n, std::size_t d) {
-  const auto [b, bias, active, threshold] = memory;
+                     const Scalars& scalars, std::size_t n, std::size_t d) {
+  const auto [b, bias, active, threshold] = scalars;
   const auto rows = row_numbers(order, "order", n);
   if (rows.size() > n) value_problem("order must hold at most one number per row");
   if (active < 0 || active > static_cast<std::int64_t>(rows.size())) {
@@ -59,18 +59,18 @@ DualResult ascend(const Matrix& matrix, const DualPsi& psi, const DualProblem& p
                   std::uint64_t seed) {
   const DualReport report = without_gil(
       [&] { return ascend_rows(matrix, psi, problem, state, epochs, tolerance, seed); });
-  return {Memory(report.b, report.bias, report.active, report.threshold), report.sweeps,
+  return {Scalars(report.b, report.bias, report.active, report.threshold), report.sweeps,
           report.gap};
 }
 
 DualResult dual_rows(const CheckedMatrix& checked, const PsiArgument& psi, const RowArrays& rows,
                      const Array& inverse, std::pair<bool, double> intercept, const MutableArray& v,
-                     const MutableArray& w, const MutableArray& order, const Memory& memory,
+                     const MutableArray& w, const MutableArray& order, const Scalars& scalars,
                      std::int64_t epochs, double tolerance, std::uint64_t seed) {
   return checked.visit([&](const auto& matrix) {
     const std::size_t n = matrix.majors(), d = matrix.minors;
     const DualProblem problem = dual_problem(rows, inverse, intercept, n, d);
-    const DualState state = dual_state(v, w, order, memory, n, d);
+    const DualState state = dual_state(v, w, order, scalars, n, d);
     return ascend(matrix, dual_psi(psi), problem, state, epochs, tolerance, seed);
   });
 }
@@ -78,13 +78,13 @@ DualResult dual_rows(const CheckedMatrix& checked, const PsiArgument& psi, const
 DualResult dual_rows_dense(const Array& X, const PsiArgument& psi, const RowArrays& rows,
                            const Array& inverse, std::pair<bool, double> intercept,
                            const MutableArray& v, const MutableArray& w, const MutableArray& order,
-                           const Memory& memory, std::int64_t epochs, double tolerance,
+                           const Scalars& scalars, std::int64_t epochs, double tolerance,
                            std::uint64_t seed) {
   return with_dense(X, [&](const auto& matrix) {
     if (!matrix.by_rows) value_problem("X must have contiguous rows");
     const std::size_t n = matrix.rows(), d = matrix.columns();
     const DualProblem problem = dual_problem(rows, inverse, intercept, n, d);
-    const DualState state = dual_state(v, w, order, memory, n, d);
+    const DualState state = dual_state(v, w, order, scalars, n, d);
     return ascend(matrix, dual_psi(psi), problem, state, epochs, tolerance, seed);
   });
 }
@@ -117,12 +117,12 @@ void bind_dual(nb::module_& m) {
   using nb::arg;
   m.def("dual_rows", &dual_rows, arg("matrix"), arg("psi"), arg("rows"), arg("inverse"),
         arg("intercept"), arg("v").noconvert(), arg("w").noconvert(), arg("order").noconvert(),
-        arg("memory"), arg("epochs"), arg("tolerance"), arg("seed"),
+        arg("scalars"), arg("epochs"), arg("tolerance"), arg("seed"),
         "Dual coordinate ascent over the rows of a CSR, v and w in place: (b, active, threshold, "
         "sweeps, gap).");
   m.def("dual_rows_dense", &dual_rows_dense, arg("X"), arg("psi"), arg("rows"), arg("inverse"),
         arg("intercept"), arg("v").noconvert(), arg("w").noconvert(), arg("order").noconvert(),
-        arg("memory"), arg("epochs"), arg("tolerance"), arg("seed"),
+        arg("scalars"), arg("epochs"), arg("tolerance"), arg("seed"),
         "Dual coordinate ascent over dense rows, v and w in place: (b, active, threshold, sweeps, "
         "gap).");
   m.def("row_squares", &row_squares, arg("matrix"), arg("inverse"),

@@ -46,7 +46,6 @@ NB_MODULE(_core, m) {
   minimand::python::bind_scalar(m);
   minimand::python::bind_piecewise(m);
   minimand::python::bind_dual(m);
-  minimand::python::bind_online(m);
   minimand::python::bind_stochastic(m);
   minimand::python::bind_watch(m);
 }

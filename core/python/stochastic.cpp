@@ -4,6 +4,7 @@
 #include "python/bindings.hpp"
 #include "python/pieces.hpp"
 #include "stochastic/passes.hpp"
+#include "stochastic/shuffle.hpp"
 
 namespace minimand::python {
 namespace {
@@ -43,15 +44,35 @@ using Models = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
 /// Everything but the data; the arrays hold the numbers of one group after the other.
 struct Steps {
-  bool adaptive;
+  StepRule rule;
   const Models& models;
   const SlopeArrays& slopes;
   const RowArrays& rows;
   const std::pair<Array, Array>& penalty;
   const Options& options;
   const MutableArray& fields;
-  const MutableArray& memory;
+  const MutableArray& scalars;
+  const MutableArray& moves;
 };
+
+std::span<double> counted_moves(const MutableArray& array, std::size_t n) {
+  return mutable_vector(array, "moves", array.size() == 0 ? 0 : n);
+}
+
+bool is_online(StepRule rule) { return rule != StepRule::plain && rule != StepRule::adaptive; }
+
+/// What perceptron and passive-aggressive steps ask for beyond what all steps do.
+void check_online(const StochasticPass& pass) {
+  const bool penalised = StochasticPenalty::strongest(pass.penalty.l1) > 0.0 ||
+                         StochasticPenalty::strongest(pass.penalty.l2) > 0.0;
+  if (pass.slopes.kind != SlopeKind::pieces) value_problem("the loss must be made of pieces");
+  if (pass.penalty.l1.size() != 1) value_problem("l1 must be one number");
+  if (!(pass.options.eta > 0.0)) value_problem("eta must be positive");
+  if (penalised && pass.options.average_from < std::numeric_limits<double>::infinity()) {
+    value_problem("a penalised model cannot be averaged");
+  }
+  if (pass.groups != 1 && !pass.moves.empty()) value_problem("moves must be those of one model");
+}
 
 template <template <class> class Step, class V, class Matrix>
 void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& steps) {
@@ -67,33 +88,52 @@ void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& 
       row_slopes(steps.slopes, n * models),
       stochastic_rows(steps.rows, n, models),
       {factors(l1, "l1", d), factors(l2, "l2", d)},
-      {eta, t0, power, tick, from, average_power, intercept, b_step, add_up, rescale},
-      mutable_vector(steps.memory, "memory", groups * StochasticMemory<V>::kSize),
+      {steps.rule, eta, t0, power, tick, from, average_power, intercept, b_step, add_up, rescale},
+      mutable_vector(steps.scalars, "scalars", groups * StochasticScalars<V>::kSize),
       mutable_vector(steps.fields, "fields", groups * width * d),
+      counted_moves(steps.moves, n),
       d,
       groups,
       own};
   if (own <= kLag && from < std::numeric_limits<double>::infinity()) {
     value_problem("averages need two numbers of every coefficient");
   }
-  if (!steps.adaptive && own <= kReceived && StochasticPenalty::strongest(pass.penalty.l1) > 0.0) {
+  if (steps.rule != StepRule::adaptive && own <= kReceived &&
+      StochasticPenalty::strongest(pass.penalty.l1) > 0.0) {
     value_problem("an l1 penalty needs three numbers of every coefficient");
   }
-  if (!steps.adaptive && pass.penalty.l2.size() != 1) value_problem("l2 must be one number");
+  if (steps.rule != StepRule::adaptive && pass.penalty.l2.size() != 1) {
+    value_problem("l2 must be one number");
+  }
+  if (is_online(steps.rule)) check_online(pass);
   without_gil([&] { Step<V>::run(matrix, pass); });
 }
 
 template <class V, class Matrix>
 void run_steps_of(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& steps) {
-  steps.adaptive ? run_steps<AdaptiveStep, V>(matrix, n, d, steps)
-                 : run_steps<PlainStep, V>(matrix, n, d, steps);
+  if (steps.rule == StepRule::plain) {
+    run_steps<PlainStep, V>(matrix, n, d, steps);
+  } else if (steps.rule == StepRule::adaptive) {
+    run_steps<AdaptiveStep, V>(matrix, n, d, steps);
+  } else if constexpr (kModels<V> == 1) {
+    run_steps<OnlineStep, V>(matrix, n, d, steps);
+  } else {
+    value_problem("models of an online rule must come one by one");
+  }
 }
 
-void stochastic_sparse(const CheckedMatrix& checked, bool adaptive, const Models& models,
-                       const SlopeArrays& slopes, const RowArrays& rows,
-                       const std::pair<Array, Array>& penalty, const Options& options,
-                       const MutableArray& fields, const MutableArray& memory) {
-  const Steps steps{adaptive, models, slopes, rows, penalty, options, fields, memory};
+StepRule step_rule(std::int64_t rule) {
+  if (rule < 0 || rule > 4) value_problem("the rule must be a number from 0 to 4");
+  return static_cast<StepRule>(rule);
+}
+
+void learn_rows(const CheckedMatrix& checked, std::int64_t rule, const Models& models,
+                const SlopeArrays& slopes, const RowArrays& rows,
+                const std::pair<Array, Array>& penalty, const Options& options,
+                const MutableArray& fields, const MutableArray& scalars,
+                const MutableArray& moves) {
+  const Steps steps{step_rule(rule), models, slopes,  rows, penalty,
+                    options,         fields, scalars, moves};
   checked.visit([&](const auto& matrix) {
     if (std::get<1>(models) == 1) {
       run_steps_of<double>(matrix, matrix.majors(), matrix.minors, steps);
@@ -105,11 +145,13 @@ void stochastic_sparse(const CheckedMatrix& checked, bool adaptive, const Models
   });
 }
 
-void stochastic_dense(const Array& X, bool adaptive, const Models& models,
+void learn_rows_dense(const Array& X, std::int64_t rule, const Models& models,
                       const SlopeArrays& slopes, const RowArrays& rows,
                       const std::pair<Array, Array>& penalty, const Options& options,
-                      const MutableArray& fields, const MutableArray& memory) {
-  const Steps steps{adaptive, models, slopes, rows, penalty, options, fields, memory};
+                      const MutableArray& fields, const MutableArray& scalars,
+                      const MutableArray& moves) {
+  const Steps steps{step_rule(rule), models, slopes,  rows, penalty,
+                    options,         fields, scalars, moves};
   with_dense(X, [&](const auto& matrix) {
     if (!matrix.by_rows) value_problem("X must have contiguous rows");
     if (std::get<1>(models) != 1) value_problem("models of dense rows must come one by one");
@@ -117,18 +159,25 @@ void stochastic_dense(const Array& X, bool adaptive, const Models& models,
   });
 }
 
+void shuffle_rows(const MutableArray& order, std::uint32_t seed) {
+  const auto rows = row_numbers(order, "order", std::size_t{1} << 32);
+  without_gil([&] { minimand::shuffle_rows(rows, seed); });
+}
+
 }  // namespace
 
 void bind_stochastic(nb::module_& m) {
   using nb::arg;
-  m.def("stochastic_sparse", &stochastic_sparse, arg("matrix"), arg("adaptive"), arg("models"),
-        arg("slopes"), arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
-        arg("memory").noconvert(),
-        "Stochastic steps over the rows of a CSR, one at a time, fields and memory in place.");
-  m.def("stochastic_dense", &stochastic_dense, arg("X"), arg("adaptive"), arg("models"),
-        arg("slopes"), arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
-        arg("memory").noconvert(),
-        "Stochastic steps over dense rows, one at a time, fields and memory in place.");
+  m.def("learn_rows", &learn_rows, arg("matrix"), arg("rule"), arg("models"), arg("slopes"),
+        arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
+        arg("scalars").noconvert(), arg("moves").noconvert(),
+        "Steps over the rows of a CSR, one at a time; fields, scalars and moves in place.");
+  m.def("learn_rows_dense", &learn_rows_dense, arg("X"), arg("rule"), arg("models"), arg("slopes"),
+        arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
+        arg("scalars").noconvert(), arg("moves").noconvert(),
+        "Steps over dense rows, one at a time; fields, scalars and moves in place.");
+  m.def("shuffle_rows", &shuffle_rows, arg("order"), arg("seed"),
+        "Permute row numbers at random, in place.");
 }
 
 }  // namespace minimand::python

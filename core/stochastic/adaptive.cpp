@@ -68,7 +68,7 @@ struct AdaptiveGroup : Share<V> {
       const double ratio = before < kUnseen ? inverse / before : 1.0;
       if (pass.options.rescale) {
         const V change = (ratio - 1.0) * fields.template get<V>(kValue, j);
-        fields.move(j, change, this->memory.held());
+        fields.move(j, change, this->scalars.held());
       }
       fields.set(kFastest, j, ratio * fields.template get<double>(kFastest, j));
       fields.set(kInverse, j, inverse);
@@ -88,7 +88,7 @@ struct AdaptiveGroup : Share<V> {
     using Common = typename Entry::Common;
     const std::size_t j = row.column(k);
     const Common fastest = fields.template get<Common>(kFastest, j);
-    const Common time = this->memory.penalty_time() - fields.template get<Common>(kSeen, j);
+    const Common time = this->scalars.penalty_time() - fields.template get<Common>(kSeen, j);
     const Common one = same_models<Common>(1.0), zero{};
     const Common is = l2.of<Common>(j) * fastest * time > delay ? one : zero;
     return Entry::value(row, k) != 0.0 ? is : zero;
@@ -112,7 +112,7 @@ struct AdaptiveGroup : Share<V> {
                                 Entry entry) {
     using Own = typename Entry::Own;
     using Common = typename Entry::Common;
-    const double now = this->memory.penalty_time(), sum = this->memory.held();
+    const double now = this->scalars.penalty_time(), sum = this->scalars.held();
     const Common seen = fields.template get<Common>(kSeen, j);
     const Own v = fields.template get<Own>(kValue, j);
     const Own time = rate_at(j, entry) * ((now - seen) * late);
@@ -132,7 +132,7 @@ struct AdaptiveGroup : Share<V> {
   }
 
   MINIMAND_INLINE void catch_up(const Row& row) {
-    const double now = this->memory.penalty_time();
+    const double now = this->scalars.penalty_time();
     if (!(now > 0.0)) return;
     const double per_now = 1.0 / now;
     for_each_entry<V>(
@@ -174,7 +174,7 @@ struct AdaptiveGroup : Share<V> {
   }
 
   MINIMAND_INLINE void step(const Row& row, std::size_t i) {
-    const StochasticMemory<V>& m = this->memory;
+    const StochasticScalars<V>& m = this->scalars;
     const StochasticOptions& o = pass.options;
     const double weight = pass.rows.weight.data()[i] * o.tick;
     m.norm() += weight * (normalise(row) + (o.intercept > 0.0 ? 1.0 : 0.0));
@@ -188,7 +188,7 @@ struct AdaptiveGroup : Share<V> {
 
   /// x / largest is what the squares are sums of, so that units do not matter.
   MINIMAND_INLINE void learn(const Row& row, std::size_t place, double weight, double eta) {
-    const StochasticMemory<V>& m = this->memory;
+    const StochasticScalars<V>& m = this->scalars;
     const V sign = load_models<V>(this->sign + place);
     const V z = fields.score(row) + m.b();
     const V t = sign * z - load_models<V>(this->shift + place);

@@ -45,10 +45,14 @@ struct Factors {
   }
 };
 
+/// Which steps rows take: see passes.hpp.
+enum class StepRule : std::int64_t { plain, adaptive, perceptron, pa1, pa2 };
+
 /// The step of row number t is eta / (t0 + t)^power; a row is `tick` of a step, as in a batch of
 /// 1 / tick rows. From step `average_from` on, models are averaged with weights t^average_power.
 struct StochasticOptions {
-  double eta;
+  StepRule rule;
+  double eta;  // or the C of passive-aggressive steps
   double t0;
   double power;
   double tick;
@@ -65,10 +69,10 @@ struct StochasticOptions {
   }
 };
 
-/// The numbers that a run stores for the next one. The models of a group share the first ones,
-/// since all of them take every step.
+/// Single numbers, beside the fields of every coefficient, that a pass leaves for the next one.
+/// Models of a group share the first ones, since all of them take every step.
 template <class V>
-struct StochasticMemory {
+struct StochasticScalars {
   static constexpr std::size_t kShared = 7;
   static constexpr std::size_t kSize = kShared + 4 * kModels<V>;
   double* numbers;
@@ -117,6 +121,11 @@ struct AdaptiveCounts {
 struct PlainCounts {
   std::size_t own, common;
   explicit PlainCounts(std::size_t numbers) : own(numbers), common(numbers > kReceived ? 2 : 0) {}
+  static bool known(std::size_t numbers) { return numbers >= 1 && numbers <= 3; }
+};
+struct OnlineCounts {
+  std::size_t own, common = 0;
+  explicit OnlineCounts(std::size_t numbers) : own(numbers) {}
   static bool known(std::size_t numbers) { return numbers >= 1 && numbers <= 3; }
 };
 
@@ -236,8 +245,9 @@ struct StochasticPass {
   StochasticRows rows;
   StochasticPenalty penalty;
   StochasticOptions options;
-  std::span<double> memory;
+  std::span<double> scalars;
   std::span<double> fields;
+  std::span<double> moves;  // how often every row moved the model of an online rule; may be empty
   std::size_t features;
   std::size_t groups;
   std::size_t own;  // numbers of a coefficient per model
@@ -260,7 +270,7 @@ MINIMAND_INLINE void visit_rows(const Matrix& matrix, const StochasticPass& pass
       for (const Group& group : groups) group.fetch(i);
       if constexpr (RowOf<Matrix>::kSparse) __builtin_prefetch(matrix.indptr.data() + i);
     }
-    if (k + kNear < order.size()) row_of(matrix, order.data()[k + kNear]).fetch();
+    if (k + kNear < order.size()) Group::fetch_row(row_of(matrix, order.data()[k + kNear]));
     if constexpr (RowOf<Matrix>::kSparse) {
       if (k + kNext < order.size()) {
         const auto next = row_of(matrix, order.data()[k + kNext]);
@@ -294,14 +304,14 @@ void run_groups(const Matrix& matrix, const StochasticPass& pass, const Kernel& 
 template <class V>
 struct Share {
   std::size_t rows;  // its first number in sign, shift and given slopes
-  StochasticMemory<V> memory;
+  StochasticScalars<V> scalars;
   double* fields;
   const double* sign;
   const double* shift;
 
   Share(const StochasticPass& pass, std::size_t group)
       : rows(group * pass.n() * kModels<V>),
-        memory{pass.memory.data() + group * StochasticMemory<V>::kSize},
+        scalars{pass.scalars.data() + group * StochasticScalars<V>::kSize},
         fields(pass.fields.data() + group * (pass.fields.size() / pass.groups)),
         sign(pass.rows.sign.data()),
         shift(pass.rows.shift.data()) {}
@@ -310,6 +320,10 @@ struct Share {
   MINIMAND_INLINE void fetch(std::size_t i) const {
     __builtin_prefetch(sign + place(i));
     __builtin_prefetch(shift + place(i));
+  }
+  template <class Row>
+  MINIMAND_INLINE static void fetch_row(const Row& row) {
+    row.fetch();
   }
 };
 

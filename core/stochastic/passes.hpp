@@ -28,4 +28,16 @@ struct AdaptiveStep {
   static void run(const Matrix& matrix, const StochasticPass& pass);
 };
 
+/// Perceptron and passive-aggressive steps: where the loss of a row has a slope, w and b move
+/// against it by tau weight (x, share), where tau is
+///   eta (perceptron),   min(eta, loss / |x|^2) (PA-I),   loss / (|x|^2 + 1 / (2 eta)) (PA-II).
+/// The loss must be linear between its knots, with slopes of -1, 0 or 1. Fields: value, lag, and
+/// what an l1 penalty has taken.
+template <class V>
+struct OnlineStep {
+  using Counts = OnlineCounts;
+  template <class Matrix>
+  static void run(const Matrix& matrix, const StochasticPass& pass);
+};
+
 }  // namespace minimand

@@ -49,14 +49,14 @@ struct PlainGroup : Share<V> {
   MINIMAND_INLINE void catch_up(std::size_t j, Entry) const {
     using Own = typename Entry::Own;
     using Common = typename Entry::Common;
-    const double held = this->memory.held(), clock = this->memory.penalty_time();
+    const double held = this->scalars.held(), clock = this->scalars.penalty_time();
     const Own v = fields.template get<Own>(kValue, j), size = magnitude(v);
     const Own received = fields.template get<Own>(kReceived, j);
     const Common share = l1.of<Common>(j) / strongest;
     const Own debt = positive_part(share * clock + with_sign_of(v, received));
     const Own now = with_sign_of(v, positive_part(size - debt));
     const Common recent = share * (clock - fields.template get<Common>(kSeen, j));
-    const Own less = shortfall(size, debt, recent, share * this->memory.last());
+    const Own less = shortfall(size, debt, recent, share * this->scalars.last());
     const Common since = held - fields.template get<Common>(kHeldThen, j);
     const Own lag = fields.template get<Own>(kLag, j) + with_sign_of(v, less * since);
     fields.set(kLag, j, lag + held * (now - v));
@@ -80,7 +80,7 @@ struct PlainGroup : Share<V> {
 
   /// v = w, scale = 1: before the scale underflows, or after it became zero.
   void renormalise() const {
-    const StochasticMemory<V>& m = this->memory;
+    const StochasticScalars<V>& m = this->scalars;
     const double scale = m.scale();
     for (std::size_t j = 0; j < pass.features; ++j) {
       const V v = fields.template get<V>(kValue, j);
@@ -101,18 +101,18 @@ struct PlainGroup : Share<V> {
   MINIMAND_INLINE void shrink(double step) const {
     if (!(l2 > 0.0)) return;
     const double factor = 1.0 - step * l2;
-    const double scale = this->memory.scale();
-    this->memory.scale() = factor > 0.0 ? scale * factor : 0.0;
-    if (this->memory.scale() < kSmallestScale) renormalise();
+    const double scale = this->scalars.scale();
+    this->scalars.scale() = factor > 0.0 ? scale * factor : 0.0;
+    if (this->scalars.scale() < kSmallestScale) renormalise();
   }
 
   MINIMAND_INLINE V slope_at(const Row& row, std::size_t i) const {
     const std::size_t place = this->place(i);
     const V sign = load_models<V>(this->sign + place);
-    const V z = this->memory.scale() * fields.score(row) + this->memory.b();
+    const V z = this->scalars.scale() * fields.score(row) + this->scalars.b();
     const V t = sign * z - load_models<V>(this->shift + place);
     const double weight = pass.rows.weight.data()[i];
-    if (pass.options.add_up) this->memory.pay(weight * pass.slopes.value(t));
+    if (pass.options.add_up) this->scalars.pay(weight * pass.slopes.value(t));
     V slope = pass.slopes.slope(place, t);
     slope = slope > kSteepest ? same_models<V>(kSteepest) : slope;
     slope = slope < -kSteepest ? same_models<V>(-kSteepest) : slope;
@@ -120,7 +120,7 @@ struct PlainGroup : Share<V> {
   }
 
   MINIMAND_INLINE void step(const Row& row, std::size_t i) const {
-    const StochasticMemory<V>& m = this->memory;
+    const StochasticScalars<V>& m = this->scalars;
     const StochasticOptions& o = pass.options;
     if (sparse_penalty) {
       for_each_entry<V>(row, MINIMAND_BODY(k, entry) { catch_up(row.column(k), entry); });
@@ -142,7 +142,7 @@ struct PlainGroup : Share<V> {
 
   /// v += factor x.
   MINIMAND_INLINE void move(const Row& row, V factor) const {
-    const double held = this->memory.held();
+    const double held = this->scalars.held();
     if (averaged) {
       for_each_entry<V>(
           row, MINIMAND_BODY(k, entry) {
@@ -163,7 +163,7 @@ struct PlainGroup : Share<V> {
   /// and no penalty shrinks the intercept.
   MINIMAND_INLINE double intercept_step(double eta) const {
     const StochasticOptions& o = pass.options;
-    const double most = o.intercept_step * o.tick / std::sqrt(this->memory.steps());
+    const double most = o.intercept_step * o.tick / std::sqrt(this->scalars.steps());
     return eta < most ? eta : most;
   }
 };

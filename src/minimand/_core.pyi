@@ -121,9 +121,9 @@ def piecewise_shift(
     pieces: _Pieces, t: _Vector, sign: _Vector, mass: _Vector
 ) -> tuple[float, float]: ...
 
-# Dual coordinate ascent: sign, shift, mass and squares of the rows; memory: b, its
+# Dual coordinate ascent: sign, shift, mass and squares of the rows; scalars: b, its
 # step, the number of active rows, the threshold; intercept: whether free, and the reach of t.
-_Memory = tuple[float, float, int, float]
+_Scalars = tuple[float, float, int, float]
 _Rows = tuple[_Vector, _Vector, _Vector, _Vector]
 _Psi = _Pieces | str  # "softplus"
 
@@ -136,11 +136,11 @@ def dual_rows(
     v: _Vector,
     w: _Vector,
     order: NDArray[np.uint32],
-    memory: _Memory,
+    scalars: _Scalars,
     epochs: int,
     tolerance: float,
     seed: int,
-) -> tuple[_Memory, float, float]: ...
+) -> tuple[_Scalars, float, float]: ...
 def dual_rows_dense(
     X: _Matrix,
     psi: _Psi,
@@ -150,63 +150,47 @@ def dual_rows_dense(
     v: _Vector,
     w: _Vector,
     order: NDArray[np.uint32],
-    memory: _Memory,
+    scalars: _Scalars,
     epochs: int,
     tolerance: float,
     seed: int,
-) -> tuple[_Memory, float, float]: ...
+) -> tuple[_Scalars, float, float]: ...
 def row_squares(matrix: Compressed, inverse: _Vector) -> _Vector: ...
 def row_squares_dense(X: _Matrix, inverse: _Vector) -> _Vector: ...
 
-# Online passes: step (0 constant, 1 and 2 passive-aggressive), numbers, threshold, rate, ridge,
-# lasso, share of the intercept, average; y, weight, order; w, drift, taken, moves; b, its drift,
-# time, what is owed.
-_OnlineRule = tuple[int, bool, float, float, float, float, float, int]
-_OnlineRows = tuple[_Vector, _Vector, NDArray[np.uint32]]
-_OnlineState = tuple[_Vector, _Vector, _Vector, _Vector]
-_Clock = tuple[float, float, float, float]
-
-def online_pass(
-    matrix: Compressed,
-    rule: _OnlineRule,
-    rows: _OnlineRows,
-    state: _OnlineState,
-    clock: _Clock,
-) -> tuple[_Clock, float, int]: ...
-def online_pass_dense(
-    X: _Matrix, rule: _OnlineRule, rows: _OnlineRows, state: _OnlineState, clock: _Clock
-) -> tuple[_Clock, float, int]: ...
-def shuffle_rows(order: NDArray[np.uint32], seed: int) -> None: ...
-
-# Stochastic steps. slopes: kind (0 pieces, 1 logistic, 2 given), pieces, slopes given, left at
-# kinks; rows: sign, shift, weight, order; penalty: l1, l2; options: eta, t0, power, tick,
-# average_from, average_power, the intercept's share of a step, its largest step.
+# Steps over rows. rule: 0 plain, 1 adaptive, 2 perceptron, 3 PA-I, 4 PA-II; slopes: kind (0 pieces,
+# 1 logistic, 2 given), pieces, slopes given, left at kinks; rows: sign, shift, weight, order;
+# penalty: l1, l2; options: eta, t0, power, tick, average_from, average_power, the intercept's share
+# of a step, its largest step, whether to add up what rows pay, whether to rescale coefficients.
 _Slopes = tuple[int, _Pieces, _Vector, bool]
-_StochasticRows = tuple[_Vector, _Vector, _Vector, NDArray[np.uint32]]
-_StochasticOptions = tuple[float, float, float, float, float, float, float, float, bool, bool]
+_LearnedRows = tuple[_Vector, _Vector, _Vector, NDArray[np.uint32]]
+_StepOptions = tuple[float, float, float, float, float, float, float, float, bool, bool]
 
-def stochastic_sparse(
+def learn_rows(
     matrix: Compressed,
-    adaptive: bool,
+    rule: int,
     models: tuple[int, int, int],
     slopes: _Slopes,
-    rows: _StochasticRows,
+    rows: _LearnedRows,
     penalty: tuple[_Vector, _Vector],
-    options: _StochasticOptions,
+    options: _StepOptions,
     fields: _Vector,
-    memory: _Vector,
+    scalars: _Vector,
+    moves: _Vector,
 ) -> None: ...
-def stochastic_dense(
+def learn_rows_dense(
     X: _Matrix,
-    adaptive: bool,
+    rule: int,
     models: tuple[int, int, int],
     slopes: _Slopes,
-    rows: _StochasticRows,
+    rows: _LearnedRows,
     penalty: tuple[_Vector, _Vector],
-    options: _StochasticOptions,
+    options: _StepOptions,
     fields: _Vector,
-    memory: _Vector,
+    scalars: _Vector,
+    moves: _Vector,
 ) -> None: ...
+def shuffle_rows(order: NDArray[np.uint32], seed: int) -> None: ...
 
 # Steps on the support: w changes in place.
 class SupportNewton:

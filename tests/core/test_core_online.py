@@ -7,57 +7,67 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minimand import _core
-from minimand.canonical.row_steps import OnlineRule
+from minimand.canonical.row_steps import Rule
 from minimand.design import as_design
-from minimand.solvers.stochastic.online import CONSTANT, PA1, PA2, Learner
+from minimand.losses import EpsilonInsensitive, Hinge, PerceptronLoss
+from minimand.sklearn.epochs import OnlineRule
+from minimand.solvers.stochastic.learner import Learner, Steps
 
 
 def by_the_formulas(X, y, weight, order, rule, *, dense):
     """w, b, their means and the objective of one pass from zero, in plain NumPy."""
     n, d = X.shape
+    steps, numbers = rule.steps, isinstance(rule.loss, EpsilonInsensitive)
+    threshold = rule.loss.eps if numbers else float(isinstance(rule.loss, Hinge))
     w, b, objective, moves = np.zeros(d), 0.0, 0.0, np.zeros(n)
     owed, taken, seen = 0.0, np.zeros(d), []
     time = 1
     for i in order:
         x, z = X[i].astype(float), X[i].astype(float) @ w + b
-        loss = abs(y[i] - z) - rule.threshold if rule.numbers else rule.threshold - y[i] * z
+        loss = abs(y[i] - z) - threshold if numbers else threshold - y[i] * z
         objective += max(loss, 0) + rule.ridge * (w @ w) / 2 + rule.lasso * np.abs(w).sum()
-        if rule.step == PA1 and not x.any():
+        if steps.rule == Rule.PA1 and not x.any():
             continue
-        w = w * max(0, 1 - rule.rate * rule.ridge)
-        direction = np.sign(y[i] - z) * (loss > 0) if rule.numbers else y[i] * (loss >= 0)
+        w = w * max(0, 1 - steps.eta * rule.ridge)
+        direction = np.sign(y[i] - z) * (loss > 0) if numbers else y[i] * (loss >= 0)
         loss = max(loss, 0)
-        length = rule.rate
-        if rule.step == PA1:
-            length = min(rule.rate, loss / (x @ x))
-        elif rule.step == PA2:
-            length = loss / (x @ x + 0.5 / rule.rate)
+        length = steps.eta
+        if steps.rule == Rule.PA1:
+            length = min(steps.eta, loss / (x @ x))
+        elif steps.rule == Rule.PA2:
+            length = loss / (x @ x + 0.5 / steps.eta)
         step = length * direction * weight[i]
-        w, b, moves[i] = w + step * x, b + rule.share * step, moves[i] + (step != 0)
+        w, b, moves[i] = w + step * x, b + steps.intercept_share * step, moves[i] + (step != 0)
         if rule.lasso:
-            owed += rule.rate * rule.lasso
+            owed += steps.eta * rule.lasso
             for j in np.flatnonzero((w != 0) & (dense | (x != 0))):  # entries that are stored
                 old = w[j]
                 left = max(0, abs(old) - (owed + np.sign(old) * taken[j]))
                 w[j] = np.sign(old) * left
                 taken[j] += w[j] - old
-        if rule.average and time >= rule.average:
+        if time > steps.average_from:
             seen.append(np.append(w, b))
         time += 1
     mean = np.mean(seen, axis=0) if seen else np.append(w, b)
     return w, b, mean, objective, moves
 
 
+def a_rule(loss, rule, eta, *penalties, share=1.0, average=np.inf):
+    steps = Steps(eta, rule=rule, average_from=average - 1, intercept_share=share, add_up=True)
+    return OnlineRule(loss, steps, *penalties)
+
+
+PERCEPTRON, HINGE, TUBE = PerceptronLoss(), Hinge(), EpsilonInsensitive(0.1)
 RULES = [
-    OnlineRule(CONSTANT, False, 0.0, 1.0),
-    OnlineRule(CONSTANT, False, 0.0, 0.5, ridge=0.3),
-    OnlineRule(CONSTANT, False, 0.0, 0.5, ridge=3.0),  # shrinks to nothing at every row
-    OnlineRule(CONSTANT, False, 0.0, 0.5, lasso=0.2),
-    OnlineRule(CONSTANT, False, 0.0, 0.5, ridge=0.1, lasso=0.1, share=0.0),
-    OnlineRule(PA1, False, 1.0, 0.3),
-    OnlineRule(PA1, True, 0.1, 0.3, average=1),
-    OnlineRule(PA2, False, 1.0, 2.0, share=0.01, average=7),
-    OnlineRule(PA2, True, 0.1, 2.0),
+    a_rule(PERCEPTRON, Rule.PERCEPTRON, 1.0),
+    a_rule(PERCEPTRON, Rule.PERCEPTRON, 0.5, 0.3),
+    a_rule(PERCEPTRON, Rule.PERCEPTRON, 0.5, 3.0),  # shrinks to nothing at every row
+    a_rule(PERCEPTRON, Rule.PERCEPTRON, 0.5, 0.0, 0.2),
+    a_rule(PERCEPTRON, Rule.PERCEPTRON, 0.5, 0.1, 0.1, share=0.0),
+    a_rule(HINGE, Rule.PA1, 0.3),
+    a_rule(TUBE, Rule.PA1, 0.3, average=1),
+    a_rule(HINGE, Rule.PA2, 2.0, share=0.01, average=7),
+    a_rule(TUBE, Rule.PA2, 2.0),
 ]
 
 
@@ -72,8 +82,9 @@ def test_a_pass(rule, seed, scalar, form):
     rng = np.random.default_rng(seed)
     n, d = rng.integers(1, 40), rng.integers(1, 9)
     X = (rng.normal(size=(n, d)) * (rng.uniform(size=(n, d)) < 0.6)).astype(scalar)
-    y = rng.normal(size=n) if rule.numbers else rng.choice([-1.0, 1.0], size=n)
+    y = rng.normal(size=n) if rule.loss is TUBE else rng.choice([-1.0, 1.0], size=n)
     weight, order = rng.uniform(0.5, 2, size=n), rng.permutation(n)[: rng.integers(1, n + 1)]
+    order = order.astype(np.uint32)
     given_x = {"C": np.ascontiguousarray, "F": np.asfortranarray, "csc": sp.csc_array}.get(
         form, sp.csr_array
     )(X)
@@ -81,25 +92,26 @@ def test_a_pass(rule, seed, scalar, form):
         given_x.indices, given_x.indptr = (
             a.astype(np.int64) for a in (given_x.indices, given_x.indptr)
         )
-    learner, counts = Learner(rule, np.zeros(d)), np.zeros(n)
-    report = learner.run(as_design(given_x), y, weight, order, counts)
+    learner, counts = Learner.start(np.zeros(d), 0.0, rule.steps.rule), np.zeros(n)
+    problem = rule.on(as_design(given_x), y)
+    learner.learn(problem, weight, order, rule.steps, counts)
     w, b, mean, objective, moves = by_the_formulas(
         X, y, weight, order, rule, dense=form in ("C", "F")
     )
-    np.testing.assert_allclose(learner.w, w, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(learner.b, b, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(np.append(*learner.averaged), mean, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(report.objective, objective, rtol=1e-9, atol=1e-9)
+    for average, expected in ((False, np.append(w, b)), (True, mean)):
+        found = np.append(*learner.model(problem, average))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(learner.paid()[0], objective, rtol=1e-9, atol=1e-9)
     assert counts.tolist() == moves.tolist()
-    assert report.moves == moves.sum()
 
 
 def test_lasso_gives_exact_zeros():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(500, 30)), rng.choice([-1.0, 1.0], size=500)
-    learner = Learner(OnlineRule(CONSTANT, False, 0.0, 1.0, lasso=0.005), np.zeros(30))
-    learner.run(as_design(X), y, np.ones(500), np.arange(500))
-    assert 0 < (learner.w == 0).sum() < 30
+    rule = a_rule(PERCEPTRON, Rule.PERCEPTRON, 1.0, 0.0, 0.005)
+    learner, problem = Learner.start(np.zeros(30), 0.0, Rule.PERCEPTRON), rule.on(as_design(X), y)
+    learner.learn(problem, np.ones(500), np.arange(500, dtype=np.uint32), rule.steps)
+    assert 0 < (learner.model(problem, average=False)[0] == 0).sum() < 30
 
 
 @pytest.mark.parametrize("seed", [0, 1, 12345, 2**32 - 1])
@@ -114,19 +126,46 @@ def test_shuffling_is_a_permutation_of_its_seed(seed):
 
 
 def test_what_a_kernel_cannot_use_is_refused():
-    X, ones = np.ones((3, 2)), np.ones(3)
-    order, rule = np.arange(3, dtype=np.uint32), tuple(RULES[0])
-    state, clock = (np.zeros(2), np.zeros(0), np.zeros(0), np.zeros(3)), (0.0, 0.0, 1.0, 0.0)
-    _core.online_pass_dense(X, rule, (ones, ones, order), state, clock)
+    X, ones, one, none = np.ones((3, 2)), np.ones(3), np.ones(1), np.zeros(1)
+    order, given = np.arange(3, dtype=np.uint32), np.empty(0)
+    slopes = (0, PERCEPTRON.pieces.parts, given, True)
+    options = (1.0, 0.0, 0.0, 1.0, np.inf, 1.0, 1.0, np.inf, False, True)
+    averaged = (*options[:4], 0.0, *options[5:])
+    good = {
+        "X": X,
+        "rule": 2,
+        "models": (1, 1, 1),
+        "slopes": slopes,
+        "rows": (ones, ones, ones, order),
+        "penalty": (none, none),
+        "options": options,
+        "fields": np.zeros(2),
+        "scalars": np.zeros(11),
+        "moves": np.zeros(3),
+    }
+    _core.learn_rows_dense(**good)
+    two = {"models": (1, 1, 2), "fields": np.zeros(4)}
+    three = {"models": (1, 1, 3), "fields": np.zeros(6)}
     bad_calls = [
-        (np.asfortranarray(X), rule, (ones, ones, order), state, clock),
-        (X, rule, (ones, ones, order + np.uint32(1)), state, clock),
-        (X, rule, (ones, ones, order.astype(np.int64)), state, clock),
-        (X, rule, (ones[:2], ones, order), state, clock),
-        (X, (7, *rule[1:]), (ones, ones, order), state, clock),
-        (X, tuple(RULES[3]), (ones, ones, order), state, clock),  # nowhere to keep what is taken
-        (X, rule, (ones, ones, order), (np.zeros(3), *state[1:]), clock),
+        {"X": np.asfortranarray(X)},
+        {"rows": (ones, ones, ones, order + np.uint32(1))},
+        {"rows": (ones, ones, ones, order.astype(np.int64))},
+        {"rows": (ones[:2], ones, ones, order)},
+        {"rule": 7},
+        {"rule": -1},
+        {"penalty": (one, none)},  # nowhere to keep what is taken
+        {"penalty": (np.ones(2), none)} | three,  # one factor for all
+        {"penalty": (none, np.ones(2))},
+        {"options": averaged},  # nowhere to keep averages
+        {"options": averaged, "penalty": (none, one)} | two,  # of a penalised model
+        {"options": (0.0, *options[1:])},
+        {"slopes": (1, *slopes[1:])},
+        {"fields": np.zeros(3)},
+        {"scalars": np.zeros(10)},
+        {"moves": np.zeros(2)},
+        {"models": (2, 1, 1), "fields": np.zeros(4), "scalars": np.zeros(22)}
+        | {"rows": (np.ones(6), np.ones(6), ones, order)},
     ]
     for call in bad_calls:
-        with pytest.raises(ValueError, match=r"must|cannot"):
-            _core.online_pass_dense(*call)
+        with pytest.raises(ValueError, match=r"must|cannot|need|have"):
+            _core.learn_rows_dense(**(good | call))

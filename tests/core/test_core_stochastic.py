@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 import minimand as mm
+from minimand.canonical.row_steps import Rule
 from minimand.design import as_design
 from minimand.problem.objective import Objective
 from minimand.solvers.stochastic.learner import Learner, Steps
@@ -96,7 +97,7 @@ def test_plain_passes(seed, shape, density, loss, steps, penalty, k, single, wid
     for X in matrices(dense, single, wide):
         exact = (X.toarray() if sp.issparse(X) else X).astype(float)
         given_problems = problems(loss, X, k, *penalty, seed=seed, intercept=intercept)
-        learner = Learner.start(np.zeros((k, shape[1])), np.zeros(k), adaptive=False)
+        learner = Learner.start(np.zeros((k, shape[1])), np.zeros(k), rule=Rule.PLAIN)
         learner.learn(given_problems, weight, order, steps)
         w, b = learner.models(given_problems[0], average=False)
         mean, b_mean = learner.models(given_problems[0], average=True)
@@ -147,8 +148,8 @@ def test_adaptive_passes(loss, k):
     order = rng.permutation(7).astype(np.uint32)
     for X in matrices(dense, single=False, wide=False)[:3]:
         given_problems = problems(loss, X, k, 0.0, 0.0)
-        learner = Learner.start(np.zeros((k, 6)), np.zeros(k), adaptive=True)
-        learner.learn(given_problems, np.ones(7), order, Steps(0.7, adaptive=True))
+        learner = Learner.start(np.zeros((k, 6)), np.zeros(k), rule=Rule.ADAPTIVE)
+        learner.learn(given_problems, np.ones(7), order, Steps(0.7, rule=Rule.ADAPTIVE))
         w, b = learner.models(given_problems[0], average=False)
         for i, problem in enumerate(given_problems):
             expected = adaptive_by_the_formulas(dense, problem.y, loss, 0.7, order)
@@ -172,31 +173,32 @@ def test_models_side_by_side_are_models_alone(seed, loss, penalty, k, single):
     order = rng.permutation(40).astype(np.uint32)
     for X in matrices(dense, single, wide=True)[:3]:
         given_problems = problems(loss, X, k, *penalty, seed=seed)
-        for steps in (Steps(0.3), Steps(0.3, adaptive=True), Steps(0.3, adaptive=True, batch=5)):
+        adaptive = Steps(0.3, rule=Rule.ADAPTIVE)
+        for steps in (Steps(0.3), adaptive, adaptive._replace(batch=5)):
             start = rng.standard_normal((k, 6)), rng.standard_normal(k)
-            together = Learner.start(*start, steps.adaptive)
+            together = Learner.start(*start, steps.rule)
             together.learn(given_problems, weight, order, steps)
             for average in (False, True):
                 w, b = together.models(given_problems[0], average)
                 for i, problem in enumerate(given_problems):
-                    alone = Learner.start(start[0][i], start[1][i], steps.adaptive)
+                    alone = Learner.start(start[0][i], start[1][i], steps.rule)
                     alone.learn(problem, weight, order, steps)
                     expected = alone.model(problem, average)
-                    waits = steps.adaptive and penalty[1] > 0
+                    waits = steps.rule == Rule.ADAPTIVE and penalty[1] > 0
                     tolerance = 0.1 if waits else 1e-9
                     np.testing.assert_allclose(w[i], expected[0], rtol=tolerance, atol=tolerance)
                     np.testing.assert_allclose(b[i], expected[1], rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("adaptive", [False, True])
-def test_a_stream_may_change_from_dense_to_sparse(adaptive):
+@pytest.mark.parametrize("rule", [Rule.PLAIN, Rule.ADAPTIVE])
+def test_a_stream_may_change_from_dense_to_sparse(rule):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 5))
-    steps, weight = Steps(0.2, adaptive=adaptive), np.ones(30)
+    steps, weight = Steps(0.2, rule=rule), np.ones(30)
     halves = [np.arange(15, dtype=np.uint32), np.arange(15, 30, dtype=np.uint32)]
     found = []
     for kinds in ([X, X], [X, sp.csr_matrix(X)], [sp.csr_matrix(X), X]):
-        learner = Learner.start(np.zeros((3, 5)), np.zeros(3), adaptive)
+        learner = Learner.start(np.zeros((3, 5)), np.zeros(3), rule)
         for kind, half in zip(kinds, halves):
             three = problems(mm.Logistic(), kind, 3, 0.0, 0.0)
             learner.learn(three, weight, half, steps)
@@ -208,11 +210,11 @@ def test_a_stream_may_change_from_dense_to_sparse(adaptive):
 def test_rows_that_are_not_there_are_refused():
     X = np.eye(3)
     problem = problems(mm.Hinge(), X, 1, 0.0, 0.0)[0]
-    learner = Learner.start(np.zeros(3), 0.0, adaptive=False)
+    learner = Learner.start(np.zeros(3), 0.0, rule=Rule.PLAIN)
     with pytest.raises(ValueError, match="order"):
         learner.learn(problem, np.ones(3), np.array([3], dtype=np.uint32), Steps(0.1))
     with pytest.raises(ValueError, match="fields"):
-        Learner(learner.layout, np.zeros((1, 8)), learner.memory).learn(
+        Learner(learner.layout, np.zeros((1, 8)), learner.scalars).learn(
             problem, np.ones(3), np.array([0], dtype=np.uint32), Steps(0.1)
         )
 
@@ -225,9 +227,12 @@ def test_threads_do_not_change_the_models():
     for count in (1, 2):
         with threadpool_limits(count):
             many = problems(mm.Logistic(), X, 20, 0.0, 1e-3)
-            learner = Learner.start(np.zeros((20, 60)), np.zeros(20), adaptive=True)
+            learner = Learner.start(np.zeros((20, 60)), np.zeros(20), rule=Rule.ADAPTIVE)
             learner.learn(
-                many, np.ones(3000), np.arange(3000, dtype=np.uint32), Steps(0.5, adaptive=True)
+                many,
+                np.ones(3000),
+                np.arange(3000, dtype=np.uint32),
+                Steps(0.5, rule=Rule.ADAPTIVE),
             )
             found.append(learner.models(many[0], average=True)[0])
     np.testing.assert_array_equal(found[0], found[1])
@@ -236,15 +241,15 @@ def test_threads_do_not_change_the_models():
 @pytest.mark.parametrize(
     "loss", [mm.Hinge(), mm.Logistic(), mm.Squared(), mm.EpsilonInsensitive(0.3)]
 )
-@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize("rule", [Rule.PLAIN, Rule.ADAPTIVE])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
-def test_what_rows_paid_before_their_steps(loss, adaptive, kind):
+def test_what_rows_paid_before_their_steps(loss, rule, kind):
     rng = np.random.default_rng(4)
     X, weight = rng.standard_normal((40, 5)), rng.uniform(0.5, 2.0, 40)
     tasks = problems(loss, kind(X), 3, 0.01, 0.02)
     order = rng.permutation(40).astype(np.uint32)
-    steps = Steps(0.1, adaptive=adaptive, add_up=True)
-    start = (np.zeros((3, 5)), np.zeros(3), adaptive)
+    steps = Steps(0.1, rule=rule, add_up=True)
+    start = (np.zeros((3, 5)), np.zeros(3), rule)
     whole = Learner.start(*start, sparse=kind is sp.csr_matrix)
     whole.learn(tasks, weight, order, steps)
     single, expected = Learner.start(*start, sparse=kind is sp.csr_matrix), np.zeros(3)
@@ -254,7 +259,7 @@ def test_what_rows_paid_before_their_steps(loss, adaptive, kind):
             expected[k] += weight[i] * loss.value(X[i] @ w[[k]].T + b[k], task.y[[i]])[0]
         single.learn(tasks, weight, np.array([i], dtype=np.uint32), steps)
     # Steps of an l2 penalty that hardly matter wait, under rates that adapt.
-    np.testing.assert_allclose(whole.paid(), expected, rtol=0.05 if adaptive else 1e-9)
+    np.testing.assert_allclose(whole.paid(), expected, rtol=0.05 if rule == Rule.ADAPTIVE else 1e-9)
     assert (whole.paid() == 0).all()  # it has been asked
 
 
@@ -271,7 +276,7 @@ def test_sparse_averages_under_l1_are_those_of_dense_rows(l2, power):
     found = []
     for matrix in (X, sp.csr_matrix(X)):
         (problem,) = problems(mm.Squared(), matrix, 1, 0.02, l2)
-        learner = Learner.start(np.full(8, 3.0), 0.0, adaptive=False)
+        learner = Learner.start(np.full(8, 3.0), 0.0, rule=Rule.PLAIN)
         learner.learn(problem, np.ones(400), order, Steps(0.05, average_power=power))
         found.append(learner.model(problem, average=True)[0])
     assert np.count_nonzero(found[0]) >= 5
@@ -282,7 +287,7 @@ def test_a_factor_that_changes_does_not_change_what_was_due():
     """l1 that grows a hundredfold costs from now on; one that was zero owes nothing."""
     rng = np.random.default_rng(0)
     X, order = rng.standard_normal((200, 5)), np.arange(200, dtype=np.uint32)
-    learner = Learner.start(np.zeros(5), 0.0, adaptive=False)
+    learner = Learner.start(np.zeros(5), 0.0, rule=Rule.PLAIN)
     steps = Steps(0.02, average_from=np.inf)
     for l1 in (1e-3, 0.0, 1e-3):
         (problem,) = problems(mm.Squared(), X, 1, l1, 0.1)

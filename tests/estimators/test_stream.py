@@ -313,7 +313,7 @@ def test_a_few_rows_do_not_spoil_a_fit():
         assert again.score(X, y) > 0.99, count
     for step in ("sqrt", "decay", "pegasos"):
         plain = copy.deepcopy(model).set_params(solver=Sgd(step)).partial_fit(X[:3], y[:3])
-        assert plain._stream.learner.memory[0, 0] == 3003  # the schedule goes on
+        assert plain._stream.learner.scalars[0, 0] == 3003  # the schedule goes on
         assert plain.score(X, y) > 0.99, step
     labels = y > 0
     model = mm.Classifier(alpha=1e-3).fit(X, labels)

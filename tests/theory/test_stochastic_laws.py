@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import minimand as mm
+from minimand.canonical.row_steps import Rule
 from minimand.design import as_design
 from minimand.estimators.problem import build
 from minimand.estimators.settings import Settings
@@ -18,30 +19,30 @@ from minimand.solvers.stochastic.training import thinned
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-def moved(loss, w, y, adaptive):
+def moved(loss, w, y, rule):
     """Where one row x = 1 takes w, without an intercept or a penalty."""
     composed = Settings(loss, mm.NoPenalty(), 0.0)
     objective = build(composed, np.ones((1, 1)), np.array([y]), None, None, False)
-    learner = Learner.start(np.array([w]), 0.0, adaptive)
-    steps = Steps(0.1, adaptive=adaptive)
+    learner = Learner.start(np.array([w]), 0.0, rule)
+    steps = Steps(0.1, rule=rule)
     learner.learn(objective, np.ones(1), np.zeros(1, dtype=np.uint32), steps)
     return float(learner.model(objective, average=False)[0][0])
 
 
 @pytest.mark.parametrize("y", [1.0, -1.0])
 def test_at_its_kink_a_margin_loss_still_asks_for_more(y):
-    assert moved(mm.Hinge(), y, y, False) == pytest.approx(y * 1.1)
-    assert moved(mm.PerceptronLoss(), 0.0, y, False) == pytest.approx(0.1 * y)
-    assert moved(mm.Hinge(), 1.5 * y, y, False) == 1.5 * y  # beyond it nothing does
+    assert moved(mm.Hinge(), y, y, Rule.PLAIN) == pytest.approx(y * 1.1)
+    assert moved(mm.PerceptronLoss(), 0.0, y, Rule.PLAIN) == pytest.approx(0.1 * y)
+    assert moved(mm.Hinge(), 1.5 * y, y, Rule.PLAIN) == 1.5 * y  # beyond it nothing does
 
 
-@pytest.mark.parametrize("adaptive", [False, True])
-def test_at_its_kink_a_distance_loss_stays(adaptive):
+@pytest.mark.parametrize("rule", [Rule.PLAIN, Rule.ADAPTIVE])
+def test_at_its_kink_a_distance_loss_stays(rule):
     """The slope nearest to zero: what fits perfectly is not moved."""
-    assert moved(mm.Absolute(), 3.0, 3.0, adaptive) == 3.0
-    assert moved(mm.Quantile(0.9), 3.0, 3.0, adaptive) == 3.0
-    assert moved(mm.EpsilonInsensitive(0.5), 3.5, 3.0, adaptive) == 3.5
-    assert moved(mm.EpsilonInsensitive(0.5), 3.25, 3.0, adaptive) == 3.25
+    assert moved(mm.Absolute(), 3.0, 3.0, rule) == 3.0
+    assert moved(mm.Quantile(0.9), 3.0, 3.0, rule) == 3.0
+    assert moved(mm.EpsilonInsensitive(0.5), 3.5, 3.0, rule) == 3.5
+    assert moved(mm.EpsilonInsensitive(0.5), 3.25, 3.0, rule) == 3.25
 
 
 def test_smooth_losses_converge_faster_than_the_hinge():

@@ -1,7 +1,8 @@
-"""Learning row by row: arguments and results of the compiled passes."""
+"""Learning row by row: the record that the compiled passes take."""
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 from .. import _core
@@ -10,41 +11,30 @@ from ..design import Design
 from .lines import kernel_for
 
 
-class OnlineRule(NamedTuple):
-    """What a row with score z = x·w + b does to a model that learns row by row.
+class Rule(IntEnum):
+    """How far a row moves the model, in the order of the core's `StepRule`.
 
-    Its loss is max(0, threshold − y·z), or max(0, |y − z| − threshold) for ``numbers``; where that
-    is not flat, w moves along ±x and b by ``share`` as much. ``step`` 0 moves by ``rate``; 1 is
-    PA-I, min(rate, loss/‖x‖²); 2 is PA-II, loss/(‖x‖² + 1/(2·rate)). The penalty is
-    ridge·½‖w‖² + lasso·‖w‖₁; ``average`` is the step that averaging begins with, 0 for never.
+    ``PLAIN`` and ``ADAPTIVE`` are stochastic gradient steps, by a schedule or with a rate per
+    coefficient. The others are called online rules: with the loss ℓ, ``PERCEPTRON`` moves by η
+    along ±x wherever ℓ has a slope, ``PA1`` by min(η, ℓ/‖x‖²), ``PA2`` by ℓ/(‖x‖² + 1/(2η)).
     """
 
-    step: int
-    numbers: bool
-    threshold: float
-    rate: float
-    ridge: float = 0.0
-    lasso: float = 0.0
-    share: float = 1.0
-    average: int = 0
+    PLAIN = 0
+    ADAPTIVE = 1
+    PERCEPTRON = 2
+    PA1 = 3
+    PA2 = 4
 
-
-OnlineClock = tuple[float, float, float, float]
-"""The intercept, its drift, 1 + rows so far, and how much the l1 norm may have taken."""
-
-
-class OnlineReport(NamedTuple):
-    """The result of one pass: the clock, total losses and penalties, rows that moved w."""
-
-    clock: OnlineClock
-    objective: float
-    moves: int
+    @property
+    def online(self) -> bool:
+        """Whether it is a perceptron or passive-aggressive."""
+        return self >= Rule.PERCEPTRON
 
 
 class RowSteps(NamedTuple):
-    """Stochastic steps, as the compiled passes take them: see `solvers.stochastic.learner`."""
+    """Steps over rows, as the compiled passes take them: see `solvers.stochastic.learner`."""
 
-    adaptive: bool
+    rule: Rule
     models: tuple[int, int, int]  # groups, models in each, numbers of a coefficient in a model
     slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool]
     rows: tuple[Array, Array, Array, AnyArray]
@@ -52,21 +42,11 @@ class RowSteps(NamedTuple):
     options: tuple[float, float, float, float, float, float, float, float, bool, bool]
 
 
-def online_pass(
-    design: Design,
-    rule: OnlineRule,
-    rows: tuple[Array, Array, AnyArray],
-    state: tuple[Array, Array, Array, Array],
-    clock: OnlineClock,
-) -> OnlineReport:
-    """One pass over rows (y, weight, order), which changes the state."""
-    lines = design.row_lines
-    kernel = kernel_for(lines, _core.online_pass, _core.online_pass_dense)
-    return OnlineReport(*kernel(lines, rule, rows, state, clock))
+def step_rows(design: Design, steps: RowSteps, fields: Array, scalars: Array, moves: Array) -> None:
+    """Steps over rows, one after the other; changes fields, scalars and moves.
 
-
-def step_rows(design: Design, steps: RowSteps, fields: Array, memory: Array) -> None:
-    """Stochastic steps over rows, one after the other; changes fields and memory."""
+    ``moves`` is empty, or counts for every row how often it moved the model of an online rule.
+    """
     lines = design.row_lines
-    kernel = kernel_for(lines, _core.stochastic_sparse, _core.stochastic_dense)
-    kernel(lines, *steps, fields, memory)
+    kernel = kernel_for(lines, _core.learn_rows, _core.learn_rows_dense)
+    kernel(lines, *steps, fields, scalars, moves)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base.typing import AnyArray, Array, ArrayLike
+from ..canonical.row_steps import Rule
 from ..design import Design
 from ..problem.objective import Objective
 from ..solvers import Control, Sgd
@@ -155,21 +156,21 @@ class Stream:
         problems = whole.under(one_sample(sampled.size, sampled))
         self.steps = self.solver.steps_for(problems, rows, None, start)
         self.total = self.fitted_weight
-        self.learner = Learner.start(*start, self.steps.adaptive, steps=self._steps_before)
+        self.learner = Learner.start(*start, self.steps.rule, steps=self._steps_before)
         self._remember_fit(whole, rows)
         return whole
 
     @property
     def _steps_before(self) -> float:
-        """The step count at which a schedule begins; adaptive rates have their own counts."""
-        return 0.0 if self.steps.adaptive else float(self.fitted_on)
+        """Where a schedule begins; rates that adapt count by themselves."""
+        return 0.0 if self.steps.rule == Rule.ADAPTIVE else float(self.fitted_on)
 
     def _remember_fit(self, batch: Batch, rows: AnyArray) -> None:
         """Shorten adaptive steps as the rows of an earlier fit would have done; w does not move.
 
         The rows of that fit are not available any more, so the rows of the batch replace them.
         """
-        if not self.fitted_on or not self.steps.adaptive:
+        if not self.fitted_on or self.steps.rule != Rule.ADAPTIVE:
             return
         self.steps = self.steps._replace(rescale=False)  # the earlier fit was in the same units
         standing = self.steps._replace(eta=0.0, average_from=np.inf)

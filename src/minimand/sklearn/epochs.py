@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -10,8 +10,12 @@ from scipy import sparse
 from .. import _core
 from .._base.typing import AnyArray, Array
 from .._base.watch import interrupt, reason
+from ..canonical.row_steps import Rule
 from ..design import Design, as_design
-from ..solvers.stochastic.online import Learner
+from ..losses import Loss
+from ..penalties import Separable
+from ..problem.objective import Objective
+from ..solvers.stochastic.learner import Learner, Steps
 
 _SPARSE_SHARE = 0.01  # share of a step for the intercept if X is sparse; convention: scikit-learn's
 
@@ -23,6 +27,13 @@ def intercept_share(model: Any, X: Any) -> float:
     return _SPARSE_SHARE if sparse.issparse(X) else 1.0
 
 
+def online_steps(model: Any, X: Any, rule: Rule, size: float, average: int = 0) -> Steps:
+    """Steps of an online rule with η or C, averaged from step number ``average`` on; 0: never."""
+    begin = average - 1.0 if average else np.inf
+    share = intercept_share(model, X)
+    return Steps(float(size), rule=rule, average_from=begin, intercept_share=share)
+
+
 def penalties(model: Any) -> tuple[float, float]:
     """The factors of ½‖w‖² and of ‖w‖₁."""
     if model.penalty is None:
@@ -31,6 +42,31 @@ def penalties(model: Any) -> tuple[float, float]:
     if ratio is None:
         ratio = float(model.l1_ratio or 0.0)
     return float(model.alpha) * (1.0 - ratio), float(model.alpha) * ratio
+
+
+class OnlineRule(NamedTuple):
+    """What a row does to a model: a loss, steps along its slope, and factors of ½‖w‖² and ‖w‖₁."""
+
+    loss: Loss
+    steps: Steps
+    ridge: float = 0.0
+    lasso: float = 0.0
+
+    def on(self, design: Design, y: Array) -> Objective:
+        """The problem that passes over these rows know."""
+        n, d = design.shape
+        penalty = Separable(np.full(d, self.lasso), np.full(d, self.ridge))
+        intercept = self.steps.intercept_share > 0
+        mass = np.full(n, 1.0 / max(n, 1))
+        return Objective(self.loss, penalty, design, y, mass, intercept=intercept)
+
+
+class Learnt(NamedTuple):
+    """How many passes there were, and the model, averaged if the steps say so."""
+
+    epochs: int
+    w: Array
+    b: float
 
 
 class Epochs:
@@ -52,19 +88,31 @@ class Epochs:
         self.held_out = held_out
         self._begun = 0  # passes
 
-    def run(self, learner: Learner, y: Array, weight: Array, seed: int, score: Any) -> int:
-        """Passes until the mean loss, or the held-out score, no longer improves.
+    def run(
+        self, learner: Learner, rule: OnlineRule, y: Array, weight: Array, seed: int, score: Any
+    ) -> Learnt:
+        """Passes until the mean loss, or the held-out score, has not improved for a while.
 
         Ctrl-C ends them and keeps the current model.
         """
+        objective = rule.on(self.design, y)
+        steps = rule.steps._replace(add_up=True)
         try:
-            return self._run(learner, y, weight, seed, score)
+            self._run(learner, objective, steps, weight, seed, score)
         except KeyboardInterrupt:
             interrupt()
-            return self._begun
+        return Learnt(self._begun, *learner.model(objective, average=True))
 
-    def _run(self, learner: Learner, y: Array, weight: Array, seed: int, score: Any) -> int:
-        model, order = self.model, np.arange(y.size, dtype=np.uint32)
+    def _run(
+        self,
+        learner: Learner,
+        objective: Objective,
+        steps: Steps,
+        weight: Array,
+        seed: int,
+        score: Any,
+    ) -> None:
+        model, order = self.model, np.arange(objective.n_samples, dtype=np.uint32)
         tol = -np.inf if model.tol is None else model.tol
         best, stale = -np.inf, 0
         learner.forget_penalty()
@@ -74,23 +122,24 @@ class Epochs:
             if model.shuffle:
                 _core.shuffle_rows(order, seed)  # the last order, shuffled again
             rows = order[~self.held_out[order]]
-            report = learner.run(self.design, y, weight, rows)
-            self._check_finite(learner, epoch)
-            value = -report.objective / max(rows.size, 1)
+            learner.learn(objective, weight, rows, steps)
+            w, b = learner.model(objective, average=False)
+            _check_finite(w, b, epoch)
+            value = -float(learner.paid()[0]) / max(rows.size, 1)
             if model.early_stopping:
-                value = float(score(learner.w, learner.b))
+                value = float(score(w, b))
             if model.verbose > 0:
                 what = "validation score" if model.early_stopping else "minus the objective"
-                print(f"Epoch {epoch}: norm {np.linalg.norm(learner.w):.4g}, {what} {value:.6g}")
+                print(f"Epoch {epoch}: norm {np.linalg.norm(w):.4g}, {what} {value:.6g}")
             stale = stale + 1 if tol > -np.inf and value < best + tol else 0
             best = max(best, value)
             if stale >= model.n_iter_no_change:
                 break
-        return self._begun
 
-    def _check_finite(self, learner: Learner, epoch: int) -> None:
-        if not (np.isfinite(learner.w).all() and np.isfinite(learner.b)):
-            raise ValueError(
-                f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input data "
-                "with StandardScaler or MinMaxScaler might help."
-            )
+
+def _check_finite(w: Array, b: float, epoch: int) -> None:
+    if not (np.isfinite(w).all() and np.isfinite(b)):
+        raise ValueError(
+            f"Floating-point under-/overflow occurred at epoch #{epoch}. Scaling input data "
+            "with StandardScaler or MinMaxScaler might help."
+        )

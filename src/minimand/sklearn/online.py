@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from .._base.typing import AnyArray, Array
-from ..canonical.row_steps import OnlineRule
 from ..estimators.stopping import stoppable
-from ..solvers.stochastic.online import Learner
-from .epochs import Epochs
+from ..solvers.stochastic.learner import Learner
+from .epochs import Epochs, Learnt, OnlineRule
 
 MOST = np.iinfo(np.int32).max
 
@@ -40,6 +40,7 @@ class Online:
     """
 
     _learners: list[Learner]
+    _learnt_by: OnlineRule
 
     def _rule(self, X: Any) -> OnlineRule:
         raise NotImplementedError
@@ -50,19 +51,21 @@ class Online:
         After steps of another kind, the learners continue from their coefficients.
         """
         if self.t_ == 1.0 or not hasattr(self, "_learners"):
-            rule = self._rule(X)
+            self._learnt_by = self._rule(X)
+            rule, sparse = self._learnt_by.steps.rule, issparse(X)
             w = np.reshape(self.coef_, (n_scores, -1))
             b = np.reshape(self.intercept_, n_scores)
-            self._learners = [Learner(rule, w[i], float(b[i])) for i in range(n_scores)]
+            self._learners = [
+                Learner.start(w[i], float(b[i]), rule, sparse=sparse) for i in range(n_scores)
+            ]
         return self._learners
 
-    def _keep(self: Any, n_iter: int, X: Any) -> tuple[AnyArray, AnyArray]:
-        """Set ``t_`` and ``n_iter_``; returns coefficients (n_scores, d) and intercepts."""
-        self.n_iter_ = n_iter
-        self.t_ += n_iter * X.shape[0]
-        models = [learner.averaged for learner in self._learners]
-        coef = np.stack([w for w, _ in models]).astype(X.dtype)
-        return coef, np.array([b for _, b in models], dtype=X.dtype)
+    def _keep(self: Any, scores: list[Learnt], X: Any) -> tuple[AnyArray, AnyArray]:
+        """The clock, and coefficients (n_scores, d) and intercepts in the precision of X."""
+        self.n_iter_ = max(learnt.epochs for learnt in scores)
+        self.t_ += self.n_iter_ * X.shape[0]
+        coef = np.stack([learnt.w for learnt in scores]).astype(X.dtype)
+        return coef, np.array([learnt.b for learnt in scores], dtype=X.dtype)
 
 
 class OnlineRegressor(Online):
@@ -80,8 +83,9 @@ class OnlineRegressor(Online):
         targets = np.asarray(y, dtype=np.float64)
         epochs = Epochs(self, X, held_out, max_iter)
         with stoppable(self):
-            n_iter = epochs.run(learner, targets, weight, seeds_of(self, 1)[0], score)
-            coef, self.intercept_ = self._keep(n_iter, X)
+            seed = seeds_of(self, 1)[0]
+            learnt = epochs.run(learner, self._learnt_by, targets, weight, seed, score)
+            coef, self.intercept_ = self._keep([learnt], X)
             self.coef_ = coef[0]
 
 
@@ -93,21 +97,20 @@ class OnlineClassifier(Online):
         self._seeds = seeds_of(self, 1)
         low, high = self._expanded_class_weight
         with stoppable(self):
-            n_iter = self._fit_score(0, X, y == self.classes_[1], (high, low), None, how)
-            self.coef_, self.intercept_ = self._keep(n_iter, X)
+            learnt = self._fit_score(0, X, y == self.classes_[1], (high, low), None, how)
+            self.coef_, self.intercept_ = self._keep([learnt], X)
 
     def _fit_multiclass(self: Any, X: Any, y: AnyArray, **how: Any) -> None:
         k = self.classes_.size
         self._learners_on(X, k)
         self._seeds = seeds_of(self, k)
         held_out = self._make_validation_split(y, sample_mask=how["sample_weight"] > 0)
-        n_iter = 0
+        scores = []
         with stoppable(self):
             for i, label in enumerate(self.classes_):
                 weights = (self._expanded_class_weight[i], 1.0)
-                took = self._fit_score(i, X, y == label, weights, held_out, how)
-                n_iter = max(n_iter, took)
-            self.coef_, self.intercept_ = self._keep(n_iter, X)
+                scores.append(self._fit_score(i, X, y == label, weights, held_out, how))
+            self.coef_, self.intercept_ = self._keep(scores, X)
 
     def _fit_score(
         self: Any,
@@ -117,8 +120,8 @@ class OnlineClassifier(Online):
         class_weights: tuple[float, float],
         held_out: AnyArray | None,
         how: dict[str, Any],
-    ) -> int:
-        """Run the passes of one learner; returns their number."""
+    ) -> Learnt:
+        """Passes of one learner."""
         y = np.where(positive, 1.0, -1.0)
         sample_weight = np.asarray(how["sample_weight"], dtype=np.float64)
         if held_out is None:
@@ -127,4 +130,5 @@ class OnlineClassifier(Online):
         score = self._make_validation_score_cb(held_out, X, y, sample_weight, classes=classes)
         weight: Array = np.where(positive, *class_weights) * sample_weight
         epochs = Epochs(self, X, held_out, how["max_iter"])
-        return epochs.run(self._learners[i], y, weight, self._seeds[i], score)
+        learner, seed = self._learners[i], self._seeds[i]
+        return epochs.run(learner, self._learnt_by, y, weight, seed, score)

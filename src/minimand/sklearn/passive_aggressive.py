@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn import linear_model
 
-from ..canonical.row_steps import OnlineRule
-from ..solvers.stochastic.online import PA1, PA2
-from .epochs import intercept_share
+from ..canonical.row_steps import Rule
+from ..losses import EpsilonInsensitive, Hinge
+from .epochs import OnlineRule, online_steps
 from .online import OnlineClassifier, OnlineRegressor
 
 
@@ -48,8 +48,8 @@ class PassiveAggressiveClassifier(OnlineClassifier, linear_model.PassiveAggressi
     """
 
     def _rule(self, X: Any) -> OnlineRule:
-        step = PA1 if self.loss == "hinge" else PA2
-        return _passive_aggressive(self, X, step, numbers=False, threshold=1.0)
+        rule = Rule.PA1 if self.loss == "hinge" else Rule.PA2
+        return OnlineRule(Hinge(), online_steps(self, X, rule, self.C, int(self.average)))
 
 
 class PassiveAggressiveRegressor(OnlineRegressor, linear_model.PassiveAggressiveRegressor):
@@ -80,18 +80,6 @@ class PassiveAggressiveRegressor(OnlineRegressor, linear_model.PassiveAggressive
     """
 
     def _rule(self, X: Any) -> OnlineRule:
-        step = PA1 if self.loss == "epsilon_insensitive" else PA2
-        return _passive_aggressive(self, X, step, numbers=True, threshold=float(self.epsilon))
-
-
-def _passive_aggressive(
-    model: Any, X: Any, step: int, *, numbers: bool, threshold: float
-) -> OnlineRule:
-    return OnlineRule(
-        step,
-        numbers=numbers,
-        threshold=threshold,
-        rate=float(model.C),
-        share=intercept_share(model, X),
-        average=int(model.average),
-    )
+        rule = Rule.PA1 if self.loss == "epsilon_insensitive" else Rule.PA2
+        steps = online_steps(self, X, rule, self.C, int(self.average))
+        return OnlineRule(EpsilonInsensitive(float(self.epsilon)), steps)

@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn import linear_model
 
-from ..canonical.row_steps import OnlineRule
-from ..solvers.stochastic.online import CONSTANT
-from .epochs import intercept_share, penalties
+from ..canonical.row_steps import Rule
+from ..losses import PerceptronLoss
+from .epochs import OnlineRule, online_steps, penalties
 from .online import OnlineClassifier
 
 
@@ -61,13 +61,5 @@ class Perceptron(OnlineClassifier, linear_model.Perceptron):
     """
 
     def _rule(self, X: Any) -> OnlineRule:
-        ridge, lasso = penalties(self)
-        return OnlineRule(
-            CONSTANT,
-            numbers=False,
-            threshold=0.0,
-            rate=float(self.eta0),
-            ridge=ridge,
-            lasso=lasso,
-            share=intercept_share(self, X),
-        )
+        steps = online_steps(self, X, Rule.PERCEPTRON, self.eta0)
+        return OnlineRule(PerceptronLoss(), steps, *penalties(self))

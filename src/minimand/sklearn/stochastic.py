@@ -14,17 +14,17 @@ from .._base.threads import get_num_threads
 from .._base.typing import AnyArray, Array, ArrayLike
 from .._base.watch import interrupt, reason
 from ..audit.foreign.objectives import problem_of
-from ..canonical.row_steps import OnlineRule
+from ..canonical.row_steps import Rule
 from ..certificate import Certificate, judge
 from ..estimators.inputs.data import refuse_negative
 from ..estimators.outcome import combined
 from ..estimators.stopping import stoppable
+from ..losses import EpsilonInsensitive, Hinge
 from ..problem.objective import Objective
 from ..solvers.in_parallel import in_threads
 from ..solvers.stochastic.learner import Learner, Steps
-from ..solvers.stochastic.online import PA1, PA2
 from ..solvers.stochastic.training import weights_of
-from .epochs import intercept_share, penalties
+from .epochs import OnlineRule, intercept_share, online_steps, penalties
 from .online import OnlineClassifier, OnlineRegressor, seeds_of
 from .progress import Progress
 
@@ -90,16 +90,10 @@ class _Trained:
                 f"penalty=None, not {self.penalty!r}: passive-aggressive steps with a penalty "
                 "know no average; set penalty=None or average=False."
             )
-        return OnlineRule(
-            PA1 if self.learning_rate == "pa1" else PA2,
-            numbers=numbers,
-            threshold=float(self.epsilon) if numbers else 1.0,
-            rate=float(self.eta0),
-            ridge=ridge,
-            lasso=lasso,
-            share=intercept_share(self, X),
-            average=int(self.average),
-        )
+        rule = Rule.PA1 if self.learning_rate == "pa1" else Rule.PA2
+        steps = online_steps(self, X, rule, self.eta0, int(self.average))
+        loss = EpsilonInsensitive(float(self.epsilon)) if numbers else Hinge()
+        return OnlineRule(loss, steps, ridge, lasso)
 
     def _learn_all(self: Any, X: Any, y: AnyArray, sample_weight: Array, max_iter: int) -> None:
         """Train every output, and set the attributes that scikit-learn's methods set."""
@@ -118,8 +112,8 @@ class _Trained:
         if self.t_ == 1.0 or not known or self.coef_ is not self._left:  # or coef_ was replaced
             starts = zip(np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
             steps = self.t_ - 1.0
-            self._trained = [Learner.start(w, float(b), False, steps=steps) for w, b in starts]
-        # Outputs are independent: the number of threads does not change the result.
+            self._trained = [Learner.start(w, float(b), Rule.PLAIN, steps=steps) for w, b in starts]
+        # Outputs know nothing of one another: threads change how long it takes, and nothing else.
         workers = getattr(self, "n_jobs", None) or min(get_num_threads(), len(objectives))
         each = list(zip(objectives, self._trained, problem.mean_weights, seeds))
         epochs = in_threads(

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import minimand as mm
+from minimand.canonical.row_steps import Rule
 from minimand.design import as_design
 from minimand.problem.objective import Objective
 from minimand.solvers import Sgd
@@ -33,7 +34,7 @@ def problem(loss, penalty=None, alpha=0.1, n=60, d=5, seed=0, X=None, offset=Non
 
 def after(objective, steps, order=None, weight=None, w=None, b=0.0, average=False):
     n, d = objective.design.shape
-    learner = Learner.start(np.zeros(d) if w is None else w, b, steps.adaptive)
+    learner = Learner.start(np.zeros(d) if w is None else w, b, steps.rule)
     order = np.arange(n, dtype=np.uint32) if order is None else np.asarray(order, dtype=np.uint32)
     learner.learn(objective, np.ones(n) if weight is None else weight, order, steps)
     return learner.model(objective, average)
@@ -116,17 +117,17 @@ def test_classes_learn_together_as_a_stream_does():
     seed=st.integers(0, 10**6),
     loss=st.sampled_from(MARGIN[:4] + DISTANCE),
     penalty=st.sampled_from(PENALTIES),
-    adaptive=st.booleans(),
+    rule=st.sampled_from([Rule.PLAIN, Rule.ADAPTIVE]),
     single=st.booleans(),
     wide=st.booleans(),
 )
-def test_sparse_rows_are_dense_rows(seed, loss, penalty, adaptive, single, wide):
+def test_sparse_rows_are_dense_rows(seed, loss, penalty, rule, single, wide):
     rng = np.random.default_rng(seed)
     X = sparse.random(40, 7, 0.3, format="csr", random_state=rng)
     X = X.astype(np.float32 if single else np.float64)
     index = np.int64 if wide else np.int32
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
-    steps = Steps(0.5 if adaptive else 0.05, adaptive=adaptive)
+    steps = Steps(0.5 if rule == Rule.ADAPTIVE else 0.05, rule=rule)
     pair = [problem(loss, penalty, X=x, seed=seed) for x in (X, X.toarray())]
     found = [after(p, steps) for p in pair]
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-6, atol=1e-9)
@@ -140,7 +141,7 @@ def test_the_flow_solves_its_equation(loss):
     """dt/ds = −ψ'(t), against a thousand small steps, from one row of weight one."""
     objective = problem(loss, mm.NoPenalty(), n=4, d=1, seed=3)
     x, y = objective.design.x[:1, 0], objective.y[:1]
-    steps = Steps(3.0, adaptive=True)
+    steps = Steps(3.0, rule=Rule.ADAPTIVE)
     w, b = after(objective, steps, [0])
     z, start = x * w[0] + b, loss.gradient(np.zeros(1), y)[0]
     # rates: 1/(|x|·|slope·x|) for w, 1/|slope| for b; both inputs count 1, so η = 3/√2
@@ -158,7 +159,7 @@ def test_the_units_of_columns_do_not_matter(loss):
     scaled = Objective(
         loss, objective.penalty, as_design(objective.design.x * units), objective.y, objective.mass
     )
-    steps = Steps(0.5, adaptive=True)
+    steps = Steps(0.5, rule=Rule.ADAPTIVE)
     np.testing.assert_allclose(
         after(scaled, steps)[0] * units, after(objective, steps)[0], rtol=1e-9
     )
@@ -173,7 +174,7 @@ def test_weights_lengthen_the_flow():
     x, y = objective.design.x[0], objective.y[0]
     left = []
     for weight in (1.0, 4.0):
-        w, b = after(objective, Steps(0.1, adaptive=True), weight=np.array([weight]))
+        w, b = after(objective, Steps(0.1, rule=Rule.ADAPTIVE), weight=np.array([weight]))
         left.append(1 - (x @ w + b) / y)
     np.testing.assert_allclose(left[1], left[0] ** 2, rtol=1e-12)
     assert 0 < left[1] < left[0] < 1
@@ -181,7 +182,7 @@ def test_weights_lengthen_the_flow():
 
 def test_a_huge_step_does_not_overshoot():
     objective = problem(mm.Squared(), mm.NoPenalty(), n=1, d=3)
-    w, b = after(objective, Steps(1e9, adaptive=True))
+    w, b = after(objective, Steps(1e9, rule=Rule.ADAPTIVE))
     np.testing.assert_allclose(objective.design.x[0] @ w + b, objective.y[0], rtol=1e-12)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import pieces, reason
-from ...canonical.row_steps import RowSteps, step_rows
+from ...canonical.row_steps import RowSteps, Rule, step_rows
 from ...losses import Logistic, Pieces
 from ...penalties import Separable
 from ...problem.objective import Objective
@@ -26,12 +26,16 @@ Objectives = Objective | Sequence[Objective]
 
 
 class Steps(NamedTuple):
-    """How far a row moves the model: eta/(t0 + t)^power, or a rate per coefficient."""
+    """How far a row moves the model: eta/(t0 + t)^power, or as another `Rule` says.
+
+    Online rules read ``eta`` (η or C), ``average_from``, ``intercept_share`` and ``add_up``; they
+    learn one row at a time and average without weights.
+    """
 
     eta: float
     t0: float = 0.0
     power: float = 0.0
-    adaptive: bool = False
+    rule: Rule = Rule.PLAIN
     batch: int = 1
     average_from: float = 0.0  # the step from which on models are averaged; inf: never
     average_power: float = 1.0  # the t-th model weighs t^power
@@ -57,21 +61,21 @@ def compiled(objective: Objective) -> bool:
 
 @dataclass
 class Learner:
-    """The state of stochastic training; `learn` changes it, `model` and `models` read it.
+    """The state of models that learn row by row; `learn` changes it, `model`, `models` read it.
 
     Several models that differ in y alone learn side by side: every row is read once for all.
     """
 
     layout: Layout
     fields: Array
-    memory: Array
+    scalars: Array
 
     @classmethod
     def start(
         cls,
         w: Array,
         b: float | Array,
-        adaptive: bool,
+        rule: Rule,
         *,
         sparse: bool = False,
         steps: float = 0.0,
@@ -82,22 +86,33 @@ class Learner:
         the schedule begins.
         """
         w, b = np.atleast_2d(w), np.atleast_1d(b)
-        together = sparse and w.shape[0] > 1
-        layout = Layout(w.shape[0], w.shape[1], adaptive, together, sparse, 3 if adaptive else 1)
-        fields, memory = layout.start(w, b, steps)
-        return cls(layout, fields, memory)
+        together = sparse and w.shape[0] > 1 and not rule.online
+        own = 3 if rule == Rule.ADAPTIVE else 1
+        layout = Layout(w.shape[0], w.shape[1], rule, together, sparse, own)
+        fields, scalars = layout.start(w, b, steps)
+        return cls(layout, fields, scalars)
 
     def copy(self) -> Learner:
         """An independent copy."""
-        return Learner(self.layout, self.fields.copy(), self.memory.copy())
+        return Learner(self.layout, self.fields.copy(), self.scalars.copy())
 
     @property
-    def adaptive(self) -> bool:
-        """Whether every coefficient has its own rate."""
-        return self.layout.adaptive
+    def rule(self) -> Rule:
+        """How far rows move the models."""
+        return self.layout.rule
 
-    def learn(self, objectives: Objectives, weight: Array, order: AnyArray, steps: Steps) -> None:
-        """One pass over some rows, in that order, or over as many as there is time for."""
+    def learn(
+        self,
+        objectives: Objectives,
+        weight: Array,
+        order: AnyArray,
+        steps: Steps,
+        moves: Array | None = None,
+    ) -> None:
+        """One pass over some rows, in that order, or over as many as there is time for.
+
+        ``moves``, if given, counts for every row how often it moved the model of an online rule.
+        """
         problems = several(objectives)
         first = problems[0]
         for problem in problems:
@@ -110,7 +125,7 @@ class Learner:
             slopes = (coded[0].kind, coded[0].parts, np.empty(0), left)
             sign = self.layout.by_row([c.sign for c in coded])
             shift = self.layout.by_row([c.shift for c in coded])
-            self._pass(first, slopes, (sign, shift, weight, order), steps, 1.0)
+            self._pass(first, slopes, (sign, shift, weight, order), steps, 1.0, moves)
             return
         n = first.n_samples
         ones = self.layout.by_row([np.ones(n)] * len(problems))
@@ -127,13 +142,13 @@ class Learner:
     def _lay_out(self, objective: Objective, steps: Steps) -> None:
         """The numbers that such steps need, as rows of such a matrix want them."""
         sparse = objective.design.sparse
-        together = sparse and self.layout.models > 1
+        together = sparse and self.layout.models > 1 and not self.rule.online
         needed = 3 if _form(objective).l1.any() else 2 if np.isfinite(steps.average_from) else 1
         own = max(self.layout.own, needed)
         new = self.layout._replace(sparse=sparse, together=together, own=own)
         if new != self.layout:
             self.fields = new.fields_from(self.layout, self.fields)
-            self.memory = new.memory_from(self.layout, self.memory)
+            self.scalars = new.scalars_from(self.layout, self.scalars)
             self.layout = new
 
     def _slopes(self, problems: Sequence[Objective], rows: AnyArray) -> list[Array]:
@@ -157,6 +172,7 @@ class Learner:
         rows: tuple[Array, Array, Array, AnyArray],
         steps: Steps,
         tick: float,
+        moves: Array | None = None,
     ) -> None:
         form = _form(objective)
         options = (
@@ -174,19 +190,25 @@ class Learner:
         models = (self.layout.groups, self.layout.group, self.layout.own)
         penalty = (_short(form.l1), _short(form.l2))
         sign, shift, weight, order = rows
-        fields, memory = self.fields.reshape(-1), self.memory.reshape(-1)
+        fields, scalars = self.fields.reshape(-1), self.scalars.reshape(-1)
+        counted = np.empty(0) if moves is None else moves
         each = _STEP * self.layout.models * objective.design.nnz / max(objective.n_samples, 1)
         for piece in pieces(order.size, each):
             some = (sign, shift, weight, order[piece])
-            given = RowSteps(self.adaptive, models, slopes, some, penalty, options)
-            step_rows(objective.design, given, fields, memory)
+            given = RowSteps(self.rule, models, slopes, some, penalty, options)
+            step_rows(objective.design, given, fields, scalars, counted)
 
     def paid(self) -> Array:
         """Σ weight·loss of every model, each row before its step, since this was asked last.
 
-        Known to the compiled passes, if the steps say that they should `add_up`.
+        Known to the compiled passes, if the steps say that they should `add_up`. Online rules leave
+        the weights out, and add the penalty before every step, as scikit-learn does.
         """
-        return self.layout.paid(self.memory)
+        return self.layout.paid(self.scalars)
+
+    def forget_penalty(self) -> None:
+        """Start what an l1 penalty takes from nothing, as at the beginning of every fit."""
+        self.layout.forget_penalty(self.fields, self.scalars)
 
     def model(self, objective: Objective, average: bool) -> tuple[Array, float]:
         """(w, b) of the first model, or its average over the steps so far."""
@@ -198,8 +220,11 @@ class Learner:
 
         An average has the zeros that the last model has under an l1 penalty.
         """
-        w, left, lag, b = self._adapted(objective) if self.adaptive else self._plain(objective)
-        _, held, _, count, _, b_sum = self.layout.clock(self.memory)
+        if self.rule.online:
+            return self._online(average)
+        adaptive = self.rule == Rule.ADAPTIVE
+        w, left, lag, b = self._adapted(objective) if adaptive else self._plain(objective)
+        _, held, _, count, _, b_sum = self.layout.clock(self.scalars)
         if not average or count == 0.0:
             return w + 0.0, b
         mean = (held * left - lag) / count
@@ -208,10 +233,22 @@ class Learner:
             mean = np.where((left == 0) & (l1 > 0), 0.0, mean)
         return mean, b_sum / count
 
+    def _online(self, average: bool) -> tuple[Array, Array]:
+        """What online rules have learnt: their penalties are never behind.
+
+        A step that moves the model by δ after k others were averaged is missing from these k, and
+        adds k·δ to the lag: the mean of all K is w − lag/K.
+        """
+        _, _, _, count, b, b_lag = self.layout.clock(self.scalars)
+        w = self.layout.values(self.fields)
+        if not average or count == 0.0:
+            return w, b
+        return w - self.layout.lags(self.fields) / count, b - b_lag / count
+
     def _plain(self, objective: Objective) -> tuple[Array, Array, Array | float, Array]:
         """w, v, what averages lack, and b, once an l1 penalty has got all that is due."""
         layout, l1 = self.layout, _form(objective).l1
-        now, held, scale, _, b, _ = layout.clock(self.memory)
+        now, held, scale, _, b, _ = layout.clock(self.scalars)
         v = left = layout.values(self.fields)
         lag = layout.lags(self.fields) if layout.own > 1 else 0.0
         if layout.own > 2 and l1.any():
@@ -220,7 +257,7 @@ class Learner:
             debt, size = np.maximum(due, 0.0), np.abs(v)
             left = np.copysign(np.maximum(size - debt, 0.0), v)
             recent = share * (now - layout.seen(self.fields))
-            less = _shortfall(size, debt, recent, share * layout.last_step(self.memory))
+            less = _shortfall(size, debt, recent, share * layout.last_step(self.scalars))
             lag = lag + np.copysign(less * (held - layout.held_then(self.fields)), v)
             lag += held * (left - v)
         return scale * left, left, lag, b
@@ -228,7 +265,7 @@ class Learner:
     def _adapted(self, objective: Objective) -> tuple[Array, Array, Array | float, Array]:
         """The same of adaptive steps, once both penalties have got all that is due."""
         form, layout = _form(objective), self.layout
-        now, held, _, _, b, _ = layout.clock(self.memory)
+        now, held, _, _, b, _ = layout.clock(self.scalars)
         v, seen = layout.values(self.fields), layout.seen(self.fields)
         time = (now - seen) * layout.rates(self.fields)
         kept = np.copysign(np.maximum(np.abs(v) - form.l1 * time, 0.0), v) if form.l1.any() else v
@@ -272,7 +309,8 @@ def _short(factors: Array) -> Array:
 
 def _coded(objective: Objective) -> _Coded:
     """The loss for the compiled passes; the offset becomes a part of the shift."""
-    y, plq = objective.y, objective.loss.plq(objective.y)
+    y, loss = objective.y, objective.loss
+    plq = loss.plq(y) if loss.smooth else objective.kinks  # which it keeps from pass to pass
     if plq is not None:
         coded = _Coded(_PIECES, plq.pieces.parts, plq.sign, plq.shift)
     else:

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._base.typing import Array
+from ...canonical.row_steps import Rule
 
 _TOGETHER = 8  # models of a group whose numbers lie side by side
 _UNSEEN = 1e300  # 1/largest |x| of a column that had no entry yet
-_SHARED = 7  # numbers in the memory of a group, before those of its models
-_PER_MODEL = 4  # numbers in it of every model
+_SHARED = 7  # scalars of a group, before those of its models
+_PER_MODEL = 4  # scalars of every model
 _STEPS, _TIME, _HELD, _SCALE, _COUNT, _LAST = 0, 1, 2, 3, 4, 6  # places among them
 _LINE = 64  # bytes
 
@@ -23,12 +24,13 @@ class Layout(NamedTuple):
     With ``adaptive`` steps a coefficient has of each model a value, a lag and a sum of squares, and
     in common the time when it was met last, 1/largest |x| and the fastest rate. With plain ones it
     has ``own`` numbers of each model: its value, for averages a lag, for an l1 penalty what that
-    has received, and in common then the penalty time and Σc·scale when it was met last.
+    has received, and in common then the penalty time and Σc·scale when it was met last. Online
+    rules have the same ``own`` numbers, nothing in common, and always lie field by field.
     """
 
     models: int
     features: int
-    adaptive: bool
+    rule: Rule
     together: bool
     sparse: bool = False
     own: int = 3
@@ -46,19 +48,21 @@ class Layout(NamedTuple):
     @property
     def common(self) -> int:
         """Numbers of a coefficient that all models share."""
-        return 3 if self.adaptive else 2 * int(self.own > 2)
+        if self.rule.online:
+            return 0
+        return 3 if self.rule == Rule.ADAPTIVE else 2 * int(self.own > 2)
 
     def start(self, w: Array, b: Array, steps: float = 0.0) -> tuple[Array, Array]:
-        """Fields and memory of models that have learnt nothing, after so many steps."""
+        """Fields and scalars of models that have learnt nothing, after so many steps."""
         fields = self._empty()
         if w.any():
             self._put(fields, 0, w)
-        if self.adaptive:
+        if self.rule == Rule.ADAPTIVE:
             self._common(fields, 1)[:] = _UNSEEN
-        memory = np.zeros((self.groups, _SHARED + _PER_MODEL * self.group))
-        memory[:, _STEPS], memory[:, _SCALE] = steps, 1.0
-        self._put_by_model(memory, 0, b)
-        return fields, memory
+        scalars = np.zeros((self.groups, _SHARED + _PER_MODEL * self.group))
+        scalars[:, _STEPS], scalars[:, _SCALE] = steps, 1.0
+        self._put_by_model(scalars, 0, b)
+        return fields, scalars
 
     def fields_from(self, old: Layout, fields: Array) -> Array:
         """The same numbers in this layout."""
@@ -71,12 +75,12 @@ class Layout(NamedTuple):
             self._common(new, number)[:] = old._common(fields, number).max(axis=0)
         return new
 
-    def memory_from(self, old: Layout, memory: Array) -> Array:
-        """The same memory in this layout."""
+    def scalars_from(self, old: Layout, scalars: Array) -> Array:
+        """The same scalars in this layout."""
         new = np.zeros((self.groups, _SHARED + _PER_MODEL * self.group))
-        new[:, :_SHARED] = memory[0, :_SHARED]
+        new[:, :_SHARED] = scalars[0, :_SHARED]
         for number in range(_PER_MODEL):
-            self._put_by_model(new, number, old._take_by_model(memory, number))
+            self._put_by_model(new, number, old._take_by_model(scalars, number))
         return new
 
     def by_row(self, columns: Sequence[Array]) -> Array:
@@ -95,21 +99,30 @@ class Layout(NamedTuple):
 
     # What the numbers mean -----------------------------------------------------------------
 
-    def clock(self, memory: Array) -> tuple[float, float, float, float, Array, Array]:
-        """Penalty time, Σc·scale, scale, Σc, and b and Σc·b of every model."""
-        now, held, scale, count = (float(memory[0, k]) for k in (_TIME, _HELD, _SCALE, _COUNT))
-        b, b_sum = self._take_by_model(memory, 0), self._take_by_model(memory, 1)
+    def clock(self, scalars: Array) -> tuple[float, float, float, float, Array, Array]:
+        """Penalty time, Σc·scale, scale, Σc, and b and Σc·b of every model.
+
+        Online rules keep what the average of b lacks in place of Σc·b.
+        """
+        now, held, scale, count = (float(scalars[0, k]) for k in (_TIME, _HELD, _SCALE, _COUNT))
+        b, b_sum = self._take_by_model(scalars, 0), self._take_by_model(scalars, 1)
         return now, held, scale, count, b, b_sum
 
-    def last_step(self, memory: Array) -> float:
+    def last_step(self, scalars: Array) -> float:
         """How much penalty time the last plain step took."""
-        return float(memory[0, _LAST])
+        return float(scalars[0, _LAST])
 
-    def paid(self, memory: Array) -> Array:
+    def paid(self, scalars: Array) -> Array:
         """What rows paid before their steps, (k,), since it was asked last."""
-        found = self._take_by_model(memory, 3)
-        self._put_by_model(memory, 3, np.zeros_like(found))
+        found = self._take_by_model(scalars, 3)
+        self._put_by_model(scalars, 3, np.zeros_like(found))
         return found
+
+    def forget_penalty(self, fields: Array, scalars: Array) -> None:
+        """Start what an l1 penalty takes from nothing."""
+        scalars[:, _TIME] = 0.0
+        if self.own > 2:
+            self._own(fields, 2)[:] = 0.0
 
     def values(self, fields: Array) -> Array:
         """v, (k, d): coefficients up to the scale, and to what the penalty has still to take."""
@@ -142,7 +155,7 @@ class Layout(NamedTuple):
     @property
     def _packed(self) -> bool:
         """Whether all numbers of a coefficient lie together, else field by field."""
-        return self.sparse and not self.together
+        return self.sparse and not self.together and not self.rule.online
 
     def _empty(self) -> Array:
         """Zeros, a row for every group, from the beginning of a line of memory on."""
@@ -181,12 +194,12 @@ class Layout(NamedTuple):
         for i, row in enumerate(values):
             view[i // self.group, i % self.group] = row
 
-    def _take_by_model(self, memory: Array, number: int) -> Array:
+    def _take_by_model(self, scalars: Array, number: int) -> Array:
         first = _SHARED + number * self.group
-        return memory[:, first : first + self.group].reshape(-1)[: self.models].copy()
+        return scalars[:, first : first + self.group].reshape(-1)[: self.models].copy()
 
-    def _put_by_model(self, memory: Array, number: int, values: Array) -> None:
+    def _put_by_model(self, scalars: Array, number: int, values: Array) -> None:
         first = _SHARED + number * self.group
         padded = np.zeros(self.groups * self.group)
         padded[: self.models] = values
-        memory[:, first : first + self.group] = padded.reshape(self.groups, self.group)
+        scalars[:, first : first + self.group] = padded.reshape(self.groups, self.group)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..._base.typing import AnyArray, Array
+from ...canonical.row_steps import Rule
 from ...penalties import Separable
 from ...problem.objective import Objective
 from ..steps.line_search import recentred
@@ -85,7 +86,7 @@ def spread_of(objective: Objective) -> float:
 
 def _guess(sample: Objective, plan: Callable[[float], Steps]) -> float:
     """Half of how far scores must move; divided by ‖x‖² where rates know nothing of the units."""
-    if plan(1.0).adaptive:
+    if plan(1.0).rule == Rule.ADAPTIVE:
         return 0.5 * spread_of(sample)
     square = float(sample.design.row_squares(np.ones(1)).mean()) + sample.intercept
     return 0.5 / square if square > 0 else 0.5
@@ -103,7 +104,7 @@ def _held_out(
     the objective is what the steps are for.
     """
     n = part[0].n_samples
-    learner = Learner.start(*start, steps.adaptive, sparse=part[0].design.sparse)
+    learner = Learner.start(*start, steps.rule, sparse=part[0].design.sparse)
     for _ in range(_PASSES):
         learner.learn(part, np.ones(n), np.arange(n, dtype=np.uint32), steps)
     coefs, intercepts = learner.models(part[0], average=np.isfinite(steps.average_from))

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from ..._base.typing import AnyArray, Array
 from ..._base.wording import counted
+from ...canonical.row_steps import Rule
 from ...certificate import Judgement, judge
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
@@ -230,7 +231,7 @@ class Sgd(Solver):
         steps = Steps(
             0.0,
             power=_POWERS[self.step],
-            adaptive=self.step == "adaptive",
+            rule=Rule.ADAPTIVE if self.step == "adaptive" else Rule.PLAIN,
             batch=self.batch,
             average_from=average_from,
         )

@@ -45,7 +45,7 @@ class Training:
         start = np.stack(coefs), intercepts
         self.steps = solver.steps_for(objectives, rows, random, start)
         sparse = objectives[0].design.sparse
-        self.learner = Learner.start(*start, self.steps.adaptive, sparse=sparse)
+        self.learner = Learner.start(*start, self.steps.rule, sparse=sparse)
 
     def epoch(self) -> None:
         """One pass; after Ctrl-C what it has learnt so far is the model."""

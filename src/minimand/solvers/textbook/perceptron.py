@@ -17,9 +17,14 @@ import numpy as np
 from ..._base.typing import AnyArray, Array, BoolArray, IntArray
 from ..._base.watch import interrupt, reason
 from ..._base.wording import counted
-from ...canonical.row_steps import OnlineRule
+from ...canonical.row_steps import Rule
 from ...design import Design
-from ..stochastic.online import CONSTANT, Learner
+from ...losses import PerceptronLoss
+from ...penalties import Separable
+from ...problem.objective import Objective
+from ..stochastic.learner import Learner, Steps
+
+_STEPS = Steps(1.0, rule=Rule.PERCEPTRON, average_from=np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,33 +91,50 @@ class Machine:
     """A perceptron on samples with labels ±1; its steps can be traced."""
 
     def __init__(self, design: Design, signs: Array, w: Array, b: float, intercept: bool) -> None:
-        rule = OnlineRule(CONSTANT, numbers=False, threshold=0.0, rate=1.0, share=float(intercept))
-        self.design, self.signs = design, signs
-        self.learner = Learner(rule, w, b)
-        self.ones = np.ones(signs.size)
+        n, d = design.shape
+        self.nothing, self.intercept = Separable(np.zeros(d), np.zeros(d)), intercept
+        self.objective = self._on(design, signs)
+        self.learner = Learner.start(w, b, Rule.PERCEPTRON)
+        self.ones = np.ones(n)
         self.counts = np.zeros(signs.size)
+        self._total = 0  # mistakes so far
         self._steps: list[tuple[int, float, bool, Array, float]] = []
+
+    def _on(self, design: Design, signs: Array) -> Objective:
+        """The loss on some rows; the steps know nothing of the mass, nor of a penalty."""
+        mass = np.ones(signs.size)
+        return Objective(
+            PerceptronLoss(), self.nothing, design, signs, mass, intercept=self.intercept
+        )
 
     def one_pass(self, order: AnyArray, traced: int) -> int:
         """The mistakes of a pass; steps are traced until there are ``traced`` of them."""
         wanted = max(0, min(traced - len(self._steps), order.size))
         mistakes = sum(self._traced_step(int(i)) for i in order[:wanted])
-        return mistakes + self._learn(order[wanted:])
+        known = self._total + mistakes
+        self.learner.learn(self.objective, self.ones, order[wanted:], _STEPS, self.counts)
+        self._total = int(self.counts.sum())
+        return mistakes + self._total - known
 
-    def _learn(self, order: AnyArray) -> int:
-        return self.learner.run(self.design, self.signs, self.ones, order, self.counts).moves
+    @property
+    def model(self) -> tuple[Array, float]:
+        """w and b."""
+        return self.learner.model(self.objective, average=False)
 
     def _traced_step(self, i: int) -> int:
-        w, b = self.learner.w.copy(), self.learner.b
-        score = float(self.design.rows(np.array([i])).matvec(w)[0]) + b
-        mistakes = self._learn(np.array([i]))
-        self._steps.append((i, score, mistakes > 0, w, b))
-        return mistakes
+        w, b = self.model
+        design, moved = self.objective.design.rows(np.array([i])), np.zeros(1)
+        score = float(design.matvec(w)[0]) + b
+        row = self._on(design, self.objective.y[i : i + 1])
+        self.learner.learn(row, np.ones(1), np.zeros(1, dtype=np.uint32), _STEPS, moved)
+        self.counts[i] += moved[0]
+        self._steps.append((i, score, moved[0] > 0, w, b))
+        return int(moved[0])
 
     @property
     def trace(self) -> Trace:
         """The traced steps."""
-        d = self.learner.w.size
+        d = self.objective.n_features
         index, score, mistake, w, b = zip(*self._steps) if self._steps else ((), (), (), (), ())
         return Trace(
             np.array(index, dtype=np.int64),
@@ -131,9 +153,8 @@ def train(machine: Machine, orders: Iterator[AnyArray], max_epochs: int, traced:
     A state is compared with one earlier state, that after pass 1, 3, 7, 15, …: any cycle is found
     within a few times its length, in the memory of one model.
     """
-    learner = machine.learner
     mistakes: list[int] = []
-    kept, kept_counts, since, patience = (learner.w.copy(), learner.b), machine.counts.copy(), 0, 1
+    kept, kept_counts, since, patience = machine.model, machine.counts.copy(), 0, 1
     cycle = None
     try:
         for order in orders if not reason() else ():
@@ -141,17 +162,18 @@ def train(machine: Machine, orders: Iterator[AnyArray], max_epochs: int, traced:
             since += 1
             if reason() or mistakes[-1] == 0:
                 break
-            if learner.b == kept[1] and np.array_equal(learner.w, kept[0]):
+            w, b = machine.model
+            if b == kept[1] and np.array_equal(w, kept[0]):
                 cycle = machine.counts - kept_counts
                 break
             if len(mistakes) >= max_epochs:
                 break
             if since == patience:
-                kept, kept_counts = (learner.w.copy(), learner.b), machine.counts.copy()
+                kept, kept_counts = (w, b), machine.counts.copy()
                 since, patience = 0, 2 * patience
     except KeyboardInterrupt:
         interrupt()
         mistakes.append(int(machine.counts.sum()) - sum(mistakes))  # of the interrupted pass
     passes = np.array(mistakes, dtype=np.int64)
     cut_off = bool(reason())
-    return Run(learner.w, learner.b, passes, machine.counts, machine.trace, cycle, since, cut_off)
+    return Run(*machine.model, passes, machine.counts, machine.trace, cycle, since, cut_off)
