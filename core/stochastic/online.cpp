@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "stochastic/passes.hpp"
 
@@ -134,8 +135,12 @@ struct OnlineGroup : Share<double> {
   MINIMAND_INLINE void step(const Row& row, std::size_t i) {
     const StochasticOptions& o = pass.options;
     const std::size_t at = place(i);
-    const double t = sign[at] * (w.scale * row.dot(w.v) + b) - shift[at];
-    const double slope = sign[at] * pass.slopes.slope(at, t);
+    const double score = sign[at] * (w.scale * row.dot(w.v) + b) - shift[at];
+    // An overflown score still has its sign, but 0 * inf in a flat piece would have none.
+    constexpr double kMost = std::numeric_limits<double>::max();
+    const double t = std::clamp(score, -kMost, kMost);
+    // A score that is no number, as a difference of two overflows, moves nothing.
+    const double slope = std::isnan(t) ? 0.0 : sign[at] * pass.slopes.slope(at, t);
     const double loss = slope != 0.0 ? positive_part(pass.slopes.value(t)) : 0.0;
     if (o.add_up) paid += loss + 0.5 * ridge * w.squares + lasso * w.magnitude;
     if (o.rule == StepRule::pa1 && is_zero(row)) return;  // no change of w can mend its loss

@@ -195,7 +195,7 @@ def ascent_on_logistic(objective: Objective, form: Separable) -> float:
     """
     n, d = objective.design.shape
     copied = objective.design.nnz if objective.design.row_copy_bytes else 0
-    weight = float((rough_spread(objective) / form.l2).sum()) / max(n, 1)
+    weight = float((rough_spread(objective) / form.l2).sum()) * _heaviest(objective)
     sweeps = _LOGISTIC_SWEEPS * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** _UNEVEN_POWER
     visits = RATES["sparse_sweep"] * objective.design.nnz + RATES["row"] * n
     return _HEAD_START + sweeps * visits + _COPY * copied
@@ -240,6 +240,11 @@ def rough_spread(objective: Objective) -> Array:
     return objective.thinned(every).spread
 
 
+def _heaviest(objective: Objective) -> float:
+    """The largest mass of a row: 1/n where all weigh the same."""
+    return float(objective.row_mass.max(initial=0.0))
+
+
 class Shape:
     """How rows and columns weigh against the penalty."""
 
@@ -250,8 +255,8 @@ class Shape:
         self._objective = objective
         self.n, self.sparse, self.nnz = n, objective.design.sparse, objective.design.nnz
         self.sweep = "sparse_sweep" if self.sparse else "dense_sweep"
-        self.weight = float(ratio.sum()) / n
-        """‖x‖²/(n·l2) of a mean row: what it adds to the curvature of its own dual variable."""
+        self.weight = float(ratio.sum()) * _heaviest(objective)
+        """mass·‖x‖²/l2 of the heaviest row: what it adds to the curvature of its dual variable."""
         self.columns = float((ratio / (1.0 + ratio)).sum())
         """Columns whose data outweigh their penalty, one with as much of both for a half."""
         self.steep = float(ratio.mean()) if ratio.size else 0.0

@@ -34,6 +34,7 @@ _DEGREE = 1.4  # factor between one milder loss and the next; safeguard
 _MOST_DEGREES = 40  # milder losses; safeguard
 _TANGENTS = 100  # convex fits, the cost of the whole in the verdict; estimate
 _MOST_PASSES = 8_000, 16_000  # passes over the data, of the search and in all; safeguard
+_SMALL, _MORE = 10_000, 4  # stored numbers up to which so many times as many passes; safeguard
 _ENOUGH = 20  # rows per column in the search, with at least
 _ENOUGH_ROWS = 4000  # rows; safeguard: enough to tell which samples are outliers
 
@@ -86,6 +87,7 @@ class Graduated(Solver):
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """A search for a good start, then the descent from the best one."""
         begun = objective.meter.passes
+        most = _MOST_PASSES[1] * (_MORE if objective.design.nnz <= _SMALL else 1)
         point = yield from self._searched(objective, start, control)
         kept: list[Array] = []
         stuck, gap, anderson = False, np.inf, Anderson(objective)
@@ -93,8 +95,8 @@ class Graduated(Solver):
             # The gradient usually proves the gap; other dual points are tried only if it does not.
             judgement = judge(objective, point, kept if stuck else [])
             yield judgement  # the gap of the point's own tangent, at which a fit may end
-            if objective.meter.passes - begun > _MOST_PASSES[1]:
-                control.ended_by = f"its limit of {_MOST_PASSES[1]:,} passes over the data"
+            if objective.meter.passes - begun > most:
+                control.ended_by = f"its limit of {most:,} passes over the data"
                 return
             # 0.2: share of the target; safeguard.
             goal = max(_SHARE * min(judgement.gap, objective.scale), 0.2 * control.target)
