@@ -109,3 +109,15 @@ def test_nothing_to_explain():
     assert model.alphas_.tolist() == [0.0]
     assert not model.coef_.any()
     assert model.intercept_ == 1.0
+
+
+@pytest.mark.parametrize("level", [0.0, 1e4, 1e6])
+def test_the_level_of_y_does_not_choose_the_model(level):
+    """An intercept takes it; only rounding is left of it."""
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((40, 4))
+    y = X[:, 0] + rng.standard_normal(40)
+    plain = ours.LassoLarsIC().fit(X, y)
+    moved = ours.LassoLarsIC().fit(X, level + 1e-3 * y)
+    np.testing.assert_array_equal(moved.coef_ != 0, plain.coef_ != 0)
+    np.testing.assert_allclose(1e3 * moved.coef_, plain.coef_, atol=1e-3)

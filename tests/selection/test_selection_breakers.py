@@ -73,3 +73,12 @@ def test_data_that_overflow_are_refused(penalty):
 def test_a_metric_is_no_scorer():
     with pytest.raises(ValueError, match="make_scorer"):
         mm.Tuned(mm.Regressor(), scoring=lambda y, z: 0.0).fit(np.eye(20), np.arange(20.0))
+
+
+def test_a_path_replaces_a_solver_that_gave_up_as_a_fit_does():
+    """Columns far from zero: Newton's steps stall, and interior points go on."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 100)) + 1e6
+    y = np.where(X[:, 0] - 1e6 + 0.3 * rng.standard_normal(40) > 0, 1, -1)
+    path = mm.path(mm.Classifier("squared_hinge", "l2"), X, y, alphas=[3000.0, 30.0, 0.3])
+    assert max(c.relative for c in path.certificates) <= 1e-6

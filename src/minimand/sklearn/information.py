@@ -110,9 +110,10 @@ class LassoLarsIC(DropIn, linear_model.LassoLarsIC):
         left = np.array([np.sum((s.point.z - y) ** 2) for s in solutions])
         nonzero = np.array([np.count_nonzero(s.w) for s in solutions])
         factor = 2.0 if self.criterion == "aic" else np.log(y.size)
-        # A floor for σ²: if y is explained exactly, errors count more than nonzeros.
-        floor = EPS * (float(np.mean(np.square(y, dtype=float))) or 1.0)
-        variance = max(float(self.noise_variance_), floor)
+        variance = float(self.noise_variance_)
+        if self.noise_variance is None:
+            # A floor for σ²: if y is explained exactly, errors count more than nonzeros.
+            variance = max(variance, _least_variance(y, centred=self.fit_intercept))
         return y.size * np.log(2 * np.pi * variance) + left / variance + factor * nonzero
 
     def _store(self, problem: Problem, best: Solution, dtype: Any) -> None:
@@ -157,3 +158,11 @@ def _certified(problem: Problem, knots: Knots) -> list[Solution]:
         found = [("homotopy", start + i, "rounding") for i in range(len(coefs))]
         solutions += certify_models(base, problems, coefs, np.zeros(len(coefs)), control, found)
     return solutions
+
+
+def _least_variance(y: AnyArray, *, centred: bool) -> float:
+    """What rounding leaves of a y that is explained exactly: ε of its variance, and of y itself."""
+    y = np.asarray(y, dtype=float)
+    around = y - y.mean() if centred else y
+    rounding = EPS * float(np.abs(y).max())
+    return EPS * float(np.mean(np.square(around))) + 16.0 * rounding * rounding or EPS

@@ -27,14 +27,21 @@ def solve(
     solver: str | Solver = "auto",
     control: Control | None = None,
     start: Point | None = None,
+    *,
+    replaceable: bool | None = None,
 ) -> Solution:
-    """Minimise an objective to a certified gap, by a solver given by name or as an object."""
+    """Minimise an objective to a certified gap, by a solver given by name or as an object.
+
+    Others may continue where the solver gives up if it is ``replaceable``: by default, if it is
+    "auto".
+    """
     control = control or Control()
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # overflow shows in the gap
         try:
             chosen = choose_solver(objective, control, solver)
-            automatic = isinstance(solver, str) and solver == "auto"
-            return run(chosen, objective, control, start, replaceable=automatic)
+            if replaceable is None:
+                replaceable = isinstance(solver, str) and solver == "auto"
+            return run(chosen, objective, control, start, replaceable=replaceable)
         except (OverflowError, np.linalg.LinAlgError) as error:
             raise ValueError("numbers overflow on these data: rescale X and y.") from error
 

@@ -78,7 +78,7 @@ def solve_path(
         if settler is None and base.loss.smooth and (chosen is None or alpha == 0):
             chosen = choose_solver(objective, control, solver)
         named = chosen or solver
-        solution = solve(objective, named, replace(control), trail.last)
+        solution = solve(objective, named, replace(control), trail.last, replaceable=automatic)
         base = objective  # it has cached what no penalty changes
         trail.add(alpha, solution.point, solution.slope)
         done += 1
