@@ -52,7 +52,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     ----------
     loss : str or Loss, default="logistic"
         ``"logistic"``, ``"hinge"``, ``"squared_hinge"``, ``"exponential"``, ``"squared"``,
-        ``"tanh_margin"``, an object, or your own subclass of `minimand.Margin`; `losses.table()`
+        ``"tanh_margin"``, an object, or your own subclass of `minimand.Margin`; `mm.losses.table()`
         compares them.
     penalty : str or Penalty, default="l2"
         ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``, ``"lq"`` or an expression such

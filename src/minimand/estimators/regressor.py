@@ -28,7 +28,7 @@ class Regressor(RegressorMixin, Estimator):
         What a score costs: ``"squared"``, ``"absolute"``, ``"huber"``, ``"quantile"``,
         ``"epsilon_insensitive"``, ``"chebyshev"``, ``"geman_mc_clure"``, ``"poisson"``,
         ``"gamma"``, ``"tweedie"``, ``"cross_entropy"``, an object, or your own subclass of
-        `minimand.Distance`; `losses.table()` compares them.
+        `minimand.Distance`; `mm.losses.table()` compares them.
     penalty : str or Penalty, default="l2"
         ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``, ``"lq"``, a constraint such as
         ``"non_negative"`` or ``L1Ball(2.0)``, or an expression such as
