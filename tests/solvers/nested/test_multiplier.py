@@ -54,6 +54,7 @@ def test_a_start_near_the_solution_tells_the_multiplier(ball, loss):
 def test_a_search_that_takes_too_many_passes_ends_and_says_so(monkeypatch):
     """The gap is that of the model handed over, whatever the search has reached."""
     monkeypatch.setattr("minimand.solvers.nested.graduated._MOST_PASSES", (100, 150))
+    monkeypatch.setattr("minimand.solvers.nested.graduated._MORE", 1)
     X, y, _ = data()
     with pytest.warns(ConvergenceWarning, match="limit of 150 passes"):
         model = mm.Regressor(mm.Lp(0.5), mm.L2Ball(1.0), alpha=1.0).fit(X, y)
