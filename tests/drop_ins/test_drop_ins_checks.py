@@ -53,7 +53,7 @@ _OTHERS = [
     TweedieRegressor(power=1.5, tol=1e-12),
     TweedieRegressor(),
     LinearSVC(tol=1e-15),
-    LinearSVC(loss="hinge", tol=1e-9),
+    LinearSVC(loss="hinge", tol=1e-15),
     QuantileRegressor(alpha=0.01),
     HuberRegressor(tol=1e-12),
 ]
