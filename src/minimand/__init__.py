@@ -48,6 +48,8 @@ _NAMES = {
         "Lp",
         "Margin",
         "MatchingLoss",
+        "OneVsRest",
+        "OverScores",
         "PerceptronLoss",
         "Pieces",
         "Poisson",

@@ -43,6 +43,7 @@ _NAMES = {
     "margin": ("Logistic", "SquaredHinge"),
     "matching": ("CrossEntropy", "Poisson"),
     "matching_loss": ("MatchingLoss",),
+    "over_scores": ("OneVsRest", "OverScores"),
     "pieces": ("PLQ", "Pieces"),
     "piecewise": (
         "Absolute",

@@ -87,6 +87,12 @@ class Separable(BoundPenalty):
         """The least l1ⱼ/|vⱼ| of unbounded features with an l1 part only, at most 1."""
         return _shrink(v, self._limits if self.bounds is None else self._beside(self._limits, v))
 
+    def dual_norm(self, v: Array) -> float | None:
+        """max |vⱼ|/l1ⱼ; None if some feature has no l1 part, or bounds."""
+        if self.bounds is not None or (self.l1 == 0).any():
+            return None
+        return float((np.abs(v) / self.l1).max(initial=0.0))
+
     def shrink_into_box(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·vⱼ| ≤ l1ⱼ wherever l1ⱼ > 0."""
         return _shrink(v, self._box if self.bounds is None else self._beside(self._box, v))

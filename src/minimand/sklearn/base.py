@@ -20,7 +20,8 @@ from ..certificate import Certificate, judge
 from ..estimators.callbacks import CallbackSupportMixin, Relay, with_callbacks
 from ..estimators.inputs.data import check_weights, in_order
 from ..estimators.inputs.matrix import learn_width
-from ..estimators.outcome import combined, shortfall
+from ..estimators.models import stacked
+from ..estimators.outcome import Part, combined, shortfall
 from ..estimators.stopping import stoppable
 from ..problem.objective import Objective, Point
 from ..report.progress import Bar
@@ -68,15 +69,14 @@ class Fit:
 
     @property
     def _attributes(self) -> tuple[Array, Array]:
-        w, b = np.stack([s.w for s in self.solutions]), np.array([s.b for s in self.solutions])
-        return self.problem.attributes(w, b)
+        return self.problem.attributes(*stacked((s.w, s.b) for s in self.solutions))
 
     @property
     def certificate(self) -> Certificate:
         """Of all outputs together."""
         return combined(
             [s.certificate for s in self.solutions],
-            [o.scale for o in self.problem.objectives],
+            list(map(Part.of, self.problem.objectives)),
             "outputs",
         )
 

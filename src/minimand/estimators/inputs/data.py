@@ -89,6 +89,20 @@ def check_labels(y: AnyArray) -> None:
         ) from error
 
 
+def check_indicator(estimator: Any, y: AnyArray) -> AnyArray:
+    """Y of several columns as zeros and ones, one column per label; a single column as labels."""
+    if y.shape[1] == 1:
+        y = _single_column(estimator, y)
+        check_labels(y)
+        return y
+    if y.dtype.kind not in "fiub" or not np.isin(y, (0, 1)).all():
+        raise ValueError(
+            f"y has {y.shape[1]} columns, so it must hold zeros and ones, a column for every label "
+            "that a sample may have; pass one column of labels if every sample has one label."
+        )
+    return y
+
+
 def check_numbers(y: AnyArray) -> Array:
     """Y as finite float64 numbers; a y of floating type was checked to be finite before."""
     if y.dtype in (np.float64, np.float32):
@@ -124,9 +138,14 @@ def refuse_negative(weights: Array) -> None:
         )
 
 
-def check_offset(offset: ArrayLike, n_samples: int) -> Array | None:
-    """Offset as float64, or None."""
-    return None if offset is None else _vector(offset, n_samples, "offset")
+def check_offset(offset: ArrayLike, n_samples: int, n_scores: int = 1) -> Array | None:
+    """Offset as float64, one number per sample or one per score; None if there is none."""
+    if offset is None:
+        return None
+    if n_scores > 1 and np.shape(offset) == (n_samples, n_scores):
+        flat = np.ravel(np.asarray(offset))
+        return _vector(flat, flat.size, "offset").reshape(n_samples, n_scores)
+    return _vector(offset, n_samples, "offset")
 
 
 def _has_features(estimator: Any, fitted: bool) -> bool:
