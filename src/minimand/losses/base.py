@@ -27,7 +27,7 @@ _DOMAINS: dict[str, str] = {
     "unit": "numbers in [0, 1]",
     "count": "numbers that are not negative",
     "positive": "positive numbers",
-    "class": "class numbers 0, 1, 2, …",
+    "class": "the numbers 0, 1, … of classes",
 }
 
 
@@ -56,7 +56,7 @@ class Loss(Parameterized):
     smoothness: float = np.inf
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
-    joint: ClassVar[bool] = False  # whether it couples the scores of a row, as a softmax does
+    joint: ClassVar[bool] = False  # whether it couples the scores of a row: one problem for all
     unit: ClassVar[Unit] = "row"  # a loss has one value per unit
     largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
@@ -298,7 +298,7 @@ class Loss(Parameterized):
             "unit": lambda: ((y >= 0) & (y <= 1)).all(),
             "count": lambda: ((y >= 0) & np.isfinite(y)).all(),
             "positive": lambda: ((y > 0) & np.isfinite(y)).all(),
-            "class": lambda: ((y >= 0) & (y == np.rint(y)) & np.isfinite(y)).all(),
+            "class": lambda: ((y >= 0) & np.isfinite(y) & (y == np.floor(y))).all(),
         }[self.target]()
         if not legal:
             raise ValueError(
