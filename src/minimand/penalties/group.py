@@ -158,6 +158,11 @@ class L21(Penalty):
         self.by = by
         self.squared = squared
 
+    @property
+    def couples_scores(self) -> bool:
+        """A norm joins the coefficients of all scores, or of all columns."""
+        return True
+
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """norm = α·weights, a group for every row or column."""
         if self.by not in ("feature", "output"):
