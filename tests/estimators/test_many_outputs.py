@@ -42,14 +42,6 @@ def test_closed_form():
     assert found.score(X, Y) == pytest.approx(r2_score(Y, found.predict(X)))
 
 
-def test_one_column_stays_a_column():
-    found = mm.Regressor().fit(X, Y[:, :1])
-    assert found.coef_.shape == (1, 3)
-    assert found.predict(X).shape == (len(X), 1)
-    plain = mm.Regressor().fit(X, Y[:, 0])
-    assert np.allclose(found.coef_[0], plain.coef_)
-
-
 def test_weights_of_outputs_are_alphas_of_their_own():
     v = np.array([1.0, 2.0, 10.0])
     weighted = mm.Regressor(mm.OverScores(mm.Huber(2.0), v), "l1", alpha=0.2, tol=1e-10).fit(X, Y)

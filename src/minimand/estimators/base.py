@@ -259,4 +259,5 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
 
     def predict(self, X: ArrayLike, offset: ArrayLike = None) -> AnyArray:
         """The label of the largest score, or the score on the scale of y."""
-        return self._fitted.output.decode(self._scores(X, offset))
+        z = self._scores(X, offset)
+        return self._fitted.output.decode(z)

@@ -153,12 +153,13 @@ class Classifier(ClassifierMixin, Margins, Estimator):
             )
         return settings
 
-    def _takes_many(self, loss: Loss) -> bool:
-        return True  # an indicator of labels; a joint loss refuses it below
+    def _takes_many(self, loss: Loss, y: Any) -> bool:
+        return data.n_columns(y) > 1  # an indicator of labels; a joint loss refuses it below
 
     def _checked_target(self, y: AnyArray) -> AnyArray:
         if y.ndim == 2:
-            return data.check_indicator(self, y)
+            data.check_indicator(y)
+            return y
         data.check_labels(y)
         return y
 

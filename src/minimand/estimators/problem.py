@@ -211,9 +211,9 @@ class PosesProblems(MapsFeatures):
         """The parameters, checked; a loss that is not for this kind of y is refused."""
         raise NotImplementedError
 
-    def _takes_many(self, loss: Loss) -> bool:
-        """Whether y may have several columns."""
-        return not loss.joint
+    def _takes_many(self, loss: Loss, y: Any) -> bool:
+        """Whether y has several columns, and may have them; one column is taken as a vector."""
+        return not loss.joint and data.n_columns(y) > 1
 
     def _checked_target(self, y: AnyArray) -> AnyArray:
         """y, refused if it is not of the right kind."""
@@ -271,7 +271,8 @@ class PosesProblems(MapsFeatures):
         Sets the fitted features, the feature names and ``alpha_`` on the estimator.
         """
         settings = self._checked_settings()
-        X, y = data.check_xy(self, X, y, many=self._takes_many(settings.loss))
+        many = self._takes_many(settings.loss, y)
+        X, y = data.check_xy(self, X, y, many=many)
         # Everything is checked before features are fitted, which may take long.
         coded = self._coded(settings, y, sample_weight, offset)
         if settings.alpha is None:
@@ -288,7 +289,7 @@ class PosesProblems(MapsFeatures):
         """The problem that the model was fitted to, on the data given now."""
         check_is_fitted(self)
         fitted = self._fitted
-        many = self._takes_many(fitted.settings.loss)
+        many = self._takes_many(fitted.settings.loss, y)
         X, y = data.check_xy(self, X, y, fitted=True, many=many)
         mapped = self._map_features(X)
         coded = self._coded(fitted.settings, y, sample_weight, offset).at_one_sample()

@@ -166,7 +166,8 @@ class Regressor(RegressorMixin, Estimator):
 
     def _output_of(self, y: AnyArray, weights: Array | None, loss: Loss) -> Output:
         one = of_one_score(loss)
-        return ScalarOutput(one) if y.ndim == 1 else VectorOutput(one, y.shape[1])
+        columns = np.shape(y)[1:] if y is not None else np.shape(self.coef_)[:-1]  # set by hand
+        return VectorOutput(one, columns[0]) if columns else ScalarOutput(one)
 
     def _attributes(self, output: Output, coef: Array, intercept: Array) -> dict[str, Any]:
         if output.scores == 1 and isinstance(output, ScalarOutput):

@@ -38,17 +38,12 @@ class IndicatorOutput(Output):
 
     def encode(self, y: AnyArray) -> Array:
         """+1 where the label applies; else −1, or 0 for losses of y in [0, 1]."""
-        coded = np.where(np.asarray(y) == 1, 1.0, low_code(self.loss))
-        return np.ascontiguousarray(coded[:, 0] if self.scores == 1 else coded)
+        return np.where(np.asarray(y) == 1, 1.0, low_code(self.loss))
 
     def decode(self, z: Array) -> AnyArray:
         """1 where the score is positive, else 0."""
-        return (z > 0).astype(int).reshape(z.shape[0], self.scores)
-
-    def decision(self, z: Array) -> Array:
-        """The scores, one column per label."""
-        return z.reshape(z.shape[0], self.scores)
+        return (z > 0).astype(int)
 
     def probabilities(self, z: Array) -> Array:
         """The probability of every label by itself; rows do not sum to 1."""
-        return self.loss.transform(z).reshape(z.shape[0], self.scores)
+        return self.loss.transform(z)

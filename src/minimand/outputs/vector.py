@@ -12,7 +12,7 @@ from .base import Output
 
 @dataclass(frozen=True, eq=False)
 class VectorOutput(Output):
-    """The columns of Y are used as they are, in float64; also for a Y of one column."""
+    """The columns of Y are used as they are, in float64."""
 
     n_outputs: int
 
@@ -22,11 +22,11 @@ class VectorOutput(Output):
         return self.n_outputs
 
     def encode(self, y: AnyArray) -> Array:
-        """Y as a contiguous float64 array, a vector if it has one column."""
+        """Y as a contiguous float64 array, a row per sample."""
         encoded = np.ascontiguousarray(y, dtype=np.float64)
         self.loss.check_target(encoded)
-        return encoded[:, 0] if self.n_outputs == 1 else encoded
+        return encoded
 
     def decode(self, z: Array) -> Array:
         """The scores on the scale of y, in the shape of y."""
-        return self.loss.transform(z).reshape(z.shape[0], self.n_outputs)
+        return self.loss.transform(z)

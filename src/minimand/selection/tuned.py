@@ -217,7 +217,7 @@ class Tuned(DelegatesToBest):
         """X, y, weights and offset as they were passed, checked."""
         X, y, sample_weight, offset = given
         loss = probe._checked_settings().loss
-        X, y = data.check_xy(self, X, y, many=probe._takes_many(loss), mapped=mapped)
+        X, y = data.check_xy(self, X, y, many=probe._takes_many(loss, y), mapped=mapped)
         y = probe._checked_target(y)
         weight = data.check_weights(sample_weight, len(y))
         scores = probe._output_of(y, weight, loss).scores

@@ -89,18 +89,21 @@ def check_labels(y: AnyArray) -> None:
         ) from error
 
 
-def check_indicator(estimator: Any, y: AnyArray) -> AnyArray:
-    """Y of several columns as zeros and ones, one column per label; a single column as labels."""
-    if y.shape[1] == 1:
-        y = _single_column(estimator, y)
-        check_labels(y)
-        return y
+def n_columns(y: Any) -> int:
+    """The number of columns of y; 1 for a vector and for anything that is no table."""
+    shape = getattr(y, "shape", None)
+    if shape is None and isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple):
+        return len(y[0])
+    return int(shape[1]) if shape is not None and len(shape) == 2 else 1
+
+
+def check_indicator(y: AnyArray) -> None:
+    """Y of several columns must hold zeros and ones, a column for every label."""
     if y.dtype.kind not in "fiub" or not np.isin(y, (0, 1)).all():
         raise ValueError(
             f"y has {y.shape[1]} columns, so it must hold zeros and ones, a column for every label "
             "that a sample may have; pass one column of labels if every sample has one label."
         )
-    return y
 
 
 def check_numbers(y: AnyArray) -> Array:
