@@ -83,6 +83,7 @@ _NAMES = {
         "SparseGroup",
     ),
     "estimators.perceptron": ("Perceptron",),
+    "estimators.priors": ("with_priors",),
     "report": ("plot_history",),
     "selection": ("Path", "Tuned", "alpha_max", "path"),
     "audit.separable": ("separable",),

@@ -19,6 +19,7 @@ from .estimators import Regressor as Regressor
 from .estimators import fit_stream as fit_stream
 from .estimators.hard_margin import HardMargin as HardMargin
 from .estimators.perceptron import Perceptron as Perceptron
+from .estimators.priors import with_priors as with_priors
 from .features import Centers as Centers
 from .features import HiddenLayer as HiddenLayer
 from .features import Monomials as Monomials
