@@ -22,7 +22,8 @@ def loss_above_infimum(objective: Objective, z: Array) -> float:
 
 def best_constant(objective: Objective) -> Array:
     """The scores offset + b with the best b, whether or not the model has an intercept."""
-    z = np.zeros(objective.n_samples) if objective.offset is None else objective.offset
+    n, k = objective.n_samples, objective.n_scores
+    z = np.zeros(n if k == 1 else (n, k)) if objective.offset is None else objective.offset
     return z + best_shift(objective, z)
 
 
@@ -62,5 +63,5 @@ def _same_predictions(objective: Objective, z: Array, best: Array) -> bool:
 
 def _is_constant(objective: Objective) -> bool:
     """Whether one constant is best for every sample: y and the offset do not vary."""
-    offset = objective.offset
-    return bool(np.ptp(objective.y) == 0 and (offset is None or np.ptp(offset) == 0))
+    given = [objective.y] if objective.offset is None else [objective.y, objective.offset]
+    return all((np.ptp(values, axis=0) == 0).all() for values in given)
