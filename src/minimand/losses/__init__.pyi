@@ -19,6 +19,12 @@ from .margin import SquaredHinge as SquaredHinge
 from .matching import CrossEntropy as CrossEntropy
 from .matching import Poisson as Poisson
 from .matching_loss import MatchingLoss as MatchingLoss
+from .multiclass_margin import CrammerSinger as CrammerSinger
+from .multiclass_margin import Ranking as Ranking
+from .multiclass_margin import TopK as TopK
+from .multiclass_margin import WeightedRanking as WeightedRanking
+from .pairs import PairwiseHinge as PairwiseHinge
+from .pairs import PairwiseSquaredHinge as PairwiseSquaredHinge
 from .pieces import PLQ as PLQ
 from .pieces import Pieces as Pieces
 from .piecewise import Absolute as Absolute

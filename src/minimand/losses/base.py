@@ -18,7 +18,7 @@ from .rowwise import Rowwise
 if TYPE_CHECKING:
     from .concave import RobustLoss
 
-Target = Literal["real", "sign", "unit", "count", "positive"]
+Target = Literal["real", "sign", "unit", "count", "positive", "class"]
 Unit = Literal["row", "run", "set"]
 
 _DOMAINS: dict[str, str] = {
@@ -27,6 +27,7 @@ _DOMAINS: dict[str, str] = {
     "unit": "numbers in [0, 1]",
     "count": "numbers that are not negative",
     "positive": "positive numbers",
+    "class": "class numbers 0, 1, 2, …",
 }
 
 
@@ -55,6 +56,10 @@ class Loss(Parameterized):
     smoothness: float = np.inf
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
+    joint: ClassVar[bool] = False  # whether it couples the scores of a row, as a softmax does
+    flows: ClassVar[bool] = (
+        False  # whether its multipliers are flows from y to classes: `class_flows`
+    )
     unit: ClassVar[Unit] = "row"  # a loss has one value per unit
     largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
@@ -162,6 +167,10 @@ class Loss(Parameterized):
         if self.unit == "set":
             return by_row.sum(keepdims=True)
         return np.add.reduceat(by_row, runs_of(self)[:-1])
+
+    def smoothed(self, width: float) -> Loss | None:
+        """A smooth loss within O(width) of it whose slopes are legal multipliers; None: none."""
+        return None
 
     def into_domain(self, u: Array, y: Array) -> Array:
         """The point of dom ℓ*(·, y) nearest to u; u itself if ℓ* is finite everywhere."""
@@ -279,6 +288,7 @@ class Loss(Parameterized):
             "unit": lambda: ((y >= 0) & (y <= 1)).all(),
             "count": lambda: ((y >= 0) & np.isfinite(y)).all(),
             "positive": lambda: ((y > 0) & np.isfinite(y)).all(),
+            "class": lambda: ((y >= 0) & (y == np.rint(y)) & np.isfinite(y)).all(),
         }[self.target]()
         if not legal:
             raise ValueError(

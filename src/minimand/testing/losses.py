@@ -35,7 +35,8 @@ def check_loss(loss: Loss, y: ArrayLike = None, *, n_scores: int = 1) -> None:
         Targets to try; by default typical ones of the loss's domain, its edges included. Rows of
         a matrix are the targets of a loss that has several numbers per row.
     n_scores : int, default=1
-        Scores of a row. A loss over runs of rows must have been bound to some.
+        Scores of a row; of a loss over classes, at least one for every class in ``y``. A loss over
+        runs of rows must have been bound to some.
 
     Raises
     ------
@@ -62,6 +63,8 @@ def check_loss(loss: Loss, y: ArrayLike = None, *, n_scores: int = 1) -> None:
     except ValueError as error:
         raise AssertionError(str(error)) from error
     targets = np.asarray(TARGETS[loss.target] if y is None else y, dtype=float)
+    if loss.target == "class":
+        n_scores = max(n_scores, int(targets.max()) + 1)
     targets = targets.ravel() if n_scores == 1 else targets
     loss.check_target(targets)
     if loss.composed is not None:
