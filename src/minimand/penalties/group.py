@@ -19,6 +19,11 @@ class _GroupPenalty(Penalty):
     groups: Any
     weights: ArrayLike
 
+    @property
+    def couples_scores(self) -> bool:
+        """True: a group holds all scores of its features."""
+        return True
+
     def _bound_groups(self, n_features: Any) -> tuple[Groups, Array]:
         """The groups of all coefficients, and the factors: √size by default."""
         owner = type(self).__name__
@@ -157,6 +162,11 @@ class L21(Penalty):
         self.weights = weights
         self.by = by
         self.squared = squared
+
+    @property
+    def couples_scores(self) -> bool:
+        """Whether a group or the square joins several outputs, or outputs have weights."""
+        return self.by == "feature" or self.squared or self.weights is not None
 
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """norm = α·weights, a group for every row or column."""
