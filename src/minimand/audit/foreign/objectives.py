@@ -53,7 +53,8 @@ def problem_of(
     """The problem of a scikit-learn model on data that have been checked."""
     name = check_known(model)
     weigh = _WEIGHTS.get(name, _weighted)
-    if name in _WEIGH_THE_ONE and len(model.classes_) > 2 and model.class_weight is not None:
+    apart = name in _WEIGH_THE_ONE and getattr(model, "multi_class", "ovr") == "ovr"
+    if apart and len(model.classes_) > 2 and model.class_weight is not None:
         plain = np.ones(y.shape[0]) if weights is None else weights
         weighted = weigh(model, y, plain)
         assert weighted is not None

@@ -19,6 +19,7 @@ from sklearn.linear_model import (
 )
 
 from ...losses import (
+    CrammerSinger,
     EpsilonInsensitive,
     Gamma,
     Hinge,
@@ -192,11 +193,12 @@ def _quantile_regressor(model: Any, total: Total) -> Formulation:
 
 
 def _linear_svc(model: Any, total: Total) -> Formulation:
-    if model.multi_class != "ovr":
-        raise ValueError(
-            f"cannot certify LinearSVC with multi_class={model.multi_class!r}: only 'ovr', one "
-            "versus rest, is a sum over classes."
-        )
+    """One versus rest, or Crammer and Singer's loss of all classes, whose penalty is always L2."""
+    if model.multi_class == "crammer_singer":
+        many = len(model.classes_) > 2
+        found = _liblinear(model, total, CrammerSinger() if many else Hinge(), L2(), labels=True)
+        # Of two classes scikit-learn keeps w = w₁ − w₀, where w₁ = −w₀: ½‖w₀‖² + ½‖w₁‖² = ¼‖w‖².
+        return found if many else replace(found, alpha=0.5 * found.alpha)
     loss = Hinge() if model.loss == "hinge" else SquaredHinge()
     penalty = L1() if model.penalty == "l1" else L2()
     return _liblinear(model, total, loss, penalty, labels=True)
