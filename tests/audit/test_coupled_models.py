@@ -98,7 +98,7 @@ def test_liblinear_takes_two_classes():
 
 def test_labels_of_other_data_are_refused():
     model = fitted(linear_model.LogisticRegression(), X, LABELS)
-    with pytest.raises(ValueError, match="never seen: .*merlot"):
+    with pytest.raises(ValueError, match=r"never seen: .*merlot"):
         mm.certify(model, X, np.where(LABELS == "barolo", "merlot", LABELS))
 
 

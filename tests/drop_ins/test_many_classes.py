@@ -151,10 +151,12 @@ def test_shapes_with_cross_validation(legacy, ratios, refit):
 
 def test_folds_may_lack_a_class():
     iris, y = load_iris(return_X_y=True)
+    rows = np.arange(150)
+    folds = [(rows[y != label], rows[y == label]) for label in (2, 0)]
     model = LogisticRegressionCV(
-        Cs=[0.1, 1.0], cv=[(np.arange(100), np.arange(100, 150)), (np.arange(50, 150), np.arange(50))],
-        scoring="neg_log_loss", l1_ratios=(0.0,), use_legacy_attributes=False,
-    ).fit(iris, y)  # fmt: skip
+        Cs=[0.1, 1.0], cv=folds, scoring="neg_log_loss", l1_ratios=(0.0,)
+    ).set_params(use_legacy_attributes=False)
+    model.fit(iris, y)
     assert np.isfinite(model.scores_).all()
     assert np.isfinite(model.coefs_paths_).all()
     assert (model.scores_ < -5).all()  # a class that was never seen has hardly any probability

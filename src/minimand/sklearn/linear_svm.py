@@ -30,8 +30,8 @@ class LinearSVC(_Liblinear, svm.LinearSVC):
 
     p = 1 for the hinge and 2 for its square; c is ``intercept_scaling``: like liblinear, the model
     has a constant column of that value, whose weight is penalised like all others. With
-    ``penalty="l1"`` it is :math:`\|w\|_1 + |b/c|`. More than two classes are one versus rest, or with
-    ``multi_class="crammer_singer"`` one problem, in which the right class should beat all others:
+    ``penalty="l1"`` it is :math:`\|w\|_1 + |b/c|`. More than two classes are one versus rest. With
+    ``multi_class="crammer_singer"`` they are one problem: the right class should beat all others,
 
     .. math:: \min_{W,b} C \sum_i s_i \max_c ([c \ne y_i] + z_{ic} - z_{iy_i})
         + \tfrac{1}{2} \|W\|_F^2 + \tfrac{1}{2} \|b/c\|_2^2, \quad z_{ic} = x_i^T w_c + b_c
