@@ -78,7 +78,9 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
             return None
         objective, unit = _convex(objective)
         return bound.dual_norm(unit * slope_without(objective, ~bound.free, tol))
-    is_norm = type(bound).dual_norm is not BoundPenalty.dual_norm
+    is_norm = (
+        isinstance(bound, BoundPenalty) and type(bound).dual_norm is not BoundPenalty.dual_norm
+    )
     if objective.n_scores > 1 or (is_norm and bound.sum_over_features is None):
         return _top_of_norm(bound, objective)
     form = _unit_form(settings, objective)
