@@ -200,7 +200,9 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
             begin = objective.point(np.array(start[0], dtype=float), float(start[1]))
         try:
             solution = solve(objective, solver, control, begin)
-            return settled(objective, solution, control.tol)
+            return (
+                solution if objective.kinks is None else settled(objective, solution, control.tol)
+            )
         finally:
             if bar:
                 bar.close()

@@ -20,7 +20,7 @@ from .._base import row_blocks
 from .._base.typing import AnyArray, Array, IntArray
 from ..design import Design, Reach
 from ..losses import PLQ, Loss, Terms
-from ..losses.curvature import Diagonal, as_curvature
+from ..losses.curvature import Curvature, Diagonal
 from ..penalties import BoundPenalty
 from . import units as units_of
 from .basis import Basis
@@ -67,12 +67,12 @@ class Objective(Products):
     @cached_property
     def units(self) -> IntArray | None:
         """Offsets of the units of the loss among the rows; None if every row is a unit."""
-        return units_of.offsets(self.loss, self.n_samples)
+        return None if self.loss.unit == "row" else units_of.offsets(self.loss, self.n_samples)
 
     @cached_property
     def row_mass(self) -> Array:
         """For every row the mass of its unit; `mass` itself if every row is a unit."""
-        return units_of.over_rows(self.mass, self.units)
+        return self.mass if self.units is None else np.repeat(self.mass, np.diff(self.units))
 
     def with_target(self, y: Array) -> Objective:
         """The same problem for another y; the data are shared, passes are counted anew."""
@@ -217,7 +217,8 @@ class Objective(Products):
         """Value, gradient and curvature of the loss, block by block if every row is a unit."""
         if self.units is not None or self.n_scores > 1 or self.n_samples <= row_blocks.ROWS:
             value, gradient, curvature = self.loss.terms(z, self.y)
-            return Terms(value, gradient, as_curvature(curvature))
+            known = isinstance(curvature, Curvature)
+            return Terms(value, gradient, curvature if known else Diagonal(curvature))
         whole = [np.empty(self.n_samples), np.empty(self.n_samples)]
         if self.loss.quadratic:  # its curvature is one number, which takes no memory
             one = self.loss.curvature(z[:1], self.y[:1])

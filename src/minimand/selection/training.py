@@ -34,7 +34,9 @@ def trained(
             o.with_penalty(bound, words=s.certificate.objective, meter=Meter(s.certificate.passes))
             for o, s in zip(objectives, solutions, strict=True)
         ]
-        plain = [settled(p, s, tol) for p, s in zip(problems, solutions, strict=True)]
+        plain = list(solutions)
+        if first.kinks is not None:
+            plain = [settled(p, s, tol) for p, s in zip(problems, solutions, strict=True)]
         rows.append(tuple(plain))
         found.append(Training.of(problems, plain, weights))
     return [list(column) for column in zip(*rows, strict=True)], found

@@ -60,13 +60,14 @@ def run(
     ``replaceable``: if it has nothing further to try, and a bound of the optimum is possible, all
     others that accept the problem continue, the cheapest first.
     """
-    around, before = current(), reason_to_stop()
+    around = current()
+    before = "" if around is None else around.why()
     if before and around is not None and around.hears:
         raise StoppedError(before)  # the surrounding fit has a better point
     control.ended_by = ""
-    fit = _Fit(solver, objective, control, _feasible(objective, start))
+    fit = _Fit(solver, objective, control, start and _feasible(objective, start))
     solution = fit.concluded(before or fit.improve(solver, fit.start))
-    if not replaceable or not _gave_up(solver, objective, solution):
+    if solution.converged or not replaceable:
         return solution
     for heir in cheapest_others(objective, control, fit.solvers):
         if control.expired or not _gave_up(solver, objective, solution):
@@ -152,7 +153,8 @@ class _Fit:
         A textbook solver gets the columns as they are.
         """
         if self._course is None:
-            self._columns = None if solver.by_name_only else independent_columns(self.objective)
+            if self.objective.has_free_columns and not solver.by_name_only:
+                self._columns = independent_columns(self.objective)
             problem = self.objective if self._columns is None else self._columns.problem
             self._course = Succession(solver, problem, self.control)
         columns = self._columns
@@ -208,14 +210,13 @@ class _Fit:
             # The stop may have come while the memory was being changed.
             objective = objective.with_memory(None)
         final = _final(objective, control, best, self.start, bool(stopped_by))
-        iterations = max(len(self._history) - 1, 0)
-        certificate = final.certificate(objective, iterations, control.seconds)
-        history, told = self._history[:], len(self._history) > 0
+        history, told, solvers = self._history[:], len(self._history), self.solvers
+        certificate = final.certificate(objective, max(told - 1, 0), control.seconds)
         if not told and stopped_by == control.late():
             observe(control, objective, final, 0, history)  # time ran out before any other record
         elif final.point is objective.null or not (told and history.ends_at(best)):
-            history.append(control.state(objective, final, len(history)))
-        history.solver = " → ".join(map(_label, self.solvers))
+            history.append(control.state(objective, final, told))
+        history.solver = " → ".join(map(_label, solvers))
         history.hand_overs = tuple(self._course.reasons) if self._course is not None else ()
         history.end(certificate.primal, certificate.dual, certificate.gap)
         # A search among several minima that was cut off has not converged, whatever its gap.
@@ -225,10 +226,10 @@ class _Fit:
             point=final.point,
             slope=final.slope if best is None else best.slope,
             certificate=certificate,
-            solver=" → ".join(solver.name for solver in self.solvers),
+            solver=" → ".join([solver.name for solver in solvers]),
             converged=converged,
             stopped_by=stopped_by
-            or ("" if converged else control.ended_by or self.solvers[-1].exhausted),
+            or ("" if converged else control.ended_by or solvers[-1].exhausted),
             history=history,
         )
 
@@ -238,10 +239,8 @@ def _label(solver: Solver) -> str:
     return solver.name if not vars(solver) or repr(solver).endswith("()") else repr(solver)
 
 
-def _feasible(objective: Objective, start: Point | None) -> Point | None:
+def _feasible(objective: Objective, start: Point) -> Point:
     """The start, moved to the nearest feasible point."""
-    if start is None:
-        return None
     w = objective.penalty.project(start.w)
     return start if np.array_equal(w, start.w) else objective.point(w, start.b)
 

@@ -9,8 +9,8 @@ import numpy as np
 from ..._base.typing import AnyArray, Array
 from ...canonical.row_steps import Rule
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import Objective
-from ..steps.line_search import recentred
 from .learner import Learner, Steps
 
 SAMPLE = 1000

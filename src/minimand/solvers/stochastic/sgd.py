@@ -13,9 +13,9 @@ from ..._base.typing import AnyArray, Array
 from ..._base.wording import counted
 from ...canonical.row_steps import Rule
 from ...certificate import Judgement, judge
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
-from ..steps.line_search import recentred
 from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
 from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
@@ -160,7 +160,8 @@ class Sgd(Solver):
             words += f"; {objective.loss!r} has no compiled slope: batches of {batch} in NumPy"
         epochs = self.epochs or control.max_iter or _EPOCHS
         verdict = Verdict(True, words, 20.0 * epochs * objective.design.nnz)
-        return row_copy_counted(objective, control, verdict)
+        copies = objective.design.row_copy_bytes
+        return row_copy_counted(objective, control, verdict) if copies else verdict
 
     def shared(
         self, objectives: Sequence[Objective], starts: Sequence[tuple[Array, float] | None]

@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import interrupt
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control
-from ..steps.line_search import recentred
 from .learner import Learner
 
 if TYPE_CHECKING:

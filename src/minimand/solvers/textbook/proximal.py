@@ -11,9 +11,9 @@ import numpy as np
 
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point, dot
 from ..base import Control, Solver, Verdict
-from ..steps.line_search import recentred
 from ..steps.step_size import lipschitz
 
 COST = 1e5  # passes over the data of a badly conditioned problem; estimate

@@ -10,9 +10,9 @@ import numpy as np
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
-from ..steps.line_search import recentred
 from ..steps.step_size import lipschitz
 from .proximal import COST
 

@@ -53,6 +53,8 @@ def best_columns(
     objective: Objective, judgement: Judgement, form: Separable, size: int = _FEWEST
 ) -> IntArray:
     """The support, free columns, and the best-scored others, at least ``size`` in all."""
+    if objective.n_features <= max(size, _FEWEST):
+        return np.arange(objective.n_features)
     score = _scores(objective, judgement, form)
     size = max(size, _FEWEST, int(np.isinf(score).sum()))
     if size >= score.size:
