@@ -31,7 +31,7 @@ from .point import EPS, Meter, Point, dot
 from .products import Products
 
 if TYPE_CHECKING:
-    from .path_facts import Memory
+    from .path_facts import PathFacts
 
 __all__ = ["EPS", "Meter", "Objective", "Point", "dot"]
 
@@ -49,7 +49,7 @@ class Objective(Products):
     intercept: bool = True
     words: str = ""
     meter: Meter = field(default_factory=Meter)
-    memory: Memory | None = None  # shared by the problems of a path
+    path_facts: PathFacts | None = None  # shared by the problems of a path
     n_scores: int = 1  # scores per row
     known: Facts | None = None  # facts about these data, or about others, which are then ignored
 
@@ -91,19 +91,20 @@ class Objective(Products):
         What does not depend on the penalty is shared; passes are counted by the same meter unless
         a new one is given.
         """
-        new = self._copied()
-        new.update(penalty=penalty, constant_target=self.constant_target, known=self.facts)
+        fields: dict[str, Any] = {"penalty": penalty, "known": self.facts}
+        cached: dict[str, Any] = {"constant_target": self.constant_target}
         if words is not None:
-            new["words"] = words
+            fields["words"] = words
         if meter is not None:
-            new["meter"] = meter
+            fields["meter"] = meter
         if columns is not None:
             design = self.design.columns(columns)
-            new.update(design=design, memory=None, known=self.facts.on_columns(columns, design))
+            facts = self.facts.on_columns(columns, design)
+            fields.update(design=design, path_facts=None, known=facts)
         chosen = slice(None) if columns is None else columns
         known = ["infimum", "units", "row_mass", "_equal_mass"]
         if columns is None and self._null_is_zero and _is_unbounded(penalty):
-            new["null"] = self.null
+            cached["null"] = self.null
             known += ["null_loss", "_null_is_zero"]
             if self.penalty.sum_over_features is not None:
                 known += ["null_primal", "scale"]  # w = 0 has Ω = 0 under both penalties
@@ -111,31 +112,31 @@ class Objective(Products):
             old = self.null.w[chosen]
             null = penalty.project(np.zeros(old.shape))
             if np.array_equal(null, old):  # constraints may have moved the null model
-                new["null"] = self.null._replace(w=null)
+                cached["null"] = self.null._replace(w=null)
                 known.append("null_loss")
                 sums = (penalty.sum_over_features, self.penalty.sum_over_features)
                 if not null.any() and None not in sums:
                     known += ["null_primal", "scale"]
-        new.update((name, self.__dict__[name]) for name in known if name in self.__dict__)
-        return self._made(new)
+        cached.update((name, self.__dict__[name]) for name in known if name in self.__dict__)
+        return self.altered(cached, **fields)
 
     @cached_property
     def _null_is_zero(self) -> bool:
         """Whether the null model is w = 0, not moved by constraints."""
         return not self.null.w.any()
 
-    def with_memory(self, memory: Memory | None) -> Objective:
-        """The same problem with the memory of a path, or with none; cached values are kept."""
-        return self._made({**self.__dict__, "memory": memory})
+    def with_path_facts(self, path_facts: PathFacts | None) -> Objective:
+        """The same problem with the facts of a path, or with none; cached values are kept."""
+        return self.altered(self.__dict__, path_facts=path_facts)
 
-    def _copied(self) -> dict[str, Any]:
-        """The fields, without cached values."""
-        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+    def altered(self, cached: dict[str, Any], **fields: Any) -> Objective:
+        """The problem with other fields and with these cached values, which hold for it too.
 
-    def _made(self, contents: dict[str, Any]) -> Objective:
-        """An objective with these fields; faster than `replace`, since a path makes many."""
+        It is faster than `replace`, since a path makes many.
+        """
         new = object.__new__(type(self))
-        new.__dict__.update(contents)
+        same = {name: self.__dict__[name] for name in self.__dataclass_fields__}
+        new.__dict__.update({**same, **cached, **fields})
         return new
 
     def weighted(self, loss: Loss, weights: Array) -> tuple[Objective, float]:
@@ -149,9 +150,9 @@ class Objective(Products):
         if not total > 0:
             total, mass = 1.0, np.zeros_like(mass)  # only the penalty is left
         penalty = self.penalty.times(1.0 / total)
-        new = replace(self, loss=loss, mass=mass / total, penalty=penalty, memory=None)
-        new.__dict__["constant_target"] = self.constant_target
-        return new, total
+        cached = {"constant_target": self.constant_target}
+        fields = {"loss": loss, "mass": mass / total, "penalty": penalty, "path_facts": None}
+        return self.altered(cached, **fields), total
 
     def thinned(self, every: int) -> Objective:
         """The same problem on every k-th unit, to find a start cheaply."""

@@ -18,7 +18,7 @@ from .point import EPS, Meter, Point
 from .without_columns import Represented, plane
 
 if TYPE_CHECKING:
-    from .path_facts import Memory
+    from .path_facts import PathFacts
 
 _NARROW = 8  # numbers in a row: measured at 10⁷ rows, a vector costs as much as a pass over these
 
@@ -32,7 +32,7 @@ class Products:
     offset: Array | None
     intercept: bool
     meter: Meter
-    memory: Memory | None
+    path_facts: PathFacts | None
     n_scores: int
 
     @property
@@ -107,9 +107,9 @@ class Products:
 
         Each comes with a mask of the columns where it is exact; None if it is exact everywhere.
         """
-        if self.memory is not None and self.n_scores == 1:
+        if self.path_facts is not None and self.n_scores == 1:
             problem: Any = self
-            return [self.memory.slopes.of(problem, w, theta) for theta in thetas]
+            return [self.path_facts.slopes.of(problem, w, theta) for theta in thetas]
         if len(thetas) == 1:
             return [(self._slope(thetas[0]), None)]
         if self._long_and_narrow:

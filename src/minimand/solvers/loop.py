@@ -207,8 +207,8 @@ class _Fit:
         """The returned model with its certificate and history."""
         objective, control, best = self.objective, self.control, self.best
         if stopped_by and not stopped_by.startswith("max_iter"):
-            # The stop may have come while the memory was being changed.
-            objective = objective.with_memory(None)
+            # The stop may have come while the facts of the path were being changed.
+            objective = objective.with_path_facts(None)
         final = _final(objective, control, best, self.start, bool(stopped_by))
         history, told, solvers = self._history[:], len(self._history), self.solvers
         certificate = final.certificate(objective, max(told - 1, 0), control.seconds)

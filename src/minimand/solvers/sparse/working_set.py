@@ -97,7 +97,7 @@ class WorkingSet(Solver):
 
 def _forecast_point(objective: Objective, judgement: Judgement) -> Point:
     """The forecast of a path, if that is better than the current point."""
-    forecast = objective.memory.forecast if objective.memory else None
+    forecast = objective.path_facts.forecast if objective.path_facts else None
     if forecast is None:
         return judgement.point
     ahead = recentred(

@@ -91,6 +91,7 @@ class Sgd(Solver):
     name = "sgd"
     by_name_only = True
     kind = (Trait.MEAN_OVER_SAMPLES,)
+    needs = Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS
     exhausted = "its last epoch (stochastic training ends early by design)"
     _classes: Classes | None = None
 
@@ -147,8 +148,7 @@ class Sgd(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Any loss that is a mean over samples; l1 and l2 parts, or no penalty."""
         form = objective.penalty.sum_over_features
-        if form is None or form.has_constraints:
-            return Verdict(False, "the penalty is not a sum of l1 and l2 parts without bounds")
+        assert form is not None
         if self.step != "adaptive" and np.ptp(form.l2) > 0:
             words = "the l2 weights differ between features; take Sgd(step='adaptive')"
             return Verdict(False, words)
