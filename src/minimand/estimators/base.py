@@ -27,7 +27,7 @@ from ..solvers.in_parallel import solve_each
 from ..solvers.kinked.clear_multipliers import settled
 from .callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
 from .inputs import data
-from .outcome import combined, warn_if_short
+from .outcome import combined, warn_if_short, warn_if_zero_is_perfect
 from .problem import Fitted, Posed, PosesProblems
 from .settings import ELSEWHERE
 from .stopping import stoppable
@@ -126,6 +126,8 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
             if not solution.converged:
                 warn_if_short(self, posed.objectives[0], solutions)
                 break
+        if posed.objectives[0].scale == 0:
+            warn_if_zero_is_perfect(self, posed.objectives[0])
         return self
 
     def _solve_all(self, posed: Posed, relay: Relay | None) -> list[Solution]:
