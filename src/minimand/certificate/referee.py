@@ -73,7 +73,7 @@ def judge(
         inside = tangent.inside(point)
         return lifted(judge(tangent.problem, inside, duals, raw=raw, thorough=thorough), tangent)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return _judge(objective, point, duals, known, raw, thorough)
+        return _judge(objective, point, duals, [*known], raw, thorough)
 
 
 def lifted(judgement: Judgement, tangent: Tangent) -> Judgement:
@@ -104,7 +104,7 @@ def _judge(
     objective: Objective,
     point: Point,
     duals: Iterable[Array],
-    known: Iterable[Dual],
+    known: list[Dual],
     raw: bool,
     thorough: bool,
 ) -> Judgement:
@@ -115,7 +115,8 @@ def _judge(
         off = not is_balanced(mean, size)
         gradient = _centred_gradient(objective, point, terms) if off else gradient
     proposed = [*_admissible(objective, duals, terms)] if duals else []
-    known = [old for old in known if old.exact is None or old.serves(point.w)]
+    if known:  # `serves` takes time only where slopes of a path are not exact
+        known = [old for old in known if old.exact is None or old.serves(point.w)]
     thetas = [gradient, *proposed] if raw or not (proposed or known) else proposed
     stationary = not off and bool(thetas) and thetas[0] is gradient
     slopes = objective.slopes(point.w, thetas) if thetas else []

@@ -127,17 +127,21 @@ class _Fit:
         objective, control, history = self.objective, self.control, self._history
         with watching(control.late, hears=True) as watch:
             try:
-                control.target = history.target = control.tol * _finite_scale(objective)
+                if not math.isfinite(objective.scale):
+                    raise ValueError(_without_scale(objective))
+                control.target = history.target = control.tol * objective.scale
                 begin = objective.null if start is None else start
                 if late := control.late():
                     return late  # the returned point is judged in any case
+                recorded = len(history)
                 for judgement in self._points(solver, begin):
-                    said = observe(control, objective, judgement, len(history), history)
+                    said = observe(control, objective, judgement, recorded, history)
+                    recorded += 1
                     if self._will_do(judgement):
                         self._enough = judgement.summary
                         # This is one of several minima; the search for a lower one was cut off.
                         return control.why if judgement.kind == "stationary" else ""
-                    if stopped_by := said or self._limit(judgement):
+                    if stopped_by := said or self._limit(judgement, recorded):
                         return stopped_by
                     del judgement  # frees n numbers before the solver makes the next
             except KeyboardInterrupt:
@@ -171,11 +175,11 @@ class _Fit:
             return True
         return judgement.gap <= judgement.rounding(objective)
 
-    def _limit(self, judgement: Judgement) -> str:
-        """The limit that has been reached, in words; empty if none has."""
+    def _limit(self, judgement: Judgement, recorded: int) -> str:
+        """The limit that has been reached by now, in words; empty if none has."""
         control, history = self.control, self._history
         assert self._course is not None
-        solver, recorded = self._course.solver, len(history)
+        solver = self._course.solver
         most = solver.default_max_iter if control.max_iter is None else control.max_iter
         if most is not None and recorded > most:
             return f"max_iter={most}"
@@ -245,16 +249,13 @@ def _feasible(objective: Objective, start: Point) -> Point:
     return start if np.array_equal(w, start.w) else objective.point(w, start.b)
 
 
-def _finite_scale(objective: Objective) -> float:
-    if math.isfinite(objective.scale):
-        return objective.scale
+def _without_scale(objective: Objective) -> str:
+    """Why the unit of tol is not finite."""
     if np.isfinite(objective.mean(objective.loss.infimum(objective.y))):
-        raise ValueError(
-            f"{objective.loss!r} overflows on these data: rescale y, the offset or the weights."
-        )
-    raise ValueError(
-        f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no "
-        "minimum to be compared with."
+        return f"{objective.loss!r} overflows on these data: rescale y, the offset or the weights."
+    return (
+        f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no minimum "
+        "to be compared with."
     )
 
 
