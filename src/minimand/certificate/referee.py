@@ -109,16 +109,13 @@ def _judge(
     thorough: bool,
 ) -> Judgement:
     terms = objective.terms(point.z)
-    gradient, off = terms.gradient, False
-    if objective.intercept:  # where it is not the best one, Σ mass·gradient is not zero
-        mean, size = objective.row_mean(gradient), objective.row_mean_of(np.abs, gradient)
-        off = not is_balanced(mean, size)
-        gradient = _centred_gradient(objective, point, terms) if off else gradient
     proposed = [*_admissible(objective, duals, terms)] if duals else []
     if known:  # `serves` takes time only where slopes of a path are not exact
         known = [old for old in known if old.exact is None or old.serves(point.w)]
-    thetas = [gradient, *proposed] if raw or not (proposed or known) else proposed
-    stationary = not off and bool(thetas) and thetas[0] is gradient
+    thetas, stationary = proposed, False
+    if raw or not (proposed or known):
+        gradient = _centred_gradient(objective, point, terms)
+        thetas, stationary = [gradient, *proposed], gradient is terms.gradient
     slopes = objective.slopes(point.w, thetas) if thetas else []
     primal = objective.mean(terms.value) + objective.price(point)
     fresh: list[Dual] = []
@@ -173,6 +170,11 @@ def _still_promising(
 
 def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array:
     """The gradient of the loss at the best intercept for these scores."""
+    if not objective.intercept:
+        return terms.gradient
+    mean, size = objective.row_mean(terms.gradient), objective.row_mean_of(np.abs, terms.gradient)
+    if is_balanced(mean, size):
+        return terms.gradient  # the intercept is the best one already
     # The null model has the best intercept already, exactly so for losses with kinks.
     centred = point is objective.null and objective.kinks is not None
     shift = 0.0 if centred else best_shift(objective, point.z)
