@@ -355,7 +355,7 @@ def test_the_words_say_how_far_a_choice_came():
 
     def impatient(state):
         seen.append(state)
-        if len(seen) == 40:
+        if len(seen) == 250:
             raise KeyboardInterrupt
 
     tuned = mm.Tuned(mm.Regressor("huber", "l1", callbacks=[impatient]), alphas=30)
