@@ -67,7 +67,7 @@ def run(
     control.ended_by = ""
     fit = _Fit(solver, objective, control, start and _feasible(objective, start))
     solution = fit.concluded(before or fit.improve(solver, fit.start))
-    if solution.converged or not replaceable:
+    if not replaceable or not _gave_up(solver, objective, solution):
         return solution
     for heir in cheapest_others(objective, control, fit.solvers):
         if control.expired or not _gave_up(solver, objective, solution):
