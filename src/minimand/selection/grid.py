@@ -12,10 +12,9 @@ from ..estimators.prepare import prepared
 from ..estimators.settings import Settings
 from ..losses.curvature import as_curvature
 from ..penalties import Ball, BoundPenalty, Concave, Majorised, NoPenalty, Norm, Separable
-from ..problem.intercept import balanced_gradient
+from ..problem.intercept import balanced_gradient, recentred
 from ..problem.objective import EPS, Objective, Point
 from ..solvers import Control, solve
-from ..solvers.steps.line_search import recentred
 from .kinked_top import least_slope
 
 _RIDGE_TOP = 1e3  # factor of the curvature; convention: there w is 1/1000 of its unpenalised size

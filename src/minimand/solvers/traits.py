@@ -20,7 +20,7 @@ class Trait(Enum):
     CONVEX_PENALTY = "the penalty is not convex; 'reweighted' minimises its tangents"
     NONCONVEX_LOSS = "the loss is convex: it needs no graduation"
     NONCONVEX_PENALTY = "the penalty is convex: it needs no tangents"
-    MEAN_OVER_SAMPLES = "{loss!r} is one number for the whole set, not a mean over samples"
+    MEAN_OVER_SAMPLES = "{loss!r} is one number for {unit}, not a mean over samples"
     LARGEST_RESIDUAL = "{loss!r} is not the largest residual of the whole set"
     ONE_SCORE = "every row has several scores, and {solver!r} takes problems of one"
     COLUMNS = "the design has no columns, and {solver!r} works on columns"
