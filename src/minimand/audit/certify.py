@@ -49,8 +49,9 @@ def certify(
         Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
         MultiTaskLasso, MultiTaskElasticNet, MultiTaskLassoCV, MultiTaskElasticNetCV,
         LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor,
-        TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale), LinearSVC, LinearSVR, SVC or SVR with a linear kernel, SGDClassifier, SGDRegressor, or one
-        of their drop-ins in `minimand.sklearn`, or a `HardMargin`.
+        TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale), LinearSVC, LinearSVR,
+        SVC or SVR with a linear kernel, SGDClassifier, SGDRegressor, or one of their drop-ins in
+        `minimand.sklearn`, or a `HardMargin`.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator or a Certificate, optional

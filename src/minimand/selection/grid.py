@@ -12,10 +12,9 @@ from ..estimators.prepare import prepared
 from ..estimators.settings import Settings
 from ..losses.curvature import as_curvature
 from ..penalties import Ball, BoundPenalty, Concave, Majorised, NoPenalty, Norm, Separable
-from ..problem.intercept import balanced_gradient
+from ..problem.intercept import balanced_gradient, recentred
 from ..problem.objective import EPS, Objective, Point
 from ..solvers import Control, solve
-from ..solvers.steps.line_search import recentred
 from .kinked_top import least_slope
 
 _RIDGE_TOP = 1e3  # factor of the curvature; convention: there w is 1/1000 of its unpenalised size
@@ -78,7 +77,9 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
             return None
         objective, unit = _convex(objective)
         return bound.dual_norm(unit * slope_without(objective, ~bound.free, tol))
-    is_norm = type(bound).dual_norm is not BoundPenalty.dual_norm
+    is_norm = (
+        isinstance(bound, BoundPenalty) and type(bound).dual_norm is not BoundPenalty.dual_norm
+    )
     if objective.n_scores > 1 or (is_norm and bound.sum_over_features is None):
         return _top_of_norm(bound, objective)
     form = _unit_form(settings, objective)

@@ -245,6 +245,12 @@ LEAST_PROGRAMS_ON_ROWS = _ROUNDS_OF_ROWS[0]
 # The shape of a problem --------------------------------------------------------------------------
 
 
+def rows_suffice(objective: Objective, form: Separable) -> bool:
+    """Whether there are fewer rows than columns and every column is penalised."""
+    n, d = objective.design.shape
+    return n < d and bool((form.l2 > 0).all())
+
+
 def rough_spread(objective: Objective) -> Array:
     """Σ mass·x² of every column; of the squared loss, which others solve faster, from some rows."""
     every = objective.n_samples // _SAMPLE

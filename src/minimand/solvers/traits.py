@@ -20,7 +20,7 @@ class Trait(Enum):
     CONVEX_PENALTY = "the penalty is not convex; 'reweighted' minimises its tangents"
     NONCONVEX_LOSS = "the loss is convex: it needs no graduation"
     NONCONVEX_PENALTY = "the penalty is convex: it needs no tangents"
-    MEAN_OVER_SAMPLES = "{loss!r} is one number for the whole set, not a mean over samples"
+    MEAN_OVER_SAMPLES = "{loss!r} is one number for {unit}, not a mean over samples"
     LARGEST_RESIDUAL = "{loss!r} is not the largest residual of the whole set"
     OVER_RUNS = "{loss!r} is a mean over samples, not over runs of them"
     NO_INTERCEPT = "there is an intercept, and {solver!r} knows none"

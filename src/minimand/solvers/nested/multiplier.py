@@ -12,13 +12,13 @@ from scipy import optimize
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...penalties import Ball
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..kinked.primal_dual import PrimalDual
 from ..smooth.closed_form import ClosedForm
 from ..smooth.newton import Newton
 from ..sparse.working_set import WorkingSet
-from ..steps.line_search import recentred
 from ..succession import points_of
 from ..traits import Trait
 
