@@ -196,10 +196,10 @@ def labels(kind):
         return y > 0
     if kind == "object":
         return np.array(["x", "y", "z"], dtype=object)[y]
-    return {"str": np.array(["x", "y", "z"])[y], "int": 10 * y - 5, "float": y + 0.5}[kind]
+    return np.array(["x", "y", "z"])[y] if kind == "str" else 10 * y - 5
 
 
-@pytest.mark.parametrize("kind", ["str", "int", "bool", "object", "float"])
+@pytest.mark.parametrize("kind", ["str", "int", "bool", "object"])
 @pytest.mark.parametrize("reference", [None, 0, -1])
 def test_labels_of_every_kind(kind, reference):
     X, y = IRIS[0], labels(kind)

@@ -39,7 +39,7 @@ def test_the_optimum_is_that_of_scikit_learn(name, settings, intercept, weights)
     np.testing.assert_allclose(ours.intercept_, peer.intercept_, atol=1e-3)
     assert isinstance(ours.n_iter_, int)
     assert ours.dual_gap_ <= ours.eps_
-    assert mm.certify(peer, X, Y, weights).primal >= ours.certificate_.dual
+    assert mm.certify(peer, X, Y, weights).primal >= ours.certificate_.dual * (1 - 1e-12)
 
 
 def test_a_feature_is_used_for_all_targets_or_for_none():
