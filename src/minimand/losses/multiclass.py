@@ -82,7 +82,8 @@ class Multinomial(Loss):
         z = z[:, None] if z.ndim == 1 else z
         if self.reference is None:
             return np.ascontiguousarray(z)
-        return np.insert(z, self._place_of_reference(z.shape[1] + 1), 0.0, axis=1)
+        place = self._place_of_reference(z.shape[1] + 1)
+        return np.ascontiguousarray(np.insert(z, place, 0.0, axis=1))
 
     def value(self, z: Array, y: Array) -> Array:
         """log Σ e^{z_c} − z_y."""
@@ -181,7 +182,8 @@ class Multinomial(Loss):
         u = u[:, None] if u.ndim == 1 else u
         if self.reference is None:
             return np.ascontiguousarray(u)
-        return np.insert(u, self._place_of_reference(u.shape[1] + 1), -u.sum(axis=1), axis=1)
+        place = self._place_of_reference(u.shape[1] + 1)
+        return np.ascontiguousarray(np.insert(u, place, -u.sum(axis=1), axis=1))
 
     def _own(self, full: Array, z: Array) -> Array:
         """The columns of the scores that the model has, in the shape of z."""
