@@ -15,8 +15,8 @@ from ..problem.objective import Objective, Point
 from .base import Control, Solution, Solver, observe
 from .choose import cheapest_others, choose_solver
 from .history import History
-from .independent_columns import IndependentColumns, independent_columns
 from .succession import Succession
+from .view import View
 
 _MOMENT = 0.25  # seconds for a closer judgement after a stop; safeguard
 _STALLED = "no further progress"
@@ -64,8 +64,11 @@ def run(
     if before and around is not None and around.hears:
         raise StoppedError(before)  # the surrounding fit has a better point
     control.ended_by = ""
-    fit = _Fit(solver, objective, control, _feasible(objective, start))
+    fit = _Fit(solver, objective, control, _feasible(objective, start), replaceable)
     solution = fit.concluded(before or fit.improve(solver, fit.start))
+    if fit.view.leaves_out and not control.expired and _gave_up(solver, objective, solution):
+        fit.take_whole_penalty()
+        solution = fit.concluded(fit.improve(solver, solution.point))
     if not replaceable or not _gave_up(solver, objective, solution):
         return solution
     for heir in cheapest_others(objective, control, fit.solvers):
@@ -93,12 +96,18 @@ class _Fit:
     """One problem from its start to a solution: the points found, by which solvers, and when."""
 
     def __init__(
-        self, solver: Solver, objective: Objective, control: Control, start: Point | None
+        self,
+        solver: Solver,
+        objective: Objective,
+        control: Control,
+        start: Point | None,
+        replaceable: bool,
     ) -> None:
         self.objective, self.control, self.start = objective, control, start
-        self._asked = solver
+        self._asked, self._replaceable = solver, replaceable
         self._history = History("", objective.words)
-        self._columns: IndependentColumns | None = None
+        self.view = View(objective, solver)
+        self._earlier: Judgement | None = None  # the best point of an earlier view
         self._course: Succession | None = None
         self._enough: Judgement | None = None  # the point that reached the target
         self._at_work: Solver | None = None  # the solver that found the last point
@@ -113,9 +122,9 @@ class _Fit:
     def best(self) -> Judgement | None:
         """The point that reached the target, or else the best one."""
         if self._enough is not None or self._course is None or self._course.best is None:
-            return self._enough
-        best = self._course.best
-        return best if self._columns is None else self._columns.outside(best)
+            return self._enough or self._earlier
+        best = self.view.outside(self._course.best)
+        return self._earlier if self._earlier and self._earlier.beats(best) else best
 
     def improve(self, solver: Solver, start: Point | None) -> str:
         """Take points of a solver; what stopped it, empty if it ended or reached the target.
@@ -147,18 +156,23 @@ class _Fit:
         return ""
 
     def _points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
-        """Judged points; solvers get independent columns instead of dependent ones.
-
-        A textbook solver gets the columns as they are.
-        """
+        """Judged points of the problem as solvers get it, as points of the whole problem."""
         if self._course is None:
-            self._columns = None if solver.by_name_only else independent_columns(self.objective)
-            problem = self.objective if self._columns is None else self._columns.problem
-            self._course = Succession(solver, problem, self.control)
-        columns = self._columns
-        if columns is None:
+            self.view = View.of(self.objective, solver, self.control, self._replaceable)
+            solver = self.view.solver
+            self._course = Succession(solver, self.view.problem, self.control)
+        view = self.view
+        if view.problem is self.objective:
             return self._course.points(solver, start)
-        return (columns.outside(j) for j in self._course.points(solver, columns.inside(start)))
+        return (view.outside(j) for j in self._course.points(solver, view.inside(start)))
+
+    def take_whole_penalty(self) -> None:
+        """Begin again with the part of the penalty that was left out."""
+        before, self._earlier = self._course, self.best
+        self.view = View.of_whole_penalty(self.objective, self._asked)
+        self._course = Succession(self._asked, self.view.problem, self.control)
+        if before is not None:
+            self._course.ran, self._course.reasons = before.ran, before.reasons
 
     def _will_do(self, judgement: Judgement) -> bool:
         """Whether the gap is small enough; a null model must be optimal up to rounding."""
