@@ -110,10 +110,15 @@ class Graduated(Solver):
             elif stuck and not judgement.gap < 0.5 * gap:
                 return
             else:
+                mild = _mild(objective, point, goal, control)
+                lowest = min((found.point for found in mild), key=objective.primal, default=point)
+                if objective.primal(lowest) < judgement.primal - noise:
+                    point, stuck, gap, kept = lowest, False, np.inf, []
+                    continue
                 # The same point again, judged with the multipliers of its tangent's minimum. These
                 # improve, since the gap they leave is the goal of the next minimisation.
                 stuck, gap, kept = True, judgement.gap, [*kept, *duals]
-                kept += _mild_duals(objective, point, goal, control)
+                kept += [dual for found in mild for dual in found.duals]
 
     def _searched(
         self, objective: Objective, start: Point, control: Control
@@ -272,7 +277,7 @@ def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) ->
     inner = replace(control, target=goal / tangent.unit, callbacks=())
     solver = _solver_of(problem, inner)
     best: Judgement | None = None
-    progress = Progress(inner.target)
+    progress = Progress(inner.target, solver.idle)
     for count, judgement in enumerate(points_of(solver, problem, inside, inner)):
         if best is None or judgement.beats(best):
             best = judgement
@@ -287,21 +292,21 @@ def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) ->
     return _Minimised(tangent.outside(best.point) if falls else point, duals)
 
 
-def _mild_duals(objective: Objective, point: Point, goal: float, control: Control) -> list[Array]:
-    """Multipliers of a point whose tangent has weights too unequal for accurate solutions.
+def _mild(objective: Objective, point: Point, goal: float, control: Control) -> list[_Minimised]:
+    """Minimisers and multipliers of a tangent whose weights are too unequal, with capped weights.
 
-    Its weights are capped. A sample held by a slope of 1e8 is also held by a smaller slope, if that
-    exceeds its multiplier; and multipliers within smaller weights are within the true ones.
+    A sample held by a slope of 1e8 is also held by a smaller slope, if that exceeds its multiplier;
+    and multipliers within smaller weights are within the true ones.
     """
     loss, y = composed(objective), objective.y
-    weights, duals = loss.weights(point.z, y), []
+    weights, found = loss.weights(point.z, y), []
     usual = float(np.median(loss.weights(objective.null.z, y)))
     for factor in _MILDER:
         mild = np.minimum(weights, factor * usual)
         if mild.any() and (mild < weights).any():
             tangent = Tangent.with_weights(objective, mild, near=point.w)
-            duals += _minimised(tangent, point, goal, control).duals
-    return duals
+            found.append(_minimised(tangent, point, goal, control))
+    return found
 
 
 def _solver_of(problem: Objective, control: Control) -> Solver:

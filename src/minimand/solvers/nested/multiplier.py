@@ -46,6 +46,7 @@ class Multiplier(Solver):
 
     name = "multiplier"
     needs = (Trait.BALL,)
+    idle = 8  # its gap falls only when λ is between two others
     _inner: ClassVar[tuple[Solver, ...]] = (ClosedForm(), Newton(), WorkingSet(), PrimalDual())
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
@@ -109,7 +110,7 @@ class Multiplier(Solver):
         solver, verdict = self._solver(problem, control)
         assert solver is not None, verdict.reason
         inner = replace(control, target=accuracy * control.target, callbacks=())
-        progress = Progress(inner.target)
+        progress = Progress(inner.target, solver.idle)
         for count, judgement in enumerate(points_of(solver, problem, start, inner)):
             far = ball.size.radius(judgement.point.w) > _FAR_OUT * ball.radius
             # Share of the scale: a rough gap; safeguard.

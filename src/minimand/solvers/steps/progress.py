@@ -6,8 +6,6 @@ import numpy as np
 
 from ...certificate import Judgement
 
-_IDLE = 4  # iterations without progress, after which only rounding is left; safeguard
-
 
 class Progress:
     """Whether a convex solver still makes progress: its goal may lie below the rounding.
@@ -16,7 +14,7 @@ class Progress:
     problem grows with y. ``patience`` is the number of iterations that may pass without progress.
     """
 
-    def __init__(self, target: float, patience: int = _IDLE) -> None:
+    def __init__(self, target: float, patience: int) -> None:
         self._target, self._patience = target, patience
         self._gap, self._primal, self._idle = np.inf, np.inf, 0
 
