@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._base.typing import Array
+from .._base.typing import Array, BoolArray
 from ..design.wrap import with_units
 from .objective import Objective, Point
 
@@ -29,14 +29,11 @@ class ColumnUnits:
     whole: Objective
     problem: Objective
     units: Array
-    leaves_out: bool  # whether a part of the penalty was left out
+    faint: BoolArray  # columns whose penalty is left out
 
     @classmethod
-    def of(cls, objective: Objective, *, whole_penalty: bool = False) -> ColumnUnits | None:
-        """None if the columns are of similar sizes and their penalty matters.
-
-        ``whole_penalty``: nothing of the penalty is left out.
-        """
+    def of(cls, objective: Objective) -> ColumnUnits | None:
+        """None if the columns are of similar sizes and their penalty matters."""
         if not objective.single or not objective.convex or not objective.has_columns:
             return None
         sizes = objective.root_spread
@@ -45,21 +42,19 @@ class ColumnUnits:
             return None
         extreme = sizes.max() > _EXTREME * sizes[some].min()
         powers = np.round(np.log2(np.where(some, sizes, 1.0)))
-        units = np.where(some, np.exp2(-powers), 1.0) if extreme else np.ones(sizes.shape)
+        units = np.exp2(-powers) if extreme else np.ones(sizes.shape)
         penalty = objective.penalty.in_units(units)
         if penalty is None:
             return None
         steep, far = _sizes_at_null(objective)
         size = np.where(some, sizes * units, 1.0)
         faint = penalty.faint(far / size, steep * size, _FAINT) & some
-        # With more unpenalised columns than rows every sample can be fitted.
-        if whole_penalty or np.count_nonzero(faint) >= objective.n_samples:
-            faint &= False
+        if np.count_nonzero(faint) >= objective.n_samples:
+            faint &= False  # as many unpenalised columns could fit every sample
         if not extreme and not faint.any():
             return None
-        penalty = penalty.without(faint)
         design = with_units(objective.design, units) if extreme else objective.design
-        problem = replace(objective, design=design, penalty=penalty, memory=None)
+        problem = replace(objective, design=design, penalty=penalty.without(faint), memory=None)
         null = objective.null
         problem.__dict__.update(
             constant_target=objective.constant_target,
@@ -69,7 +64,16 @@ class ColumnUnits:
             null_primal=objective.null_primal,
             scale=objective.scale,
         )
-        return cls(objective, problem, units, bool(faint.any()))
+        return cls(objective, problem, units, faint)
+
+    @property
+    def with_whole_penalty(self) -> ColumnUnits | None:
+        """The same units, with nothing left out; None if nothing was."""
+        penalty = self.whole.penalty.in_units(self.units)
+        if not self.faint.any() or penalty is None:
+            return None
+        problem = self.problem.with_penalty(penalty)
+        return replace(self, problem=problem, faint=np.zeros_like(self.faint))
 
     def inside(self, point: Point) -> Point:
         """A point of the whole problem as one of the problem in units."""

@@ -64,12 +64,16 @@ def run(
     if before and around is not None and around.hears:
         raise StoppedError(before)  # the surrounding fit has a better point
     control.ended_by = ""
-    fit = _Fit(solver, objective, control, _feasible(objective, start), replaceable)
+    fit = _Fit(solver, objective, control, _feasible(objective, start))
     solution = fit.concluded(before or fit.improve(solver, fit.start))
-    if fit.view.leaves_out and not control.expired and _gave_up(solver, objective, solution):
-        fit.take_whole_penalty()
-        solution = fit.concluded(fit.improve(solver, solution.point))
-    if not replaceable or not _gave_up(solver, objective, solution):
+    if not _gave_up(solver, objective, solution):
+        return solution
+    for view in View.in_units(objective, solver, control, replaceable):
+        if control.expired or not _gave_up(solver, objective, solution):
+            break
+        fit.look_through(view, solution.stopped_by)
+        solution = fit.concluded(fit.improve(view.solver, solution.point))
+    if not replaceable:
         return solution
     for heir in cheapest_others(objective, control, fit.solvers):
         if control.expired or not _gave_up(solver, objective, solution):
@@ -96,17 +100,12 @@ class _Fit:
     """One problem from its start to a solution: the points found, by which solvers, and when."""
 
     def __init__(
-        self,
-        solver: Solver,
-        objective: Objective,
-        control: Control,
-        start: Point | None,
-        replaceable: bool,
+        self, solver: Solver, objective: Objective, control: Control, start: Point | None
     ) -> None:
         self.objective, self.control, self.start = objective, control, start
-        self._asked, self._replaceable = solver, replaceable
+        self._asked = solver
         self._history = History("", objective.words)
-        self.view = View(objective, solver)
+        self._view = View(objective, solver)
         self._earlier: Judgement | None = None  # the best point of an earlier view
         self._course: Succession | None = None
         self._enough: Judgement | None = None  # the point that reached the target
@@ -123,7 +122,7 @@ class _Fit:
         """The point that reached the target, or else the best one."""
         if self._enough is not None or self._course is None or self._course.best is None:
             return self._enough or self._earlier
-        best = self.view.outside(self._course.best)
+        best = self._view.outside(self._course.best)
         return self._earlier if self._earlier and self._earlier.beats(best) else best
 
     def improve(self, solver: Solver, start: Point | None) -> str:
@@ -158,21 +157,22 @@ class _Fit:
     def _points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
         """Judged points of the problem as solvers get it, as points of the whole problem."""
         if self._course is None:
-            self.view = View.of(self.objective, solver, self.control, self._replaceable)
-            solver = self.view.solver
-            self._course = Succession(solver, self.view.problem, self.control)
-        view = self.view
+            self._view = View.of(self.objective, solver)
+            self._course = Succession(solver, self._view.problem, self.control)
+        view = self._view
         if view.problem is self.objective:
             return self._course.points(solver, start)
         return (view.outside(j) for j in self._course.points(solver, view.inside(start)))
 
-    def take_whole_penalty(self) -> None:
-        """Begin again with the part of the penalty that was left out."""
-        before, self._earlier = self._course, self.best
-        self.view = View.of_whole_penalty(self.objective, self._asked)
-        self._course = Succession(self._asked, self.view.problem, self.control)
-        if before is not None:
-            self._course.ran, self._course.reasons = before.ran, before.reasons
+    def look_through(self, view: View, reason: str) -> None:
+        """Let solvers continue on another view of the problem; the best point so far is kept."""
+        course, self._earlier = self._course, self.best
+        self._view, self._at_work = view, None
+        self._course = Succession(view.solver, view.problem, self.control)
+        if course is not None:
+            self._course.ran, self._course.reasons = course.ran, course.reasons
+        if view.solver is not self.solvers[-1]:
+            self.hand_over(view.solver, reason)
 
     def _will_do(self, judgement: Judgement) -> bool:
         """Whether the gap is small enough; a null model must be optimal up to rounding."""

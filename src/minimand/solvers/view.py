@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..certificate import Judgement
@@ -23,30 +24,26 @@ class View:
     columns: IndependentColumns | None = None
 
     @classmethod
-    def of(cls, objective: Objective, solver: Solver, control: Control, replaceable: bool) -> View:
-        """The problem without negligible penalties; another solver if this one is replaceable.
+    def of(cls, objective: Objective, solver: Solver) -> View:
+        """The problem on independent columns; a textbook solver gets the columns as they are."""
+        columns = None if solver.by_name_only else independent_columns(objective)
+        return cls(objective, solver, None, columns)
 
-        A textbook solver gets the columns as they are.
+    @classmethod
+    def in_units(
+        cls, objective: Objective, solver: Solver, control: Control, replaceable: bool
+    ) -> Iterator[View]:
+        """For columns of extreme sizes: without negligible penalties, then with all of them.
+
+        A solver that is ``replaceable`` may be replaced by one that is better at this problem.
         """
-        if solver.by_name_only:
-            return cls(objective, solver)
-        units = ColumnUnits.of(objective)
-        if units is not None and replaceable:
-            solver = choose_solver(units.problem, control, "auto")
-        elif units is not None and not solver.verdict(units.problem, control).ok:
-            return cls.of_whole_penalty(objective, solver)
-        return cls._with_basis(objective, solver, units)
-
-    @classmethod
-    def of_whole_penalty(cls, objective: Objective, solver: Solver) -> View:
-        """The problem with all of its penalty."""
-        units = ColumnUnits.of(objective, whole_penalty=True)
-        return cls._with_basis(objective, solver, units)
-
-    @classmethod
-    def _with_basis(cls, objective: Objective, solver: Solver, units: ColumnUnits | None) -> View:
-        problem = objective if units is None else units.problem
-        return cls(objective, solver, units, independent_columns(problem))
+        units = None if solver.by_name_only else ColumnUnits.of(objective)
+        while units is not None:
+            if replaceable:
+                solver = choose_solver(units.problem, control, "auto")
+            if solver.verdict(units.problem, control).ok:
+                yield cls(objective, solver, units, independent_columns(units.problem))
+            units = units.with_whole_penalty
 
     @property
     def problem(self) -> Objective:
@@ -54,11 +51,6 @@ class View:
         if self.columns is not None:
             return self.columns.problem
         return self.whole if self.units is None else self.units.problem
-
-    @property
-    def leaves_out(self) -> bool:
-        """Whether a part of the penalty is left out."""
-        return self.units is not None and self.units.leaves_out
 
     def inside(self, point: Point) -> Point:
         """A point of the whole problem as one of this problem."""
