@@ -57,6 +57,7 @@ class Loss(Parameterized):
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
     joint: ClassVar[bool] = False  # whether it couples the scores of a row: one problem for all
+    flows: ClassVar[bool] = False  # whether multipliers flow from y to other classes: `class_flows`
     unit: ClassVar[Unit] = "row"  # a loss has one value per unit
     largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
@@ -181,6 +182,10 @@ class Loss(Parameterized):
         if self.unit == "set":
             return by_row.sum(keepdims=True)
         return np.add.reduceat(by_row, runs_of(self)[:-1])
+
+    def smoothed(self, width: float) -> Loss | None:
+        """A smooth loss within O(width) of it whose slopes are legal multipliers; None: none."""
+        return None
 
     def into_domain(self, u: Array, y: Array) -> Array:
         """The point of dom ℓ*(·, y) nearest to u; u itself if ℓ* is finite everywhere."""
