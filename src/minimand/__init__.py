@@ -17,6 +17,7 @@ _MODULES = (
     "design",
     "features",
     "losses",
+    "norms",
     "penalties",
     "sklearn",
     "solvers",

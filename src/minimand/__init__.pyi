@@ -3,6 +3,7 @@
 from . import design as design
 from . import features as features
 from . import losses as losses
+from . import norms as norms
 from . import penalties as penalties
 from . import sklearn as sklearn
 from . import solvers as solvers
