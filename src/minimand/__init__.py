@@ -76,6 +76,7 @@ _NAMES = {
         "NoPenalty",
         "NonNegative",
         "Penalty",
+        "TraceNorm",
     ),
     "estimators.perceptron": ("Perceptron",),
     "report": ("plot_history",),

@@ -64,6 +64,7 @@ from .penalties import Lq as Lq
 from .penalties import NonNegative as NonNegative
 from .penalties import NoPenalty as NoPenalty
 from .penalties import Penalty as Penalty
+from .penalties import TraceNorm as TraceNorm
 from .report import plot_history as plot_history
 from .selection import Path as Path
 from .selection import Tuned as Tuned

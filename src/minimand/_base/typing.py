@@ -59,4 +59,5 @@ PenaltyName: TypeAlias = Literal[
     "box",
     "l1_ball",
     "l2_ball",
+    "trace_norm",
 ]

@@ -12,6 +12,7 @@ from .._base.typing import Array, BoolArray, IntArray
 if TYPE_CHECKING:
     from .algebra import Scaled, Sum
     from .separable import Separable
+    from .spectral import SingularValues
 
 
 class Plane(NamedTuple):
@@ -117,6 +118,11 @@ class BoundPenalty:
     @property
     def function_of_norm(self) -> Separable | None:
         """The same form as a function of the single number ‖w‖₂, if Ω is one."""
+        return None
+
+    @property
+    def singular_values(self) -> SingularValues | None:
+        """The form l1·Σσ + ½·square·(Σσ)² + ½·l2·Σσ² of the singular values of W, if Ω is one."""
         return None
 
     @property

@@ -20,6 +20,7 @@ _NAMES = {
     "loop": ("run", "solve"),
     "nested.graduated": ("Graduated",),
     "programs.linear_program": ("Simplex",),
+    "matrix.low_rank": ("LowRank",),
     "nested.multiplier": ("Multiplier",),
     "smooth.newton": ("Newton",),
     "kinked.primal_dual": ("PrimalDual",),
@@ -44,6 +45,7 @@ _ASKED = (  # considered by solver="auto"
     "Simplex",
     "ConstraintGeneration",
     "Graduated",
+    "LowRank",
 )
 _BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")
 

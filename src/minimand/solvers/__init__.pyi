@@ -18,6 +18,7 @@ from .kinked.dual import Dual as Dual
 from .kinked.primal_dual import PrimalDual as PrimalDual
 from .loop import run as run
 from .loop import solve as solve
+from .matrix.low_rank import LowRank as LowRank
 from .nested.graduated import Graduated as Graduated
 from .nested.multiplier import Multiplier as Multiplier
 from .nested.reweighted import Reweighted as Reweighted

@@ -37,6 +37,7 @@ class Trait(Enum):
     NO_L2 = "the penalty has a quadratic part; 'constraint_generation' takes it with Chebyshev"
     SOME_L2 = "the penalty has no quadratic part; 'simplex' finds an exact vertex"
     L2_EVERYWHERE = "the penalty is not L2 on every coefficient"
+    SINGULAR_VALUES = "the penalty is no function of singular values, as TraceNorm is"
     BALL = "the penalty is no ball that a multiplier would replace"
 
 
@@ -81,6 +82,8 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     found = [Trait.CONVEX_PENALTY if convex else Trait.NONCONVEX_PENALTY]
     if isinstance(penalty, Ball):
         found.append(Trait.BALL)
+    if penalty.singular_values is not None:
+        found.append(Trait.SINGULAR_VALUES)
     form = penalty.sum_over_features
     if form is None:
         return found

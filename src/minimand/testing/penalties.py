@@ -147,7 +147,7 @@ def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
     young = bound.fenchel_young(w, _At(-v))
     if young.parts is not None:
         terms, many = np.asarray(young.parts), len(w)
-        whole = terms.shape == w.shape or (w.ndim > 1 and len(terms) <= many)
+        whole = terms.shape == w.shape or (terms.ndim == 1 and len(terms) <= many)
         require(whole, f"{penalty!r}: by_feature must give one term per feature or group.")
         require((terms >= 0).all(), f"{penalty!r}: a term by feature is negative or NaN.")
         adds = young.total == terms.sum() or abs(young.total - terms.sum()) <= 1e-12 * young.total
