@@ -91,6 +91,34 @@ def test_metrics_agree(name, monkeypatch):
         assert found.certificate.primal == pytest.approx(first.primal, rel=1e-6)
 
 
+# Kinks -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("penalty", [TRACE, SQUARE + 0.2 * mm.L2()], ids=repr)
+@pytest.mark.parametrize("q", [0.5, 0.9])
+def test_quantiles_of_a_semidefinite_program(q, penalty, intercept):
+    X, Y = data()
+    weights = np.random.default_rng(1).uniform(0.2, 2.0, len(Y))
+    loss = mm.OverScores(mm.Quantile(q))
+    objective = problem(loss, 0.05 * penalty, X, Y, 3, intercept, weights)
+    w, b = optimum(objective, X, "quantile", q=q)
+    best = objective.primal(objective.point(w, b))
+    for most in (1, 3, None):
+        found = solve(objective, "auto", Control(tol=1e-5, max_iter=most))
+        assert found.solver == "splitting"
+        assert found.certificate.dual <= best + 1e-8 * objective.scale
+        assert found.certificate.gap >= found.certificate.primal - best - 1e-8 * objective.scale
+    assert found.converged
+
+
+def test_hinges_of_one_class_against_the_rest():
+    X, Y = data(n=60)
+    objective = problem(mm.OverScores(mm.Hinge()), 0.05 * TRACE, X, np.sign(Y), 3)
+    found = solve(objective, "auto", Control(tol=1e-5))
+    assert found.converged
+
+
 # Invariances ---------------------------------------------------------------------------------------
 
 

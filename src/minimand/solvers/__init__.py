@@ -21,6 +21,7 @@ _NAMES = {
     "nested.graduated": ("Graduated",),
     "programs.linear_program": ("Simplex",),
     "matrix.low_rank": ("LowRank",),
+    "matrix.splitting": ("Splitting",),
     "nested.multiplier": ("Multiplier",),
     "smooth.newton": ("Newton",),
     "kinked.primal_dual": ("PrimalDual",),
@@ -46,6 +47,7 @@ _ASKED = (  # considered by solver="auto"
     "ConstraintGeneration",
     "Graduated",
     "LowRank",
+    "Splitting",
 )
 _BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")
 

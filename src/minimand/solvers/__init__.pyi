@@ -19,6 +19,7 @@ from .kinked.primal_dual import PrimalDual as PrimalDual
 from .loop import run as run
 from .loop import solve as solve
 from .matrix.low_rank import LowRank as LowRank
+from .matrix.splitting import Splitting as Splitting
 from .nested.graduated import Graduated as Graduated
 from .nested.multiplier import Multiplier as Multiplier
 from .nested.reweighted import Reweighted as Reweighted

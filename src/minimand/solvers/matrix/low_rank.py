@@ -65,7 +65,7 @@ class LowRank(Solver):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses, and penalties on singular values."""
-        formed = _is_formed(objective, control)
+        formed = is_formed(objective, control)
         how = "on the Gram matrix" if formed else "on the data"
         words = f"smooth loss, singular values: accelerated proximal steps {how}"
         return Verdict(True, words, costs.proximal_steps(objective, formed=formed))
@@ -74,7 +74,7 @@ class LowRank(Solver):
         """Quadratic models at extrapolated points; each is solved, then judged."""
         judgement = judge(objective, recentred(objective, start))
         yield judgement
-        if objective.loss.quadratic and _is_formed(objective, control):
+        if objective.loss.quadratic and is_formed(objective, control):
             yield from _one_model(objective, control, judgement)
             return
         course = _Course(objective, control, judgement)
@@ -114,7 +114,7 @@ def _one_model(
     objective: Objective, control: Control, judgement: Judgement
 ) -> Iterator[Judgement]:
     """The squared loss is its own quadratic model; more rounds only mend the rounding of V."""
-    metric, form, share = Gram(objective), _form(objective), _SHARE
+    metric, form, share = Gram(objective), form_of(objective), _SHARE
     while np.isfinite(judgement.primal):
         before, point, target = judgement, judgement.point, share * control.target
         descent = Descent(metric, metric.times(point.w) - before.slope, form, point.w)
@@ -139,7 +139,7 @@ class _Course:
     """What the steps of one fit share: the metric, and the factor m of its curvature."""
 
     def __init__(self, objective: Objective, control: Control, first: Judgement) -> None:
-        self.objective, self.control, self.form = objective, control, _form(objective)
+        self.objective, self.control, self.form = objective, control, form_of(objective)
         curvature = first.terms.curvature
         self.local = _is_local(objective, control, curvature)
         """Whether the metric is made anew from the curvature at every point."""
@@ -148,7 +148,7 @@ class _Course:
         self._share, self._most = _SHARE, np.inf if self.local else most
         self._bend = 1.0 if self.local else min(max(mean, 1e-300), most)
         self.metric: Metric = Plain(0.0)
-        if _is_formed(objective, control):
+        if is_formed(objective, control):
             gram = self.metric = Gram(objective)
             self._floor = _FLOOR * (most if np.isfinite(most) else mean) * gram.matrix
         else:
@@ -239,7 +239,8 @@ class _Course:
         return _Tangent(ahead, gradient, objective.backward(objective.weigh(gradient)))
 
 
-def _form(objective: Objective) -> SingularValues:
+def form_of(objective: Objective) -> SingularValues:
+    """The penalty, which the traits have shown to be a function of singular values."""
     form = objective.penalty.singular_values
     assert form is not None
     return form
@@ -249,10 +250,10 @@ def _is_local(objective: Objective, control: Control, curvature: Curvature) -> b
     """Whether matrices of the curvature are small enough to be made at every point."""
     d, k = objective.n_features, objective.n_scores
     size = k * d * d if isinstance(curvature, Diagonal) else (k * d) ** 2
-    return _is_formed(objective, control) and size <= min(_MOST_BLOCKS, control.memory / 24.0)
+    return is_formed(objective, control) and size <= min(_MOST_BLOCKS, control.memory / 24.0)
 
 
-def _is_formed(objective: Objective, control: Control) -> bool:
+def is_formed(objective: Objective, control: Control) -> bool:
     """Whether G is formed: it, its factor and a few matrices like W fit into memory."""
     d = objective.n_features
     return d <= _LARGEST and 8.0 * d * (2 * d + 12 * objective.n_scores) <= control.memory

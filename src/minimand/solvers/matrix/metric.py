@@ -47,7 +47,7 @@ class Gram(Metric):
     formed = True
 
     def __init__(self, objective: Objective) -> None:
-        self.matrix, self._mean = objective.hessian(objective.mass)
+        self.matrix, self.means = objective.hessian(objective.mass)
         self.top = _rough_top(self.matrix)
 
     def times(self, w: Array) -> Array:
@@ -64,7 +64,7 @@ class Gram(Metric):
 
     def lifted(self, objective: Objective, step: Array) -> Array:
         """(X − means)·E."""
-        return objective.forward(step) - self._mean @ step
+        return objective.forward(step) - self.means @ step
 
 
 class Blocks(Metric):
