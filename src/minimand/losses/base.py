@@ -18,7 +18,7 @@ from .rowwise import Rowwise
 if TYPE_CHECKING:
     from .concave import RobustLoss
 
-Target = Literal["real", "sign", "unit", "count", "positive"]
+Target = Literal["real", "sign", "unit", "count", "positive", "class"]
 Unit = Literal["row", "run", "set"]
 
 _DOMAINS: dict[str, str] = {
@@ -27,6 +27,7 @@ _DOMAINS: dict[str, str] = {
     "unit": "numbers in [0, 1]",
     "count": "numbers that are not negative",
     "positive": "positive numbers",
+    "class": "the numbers 0, 1, … of classes",
 }
 
 
@@ -55,6 +56,7 @@ class Loss(Parameterized):
     smoothness: float = np.inf
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
+    joint: ClassVar[bool] = False  # whether it couples the scores of a row: one problem for all
     unit: ClassVar[Unit] = "row"  # a loss has one value per unit
     largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
@@ -64,6 +66,23 @@ class Loss(Parameterized):
     def pooled(self) -> bool:
         """Whether units hold more than single rows."""
         return self.unit != "row"
+
+    @property
+    def by_score(self) -> Loss | None:
+        """The loss of one score, if this one is a sum over the scores of a row; else None."""
+        return None
+
+    def score_weights(self, n_scores: int) -> Array | None:
+        """The weight of every score in that sum; None if all are 1."""
+        return None
+
+    def scores_for(self, n_classes: int) -> int:
+        """Scores per row that a loss of ``joint`` scores has for that many classes."""
+        return n_classes
+
+    def class_scores(self, z: Array) -> Array:
+        """One score per class, of which the largest wins; z itself unless a class has none."""
+        return z
 
     @property
     def undecided(self) -> list[str]:
@@ -279,6 +298,7 @@ class Loss(Parameterized):
             "unit": lambda: ((y >= 0) & (y <= 1)).all(),
             "count": lambda: ((y >= 0) & np.isfinite(y)).all(),
             "positive": lambda: ((y > 0) & np.isfinite(y)).all(),
+            "class": lambda: ((y >= 0) & np.isfinite(y) & (y == np.floor(y))).all(),
         }[self.target]()
         if not legal:
             raise ValueError(

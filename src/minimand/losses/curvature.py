@@ -131,7 +131,7 @@ class Diagonal(Curvature):
 
 @dataclass(frozen=True, eq=False)
 class Simplex(Curvature):
-    """scaleᵢ·(diag(pᵢ) − pᵢpᵢᵀ) for every row; the entries of pᵢ are ≥ 0 and add up to 1."""
+    """scaleᵢ·(diag(pᵢ) − pᵢpᵢᵀ) for every row; the pᵢ are ≥ 0 and add up to at most 1."""
 
     p: Array
     scale: Array | None = None

@@ -25,6 +25,11 @@ class Scaled(Penalty):
         self.factor = factor
         self.penalty = penalty
 
+    @property
+    def couples_scores(self) -> bool:
+        """Whether Ω does."""
+        return self.penalty.couples_scores
+
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """(α·factor)·Ω."""
         _check_factor(self.factor)
@@ -57,16 +62,21 @@ class Sum(Penalty):
         self.left = left
         self.right = right
 
+    @property
+    def couples_scores(self) -> bool:
+        """Whether one of both does."""
+        return self.left.couples_scores or self.right.couples_scores
+
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
-        """The sum of both bound penalties: of sums over features, and of at most one ball."""
+        """The sum of both bound penalties, where their forms can be added."""
         left: Any = self.left.bind(n_features, alpha)
         right: Any = self.right.bind(n_features, alpha)
         try:
             total: BoundPenalty = left + right
         except TypeError as error:
             raise ValueError(
-                f"{self!r} cannot be added: sums over features can, and one ball with them, and "
-                "L2() without weights to a norm of your own."
+                f"{self!r} cannot be added: sums over features can, one ball with them, sums over "
+                "the same groups, and L2() without weights to a norm of your own or a squared norm."
             ) from error
         return total
 

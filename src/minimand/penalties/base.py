@@ -11,6 +11,7 @@ from .._base.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from .algebra import Scaled, Sum
+    from .grouped import Grouped
     from .separable import Separable
     from .spectral import SingularValues
 
@@ -70,6 +71,13 @@ class BoundPenalty:
         """The largest s ≤ 1 with Ω*(s·v) finite; `unscalable` columns are left out."""
         raise NotImplementedError(f"{type(self).__name__} must define shrink(v)")
 
+    def dual_norm(self, v: Array) -> float | None:
+        """The least s for which w = 0 minimises s·Ω(w) − v·w, the alpha_max of a slope −v.
+
+        None if there is no such s for every v, because Ω has no kink at w = 0 in some direction.
+        """
+        return None
+
     def shares(self, v: Array) -> set[float]:
         """Scales s to try for the dual point s·v: the largest, and others that may be better."""
         return {self.shrink(v)}
@@ -111,8 +119,8 @@ class BoundPenalty:
         return None
 
     @property
-    def sum_over_rows(self) -> Separable | None:
-        """The same form as a function of the row norms ‖wⱼ‖₂, one per feature, if Ω is one."""
+    def sum_over_groups(self) -> Grouped | None:
+        """The form Σ norm_g‖w_g‖₂ + Σ l1ⱼ|wⱼ| + ½ l2ⱼwⱼ² over groups g of coefficients."""
         return None
 
     @property
@@ -172,6 +180,11 @@ class Penalty(Parameterized):
     """
 
     __array_ufunc__ = None  # makes np.float64(0.1) * L1() call L1.__rmul__
+
+    @property
+    def couples_scores(self) -> bool:
+        """Whether Ω(W) of a matrix is more than the sum of Ω over its columns, one per score."""
+        return False
 
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """α·Ω over vectors of length d, or matrices of shape (d, k).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from .. import _core
 from .._base.typing import Array, ArrayLike, BoolArray, IntArray
 from .base import BoundPenalty, Penalty, number
 from .bounds import young_within
+
+if TYPE_CHECKING:
+    from .grouped import Grouped
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +90,12 @@ class Separable(BoundPenalty):
         """The least l1ⱼ/|vⱼ| of unbounded features with an l1 part only, at most 1."""
         return _shrink(v, self._limits if self.bounds is None else self._beside(self._limits, v))
 
+    def dual_norm(self, v: Array) -> float | None:
+        """max |vⱼ|/l1ⱼ; None if some feature has no l1 part, or bounds."""
+        if self.bounds is not None or (self.l1 == 0).any():
+            return None
+        return float((np.abs(v) / self.l1).max(initial=0.0))
+
     def shrink_into_box(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·vⱼ| ≤ l1ⱼ wherever l1ⱼ > 0."""
         return _shrink(v, self._box if self.bounds is None else self._beside(self._box, v))
@@ -145,16 +154,16 @@ class Separable(BoundPenalty):
         """The penalty itself."""
         return self
 
-    @property
-    def sum_over_rows(self) -> Separable | None:
-        """Of a vector, itself if symmetric in wⱼ; of a matrix, the squares if equal by row."""
-        if self.l1.ndim == 1:
-            symmetric = self.bounds is None or np.array_equal(self.bounds[0], -self.bounds[1])
-            return self if symmetric else None
-        ridge = self.ridge
-        if ridge is None or (ridge != ridge[:, :1]).any():
+    @cached_property
+    def sum_over_groups(self) -> Grouped | None:
+        """The same with every coefficient as a group of its own, if there are no bounds."""
+        from .grouped import Grouped, Groups
+
+        if self.bounds is not None:
             return None
-        return Separable(np.zeros(len(ridge)), np.ascontiguousarray(ridge[:, 0]))
+        size = self.l1.size
+        alone = Groups(np.arange(size).reshape(self.l1.shape), size)
+        return Grouped(alone, np.zeros(size), self.l1, self.l2)
 
     @property
     def function_of_norm(self) -> Separable | None:

@@ -21,7 +21,7 @@ from .._base.typing import AnyArray, Array, IntArray
 from ..design import Design, Reach
 from ..losses import PLQ, Loss, Terms
 from ..losses.curvature import Diagonal, as_curvature
-from ..penalties import BoundPenalty
+from ..penalties import BoundPenalty, Penalty
 from . import units as units_of
 from .basis import Basis
 from .dependence import find_basis
@@ -51,6 +51,7 @@ class Objective(Products):
     meter: Meter = field(default_factory=Meter)
     memory: Memory | None = None  # shared by the problems of a path
     n_scores: int = 1  # scores per row
+    share: float = 1.0  # what the problem counts in a sum of several, as one output of many
     known: Facts | None = None  # facts about these data, or about others, which are then ignored
 
     @cached_property
@@ -58,6 +59,11 @@ class Objective(Products):
         """The shape of w."""
         count = self.n_features if self.has_columns else self.n_samples
         return (count,) if self.n_scores == 1 else (count, self.n_scores)
+
+    def bound(self, penalty: Penalty, alpha: float) -> BoundPenalty:
+        """alpha·penalty on these coefficients, as a problem of this share takes it."""
+        found = penalty.bind(self.n_features if self.n_scores == 1 else self.coef_shape, alpha)
+        return found if self.share == 1.0 else found.times(1.0 / self.share)
 
     @property
     def no_shift(self) -> Any:
@@ -105,7 +111,7 @@ class Objective(Products):
         if columns is None and self._null_is_zero and _is_unbounded(penalty):
             new["null"] = self.null
             known += ["null_loss", "_null_is_zero"]
-            if self.penalty.sum_over_features is not None:
+            if _is_sum(self.penalty):
                 known += ["null_primal", "scale"]  # w = 0 has Ω = 0 under both penalties
         else:
             old = self.null.w[chosen]
@@ -113,8 +119,7 @@ class Objective(Products):
             if np.array_equal(null, old):  # constraints may have moved the null model
                 new["null"] = self.null._replace(w=null)
                 known.append("null_loss")
-                sums = (penalty.sum_over_features, self.penalty.sum_over_features)
-                if not null.any() and None not in sums:
+                if not null.any() and _is_sum(penalty) and _is_sum(self.penalty):
                     known += ["null_primal", "scale"]
         new.update((name, self.__dict__[name]) for name in known if name in self.__dict__)
         return self._made(new)
@@ -384,5 +389,10 @@ class Objective(Products):
 
 
 def _is_unbounded(penalty: BoundPenalty) -> bool:
-    """Whether the penalty is a sum over features without constraints, so that Ω(0) = 0."""
-    return penalty.sum_over_features is not None and not penalty.has_constraints
+    """Whether the penalty is such a sum without constraints, so that w = 0 is feasible."""
+    return _is_sum(penalty) and not penalty.has_constraints
+
+
+def _is_sum(penalty: BoundPenalty) -> bool:
+    """Whether the penalty is a sum over features or groups, so that Ω(0) = 0 if 0 is feasible."""
+    return penalty.sum_over_features is not None or penalty.sum_over_groups is not None

@@ -212,8 +212,8 @@ class Solution:
         return self.point.w
 
     @property
-    def b(self) -> float:
-        """The intercept."""
+    def b(self) -> Any:
+        """The intercept, or one per score."""
         return self.point.b
 
 
