@@ -83,6 +83,10 @@ class SingularValues(BoundPenalty):
         largest = float(spectrum(self._matrix(v)).max(initial=0.0))
         return largest * (1.0 + margins * _ROUNDING * _EPS * (d + k))
 
+    def dual_norm(self, v: Array) -> float | None:
+        """‖V‖/l1; None without an l1 part, which alone makes W = 0 a solution."""
+        return self.top(v) / self.l1 if self.l1 > 0 else None
+
     def by_feature(self, w: Array, v: Array) -> Array:
         """The term of the whole matrix, the only group; inf outside dom Ω*.
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy import linalg
 
+from ..._base.linear_system import Solve, pseudo_inverse, solver_for
 from ..._base.typing import Array
 from ...losses.curvature import Curvature
 from ...problem.objective import Objective
@@ -56,10 +55,11 @@ class Gram(Metric):
 
     def solve(self, right: Array) -> Array:
         """By a Cholesky factor."""
-        return np.asarray(linalg.cho_solve(self._factor, right, check_finite=False))
+        columns = [self._factor(column) for column in right.reshape(len(right), -1).T]
+        return np.stack(columns, axis=1).reshape(right.shape)
 
     @cached_property
-    def _factor(self) -> Any:
+    def _factor(self) -> Solve:
         return _factorised(self.matrix, self.top)
 
     def lifted(self, objective: Objective, step: Array) -> Array:
@@ -88,13 +88,11 @@ class Blocks(Metric):
 
     def solve(self, right: Array) -> Array:
         """By Cholesky factors."""
-        columns = right.reshape(len(right), -1).T
-        pairs = zip(self._factors, columns)
-        found = [linalg.cho_solve(factor, c, check_finite=False) for factor, c in pairs]
-        return np.stack(found, axis=1).reshape(right.shape)
+        pairs = zip(self._factors, right.reshape(len(right), -1).T)
+        return np.stack([factor(c) for factor, c in pairs], axis=1).reshape(right.shape)
 
     @cached_property
-    def _factors(self) -> list[Any]:
+    def _factors(self) -> list[Solve]:
         return [_factorised(matrix, self.top) for matrix in self._matrices]
 
     def lifted(self, objective: Objective, step: Array) -> Array:
@@ -115,7 +113,8 @@ class Coupled(Metric):
         self._shift = np.zeros((k, len(self._matrix)))
         if objective.intercept:
             pull = [objective.backward(weighted.times(each)).ravel() for each in _ones(curvature)]
-            self._shift = np.linalg.pinv(weighted.over_scores()) @ np.array(pull)
+            inverse = pseudo_inverse(weighted.over_scores())
+            self._shift = np.stack([inverse(column) for column in np.array(pull).T], axis=1)
             self._matrix = self._matrix - np.array(pull).T @ self._shift
         self._steps = self._matrix + np.kron(floor, np.eye(k))
         self.top = _rough_top(self._steps)
@@ -126,11 +125,10 @@ class Coupled(Metric):
 
     def solve(self, right: Array) -> Array:
         """By a Cholesky factor; a shift of all scores, which changes nothing, is damped."""
-        found = linalg.cho_solve(self._factor, right.ravel(), check_finite=False)
-        return np.asarray(found).reshape(right.shape)
+        return self._factor(right.ravel()).reshape(right.shape)
 
     @cached_property
-    def _factor(self) -> Any:
+    def _factor(self) -> Solve:
         return _factorised(self._matrix, self.top)
 
     def lifted(self, objective: Objective, step: Array) -> Array:
@@ -159,9 +157,8 @@ def _ones(curvature: Curvature) -> Iterator[Array]:
         yield each
 
 
-def _factorised(matrix: Array, top: float) -> Any:
-    damped = matrix + _DAMPED * max(top, 1e-300) * np.eye(len(matrix))
-    return linalg.cho_factor(damped, check_finite=False)
+def _factorised(matrix: Array, top: float) -> Solve:
+    return solver_for(matrix + _DAMPED * max(top, 1e-300) * np.eye(len(matrix)))
 
 
 def _rough_top(matrix: Array) -> float:
