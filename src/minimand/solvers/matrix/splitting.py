@@ -30,6 +30,8 @@ _WEIGHT = 3.0  # ρ in units of mean θ²/(2·scale); measured on absolute, quan
 _RELAXED = 1.6  # factor of the step of T; convention
 _STEPS = 3, 6  # proximal steps on W per round: at first, and later; measured as for `_WEIGHT`
 _EARLY = 50  # rounds that are early; safeguard
+_BALANCED = 1000  # rounds after which ρ stays as it is; safeguard: then they converge
+_UNEVEN, _CHANGE = 2.0, 5.0  # factors of ρ: the least that is worth a change, the most at once
 _JUDGED = 20  # rounds per judgement, which costs as much as two of them; safeguard
 
 
@@ -71,8 +73,10 @@ class Splitting(Solver):
                 if control.expired:
                     break
             point = recentred(objective, objective.point(state.w, state.b))
-            judgement = judge(objective, point, [state.theta], [judgement.dual], raw=False)
+            theta = state.theta
+            judgement = judge(objective, point, [theta], [judgement.dual], raw=False)
             yield judgement
+            state.balance()
 
 
 class _Split:
@@ -87,6 +91,7 @@ class _Split:
         self.w, self.b, self.copy = begin.point.w, begin.point.b, begin.point.z
         self.scaled = gradient / self.weight
         self._rounds = 0
+        self._apart = self._moved = np.zeros_like(self.copy)  # T − Z, and the last step of Z
 
     @property
     def theta(self) -> Array:
@@ -107,6 +112,24 @@ class _Split:
         self.w = descent.w
         self.b = mean - self.metric.means @ self.w if objective.intercept else objective.no_shift
         moved = _RELAXED * objective.scores(self.w, self.b) + (1.0 - _RELAXED) * self.copy
-        self.copy = objective.loss.prox(moved + self.scaled, objective.y, 1.0 / self.weight)
-        self.scaled = self.scaled + moved - self.copy
+        copy = objective.loss.prox(moved + self.scaled, objective.y, 1.0 / self.weight)
+        self.scaled = self.scaled + moved - copy
+        self._apart, self._moved = moved - copy, copy - self.copy
+        self.copy = copy
         self._rounds += 1
+
+    def balance(self) -> None:
+        """Change ρ if scores are far behind multipliers, or the reverse, each in its own size."""
+        if self._rounds > _BALANCED:
+            return
+        size = self._size(self.copy - self.objective.null.z), self._size(self.scaled)
+        wrong = self._size(self._apart) * size[1], self._size(self._moved) * size[0]
+        if not min(*wrong) > 0:
+            return
+        factor = float(np.sqrt(wrong[0] / wrong[1]))
+        if not 1.0 / _UNEVEN <= factor <= _UNEVEN:
+            factor = float(np.clip(factor, 1.0 / _CHANGE, _CHANGE))
+            self.weight, self.scaled = factor * self.weight, self.scaled / factor
+
+    def _size(self, values: Array) -> float:
+        return float(np.sqrt(self.objective.row_total_of(np.square, values)))
