@@ -57,6 +57,7 @@ _NAMES = {
         "Poisson",
         "RobustLoss",
         "Quantile",
+        "Quantiles",
         "Squared",
         "SquaredEpsilonInsensitive",
         "SquaredHinge",

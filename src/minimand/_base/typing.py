@@ -19,6 +19,7 @@ RegressorLossName: TypeAlias = Literal[
     "absolute",
     "huber",
     "quantile",
+    "quantiles",
     "epsilon_insensitive",
     "squared_epsilon_insensitive",
     "chebyshev",

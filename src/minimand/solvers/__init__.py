@@ -22,8 +22,10 @@ _NAMES = {
     "programs.linear_program": ("Simplex",),
     "matrix.low_rank": ("LowRank",),
     "matrix.splitting": ("Splitting",),
+    "nested.by_score": ("ByScore",),
     "nested.multiplier": ("Multiplier",),
     "smooth.newton": ("Newton",),
+    "kinked.ordered": ("Ordered",),
     "kinked.primal_dual": ("PrimalDual",),
     "textbook.proximal": ("Fista", "ProximalGradient"),
     "nested.reweighted": ("Reweighted",),
@@ -48,6 +50,8 @@ _ASKED = (  # considered by solver="auto"
     "Graduated",
     "LowRank",
     "Splitting",
+    "ByScore",
+    "Ordered",
 )
 _BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")
 
