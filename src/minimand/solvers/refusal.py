@@ -18,7 +18,9 @@ def refusal(objective: Objective, solvers: Iterable[Solver], control: Control) -
     asked = list(solvers)
     traits = traits_of(objective)
     own = [solver for solver in asked if missing(solver.kind, traits) is None]
-    given = Counter(solver.verdict(objective, control).reason for solver in own or asked)
+    # Solvers whose traits all fit have looked at the problem itself, and know best.
+    fitting = [s for s in own if missing((*s.shapes, *s.needs), traits) is None]
+    given = Counter(s.verdict(objective, control).reason for s in fitting or own or asked)
     # If no solver is of its kind, two reasons are given, as each solver lacks another trait.
     reasons = [reason for reason, _ in given.most_common(1 if own else 2)]
     others = [
