@@ -49,8 +49,8 @@ from .losses import PerceptronLoss as PerceptronLoss
 from .losses import Pieces as Pieces
 from .losses import Poisson as Poisson
 from .losses import Quantile as Quantile
-from .losses import Ranking as Ranking
 from .losses import Quantiles as Quantiles
+from .losses import Ranking as Ranking
 from .losses import RobustLoss as RobustLoss
 from .losses import Squared as Squared
 from .losses import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive

@@ -8,9 +8,9 @@ from test_shapes import holds, problem
 
 import minimand as mm
 from minimand.certificate import judge
+from minimand.problem.intercept import recentred
 from minimand.solvers import Control, solve
 from minimand.solvers.matrix import low_rank
-from minimand.solvers.steps.line_search import recentred
 
 TRACE, SQUARE = mm.TraceNorm(), mm.TraceNorm(squared=True)
 PENALTIES = [TRACE, SQUARE, TRACE + 0.5 * mm.L2(), SQUARE + 0.2 * mm.L2()]
@@ -41,7 +41,7 @@ def rank_of(w):
     return int(np.linalg.matrix_rank(w, rtol=1e-9))
 
 
-# The optimum -------------------------------------------------------------------------------------
+# The optimum -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -117,7 +117,7 @@ def test_hinges_of_one_class_against_the_rest():
     assert found.converged
 
 
-# Invariances ---------------------------------------------------------------------------------------
+# Invariances -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["squared", "huber", "softmax"])
@@ -161,7 +161,7 @@ def test_orthogonal_columns_have_a_closed_form():
     assert np.allclose(found.w, (0.3 * TRACE).prox(X.T @ Y / 30, 1.0), atol=1e-7)
 
 
-# Paths ---------------------------------------------------------------------------------------------
+# Paths -----------------------------------------------------------------------------------------
 
 
 def null_slope(objective):
@@ -203,7 +203,7 @@ def test_squared_and_plain_norms_trace_the_same_path(name):
         assert rank_of(other.w) == rank_of(plain.w)
 
 
-# Edges ---------------------------------------------------------------------------------------------
+# Edges -----------------------------------------------------------------------------------------
 
 
 def test_more_columns_than_rows_and_columns_alike():

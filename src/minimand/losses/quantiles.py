@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -102,7 +103,7 @@ class Quantiles(Loss):
         total = np.maximum(-self.levels * r, (1.0 - self.levels) * r).sum(axis=1)
         return total if self.crossing else np.where(self._crosses(z, y), np.inf, total)
 
-    def _crosses(self, z: Array, y: Array) -> Array:
+    def _crosses(self, z: Array, y: Array) -> Any:
         """Whether scores of a row are out of order by more than rounding."""
         size = np.abs(z[:, 1:]) + np.abs(z[:, :-1]) + np.abs(y[:, None])
         return np.asarray((z[:, :-1] - z[:, 1:] > _SAME * size).any(axis=1))
@@ -131,7 +132,7 @@ class Quantiles(Loss):
             inside = inside & ~self._crosses(z, y)
         return np.where(inside, terms, np.inf)
 
-    def _decomposed(self, u: Array) -> tuple[Array, Array, Array]:
+    def _decomposed(self, u: Array) -> tuple[Any, Array, Array]:
         """Whether u is in the domain, slopes s of every quantile and multipliers λ of the order.
 
         u may leave the domain by its rounding: s is clipped.

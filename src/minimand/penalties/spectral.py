@@ -132,7 +132,7 @@ class SingularValues(BoundPenalty):
         top = self.top(v, 2.0)
         return 1.0 if top <= self.l1 else self.l1 / top
 
-    # The proximal point --------------------------------------------------------------------------
+    # The proximal point -------------------------------------------------------------------------
 
     def prox(self, w: Array, step: float) -> Array:
         """U max(σ − t, 0) Vᵀ/(1 + step·l2)."""
@@ -170,7 +170,7 @@ class SingularValues(BoundPenalty):
         fixed = level * (at.left @ at.right) + self.l2 * at.matrix
         return (fixed + (u * np.minimum(sigma, level)) @ vt).reshape(v.shape)
 
-    # What kind of penalty it is --------------------------------------------------------------------
+    # What kind of penalty it is -----------------------------------------------------------------
 
     @property
     def free(self) -> BoolArray:
@@ -248,4 +248,5 @@ class TraceNorm(Penalty):
 
 def spectrum(matrix: Array) -> Array:
     """The singular values of a matrix, in decreasing order."""
-    return np.linalg.svd(matrix, compute_uv=False) if matrix.size else np.zeros(0)
+    found = np.linalg.svd(matrix, compute_uv=False) if matrix.size else np.zeros(0)
+    return np.asarray(found, dtype=np.float64)

@@ -2,8 +2,8 @@
 
 The loss of a quantile is ½|r| + (½ − q)r. The order z_c ≤ z_{c+1} is kept by a steep price
 M·max(0, t) = ½M|t| + ½M·t of t = z_c − z_{c+1}, exact once M exceeds the multipliers of the order.
-So the problem of k scores is one of absolute values, with a linear term, in k times the coefficients:
-a row for every score, and one for every pair of neighbours.
+So the problem of k scores is one of absolute values, with a linear term, in k times the
+coefficients: a row for every score, and one for every pair of neighbours.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ...certificate import Judgement, judge
 from ...design import as_design
 from ...losses import PLQ, Absolute, Quantiles
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import EPS, Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
 from ..programs.column_scaling import beside, matrix_of
-from ..steps.line_search import recentred
 from ..traits import Trait
 from .interior import InteriorPoint, Pull
 from .vertex import offered

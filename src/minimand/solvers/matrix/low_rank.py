@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,10 +12,10 @@ from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...losses.curvature import Curvature, Diagonal
 from ...penalties.spectral import Factors, SingularValues
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
-from ..steps.line_search import recentred
 from ..steps.step_size import lipschitz
 from ..traits import Trait
 from .gram_descent import Correction, Descent, correction
@@ -116,7 +116,7 @@ def _one_model(objective: Objective, control: Control, judgement: Judgement) -> 
     while np.isfinite(judgement.primal):
         before, point, target = judgement, judgement.point, share * control.target
         descent = Descent(metric, metric.times(point.w) - before.slope, form, point.w)
-        found = descent.run(lambda found: found.gap <= target, _MOST, lambda: control.expired)
+        found = descent.run(_below(target), _MOST, lambda: control.expired)
         new = recentred(objective, objective.point(descent.w, point.b))
         duals = [_corrected(objective, metric, new, found)]
         judgement = judge(objective, new, duals, known=[before.dual], raw=False)
@@ -125,6 +125,11 @@ def _one_model(objective: Objective, control: Control, judgement: Judgement) -> 
             return
         judgement = judge(objective, new, known=[judgement.dual])  # for the slope at this point
         share *= _TIGHTER
+
+
+def _below(target: float) -> Callable[[Correction], bool]:
+    """Whether an estimate of the gap is below the target."""
+    return lambda found: found.gap <= target
 
 
 def _corrected(objective: Objective, metric: Metric, point: Point, found: Correction) -> Array:
