@@ -74,6 +74,10 @@ class Loss(Parameterized):
         """The loss of one score, if this one is a sum over the scores of a row; else None."""
         return None
 
+    def of_score(self, c: int) -> Loss | None:
+        """The loss of score c, if the scores of a row do not touch each other; else None."""
+        return None
+
     def score_weights(self, n_scores: int) -> Array | None:
         """The weight of every score in that sum; None if all are 1."""
         return None

@@ -28,6 +28,7 @@ class Items(NamedTuple):
 
     def sums(self, margin: float, values: Array) -> tuple[Array, Array, Array]:
         """Active pairs above and below every row, and sums of their values."""
+        values = np.ascontiguousarray(values)
         return _core.pair_sums(self.z, self.level, self.units, self.order, values, margin)
 
     def by_query(self, values: Array) -> Array:

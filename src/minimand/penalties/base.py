@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .algebra import Scaled, Sum
     from .grouped import Grouped
     from .separable import Separable
+    from .spectral import SingularValues
 
 
 class Plane(NamedTuple):
@@ -105,6 +106,18 @@ class BoundPenalty:
         """A penalty ≤ Ω that equals Ω at w, without the constraints that are inactive at w."""
         return None
 
+    def in_units(self, units: Array) -> BoundPenalty | None:
+        """The same as a function of x, w = units∘x; None if it has no such form."""
+        return None
+
+    def faint(self, reach: Array, slope: Array, share: float) -> BoolArray:
+        """Features whose penalty at |w| = reach has at most that share of a slope."""
+        return np.zeros(reach.shape, dtype=bool)
+
+    def without(self, features: BoolArray) -> BoundPenalty:
+        """A penalty ≤ Ω that does not depend on these `faint` features."""
+        return self
+
     # Properties that solvers ask for ----------------------------------------------------------
 
     @property
@@ -125,6 +138,11 @@ class BoundPenalty:
     @property
     def function_of_norm(self) -> Separable | None:
         """The same form as a function of the single number ‖w‖₂, if Ω is one."""
+        return None
+
+    @property
+    def singular_values(self) -> SingularValues | None:
+        """The form l1·Σσ + ½·square·(Σσ)² + ½·l2·Σσ² of the singular values of W, if Ω is one."""
         return None
 
     @property

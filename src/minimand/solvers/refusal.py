@@ -20,7 +20,9 @@ def refusal(objective: Objective, solvers: Iterable[Solver], control: Control) -
     own = [solver for solver in asked if missing(solver.kind, traits) is None]
     if objective.loss.pooled and not objective.loss.largest_residual:
         own = [solver for solver in asked if Trait.MEAN_OVER_SAMPLES in solver.kind]
-    given = Counter(solver.verdict(objective, control).reason for solver in own or asked)
+    # Solvers whose traits all fit have looked at the problem itself, and know best.
+    fitting = [s for s in own if missing((*s.kind, *s.shapes, *s.needs), traits) is None]
+    given = Counter(s.verdict(objective, control).reason for s in fitting or own or asked)
     # If no solver is of its kind, two reasons are given, as each solver lacks another trait.
     reasons = [reason for reason, _ in given.most_common(1 if own else 2)]
     others = [

@@ -189,7 +189,7 @@ def test_classes_of_one_sample_and_rows_of_zeros():
 
 def test_a_thousand_classes_in_bounded_memory():
     rng = np.random.default_rng(6)
-    n, d, k = 1500, 200, 1000
+    n, d, k = 600, 100, 1000
     y = rng.integers(0, k, n).astype(float)
     X = sparse.random_array((n, d), density=0.05, rng=rng, format="csr")
     objective = problem(mm.CrammerSinger(), X, y, 1e-2, k=k, intercept=False)
