@@ -13,7 +13,7 @@ import numpy as np
 from .._base.typing import Array
 from ..losses import Terms
 from ..losses.curvature import beside
-from ..penalties import Separable, Young
+from ..penalties import Young
 from ..problem.objective import EPS, Objective, Point
 from .finding import Dual
 from .repair import Cleared, clear_rays, leftover
