@@ -193,6 +193,21 @@ class Separable(BoundPenalty):
         kept = np.maximum(np.abs(w) - step * self.l1, 0.0)
         return self.project(np.copysign(kept, w) / (1.0 + step * self.l2))
 
+    def in_units(self, units: Array) -> Separable:
+        """The same as a function of x, w = units∘x."""
+        bounds = self.bounds and (self.bounds[0] / units, self.bounds[1] / units)
+        return Separable(self.l1 * units, self.l2 * units**2, bounds)
+
+    def faint(self, reach: Array, slope: Array, share: float) -> BoolArray:
+        """Features whose penalty at |w| = reach has at most that share of a slope."""
+        steep = self.l1 + self.l2 * reach
+        return (steep > 0) & (steep <= share * slope)
+
+    def without(self, features: BoolArray) -> Separable:
+        """The same penalty, but none for some features; their bounds stay."""
+        l1, l2 = np.where(features, 0.0, self.l1), np.where(features, 0.0, self.l2)
+        return Separable(l1, l2, self.bounds)
+
     def take(self, features: IntArray) -> Separable:
         """The same penalty on some features only."""
         bounds = None
