@@ -173,9 +173,10 @@ def row_squares(matrix: Compressed, inverse: _Vector) -> _Vector: ...
 def row_squares_dense(X: _Matrix, inverse: _Vector) -> _Vector: ...
 
 # The same for ordered class margins: y, cost, weights, offset (empty: none), mass and squares;
-# changed in place: u, W, b and the order; clock: the step of b, the active rows, the threshold.
+# changed in place: u, its mean, W, b and the order; clock: the step of b, the active rows, the
+# threshold.
 _ClassRows = tuple[NDArray[np.int64], _Matrix, _Vector, _Matrix, _Vector, _Vector]
-_ClassState = tuple[_Matrix, _Matrix, _Vector, NDArray[np.uint32]]
+_ClassState = tuple[_Matrix, _Matrix, _Matrix, _Vector, NDArray[np.uint32]]
 _ClassClock = tuple[float, int, float]
 
 def class_rows(
