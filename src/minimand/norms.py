@@ -82,7 +82,8 @@ def schatten(W: ArrayLike, p: float) -> float:
     matrix, p = _matrix(W), _exponent("p", p)
     if not matrix.size:
         return 0.0
-    return float(_of_rows(np.linalg.svd(matrix, compute_uv=False)[None, :], p)[0])
+    values = np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=float)
+    return float(_of_rows(values[None, :], p)[0])
 
 
 def block(W: ArrayLike, p: float, q: float) -> float:

@@ -52,9 +52,7 @@ def test_the_optimum_of_a_semidefinite_program(name, penalty, intercept):
     rng = np.random.default_rng(1)
     offset = 0.1 * rng.standard_normal(Y.shape) if intercept else None
     weights = rng.uniform(0.2, 2.0, len(Y))
-    objective = objective_of(
-        name, 0.1 * penalty, X, Y, intercept, weights=weights, offset=offset
-    )
+    objective = objective_of(name, 0.1 * penalty, X, Y, intercept, weights=weights, offset=offset)
     w, b = optimum(objective, X, name, delta=0.7)
     holds(objective, w, b, small=1e-5)
     found = solve(objective, "auto", Control(tol=1e-9))
@@ -91,7 +89,7 @@ def test_metrics_agree(name, monkeypatch):
         assert found.certificate.primal == pytest.approx(first.primal, rel=1e-6)
 
 
-# Kinks -----------------------------------------------------------------------------------------
+# Kinks -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -119,7 +117,7 @@ def test_hinges_of_one_class_against_the_rest():
     assert found.converged
 
 
-# Invariances ---------------------------------------------------------------------------------------
+# Invariances -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["squared", "huber", "softmax"])
@@ -163,7 +161,7 @@ def test_orthogonal_columns_have_a_closed_form():
     assert np.allclose(found.w, (0.3 * TRACE).prox(X.T @ Y / 30, 1.0), atol=1e-7)
 
 
-# Paths ---------------------------------------------------------------------------------------------
+# Paths -------------------------------------------------------------------------------------------
 
 
 def null_slope(objective):
@@ -205,7 +203,7 @@ def test_squared_and_plain_norms_trace_the_same_path(name):
         assert rank_of(other.w) == rank_of(plain.w)
 
 
-# Edges ---------------------------------------------------------------------------------------------
+# Edges -------------------------------------------------------------------------------------------
 
 
 def test_more_columns_than_rows_and_columns_alike():

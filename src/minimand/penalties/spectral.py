@@ -151,8 +151,8 @@ class SingularValues(BoundPenalty):
             return step * self.l1
         e = 1.0 + step * self.l2
         count = np.arange(1, sigma.size + 1)
-        levels = step * (self.l1 * e + self.square * np.cumsum(sigma)) / (
-            e + step * self.square * count
+        levels = (
+            step * (self.l1 * e + self.square * np.cumsum(sigma)) / (e + step * self.square * count)
         )
         above = np.flatnonzero(sigma > levels)  # a beginning of the list: the levels first fall
         return float(levels[above[-1]]) if above.size else float(step * self.l1)
@@ -170,7 +170,7 @@ class SingularValues(BoundPenalty):
         fixed = level * (at.left @ at.right) + self.l2 * at.matrix
         return (fixed + (u * np.minimum(sigma, level)) @ vt).reshape(v.shape)
 
-    # What kind of penalty it is --------------------------------------------------------------------
+    # What kind of penalty it is -----------------------------------------------------------------
 
     @property
     def free(self) -> BoolArray:
@@ -248,4 +248,6 @@ class TraceNorm(Penalty):
 
 def spectrum(matrix: Array) -> Array:
     """The singular values of a matrix, in decreasing order."""
-    return np.linalg.svd(matrix, compute_uv=False) if matrix.size else np.zeros(0)
+    if not matrix.size:
+        return np.zeros(0)
+    return np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=float)

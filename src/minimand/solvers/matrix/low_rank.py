@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -110,15 +110,13 @@ class _Found(NamedTuple):
     factors: Factors
 
 
-def _one_model(
-    objective: Objective, control: Control, judgement: Judgement
-) -> Iterator[Judgement]:
+def _one_model(objective: Objective, control: Control, judgement: Judgement) -> Iterator[Judgement]:
     """The squared loss is its own quadratic model; more rounds only mend the rounding of V."""
     metric, form, share = Gram(objective), form_of(objective), _SHARE
     while np.isfinite(judgement.primal):
-        before, point, target = judgement, judgement.point, share * control.target
+        before, point = judgement, judgement.point
         descent = Descent(metric, metric.times(point.w) - before.slope, form, point.w)
-        found = descent.run(lambda found: found.gap <= target, _MOST, lambda: control.expired)
+        found = descent.run(_below(share * control.target), _MOST, lambda: control.expired)
         new = recentred(objective, objective.point(descent.w, point.b))
         duals = [_corrected(objective, metric, new, found)]
         judgement = judge(objective, new, duals, known=[before.dual], raw=False)
@@ -127,6 +125,11 @@ def _one_model(
             return
         judgement = judge(objective, new, known=[judgement.dual])  # for the slope at this point
         share *= _TIGHTER
+
+
+def _below(target: float) -> Callable[[Correction], bool]:
+    """Whether an estimated gap is below the target."""
+    return lambda found: found.gap <= target
 
 
 def _corrected(objective: Objective, metric: Metric, point: Point, found: Correction) -> Array:
