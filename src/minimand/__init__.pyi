@@ -3,6 +3,7 @@
 from . import design as design
 from . import features as features
 from . import losses as losses
+from . import metrics as metrics
 from . import norms as norms
 from . import penalties as penalties
 from . import sklearn as sklearn
@@ -20,12 +21,14 @@ from .estimators import Regressor as Regressor
 from .estimators import fit_stream as fit_stream
 from .estimators.hard_margin import HardMargin as HardMargin
 from .estimators.perceptron import Perceptron as Perceptron
+from .estimators.ranker import Ranker as Ranker
 from .features import Centers as Centers
 from .features import HiddenLayer as HiddenLayer
 from .features import Monomials as Monomials
 from .features import Neighbors as Neighbors
 from .losses import Absolute as Absolute
 from .losses import Chebyshev as Chebyshev
+from .losses import CrammerSinger as CrammerSinger
 from .losses import CrossEntropy as CrossEntropy
 from .losses import Distance as Distance
 from .losses import EpsilonInsensitive as EpsilonInsensitive
@@ -46,6 +49,7 @@ from .losses import PerceptronLoss as PerceptronLoss
 from .losses import Pieces as Pieces
 from .losses import Poisson as Poisson
 from .losses import Quantile as Quantile
+from .losses import Ranking as Ranking
 from .losses import Quantiles as Quantiles
 from .losses import RobustLoss as RobustLoss
 from .losses import Squared as Squared
@@ -53,8 +57,10 @@ from .losses import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
 from .losses import SquaredHinge as SquaredHinge
 from .losses import SquaredMargin as SquaredMargin
 from .losses import TanhMargin as TanhMargin
+from .losses import TopK as TopK
 from .losses import TruncatedSquared as TruncatedSquared
 from .losses import Tweedie as Tweedie
+from .losses import WeightedRanking as WeightedRanking
 from .losses import ZeroOne as ZeroOne
 from .losses import is_calibrated as is_calibrated
 from .penalties import L1 as L1

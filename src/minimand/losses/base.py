@@ -57,6 +57,7 @@ class Loss(Parameterized):
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
     joint: ClassVar[bool] = False  # whether it couples the scores of a row: one problem for all
+    flows: ClassVar[bool] = False  # whether multipliers flow from y to other classes: `class_flows`
     unit: ClassVar[Unit] = "row"  # a loss has one value per unit
     largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
@@ -186,6 +187,10 @@ class Loss(Parameterized):
             return by_row.sum(keepdims=True)
         return np.add.reduceat(by_row, runs_of(self)[:-1])
 
+    def smoothed(self, width: float) -> Loss | None:
+        """A smooth loss within O(width) of it whose slopes are legal multipliers; None: none."""
+        return None
+
     def into_domain(self, u: Array, y: Array) -> Array:
         """The point of dom ℓ*(·, y) nearest to u; u itself if ℓ* is finite everywhere."""
         return u
@@ -286,10 +291,10 @@ class Loss(Parameterized):
     @property
     def name(self) -> str:
         """The loss as it is printed in a certificate, e.g. ``huber(z, y; delta=1.35)``."""
-        params = self.get_params(deep=False)
-        inner = ", ".join(f"{key}={value!r}" for key, value in params.items())
-        symbol = snake_case(type(self).__name__)
-        return f"{symbol}(z, y{'; ' + inner if inner else ''})"
+        symbol, params = snake_case(type(self).__name__), self.get_params(deep=False)
+        if not params:
+            return f"{symbol}(z, y)"
+        return f"{symbol}(z, y; {', '.join(f'{key}={value!r}' for key, value in params.items())})"
 
     def check_parameters(self) -> None:
         """Raise ValueError, in one sentence, for a parameter outside its range."""

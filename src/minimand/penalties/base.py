@@ -106,6 +106,18 @@ class BoundPenalty:
         """A penalty ≤ Ω that equals Ω at w, without the constraints that are inactive at w."""
         return None
 
+    def in_units(self, units: Array) -> BoundPenalty | None:
+        """The same as a function of x, w = units∘x; None if it has no such form."""
+        return None
+
+    def faint(self, reach: Array, slope: Array, share: float) -> BoolArray:
+        """Features whose penalty at |w| = reach has at most that share of a slope."""
+        return np.zeros(reach.shape, dtype=bool)
+
+    def without(self, features: BoolArray) -> BoundPenalty:
+        """A penalty ≤ Ω that does not depend on these `faint` features."""
+        return self
+
     # Properties that solvers ask for ----------------------------------------------------------
 
     @property

@@ -12,11 +12,12 @@ from ..._base.linear_system import Solve, factorise, solver_for
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import EPS, Objective, Point, dot
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.krylov import conjugate_gradients
-from ..steps.line_search import Caution, line_search, recentred
+from ..steps.line_search import Caution, line_search
 from ..traits import Trait
 
 _DENSE_HESSIAN = 1500  # columns, up to which the Hessian is formed and factorised; safeguard
