@@ -19,6 +19,7 @@ from .certificate import Certificate as Certificate
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .estimators import fit_stream as fit_stream
+from .estimators.calibrated import Calibrated as Calibrated
 from .estimators.hard_margin import HardMargin as HardMargin
 from .estimators.perceptron import Perceptron as Perceptron
 from .estimators.ranker import Ranker as Ranker
@@ -49,8 +50,8 @@ from .losses import PerceptronLoss as PerceptronLoss
 from .losses import Pieces as Pieces
 from .losses import Poisson as Poisson
 from .losses import Quantile as Quantile
-from .losses import Ranking as Ranking
 from .losses import Quantiles as Quantiles
+from .losses import Ranking as Ranking
 from .losses import RobustLoss as RobustLoss
 from .losses import Squared as Squared
 from .losses import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive

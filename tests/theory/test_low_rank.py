@@ -8,9 +8,9 @@ from test_shapes import holds, problem
 
 import minimand as mm
 from minimand.certificate import judge
+from minimand.problem.intercept import recentred
 from minimand.solvers import Control, solve
 from minimand.solvers.matrix import low_rank
-from minimand.solvers.steps.line_search import recentred
 
 TRACE, SQUARE = mm.TraceNorm(), mm.TraceNorm(squared=True)
 PENALTIES = [TRACE, SQUARE, TRACE + 0.5 * mm.L2(), SQUARE + 0.2 * mm.L2()]

@@ -11,8 +11,8 @@ from test_shapes import problem
 
 import minimand as mm
 from minimand.certificate import judge
+from minimand.problem.intercept import recentred
 from minimand.solvers import Control, solve
-from minimand.solvers.steps.line_search import recentred
 
 LEVELS = [0.1, 0.5, 0.8]
 IN_ORDER = mm.Quantiles(LEVELS, crossing=False)

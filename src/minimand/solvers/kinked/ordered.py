@@ -19,11 +19,11 @@ from ...certificate import Judgement, judge
 from ...design import as_design
 from ...losses import PLQ, Absolute, Quantiles
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import EPS, Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
 from ..programs.column_scaling import beside, matrix_of
-from ..steps.line_search import recentred
 from ..traits import Trait
 from .interior import InteriorPoint, Pull
 from .vertex import offered

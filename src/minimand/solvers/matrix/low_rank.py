@@ -12,10 +12,10 @@ from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...losses.curvature import Curvature, Diagonal
 from ...penalties.spectral import Factors, SingularValues
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
-from ..steps.line_search import recentred
 from ..steps.step_size import lipschitz
 from ..traits import Trait
 from .gram_descent import Correction, Descent, correction

@@ -10,11 +10,11 @@ import numpy as np
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..choose import choose_solver
 from ..loop import run
-from ..steps.line_search import recentred
 from ..traits import Trait
 
 _SHARE = 0.5  # of the target that the gaps of all scores add up to; safeguard
@@ -86,7 +86,7 @@ def _of_score(objective: Objective, c: int) -> Objective:
         y=y,
         offset=offset,
         n_scores=1,
-        memory=None,
+        path_facts=None,
         known=objective.facts,
     )
 
