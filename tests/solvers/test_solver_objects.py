@@ -39,6 +39,7 @@ def test_names_and_objects_are_the_same(name):
     loss, penalty = PROBLEMS.get(name, ("squared", "l2"))
     kind = KINDS.get(name, mm.Regressor)
     settings = {"loss": loss, "penalty": penalty, "tol": 1e-3}
+    settings |= {} if kind is mm.Ranker else {"random_state": 0}
     y = Y if kind is mm.Regressor else np.digitize(Y, [-1.0, 1.0])
     by_name = kind(solver=name, **settings).fit(X, y)
     by_object = kind(solver=SOLVERS[name], **settings).fit(X, y)
