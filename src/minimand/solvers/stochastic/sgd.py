@@ -92,8 +92,8 @@ class Sgd(Solver):
     name = "sgd"
     by_name_only = True
     kind = (Trait.MEAN_OVER_SAMPLES,)
-    needs = Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS
     shapes = (Trait.COLUMNS,)
+    needs = Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS
     exhausted = "its last epoch (stochastic training ends early by design)"
     _classes: Classes | None = None
 

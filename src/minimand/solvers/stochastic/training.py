@@ -26,7 +26,7 @@ HELD_OUT = f"early_stopping (the loss of held-out rows had not fallen for {_PATI
 
 
 class Training:
-    """Passes over the rows for one problem of any scores, or for several that differ in y alone."""
+    """Passes over the rows, for one problem of any scores or several that differ in y alone."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Training:
         self.rows, self.random = rows, random
         self.weight = weights_of(objectives[0])
         coefs, intercepts = [p.w for p in starts], [np.asarray(p.b) for p in starts]
-        if not solver.shuffle:  # as a stream, which knows no null model
+        if not solver.shuffle:  # as in a stream, which begins before any null model is known
             null = [p is o.null for p, o in zip(starts, objectives)]
             coefs = [np.zeros_like(w) if new else w for w, new in zip(coefs, null)]
             intercepts = [np.zeros_like(b) if new else b for b, new in zip(intercepts, null)]
