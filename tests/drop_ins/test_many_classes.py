@@ -120,9 +120,17 @@ def test_a_class_of_one_sample_and_a_class_without_weight():
     weights = np.where(y == "one", 0.0, 1.0)
     absent = LogisticRegression().fit(X, y, weights)
     assert list(absent.classes_) == ["few", "many", "one"]
-    assert absent.predict_proba(X)[:, 2].max() < 1e-3
+    assert absent.predict_proba(X)[:, 2].max() < 1e-15
+    assert not absent.coef_[2].any()
     assert absent.certificate_.relative <= 1e-6
-    np.testing.assert_allclose(absent.coef_[2], 0.0, atol=1e-3)
+    assert mm.certify(absent, X, y, weights).primal == pytest.approx(absent.certificate_.primal)
+    # The other two have the model of two classes, in which w₁ = −w₀: twice the penalty.
+    two = LogisticRegression(C=2.0, tol=1e-10).fit(X[weights > 0], y[weights > 0])
+    np.testing.assert_allclose(2 * absent.coef_[1], two.coef_[0], atol=1e-3)
+    # Without an intercept there is a minimiser.
+    free = LogisticRegression(fit_intercept=False).fit(X, y, weights)
+    assert free.certificate_.relative <= 1e-6
+    assert free.coef_[2].any()
 
 
 @pytest.mark.parametrize("ratios", [(0.0,), (0.0, 0.7)])

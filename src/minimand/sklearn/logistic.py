@@ -10,6 +10,8 @@ import numpy as np
 from sklearn import linear_model
 
 from .._base.typing import AnyArray, Array
+from ..audit.foreign.objectives import Problem
+from .absent_classes import in_all_classes, of_present_classes
 from .base import Fit, Minimiser, own_tolerance
 from .classes import classes_of
 
@@ -90,6 +92,12 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
     def _read_target(self, y: AnyArray, weights: Array | None) -> AnyArray:
         self.classes_ = classes_of(self, y, weights)
         return y
+
+    def _problem(self, X: Any, y: AnyArray, weights: Array | None) -> Problem:
+        return of_present_classes(super()._problem(X, y, weights))
+
+    def _fit_problem(self, X: Any, y: AnyArray, weights: Array | None) -> Fit:
+        return in_all_classes(super()._fit_problem(X, y, weights))
 
     def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_, self.intercept_ = fit.coef, fit.intercept

@@ -22,6 +22,7 @@ from ..estimators.models import split, stacked
 from ..estimators.stopping import as_far_as_it_came
 from ..selection.path import solved_along
 from ..solvers.in_parallel import in_threads
+from .absent_classes import of_present_classes
 from .base import own_tolerance
 from .classes import check_classes, classes_of
 from .logistic import LogisticRegression
@@ -229,7 +230,7 @@ def _fold(
     """One path on a fold: coefficients, scores and iterations at every C, in their order."""
     train, test = fold
     own = None if weights is None else weights[train]
-    problem = problem_of(model, X[train], y[train], own)
+    problem = of_present_classes(problem_of(model, X[train], y[train], own))
     # The problem is that of C = 1; a path goes from strong to weak penalties.
     order = np.argsort(Cs, kind="stable")
     alphas = problem.settings.factor / Cs[order]
