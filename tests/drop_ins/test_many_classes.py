@@ -22,7 +22,7 @@ LABELS = NAMES[Y]
 RNG = np.random.default_rng(3)
 
 
-@pytest.mark.parametrize("ratio", [0.0])
+@pytest.mark.parametrize("ratio", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_optimum_is_that_of_scikit_learn(ratio, intercept):
     ours = LogisticRegression(C=0.3, l1_ratio=ratio, fit_intercept=intercept, tol=1e-9)
@@ -133,7 +133,7 @@ def test_a_class_of_one_sample_and_a_class_without_weight():
     assert free.coef_[2].any()
 
 
-@pytest.mark.parametrize("ratios", [(0.0,)])
+@pytest.mark.parametrize("ratios", [(0.0,), (0.0, 0.7)])
 @pytest.mark.parametrize(("legacy", "refit"), [(True, True), (False, True), (False, False)])
 def test_shapes_with_cross_validation(legacy, ratios, refit):
     settings = {"Cs": [0.1, 0.5], "l1_ratios": np.array(ratios), "cv": 3, "refit": refit}

@@ -29,6 +29,10 @@ TASKS = mm.Regressor("squared", mm.L21(), alpha=4.0)
 ROBUST = mm.Regressor(mm.Huber(5.0), mm.L21() + 0.1 * mm.L2(), alpha=1.0)
 CASES = {
     "multinomial": (MULTINOMIAL, *IRIS),
+    "sparse": (SPARSE, *IRIS),
+    "rows": (ROWS, *IRIS),
+    "tasks": (TASKS, BODIES, EXERCISES),
+    "robust": (ROBUST, BODIES, EXERCISES),
 }
 
 
@@ -88,7 +92,7 @@ def test_a_path_holds_a_certified_model_at_every_alpha(case):
 def test_tuning_chooses_what_a_grid_search_chooses():
     X, y = IRIS
     alphas = [1.0, 0.1, 0.01]
-    for model, X, y in ((MULTINOMIAL, *IRIS),):
+    for model, X, y in ((MULTINOMIAL, *IRIS), (TASKS, BODIES, EXERCISES)):
         tuned = mm.Tuned(model, alphas=alphas, cv=3).fit(X, y)
         if model is TASKS:
             search = GridSearchCV(model, {"alpha": alphas}, cv=3, scoring="neg_mean_squared_error")
@@ -175,7 +179,7 @@ def test_a_warm_start_needs_fewer_passes(case):
 # Classes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("penalty", ["l2"])
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
 def test_digits_and_wine(penalty):
     for X, y in (load_digits(return_X_y=True), (WINE, GRAPES)):
         model = mm.Classifier(mm.Multinomial(), penalty, alpha=0.01).fit(X, y)
@@ -234,7 +238,7 @@ def balanced_weights(y):
 def test_a_class_of_one_sample():
     X, y = IRIS[0], IRIS[1].copy()
     y[7] = 3
-    for penalty in ("l2",):
+    for penalty in ("l1", "l2"):
         model = mm.Classifier(mm.Multinomial(), penalty, alpha=0.01).fit(X, y)
         assert model.certificate_.relative <= 1e-6
         assert model.predict_proba(X)[:, 3].mean() == pytest.approx(1 / 150, rel=1e-2)
@@ -251,7 +255,7 @@ def test_offsets_by_class():
 
 def test_two_classes_are_the_logistic_regression():
     X, y = IRIS[0], IRIS[1] > 0
-    for penalty, alpha in (("l2", 0.005),):
+    for penalty, alpha in (("l2", 0.005), ("l1", 0.01)):
         two = mm.Classifier(mm.Multinomial(), penalty, alpha=0.01, tol=1e-10).fit(X, y)
         one = mm.Classifier("logistic", penalty, alpha=alpha, tol=1e-10).fit(X, y)
         assert_allclose(two.predict_proba(X), one.predict_proba(X), atol=1e-4)
@@ -283,7 +287,7 @@ class Sum(mm.Loss):
 
 
 def test_a_vector_loss_that_is_a_sum_has_the_fit_of_the_sum():
-    for penalty in ("l2",):
+    for penalty in ("l2", mm.L21()):
         own = mm.Regressor(Sum(), penalty, alpha=2.0, tol=1e-10).fit(BODIES, EXERCISES)
         plain = mm.Regressor("squared", penalty, alpha=2.0, tol=1e-10).fit(BODIES, EXERCISES)
         assert_allclose(own.coef_, plain.coef_, atol=1e-3)
