@@ -3,6 +3,7 @@
 from .ascent import Ascent, AscentProblem, AscentState, ascend
 from .descent import Descent, DescentProblem, descend
 from .forms import Quadratic, RowDual, Weighted, movable
+from .groups import Runs, ScoreModel, minimise_groups
 
 __all__ = [
     "Ascent",
@@ -12,8 +13,11 @@ __all__ = [
     "DescentProblem",
     "Quadratic",
     "RowDual",
+    "Runs",
+    "ScoreModel",
     "Weighted",
     "ascend",
     "descend",
+    "minimise_groups",
     "movable",
 ]

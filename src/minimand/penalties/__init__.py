@@ -32,9 +32,10 @@ _NAMES = {
     "concave": ("Concave",),
     "constraint": ("Ball", "Box", "L1Ball", "L2Ball", "NonNegative"),
     "group": ("L21", "GroupL2", "SparseGroup"),
-    "grouped": ("Grouped", "Groups"),
+    "grouped": ("Grouped",),
     "nonconvex": ("MCP", "SCAD", "ConcavePenalty", "Lq"),
     "norm": ("Norm",),
+    "partition": ("Groups",),
     "separable": ("L1", "L2", "NoPenalty", "Separable"),
     "squared_norm": ("SquaredNorm",),
 }

@@ -20,11 +20,13 @@ from .loop import run as run
 from .loop import solve as solve
 from .nested.graduated import Graduated as Graduated
 from .nested.multiplier import Multiplier as Multiplier
+from .nested.norm_level import NormLevel as NormLevel
 from .nested.reweighted import Reweighted as Reweighted
 from .programs.constraint_generation import ConstraintGeneration as ConstraintGeneration
 from .programs.linear_program import Simplex as Simplex
 from .smooth.closed_form import ClosedForm as ClosedForm
 from .smooth.newton import Newton as Newton
+from .sparse.working_groups import WorkingGroups as WorkingGroups
 from .sparse.working_set import WorkingSet as WorkingSet
 from .stochastic.sgd import Sgd as Sgd
 from .textbook.coordinates import Cyclic as Cyclic

@@ -10,7 +10,7 @@ import numpy as np
 from ..._base.typing import Array
 from ...losses import Terms
 from ...losses.curvature import Curvature, Diagonal
-from ...penalties import Separable
+from ...penalties import BoundPenalty
 from ...problem.intercept import best_shift
 from ...problem.objective import EPS, Objective, Point, dot
 
@@ -91,7 +91,7 @@ class Caution:
 
 def line_search(
     objective: Objective,
-    form: Separable,
+    form: BoundPenalty,
     point: Point,
     dw: Array,
     dz: Array,
@@ -134,7 +134,7 @@ def line_search(
 
 
 def _falls(
-    objective: Objective, form: Separable, point: Point, dw: Array, dz: Array, t: float
+    objective: Objective, form: BoundPenalty, point: Point, dw: Array, dz: Array, t: float
 ) -> bool:
     """Whether P(t) ≤ P(0) up to rounding; beyond its minimum φ may have risen again."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -146,7 +146,7 @@ def _falls(
 
 
 def _slope(
-    objective: Objective, form: Separable, point: Point, dw: Array, dz: Array, t: float
+    objective: Objective, form: BoundPenalty, point: Point, dw: Array, dz: Array, t: float
 ) -> float:
     """φ'(t); at a kink of Ω the one-sided slope that faces the step: right at 0, left beyond.
 
@@ -154,9 +154,7 @@ def _slope(
     """
     with np.errstate(over="ignore", invalid="ignore"):
         z = point.z + t * dz if t else point.z
-        smooth = dot(objective.mass * objective.loss.gradient(z, objective.y), dz)
+        smooth = dot(objective.weigh(objective.loss.gradient(z, objective.y)), dz)
     w = point.w + t * dw if t else point.w
-    sign = np.sign(w)
-    kinked = np.where(sign == 0, -np.sign(dw) if t else np.sign(dw), sign)
-    slope = smooth + dot(form.l2 * w + form.l1 * kinked, dw)
+    slope = smooth + form.slope_along(w, dw, leaving=not t)
     return np.inf if math.isnan(slope) else slope
