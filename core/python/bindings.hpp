@@ -12,6 +12,7 @@ void bind_support(nanobind::module_& m);
 void bind_path(nanobind::module_& m);
 void bind_groups(nanobind::module_& m);
 void bind_scalar(nanobind::module_& m);
+void bind_scores(nanobind::module_& m);
 void bind_piecewise(nanobind::module_& m);
 void bind_dual(nanobind::module_& m);
 void bind_stochastic(nanobind::module_& m);

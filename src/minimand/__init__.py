@@ -48,6 +48,7 @@ _NAMES = {
         "Lp",
         "Margin",
         "MatchingLoss",
+        "Multinomial",
         "PerceptronLoss",
         "Pieces",
         "Poisson",

@@ -38,6 +38,7 @@ from .losses import Loss as Loss
 from .losses import Lp as Lp
 from .losses import Margin as Margin
 from .losses import MatchingLoss as MatchingLoss
+from .losses import Multinomial as Multinomial
 from .losses import PerceptronLoss as PerceptronLoss
 from .losses import Pieces as Pieces
 from .losses import Poisson as Poisson
