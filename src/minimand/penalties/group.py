@@ -32,10 +32,10 @@ class _GroupPenalty(Penalty):
         label, count = _labels(self.groups, d, owner)
         sizes = np.bincount(label, minlength=count)
         weights = np.sqrt(sizes) if self.weights is None else self.weights
-        factors = factors(weights, count, owner, "group")
+        found = factors(weights, count, owner, "group")
         if np.ndim(n_features) > 0:
             label = np.repeat(label[:, None], n_features[1], axis=1)
-        return Groups(label, count), factors
+        return Groups(label, count), found
 
 
 class GroupL2(_GroupPenalty):
