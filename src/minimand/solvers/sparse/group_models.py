@@ -17,10 +17,11 @@ from ..base import Control
 
 _GRAM_COLUMNS = 4000  # columns of a Gram; safeguard of memory: 130 MB
 _FLAT = 600  # coefficients of all scores on one Gram; safeguard: it has their number squared
-_SHARE = 0.3  # share of the goal that the minimiser of a model may leave; safeguard
+SHARE = 0.3  # share of the goal that the minimiser of a model may leave; safeguard
 _SWEEPS = 8  # sweeps between two looks at the slopes; safeguard
 _LOOKS = 100  # looks; safeguard
-_LEFT = 1e-2  # share of the goal: decrease of a sweep at which descent ends; safeguard
+_LEFT = 1e-8  # share of the goal: decrease of a sweep at which descent ends; safeguard: a small
+# decrease may leave slopes that cost far more of the gap, which `price` tells
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +82,8 @@ def _on_one_gram(step: Step, runs: Runs, w: Array) -> tuple[Array, Any]:
         gram = step.design.gram(h)
     new = np.ascontiguousarray(w).copy()
     linear = slope - gram @ w
-    square = _square(step, w, slope + linear)
-    minimise_groups(gram, linear, square, runs, new, _SHARE * step.goal)
+    square = square_of(step, w, slope + linear)
+    minimise_groups(gram, linear, square, runs, new, SHARE * step.goal)
     shift = -(mean @ (new - w)) - (q.sum(axis=0) / total if total > 0 else 0.0)
     return new, shift
 
@@ -108,8 +109,8 @@ def _on_all_scores(step: Step, runs: Runs, w: Array, flat: bool) -> tuple[Array,
     start = w.ravel()[order].copy()
     gram, slope = gram[np.ix_(order, order)], slope[order]
     new, linear = start.copy(), slope - gram @ start
-    square = _square(step, start, slope + linear)
-    minimise_groups(gram, linear, square, runs, new, _SHARE * step.goal)
+    square = square_of(step, start, slope + linear)
+    minimise_groups(gram, linear, square, runs, new, SHARE * step.goal)
     full = np.empty(d * k)
     full[order] = new
     move = full - w.ravel()
@@ -117,7 +118,7 @@ def _on_all_scores(step: Step, runs: Runs, w: Array, flat: bool) -> tuple[Array,
     return full.reshape(w.shape), shift if q.ndim > 1 else float(shift[0])
 
 
-def _square(step: Step, w: Array, slopes: Array) -> float:
+def square_of(step: Step, w: Array, slopes: Array) -> float:
     """The constant with which the model, as a mean of squares, is as large as the objective."""
     return step.objective.scale - float(np.vdot(w, slopes))
 
@@ -138,11 +139,12 @@ def _on_columns(step: Step, runs: Runs, w: Array, control: Control) -> tuple[Arr
         raise AssertionError("a single score has no shares")
     model = ScoreModel(step.design, curvature, q, np.ascontiguousarray(inverse))
     new, shift = np.array(w.reshape(-1, k), order="C"), np.zeros(k)
+    tol = _LEFT * step.goal
     for _ in range(_LOOKS):
-        _, decrease = model.descend(runs, new, shift, _SWEEPS, _LEFT * step.goal * 1e-2)
-        if decrease <= _LEFT * step.goal * 1e-2 or control.expired:
+        _, decrease = model.descend(runs, new, shift, _SWEEPS, tol)
+        if decrease <= tol or control.expired:
             break
-        if price(runs, new, step.design.rmatvec(model.q)) <= _SHARE * step.goal:
+        if price(runs, new, step.design.rmatvec(model.q).reshape(new.shape)) <= SHARE * step.goal:
             break
     return new.reshape(w.shape), shift if step.q.ndim > 1 else float(shift[0])
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..._base.typing import Array, IntArray
-from ...canonical import Runs
+from ..._base.typing import Array
 from ...certificate import Judgement, judge
-from ...design import Design
 from ...losses import Terms
 from ...penalties import Grouped
 from ...problem.objective import Objective, Point, dot
@@ -19,7 +17,8 @@ from ..base import Control, Solver, Verdict
 from ..steps.line_search import Caution, line_search, recentred
 from ..traits import Trait
 from .group_choice import best_groups
-from .group_models import Step, is_flat, minimiser
+from .group_models import Step, is_flat
+from .group_parts import Coefficients, Features, Part, best_coefficients
 
 _ROUNDS = 1000  # rounds; safeguard
 _NEWTON_STEPS = 20  # Newton steps of a round; safeguard
@@ -32,7 +31,8 @@ class WorkingGroups(Solver):
     One round: select the groups whose slopes exceed their norms most; take proximal Newton steps on
     their features, each a quadratic with group penalties, minimised by compiled descent over groups
     and Newton steps on those that are not zero; then one pass over all columns judges the point.
-    With k scores per row, a feature takes part with all of its coefficients.
+    With k scores per row, a feature takes part with all of its coefficients; without norms, single
+    coefficients do.
     """
 
     name = "working_groups"
@@ -60,52 +60,38 @@ class WorkingGroups(Solver):
         yield judgement
         caution = Caution()
         for _ in range(_ROUNDS):
-            early = judgement.promise > _LATE * objective.scale
-            features = best_groups(objective, judgement, form, 4 if early else 2)
-            inner = _Restricted.to(objective, form, features, caution, judgement.promise)
+            part = _part(objective, judgement, form)
+            inner = _Restricted(objective, part, caution, judgement.promise)
             point, dual = inner.solve(judgement, control)
             duals, known = [] if dual is None else [dual], [judgement.dual]
             judgement = judge(objective, point, duals, known=known)
             yield judgement
 
 
+def _part(objective: Objective, judgement: Judgement, form: Grouped) -> Part:
+    """The coefficients of the next round."""
+    factor = 4 if judgement.promise > _LATE * objective.scale else 2
+    by_coefficient = objective.penalty.sum_over_features
+    if by_coefficient is not None and objective.n_scores > 1:
+        places = best_coefficients(judgement, by_coefficient, factor)
+        if places is not None:
+            return Coefficients.chosen(objective, by_coefficient, places)
+    return Features.chosen(objective, form, best_groups(objective, judgement, form, factor))
+
+
 @dataclass(frozen=True, eq=False)
 class _Restricted:
-    """The problem on some features; the coefficients of the others are fixed at zero."""
+    """The problem on a part of the coefficients; the others are fixed at zero."""
 
     objective: Objective
-    form: Grouped  # of all features
-    runs: Runs
-    design: Design  # the columns in the order of the groups
+    part: Part
     caution: Caution
-    gap: float  # the gap when the features were selected
-
-    @classmethod
-    def to(
-        cls,
-        objective: Objective,
-        form: Grouped,
-        features: IntArray,
-        caution: Caution,
-        gap: float,
-    ) -> _Restricted:
-        runs = Runs.of_numbers(form) if form.by_rows is None else Runs.of(form, features)
-        order = runs.order if form.by_rows is not None else np.arange(objective.n_features)
-        whole = np.array_equal(order, np.arange(objective.n_features))
-        design = objective.design if whole else objective.design.columns(order)
-        return cls(objective, form, runs, design, caution, gap)
-
-    @property
-    def features(self) -> IntArray:
-        """The features of the gathered columns."""
-        if self.form.by_rows is not None:
-            return self.runs.order
-        return np.arange(self.objective.n_features)
+    gap: float  # the gap when the part was selected
 
     def solve(self, judged: Judgement, control: Control) -> tuple[Point, Array | None]:
         """Proximal Newton steps until the model promises little; the last one's dual point."""
         objective, dual, point = self.objective, None, judged.point
-        early = self.features.size < objective.n_features and self.gap > _LATE * objective.scale
+        early = not self.part.everything and self.gap > _LATE * objective.scale
         share = 0.1 if early else 5e-4  # of the gap; later, accuracy saves whole rounds
         goal = max(0.3 * control.target, share * min(self.gap, objective.scale))
         for _ in range(_NEWTON_STEPS):
@@ -122,30 +108,26 @@ class _Restricted:
     def _newton(
         self, point: Point, terms: Terms, goal: float, control: Control
     ) -> tuple[Point, Array | None, float]:
-        objective, features = self.objective, self.features
+        objective, part = self.objective, self.part
         curvature = self.caution.curvature(objective, point, terms)
-        q = objective.weigh(terms.gradient)
-        w = point.w[features]
-        step = Step(objective, self.design, curvature, q, goal)
-        new, shift = minimiser(step, self.runs, w, flat=self.form.by_rows is None, control=control)
-        dw, full = new - w, point.w.copy()
-        dz = self.design.matvec(dw) + shift
-        objective.meter.passes += features.size / objective.n_features
-        change = np.zeros_like(point.w)
-        change[features] = dw
-        full[features] = new
+        q, w = objective.weigh(terms.gradient), part.of(point.w)
+        step = Step(objective, part.design, curvature, q, goal)
+        new, shift = part.minimiser(step, w, control)
+        dw = new - w
+        dz = part.scores(dw) + shift
+        objective.meter.passes += part.design.shape[1] / objective.n_features
         if objective.loss.quadratic:  # then the model is the problem itself
-            end = Point(full, point.b + shift, point.z + dz)
+            end = Point(part.into(point.w, new), point.b + shift, point.z + dz)
             return recentred(objective, end), None, 0.0
-        fall = self.form.value(point.w) - self.form.value(full)
-        bend = dot(step.weighted.times(dz), dz)
-        decrease = fall - dot(q, dz) - 0.5 * bend
-        t, moved = line_search(objective, self.form, point, change, dz, shift)
+        fall = part.form.value(w) - part.form.value(new)
+        decrease = fall - dot(q, dz) - 0.5 * dot(step.weighted.times(dz), dz)
+        here = Point(w, point.b, point.z)
+        t, moved = line_search(objective, part.form, here, dw, dz, shift)
         if not dw.any():
             t = 0.0  # on flat pieces of the loss the model may have no slope at all
         if not self.caution.learn(t):
             return point, None, np.inf
         # Zeros of the model are kept exactly: with rounding, w + 1·(new − w) may differ from new.
-        w = full if t == 1.0 else moved.w
+        full = part.into(point.w, new if t == 1.0 else moved.w)
         dual = terms.gradient + curvature.times(dz)  # that of the model
-        return recentred(objective, Point(w, moved.b, moved.z)), dual, decrease
+        return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
