@@ -21,9 +21,13 @@ _NAMES = {
     "loop": ("run", "solve"),
     "nested.graduated": ("Graduated",),
     "programs.linear_program": ("Simplex",),
+    "matrix.low_rank": ("LowRank",),
+    "matrix.splitting": ("Splitting",),
+    "nested.by_score": ("ByScore",),
     "nested.multiplier": ("Multiplier",),
     "nested.norm_level": ("NormLevel",),
     "smooth.newton": ("Newton",),
+    "kinked.ordered": ("Ordered",),
     "kinked.primal_dual": ("PrimalDual",),
     "textbook.proximal": ("Fista", "ProximalGradient"),
     "nested.reweighted": ("Reweighted",),
@@ -54,6 +58,10 @@ _ASKED = (  # considered by solver="auto"
     "Graduated",
     "RunNewton",
     "Smoothed",
+    "LowRank",
+    "Splitting",
+    "ByScore",
+    "Ordered",
 )
 _BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")
 

@@ -164,7 +164,8 @@ class Solver(Parameterized):
 
     def without(self, trait: Trait, objective: Objective) -> str:
         """The reason for refusing a problem that lacks a trait."""
-        return trait.value.format(loss=objective.loss, solver=self.name)
+        unit = "every run of rows" if objective.loss.unit == "run" else "the whole set"
+        return trait.value.format(loss=objective.loss, solver=self.name, unit=unit)
 
     def prepared(self, objective: Objective) -> Solver:
         """The same solver, with the work done that problems differing in y only can share."""

@@ -14,10 +14,10 @@ import numpy as np
 
 from ...certificate import Judgement, judge
 from ...penalties import SquaredNorm
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..sparse.working_groups import WorkingGroups
-from ..steps.line_search import recentred
 from ..succession import points_of
 from ..traits import Trait
 

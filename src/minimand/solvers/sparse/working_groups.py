@@ -11,10 +11,11 @@ from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...losses import Terms
 from ...penalties import Grouped
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point, dot
 from .. import costs
 from ..base import Control, Solver, Verdict
-from ..steps.line_search import Caution, line_search, recentred
+from ..steps.line_search import Caution, line_search
 from ..traits import Trait
 from .group_choice import best_groups
 from .group_models import Step, is_flat
