@@ -20,6 +20,11 @@ _SMALL, _LARGE = 64, 2000
 Solve = Callable[[Array], Array]
 
 
+def row_times(factors: Array, x: Array) -> Array:
+    """diag(factors) x, for a vector or for columns x."""
+    return (x.T * factors).T
+
+
 def _scaled(matrix: Array) -> tuple[Array, Array]:
     """The matrix scaled to unit diagonal; a zero (constant column) gives the equation x = right."""
     diagonal = np.diag(matrix)
@@ -61,7 +66,12 @@ def factorise(matrix: Array) -> Solve | None:
     # 1e4: factor over the rounding of a pivot; safeguard against systems that are nearly singular.
     if failed or np.diag(factor).min() ** 2 <= 1e4 * EPS * size.size:
         return None
-    return lambda right: np.asarray(lapack.dpotrs(factor, right / size, lower=1)[0]) / size
+
+    def solve(right: Array) -> Array:
+        solved, _ = lapack.dpotrs(factor, (right.T / size).T, lower=1)
+        return np.asarray((solved.T / size).T)
+
+    return solve
 
 
 def pseudo_inverse(matrix: Array) -> Solve:
@@ -71,7 +81,7 @@ def pseudo_inverse(matrix: Array) -> Solve:
         values, vectors = linalg.eigh(scaled, check_finite=False)
     keep = values > values.max(initial=0.0) * size.size * EPS
     inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
-    return lambda right: (vectors @ (inverse * (vectors.T @ (right / size)))) / size
+    return lambda right: ((vectors @ row_times(inverse, vectors.T @ (right.T / size).T)).T / size).T
 
 
 def shifted_solutions(matrix: Array, right: Array, shifts: Array) -> Array:

@@ -1,13 +1,17 @@
 """The forms of problems that compiled kernels take: quadratics and duals, with their records."""
 
 from .ascent import Ascent, AscentProblem, AscentState, ascend
+from .class_dual import MOST_CLASSES, ClassAscent, ClassDual
 from .descent import Descent, DescentProblem, descend
 from .forms import Quadratic, RowDual, Weighted, movable
 
 __all__ = [
+    "MOST_CLASSES",
     "Ascent",
     "AscentProblem",
     "AscentState",
+    "ClassAscent",
+    "ClassDual",
     "Descent",
     "DescentProblem",
     "Quadratic",

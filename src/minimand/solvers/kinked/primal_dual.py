@@ -9,7 +9,7 @@ from ...certificate import Judgement, judge
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
-from ..smooth.closed_form import rows_suffice
+from ..smooth.ridge_steps import rows_suffice
 from ..steps.line_search import recentred
 from ..traits import Trait
 

@@ -14,7 +14,7 @@ from ..._base.wording import counted
 from ...canonical.row_steps import Rule
 from ...certificate import Judgement, judge
 from ...problem.objective import Objective, Point
-from ..base import Control, Solver, Verdict
+from ..base import Control, Solver, Start, Verdict
 from ..steps.line_search import recentred
 from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
@@ -162,9 +162,7 @@ class Sgd(Solver):
         verdict = Verdict(True, words, 20.0 * epochs * objective.design.nnz)
         return row_copy_counted(objective, control, verdict)
 
-    def shared(
-        self, objectives: Sequence[Objective], starts: Sequence[tuple[Array, float] | None]
-    ) -> Sgd:
+    def shared(self, objectives: Sequence[Objective], starts: Sequence[Start]) -> Sgd:
         """All classes learn from one pass over the rows, with one schedule."""
         if len(objectives) == 1 or self.early_stopping or self.balanced:
             return self

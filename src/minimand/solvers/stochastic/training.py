@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import interrupt
 from ...problem.objective import Objective, Point
-from ..base import Control
+from ..base import Control, Start
 from ..steps.line_search import recentred
 from .learner import Learner
 
@@ -113,7 +113,7 @@ class Classes:
         self,
         solver: Sgd,
         objectives: Sequence[Objective],
-        starts: Sequence[tuple[Array, float] | None],
+        starts: Sequence[Start],
     ) -> None:
         self.solver, self.objectives, self.starts = solver, objectives, starts
         self._epochs: list[list[Point]] | None = None
