@@ -13,7 +13,7 @@ void bind_path(nanobind::module_& m);
 void bind_scalar(nanobind::module_& m);
 void bind_piecewise(nanobind::module_& m);
 void bind_dual(nanobind::module_& m);
-void bind_dual_classes(nanobind::module_& m);
+void bind_dual_batch(nanobind::module_& m);
 void bind_stochastic(nanobind::module_& m);
 void bind_watch(nanobind::module_& m);
 

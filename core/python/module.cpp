@@ -46,7 +46,7 @@ NB_MODULE(_core, m) {
   minimand::python::bind_scalar(m);
   minimand::python::bind_piecewise(m);
   minimand::python::bind_dual(m);
-  minimand::python::bind_dual_classes(m);
+  minimand::python::bind_dual_batch(m);
   minimand::python::bind_stochastic(m);
   minimand::python::bind_watch(m);
 }

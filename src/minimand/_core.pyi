@@ -159,7 +159,7 @@ def dual_rows_dense(
 # The same for several classes at once; matrices with a class per column are given as vectors. rows:
 # pull, shift and squares; classes: reach, target and whether the intercepts are free; clock: b,
 # their steps, thresholds and gaps.
-def dual_classes(
+def dual_batch(
     matrix: Compressed,
     psi: _Psi,
     rows: tuple[_Vector, _Vector, _Vector],
@@ -172,7 +172,7 @@ def dual_classes(
     epochs: int,
     seed: int,
 ) -> tuple[float, bool]: ...
-def dual_classes_dense(
+def dual_batch_dense(
     X: _Matrix,
     psi: _Psi,
     rows: tuple[_Vector, _Vector, _Vector],

@@ -1,8 +1,8 @@
 """The forms of problems that compiled kernels take: quadratics and duals, with their records."""
 
 from .ascent import Ascent, AscentProblem, AscentState, ascend
-from .class_dual import MOST_CLASSES, ClassAscent, ClassDual
 from .descent import Descent, DescentProblem, descend
+from .dual_batch import MOST_CLASSES, BatchAscent, DualBatch
 from .forms import Quadratic, RowDual, Weighted, movable
 
 __all__ = [
@@ -10,10 +10,10 @@ __all__ = [
     "Ascent",
     "AscentProblem",
     "AscentState",
-    "ClassAscent",
-    "ClassDual",
+    "BatchAscent",
     "Descent",
     "DescentProblem",
+    "DualBatch",
     "Quadratic",
     "RowDual",
     "Weighted",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...canonical import MOST_CLASSES, ClassDual, RowDual
+from ...canonical import MOST_CLASSES, DualBatch, RowDual
 from ...certificate import Judgement, judge_together
 from ...problem.objective import Objective, Point
 from ..alike import alike
@@ -63,7 +63,7 @@ def _train(objectives: list[Objective], starts: list[Start], control: Control) -
         dual_of(o, o.null if start is None else o.point(np.array(start[0]), float(start[1])))
         for o, start in zip(objectives, starts)
     ]
-    together = ClassDual(forms)
+    together = DualBatch(forms)
     _ascend(together, objectives, control)
     together.unpack()
     points = _points(together, objectives)
@@ -72,7 +72,7 @@ def _train(objectives: list[Objective], starts: list[Start], control: Control) -
     return [Begun(form, judgement) for form, judgement in zip(forms, found)]
 
 
-def _ascend(together: ClassDual, objectives: list[Objective], control: Control) -> None:
+def _ascend(together: DualBatch, objectives: list[Objective], control: Control) -> None:
     """Sweeps until every class has reached its goal, or is better off by itself."""
     goals = SHARE * control.tol * np.array([objective.scale for objective in objectives])
     left = epochs_of(objectives[0].design.nnz * len(objectives))
@@ -90,7 +90,7 @@ def _ascend(together: ClassDual, objectives: list[Objective], control: Control) 
         before = found.gaps
 
 
-def _points(together: ClassDual, objectives: list[Objective]) -> list[Point]:
+def _points(together: DualBatch, objectives: list[Objective]) -> list[Point]:
     """The models with their scores, from one product."""
     count = len(objectives)
     products = np.ascontiguousarray(objectives[0].design.matvec(together.w).T[:count])

@@ -66,22 +66,17 @@ class Dual(Solver):
         solver._classes = class_batches(objectives, starts)
         return solver
 
-    def _begin(
-        self, objective: Objective, start: Point, control: Control
-    ) -> tuple[RowDual, Judgement]:
-        """The dual and the first judged point; of a class, as far as its batch has come."""
-        begun = None if self._classes is None else self._classes.take(objective, control)
-        if begun is not None:
-            return begun
-        form = dual_of(objective, start)
-        return form, _first(objective, start, form)
-
     def iterate(
         self, objective: Objective, start: Point, control: Control
     ) -> Iterator[Judgement | HandOver]:
         """Runs of coordinate ascent, each ended by its own estimate of the gap."""
-        form, judgement = self._begin(objective, start, control)
+        form = dual_of(objective, start)
+        judgement = _first(objective, start, form)
         yield judgement
+        begun = None if self._classes is None else self._classes.take(objective, control)
+        if begun is not None:
+            form, judgement = begun
+            yield judgement
         goal = SHARE * control.target
         before, impatient = np.inf, True
         for _ in range(_RUNS):

@@ -37,7 +37,7 @@ class ClosedForm(Solver):
     needs = Trait.SQUARED, Trait.SUM_OVER_FEATURES, Trait.NO_L1, Trait.NO_BOUNDS
 
     _kept: _Kept | None = None
-    _outputs: Batches[Judgement] | None = None
+    _outputs: Batches[tuple[Judgement, Judgement]] | None = None
 
     def shared(self, objectives: Sequence[Objective], starts: Sequence[Start]) -> ClosedForm:
         """A copy that factorises once and has common products, as the system does not depend on y.
@@ -72,21 +72,20 @@ class ClosedForm(Solver):
 
         If refinement ends too early, the singular values of X are used, if memory allows.
         """
-        start = None if self._outputs is None else self._outputs.take(objective, control)
-        taken = start is not None
-        if start is None:
-            start = judge(objective, objective.null)
-        yield start
+        begun = None if self._outputs is None else self._outputs.take(objective, control)
+        null, after = begun or (judge(objective, objective.null), None)
+        yield null
+        if after is not None:
+            yield after
         known = None if self._kept is None else self._kept.step_of(objective)
         for number, step in enumerate(steps(objective, control.memory, known)):
             if self._kept is not None:
                 self._kept.keep(objective, step)
-            if number and taken:  # the first system was too inexact: begin anew
-                start = judge(objective, objective.null)
-            judgement = start
+            # If the first system was too inexact, begin anew.
+            first = judgement = after if after is not None and number == 0 else null
             for _ in range(_REFINEMENTS):
                 refined = _refined(objective, judgement, step)
-                helped = refined.gap < 0.5 * judgement.gap or judgement is start
+                helped = refined.gap < 0.5 * judgement.gap or judgement is first
                 judgement = refined
                 yield judgement
                 if not helped:
@@ -114,8 +113,8 @@ class _Kept:
 
 def _first_steps(
     kept: _Kept, objectives: list[Objective], starts: list[Start], control: Control
-) -> list[Judgement]:
-    """The models of several outputs after one step from null, in three passes for all of them."""
+) -> list[tuple[Judgement, Judgement]]:
+    """The null models of several outputs and those after one step, in three passes for all."""
     first, count = objectives[0], len(objectives)
     n, d = first.design.shape
     same = all(alike(first, o) and first.mass is o.mass for o in objectives)
@@ -136,7 +135,7 @@ def _first_steps(
         thetas.append(judgement.terms.gradient + (image + db))
         if not judgement.point.w.any():
             objective.keep_product(points[-1].w, image)
-    return judge_together(objectives, points, thetas, thorough=True)
+    return list(zip(begun, judge_together(objectives, points, thetas, thorough=True)))
 
 
 def _moved(point: Point, dw: Array, db: float, dz: Array) -> Point:

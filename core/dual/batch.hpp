@@ -17,7 +17,7 @@ inline constexpr std::size_t kClassesInStep = 4;
 /// The duals (see DualProblem) of several problems on the same rows, of one class each. Arrays with
 /// a number per class are (rows, width) or (width,), where the width is the number of classes
 /// rounded up: padding has no mass and never becomes active.
-struct ClassProblem {
+struct BatchProblem {
   std::span<const double> pull;     // mass times sign of every row and class
   std::span<const double> shift;    // of every row and class, or of every class
   std::span<const double> squares;  // sum_j inverse_j x_ij^2 of every row
@@ -30,7 +30,7 @@ struct ClassProblem {
 };
 
 /// What a run changes; all of it is kept for the next run.
-struct ClassState {
+struct BatchState {
   std::span<double> v;  // (rows, width)
   std::span<double> w;  // (columns, width)
   std::span<double> b;
@@ -40,7 +40,7 @@ struct ClassState {
   std::span<double> gap;           // an estimate by class
 };
 
-struct ClassReport {
+struct BatchReport {
   double sweeps;    // over all rows
   bool worthwhile;  // false: few classes are active in a row, better go on with one at a time
 };
@@ -49,12 +49,12 @@ struct ClassReport {
 /// scores come from that one reading. A run ends when every class is done, or when it is no longer
 /// worthwhile.
 template <class Scalar, class Index>
-ClassReport ascend_classes(const Compressed<Scalar, Index>& matrix, const DualPsi& psi,
-                           const ClassProblem& problem, ClassState state, std::int64_t epochs,
-                           std::uint64_t seed);
+BatchReport ascend_batch(const Compressed<Scalar, Index>& matrix, const DualPsi& psi,
+                         const BatchProblem& problem, BatchState state, std::int64_t epochs,
+                         std::uint64_t seed);
 template <class Scalar>
-ClassReport ascend_classes(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
-                           const ClassProblem& problem, ClassState state, std::int64_t epochs,
-                           std::uint64_t seed);
+BatchReport ascend_batch(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
+                         const BatchProblem& problem, BatchState state, std::int64_t epochs,
+                         std::uint64_t seed);
 
 }  // namespace minimand

@@ -8,7 +8,7 @@
 
 #include "common/row_kernels.hpp"
 #include "common/watch.hpp"
-#include "dual/classes.hpp"
+#include "dual/batch.hpp"
 #include "dual/order.hpp"
 #include "scalar/lane_steps.hpp"
 
@@ -101,7 +101,7 @@ MINIMAND_INLINE void scatter_row(const Row& row, double* w, std::size_t width,
 }
 
 /// Sums over the rows of a sweep, one number a class.
-struct ClassSums {
+struct BatchSums {
   double total[kMostClasses] = {};  // the change of sum_i mass_i sign_i v_i
   double worst[kMostClasses] = {};  // the largest change of a t
   double met[kMostClasses] = {};    // the terms of the gap, each before the step of its row
@@ -110,11 +110,11 @@ struct ClassSums {
 /// See DualAscent, of which this is the form for several classes. A row is skipped for a class as
 /// it would be there; the vectors of classes in which it is skipped for all cost nothing.
 template <class Matrix, class Psi>
-struct ClassAscent {
+struct BatchAscent {
   Matrix matrix;
   Psi psi;
-  ClassProblem problem;
-  ClassState state;
+  BatchProblem problem;
+  BatchState state;
 
   double alive[kMostClasses] = {};  // 1 for a class that is not done, else 0
   double total[kMostClasses] = {};
@@ -131,7 +131,7 @@ struct ClassAscent {
   }
 
   /// The step of one vector of classes; the change of w in units of the row, without its sign.
-  MINIMAND_INLINE Lanes step(std::size_t i, std::size_t place, Lanes score, ClassSums& sums) {
+  MINIMAND_INLINE Lanes step(std::size_t i, std::size_t place, Lanes score, BatchSums& sums) {
     const std::size_t at = i * problem.width + place;
     const Lanes pull = load_lanes(problem.pull.data() + at), zero = {};
     const Lanes mass = size_of(pull), sign = select(pull < zero, same_lanes(-1.0), same_lanes(1.0));
@@ -168,7 +168,7 @@ struct ClassAscent {
     for (std::size_t k = 0; k < kLanes; ++k) state.active.data()[at + k] = visited[k] != 0;
   }
 
-  MINIMAND_INLINE void visit(std::size_t i, ClassSums& sums) {
+  MINIMAND_INLINE void visit(std::size_t i, BatchSums& sums) {
     std::size_t places[kMostGroups], count = 0;
     for (std::size_t place = 0; place < problem.width; place += kLanes) {
       places[count] = place;
@@ -192,17 +192,30 @@ struct ClassAscent {
                 uniform ? nullptr : problem.inverse.data());
   }
 
-  MINIMAND_INLINE void sweep(std::span<const std::uint32_t> order, ClassSums& sums) {
+  /// Prefetches the coefficients of a row's columns, which lie far apart where rows are sparse.
+  MINIMAND_INLINE void fetch_coefficients(std::size_t i) const {
+    const auto row = row_of(matrix, i);
+    if constexpr (decltype(row)::kSparse) {
+      for (std::size_t k = 0; k < row.size(); ++k) {
+        const double* const from = state.w.data() + row.column(k) * problem.width;
+        __builtin_prefetch(from, 1);
+        __builtin_prefetch(from + problem.width - 1, 1);
+      }
+    }
+  }
+
+  MINIMAND_INLINE void sweep(std::span<const std::uint32_t> order, BatchSums& sums) {
     constexpr std::size_t kAhead = 4;  // rows ahead that are prefetched; safeguard
     for (std::size_t k = 0; k < order.size(); ++k) {
       if (k + kAhead < order.size()) row_of(matrix, order.data()[k + kAhead]).fetch();
+      if (k + 1 < order.size()) fetch_coefficients(order.data()[k + 1]);
       visit(order.data()[k], sums);
     }
   }
 
   /// The rows of a sweep, until the watch says stop; returns how many were visited.
   template <class Kernel>
-  std::size_t in_pieces(std::span<const std::uint32_t> order, std::size_t entries, ClassSums& sums,
+  std::size_t in_pieces(std::span<const std::uint32_t> order, std::size_t entries, BatchSums& sums,
                         const Kernel& kernel) {
     constexpr std::size_t kPieceWork = std::size_t{1} << 23;  // numbers, some ms; measured
     const std::size_t piece = 16 + kPieceWork * rows() / (entries * problem.width + 1);
@@ -254,7 +267,7 @@ struct ClassAscent {
   }
 
   /// After a sweep: the thresholds of the next one, and the rows that it visits again.
-  void prepare_next(const ClassSums& sums) {
+  void prepare_next(const BatchSums& sums) {
     for (std::size_t c = 0; c < problem.classes; ++c) {
       if (alive[c] == 0.0) {
         set_active(c, false);
@@ -306,7 +319,7 @@ struct ClassAscent {
   }
 
   /// The estimated gaps from the terms met in the last two sweeps; true if every class is done.
-  bool estimate(std::span<const ClassSums> parts, std::vector<double>& masses,
+  bool estimate(std::span<const BatchSums> parts, std::vector<double>& masses,
                 std::vector<double>& slopes) {
     const std::size_t count = parts.size();
     bool all = true;
@@ -327,12 +340,12 @@ struct ClassAscent {
   }
 
   template <class Kernel>
-  ClassReport run(std::int64_t epochs, std::size_t entries, Shuffler random, const Kernel& kernel) {
+  BatchReport run(std::int64_t epochs, std::size_t entries, Shuffler random, const Kernel& kernel) {
     std::vector<std::uint32_t> rows_in_order(rows());
     for (std::size_t i = 0; i < rows(); ++i) rows_in_order[i] = static_cast<std::uint32_t>(i);
-    std::vector<ClassSums> parts;  // of every part of a sweep
+    std::vector<BatchSums> parts;  // of every part of a sweep
     std::vector<double> masses, slopes;
-    ClassSums sweep_sums;
+    BatchSums sweep_sums;
     double sweeps = 0.0;
     begin();
     for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
@@ -342,7 +355,7 @@ struct ClassAscent {
       sweep_sums = {};
       for (std::size_t part = 0; part < Psi::kParts; ++part) {
         parts.emplace_back();
-        ClassSums& sums = parts.back();
+        BatchSums& sums = parts.back();
         const auto some = visits.subspan(splits[part], splits[part + 1] - splits[part]);
         const std::size_t done = in_pieces(some, entries, sums, kernel);
         sweeps += static_cast<double>(done) / static_cast<double>(rows());

@@ -17,7 +17,7 @@ _STEP = 4  # classes are padded to a multiple of this; definition, as in the ker
 _LINE = 64  # bytes of a cache line, to which w is aligned; definition
 
 
-class ClassAscent(NamedTuple):
+class BatchAscent(NamedTuple):
     """The result of a run."""
 
     gaps: Array  # an estimate by class
@@ -25,7 +25,7 @@ class ClassAscent(NamedTuple):
     worthwhile: bool  # whether enough classes were active in the rows to go on together
 
 
-class ClassDual:
+class DualBatch:
     """The duals of some classes, packed side by side: a row's scores come from one reading of it.
 
     The classes have the same rows, ψ and l2. What they differ in is kept by row and class, so that
@@ -57,12 +57,12 @@ class ClassDual:
             packed[:, c] = column
         return packed
 
-    def ascend(self, epochs: int, targets: Array) -> ClassAscent:
+    def ascend(self, epochs: int, targets: Array) -> BatchAscent:
         """Coordinate ascent of all classes, until each has reached its target."""
         first = self.forms[0]
         first.seed += 1
         lines = first.design.row_lines
-        kernel = kernel_for(lines, _core.dual_classes, _core.dual_classes_dense)
+        kernel = kernel_for(lines, _core.dual_batch, _core.dual_batch_dense)
         reach = np.array([form.reach for form in self.forms])
         sweeps, worthwhile = kernel(
             lines,
@@ -77,7 +77,7 @@ class ClassDual:
             epochs,
             first.seed,
         )
-        return ClassAscent(self.clock[3, : len(self.forms)].copy(), sweeps, worthwhile)
+        return BatchAscent(self.clock[3, : len(self.forms)].copy(), sweeps, worthwhile)
 
     def unpack(self) -> None:
         """Hand slopes, coefficients and intercepts back to the duals."""

@@ -1,4 +1,4 @@
-#include "dual/classes.hpp"
+#include "dual/batch.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
 #include "python/dual_psi.hpp"
@@ -7,19 +7,19 @@ namespace minimand::python {
 namespace {
 
 /// pull and shift of the rows by class, and the rows' squares.
-using ClassRows = std::tuple<Array, Array, Array>;
+using BatchRows = std::tuple<Array, Array, Array>;
 
 /// reach and target by class, and whether the intercepts are free.
-using ClassFacts = std::tuple<Array, Array, bool>;
+using BatchFacts = std::tuple<Array, Array, bool>;
 
 /// Sweeps, and whether it is worthwhile to go on.
-using ClassResult = std::pair<double, bool>;
+using BatchResult = std::pair<double, bool>;
 
 std::size_t padded(std::size_t classes) {
   return (classes + kClassesInStep - 1) / kClassesInStep * kClassesInStep;
 }
 
-ClassProblem class_problem(const ClassRows& rows, const Array& inverse, const ClassFacts& facts,
+BatchProblem batch_problem(const BatchRows& rows, const Array& inverse, const BatchFacts& facts,
                            std::size_t n, std::size_t d) {
   const auto& [pull, shift, squares] = rows;
   const auto& [reach, target, intercept] = facts;
@@ -50,8 +50,8 @@ std::span<std::uint8_t> bytes(const MutableArray& array, const char* name, std::
   return {static_cast<std::uint8_t*>(array.data()), array.size()};
 }
 
-ClassState class_state(const MutableArray& v, const MutableArray& w, const MutableArray& clock,
-                       const MutableArray& active, const ClassProblem& problem, std::size_t n,
+BatchState batch_state(const MutableArray& v, const MutableArray& w, const MutableArray& clock,
+                       const MutableArray& active, const BatchProblem& problem, std::size_t n,
                        std::size_t d) {
   const std::size_t width = problem.width;
   const auto times = mutable_vector(clock, "clock", 4 * width);
@@ -63,49 +63,62 @@ ClassState class_state(const MutableArray& v, const MutableArray& w, const Mutab
           times.subspan(3 * width, width)};
 }
 
-ClassResult dual_classes(const CheckedMatrix& checked, const PsiArgument& psi,
-                         const ClassRows& rows, const Array& inverse, const ClassFacts& facts,
-                         const MutableArray& v, const MutableArray& w, const MutableArray& clock,
-                         const MutableArray& active, std::int64_t epochs, std::uint64_t seed) {
+/// The arrays of a call, in the order of its arguments.
+struct BatchArguments {
+  const PsiArgument& psi;
+  const BatchRows& rows;
+  const Array& inverse;
+  const BatchFacts& facts;
+  const MutableArray& v;
+  const MutableArray& w;
+  const MutableArray& clock;
+  const MutableArray& active;
+  std::int64_t epochs;
+  std::uint64_t seed;
+};
+
+template <class Matrix>
+BatchResult ascend(const Matrix& matrix, std::size_t n, std::size_t d, const BatchArguments& of) {
+  const BatchProblem problem = batch_problem(of.rows, of.inverse, of.facts, n, d);
+  const BatchState state = batch_state(of.v, of.w, of.clock, of.active, problem, n, d);
+  const DualPsi psi = dual_psi(of.psi);
+  const BatchReport report =
+      without_gil([&] { return ascend_batch(matrix, psi, problem, state, of.epochs, of.seed); });
+  return {report.sweeps, report.worthwhile};
+}
+
+BatchResult dual_batch(const CheckedMatrix& checked, const PsiArgument& psi, const BatchRows& rows,
+                       const Array& inverse, const BatchFacts& facts, const MutableArray& v,
+                       const MutableArray& w, const MutableArray& clock, const MutableArray& active,
+                       std::int64_t epochs, std::uint64_t seed) {
   return checked.visit([&](const auto& matrix) {
-    const std::size_t n = matrix.majors(), d = matrix.minors;
-    const ClassProblem problem = class_problem(rows, inverse, facts, n, d);
-    const ClassState state = class_state(v, w, clock, active, problem, n, d);
-    const DualPsi function = dual_psi(psi);
-    const ClassReport report =
-        without_gil([&] { return ascend_classes(matrix, function, problem, state, epochs, seed); });
-    return ClassResult(report.sweeps, report.worthwhile);
+    return ascend(matrix, matrix.majors(), matrix.minors,
+                  {psi, rows, inverse, facts, v, w, clock, active, epochs, seed});
   });
 }
 
-ClassResult dual_classes_dense(const Array& X, const PsiArgument& psi, const ClassRows& rows,
-                               const Array& inverse, const ClassFacts& facts, const MutableArray& v,
-                               const MutableArray& w, const MutableArray& clock,
-                               const MutableArray& active, std::int64_t epochs,
-                               std::uint64_t seed) {
+BatchResult dual_batch_dense(const Array& X, const PsiArgument& psi, const BatchRows& rows,
+                             const Array& inverse, const BatchFacts& facts, const MutableArray& v,
+                             const MutableArray& w, const MutableArray& clock,
+                             const MutableArray& active, std::int64_t epochs, std::uint64_t seed) {
   return with_dense(X, [&](const auto& matrix) {
     if (!matrix.by_rows) value_problem("X must have contiguous rows");
-    const std::size_t n = matrix.rows(), d = matrix.columns();
-    const ClassProblem problem = class_problem(rows, inverse, facts, n, d);
-    const ClassState state = class_state(v, w, clock, active, problem, n, d);
-    const DualPsi function = dual_psi(psi);
-    const ClassReport report =
-        without_gil([&] { return ascend_classes(matrix, function, problem, state, epochs, seed); });
-    return ClassResult(report.sweeps, report.worthwhile);
+    return ascend(matrix, matrix.rows(), matrix.columns(),
+                  {psi, rows, inverse, facts, v, w, clock, active, epochs, seed});
   });
 }
 
 }  // namespace
 
-void bind_dual_classes(nb::module_& m) {
+void bind_dual_batch(nb::module_& m) {
   using nb::arg;
-  m.def("dual_classes", &dual_classes, arg("matrix"), arg("psi"), arg("rows"), arg("inverse"),
+  m.def("dual_batch", &dual_batch, arg("matrix"), arg("psi"), arg("rows"), arg("inverse"),
         arg("classes"), arg("v").noconvert(), arg("w").noconvert(), arg("clock").noconvert(),
         arg("active").noconvert(), arg("epochs"), arg("seed"),
         "Dual coordinate ascent of several classes over the rows of a CSR, in place: sweeps.");
-  m.def("dual_classes_dense", &dual_classes_dense, arg("X"), arg("psi"), arg("rows"),
-        arg("inverse"), arg("classes"), arg("v").noconvert(), arg("w").noconvert(),
-        arg("clock").noconvert(), arg("active").noconvert(), arg("epochs"), arg("seed"),
+  m.def("dual_batch_dense", &dual_batch_dense, arg("X"), arg("psi"), arg("rows"), arg("inverse"),
+        arg("classes"), arg("v").noconvert(), arg("w").noconvert(), arg("clock").noconvert(),
+        arg("active").noconvert(), arg("epochs"), arg("seed"),
         "Dual coordinate ascent of several classes over dense rows, in place: sweeps.");
 }
 
