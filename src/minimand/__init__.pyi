@@ -38,6 +38,7 @@ from .losses import Loss as Loss
 from .losses import Lp as Lp
 from .losses import Margin as Margin
 from .losses import MatchingLoss as MatchingLoss
+from .losses import Multinomial as Multinomial
 from .losses import PerceptronLoss as PerceptronLoss
 from .losses import Pieces as Pieces
 from .losses import Poisson as Poisson
@@ -54,15 +55,18 @@ from .losses import ZeroOne as ZeroOne
 from .losses import is_calibrated as is_calibrated
 from .penalties import L1 as L1
 from .penalties import L2 as L2
+from .penalties import L21 as L21
 from .penalties import MCP as MCP
 from .penalties import SCAD as SCAD
 from .penalties import Box as Box
+from .penalties import GroupL2 as GroupL2
 from .penalties import L1Ball as L1Ball
 from .penalties import L2Ball as L2Ball
 from .penalties import Lq as Lq
 from .penalties import NonNegative as NonNegative
 from .penalties import NoPenalty as NoPenalty
 from .penalties import Penalty as Penalty
+from .penalties import SparseGroup as SparseGroup
 from .report import plot_history as plot_history
 from .selection import Path as Path
 from .selection import Tuned as Tuned

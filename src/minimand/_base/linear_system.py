@@ -17,7 +17,7 @@ EPS = float(np.finfo(float).eps)
 # wait for each other, and a Cholesky of side 900 took 120 ms instead of 10.
 _SMALL, _LARGE = 64, 2000
 
-Solve = Callable[[Array], Array]
+Solve = Callable[[Array], Array]  # of one right side, or of several as columns
 
 
 def row_times(factors: Array, x: Array) -> Array:
@@ -68,8 +68,8 @@ def factorise(matrix: Array) -> Solve | None:
         return None
 
     def solve(right: Array) -> Array:
-        solved, _ = lapack.dpotrs(factor, (right.T / size).T, lower=1)
-        return np.asarray((solved.T / size).T)
+        found = lapack.dpotrs(factor, (right.T / size).T, lower=1)[0]
+        return np.asarray((found.T / size).T)
 
     return solve
 
@@ -81,7 +81,12 @@ def pseudo_inverse(matrix: Array) -> Solve:
         values, vectors = linalg.eigh(scaled, check_finite=False)
     keep = values > values.max(initial=0.0) * size.size * EPS
     inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
-    return lambda right: ((vectors @ row_times(inverse, vectors.T @ (right.T / size).T)).T / size).T
+
+    def solve(right: Array) -> Array:
+        inside = (inverse * (vectors.T @ (right.T / size).T).T).T
+        return np.asarray(((vectors @ inside).T / size).T)
+
+    return solve
 
 
 def shifted_solutions(matrix: Array, right: Array, shifts: Array) -> Array:

@@ -151,6 +151,11 @@ class Classifier(ClassifierMixin, Margins, Estimator):
                 f"loss={settings.loss!r} takes counts, not classes: use minimand.Regressor, "
                 "or the loss Logistic()."
             )
+        if settings.loss.joint:
+            raise ValueError(
+                f"loss={settings.loss!r} has a score for every class, and Classifier fits one "
+                "score at a time so far: use the loss Logistic(), one class against the rest."
+            )
         return settings
 
     def _checked_target(self, y: AnyArray) -> AnyArray:

@@ -151,9 +151,10 @@ class Regressor(RegressorMixin, Estimator):
 
     def _checked_settings(self) -> Settings:
         settings = check_settings(self)
-        if settings.loss.target == "sign":
+        if settings.loss.target in ("sign", "class"):
+            what = "the labels ±1" if settings.loss.target == "sign" else "classes"
             raise ValueError(
-                f"loss={settings.loss!r} takes the labels ±1: use minimand.Classifier, "
+                f"loss={settings.loss!r} takes {what}: use minimand.Classifier, "
                 "or the loss CrossEntropy() for y in [0, 1]."
             )
         return settings

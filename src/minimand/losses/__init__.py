@@ -27,6 +27,7 @@ _ELSEWHERE = {
     "perceptron": "loss='perceptron_loss'",
     "max_error": "loss='chebyshev'",
     "poisson_nll": "loss='poisson'",
+    **dict.fromkeys(("softmax", "categorical_crossentropy"), "loss='multinomial'"),
     "lp": "loss=minimand.Lp(p) with a power p of your own",
 }
 
@@ -43,6 +44,7 @@ _NAMES = {
     "margin": ("Logistic", "SquaredHinge"),
     "matching": ("CrossEntropy", "Poisson"),
     "matching_loss": ("MatchingLoss",),
+    "multiclass": ("Multinomial",),
     "pieces": ("PLQ", "Pieces"),
     "piecewise": (
         "Absolute",
@@ -73,6 +75,7 @@ REGISTRY: Registry[Loss] = Registry(
         "EpsilonInsensitive",
         "SquaredEpsilonInsensitive",
         "Logistic",
+        "Multinomial",
         "Hinge",
         "SquaredHinge",
         "PerceptronLoss",

@@ -19,6 +19,7 @@ from .margin import SquaredHinge as SquaredHinge
 from .matching import CrossEntropy as CrossEntropy
 from .matching import Poisson as Poisson
 from .matching_loss import MatchingLoss as MatchingLoss
+from .multiclass import Multinomial as Multinomial
 from .pieces import PLQ as PLQ
 from .pieces import Pieces as Pieces
 from .piecewise import Absolute as Absolute

@@ -18,7 +18,7 @@ from .rowwise import Rowwise
 if TYPE_CHECKING:
     from .concave import RobustLoss
 
-Target = Literal["real", "sign", "unit", "count", "positive"]
+Target = Literal["real", "sign", "unit", "count", "positive", "class"]
 Unit = Literal["row", "run", "set"]
 
 _DOMAINS: dict[str, str] = {
@@ -27,6 +27,7 @@ _DOMAINS: dict[str, str] = {
     "unit": "numbers in [0, 1]",
     "count": "numbers that are not negative",
     "positive": "positive numbers",
+    "class": "the numbers 0, 1, … of classes",
 }
 
 
@@ -55,6 +56,7 @@ class Loss(Parameterized):
     smoothness: float = np.inf
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
+    joint: ClassVar[bool] = False  # whether it couples the scores of a row: one problem for all
     unit: ClassVar[Unit] = "row"  # a loss has one value per unit
     largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
@@ -112,6 +114,10 @@ class Loss(Parameterized):
         A loss with kinks needs a formula if its units are not rows, or if it has k scores.
         """
         return None
+
+    def scores_for(self, n_classes: int) -> int:
+        """Scores per row, for a loss over that many classes."""
+        return n_classes
 
     def value(self, z: Array, y: Array) -> Array:
         """ℓ(z, y), one number per unit."""
@@ -279,6 +285,7 @@ class Loss(Parameterized):
             "unit": lambda: ((y >= 0) & (y <= 1)).all(),
             "count": lambda: ((y >= 0) & np.isfinite(y)).all(),
             "positive": lambda: ((y > 0) & np.isfinite(y)).all(),
+            "class": lambda: ((y >= 0) & np.isfinite(y) & (y == np.floor(y))).all(),
         }[self.target]()
         if not legal:
             raise ValueError(

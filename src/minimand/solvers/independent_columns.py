@@ -15,7 +15,7 @@ from ..problem.objective import Objective, Point
 
 def independent_columns(objective: Objective) -> IndependentColumns | None:
     """The problem on independent columns; None if the columns are independent."""
-    form = objective.penalty.sum_over_features
+    form = objective.penalty.sum_over_features if objective.n_scores == 1 else None
     if form is None or not objective.convex or not objective.has_free_columns:
         return None
     basis = objective.free_basis

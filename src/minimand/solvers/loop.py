@@ -306,4 +306,4 @@ def _unmoved(objective: Objective, point: Point, first: Point) -> bool:
     """Whether a point is the first one, or has its w and an intercept that is no better."""
     if not np.array_equal(point.w, first.w):
         return False
-    return point.b == first.b or (first is objective.null and objective.convex)
+    return bool(np.array_equal(point.b, first.b)) or (first is objective.null and objective.convex)

@@ -21,7 +21,7 @@ from .slopes import (
 from .units import check_units
 
 
-def check_loss(loss: Loss, y: ArrayLike = None, *, n_scores: int = 1) -> None:
+def check_loss(loss: Loss, y: ArrayLike = None, *, n_scores: int | None = None) -> None:
     """Check a loss against its own definition, over the whole axis of z.
 
     Slopes are checked without finite-difference error: for a convex ℓ the gradient lies between
@@ -34,8 +34,9 @@ def check_loss(loss: Loss, y: ArrayLike = None, *, n_scores: int = 1) -> None:
     y : array-like, optional
         Targets to try; by default typical ones of the loss's domain, its edges included. Rows of
         a matrix are the targets of a loss that has several numbers per row.
-    n_scores : int, default=1
-        Scores of a row. A loss over runs of rows must have been bound to some.
+    n_scores : int, optional
+        Scores of a row: by default one, or as many as a loss over classes has for these targets. A
+        loss over runs of rows must have been bound to some.
 
     Raises
     ------
@@ -62,13 +63,16 @@ def check_loss(loss: Loss, y: ArrayLike = None, *, n_scores: int = 1) -> None:
     except ValueError as error:
         raise AssertionError(str(error)) from error
     targets = np.asarray(TARGETS[loss.target] if y is None else y, dtype=float)
+    if n_scores is None:
+        classes = loss.target == "class"
+        n_scores = loss.scores_for(int(targets.max()) + 1) if classes else 1
     targets = targets.ravel() if n_scores == 1 else targets
     loss.check_target(targets)
     if loss.composed is not None:
         check_loss(loss.composed.base, y, n_scores=n_scores)
     else:
         require(loss.convex, f"{loss!r}: the loss says that it is not convex.")
-    if (loss.unit != "row" or n_scores > 1) and loss.convex:
+    if (loss.unit != "row" or n_scores > 1 or loss.target == "class") and loss.convex:
         check_units(loss, targets, n_scores)
         return
     check = _check_convex if loss.composed is None else _check_robust

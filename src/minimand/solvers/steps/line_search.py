@@ -154,7 +154,7 @@ def _slope(
     """
     with np.errstate(over="ignore", invalid="ignore"):
         z = point.z + t * dz if t else point.z
-        smooth = dot(objective.mass * objective.loss.gradient(z, objective.y), dz)
+        smooth = dot(objective.weigh(objective.loss.gradient(z, objective.y)), dz)
     w = point.w + t * dw if t else point.w
     sign = np.sign(w)
     kinked = np.where(sign == 0, -np.sign(dw) if t else np.sign(dw), sign)
