@@ -45,7 +45,7 @@ def shared(
     """
     if not (isinstance(solver, str) and solver == "auto"):
         return REGISTRY.get(solver).shared(objectives, starts)
-    if not all(alike(objectives[0], other) for other in objectives):
+    if len(objectives) == 1 or not all(alike(objectives[0], other) for other in objectives):
         return solver
     chosen = _cheapest(objectives[0], control, len(objectives))
     together = chosen.shared(objectives, starts)

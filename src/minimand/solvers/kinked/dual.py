@@ -20,8 +20,9 @@ from .free_rows import free_step
 from .row_dual import SHARE, SLOW, dual_of, epochs_of
 
 _RUNS = 300  # runs of sweeps; safeguard
+_FREE_SHARE = 0.5  # passes for steps on the free rows, per pass of the sweeps; safeguard
 _BETWEEN = 12  # sweeps between two steps on the free rows; safeguard
-_SLOW_AT_GOAL = 0.5  # the same for a run that has reached its own goal; safeguard
+_SLOW_AT_GOAL = 0.5  # share that a run may leave if it has reached its own goal; safeguard
 
 
 class Dual(Solver):
@@ -110,16 +111,17 @@ def _advance(
 ) -> tuple[Ascent, bool]:
     """Sweeps, and steps on the free rows between them, until the estimated gap is small enough.
 
-    The steps on the free rows get as many passes as the sweeps took: which of the two is faster is
-    not known before, and so at most half of the work is in vain. Where such steps are not possible,
-    the pace of the sweeps is checked: True if it is too slow for an ``impatient`` caller.
+    The steps on the free rows get half as many passes as the sweeps took: which of the two is
+    faster is not known before, and so a third of the work may be in vain, but no more. Where such
+    steps are not possible, the pace of the sweeps is checked: True if it is too slow for an
+    ``impatient`` caller.
     """
     epochs = epochs_of(objective.design.nnz)
     before, budget = np.inf, 0.0
     while True:
         found = form.ascend(min(epochs, _BETWEEN), goal)
         objective.meter.passes += 2.0 * found.sweeps
-        budget += 2.0 * found.sweeps
+        budget += _FREE_SHARE * 2.0 * found.sweeps
         epochs -= _BETWEEN
         slow = impatient and form.curved and found.gap > SLOW * before
         if found.gap <= goal or epochs <= 0 or control.expired or slow:

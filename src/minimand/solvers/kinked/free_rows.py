@@ -17,6 +17,7 @@ from ...losses import Pieces
 from ..steps.krylov import conjugate_gradients
 
 _ACCURACY = 0.1  # share of the residual's energy at which CG stops; safeguard
+_VECTORS = 4.0  # vectors as long as w that a product reads or writes; definition
 _HALVINGS = 4  # halvings (to a quarter) of a step that does not gain; safeguard
 
 
@@ -114,7 +115,8 @@ class _System:
 
         # With more free rows than coefficients the system is singular, and more steps do not help.
         rank = min(self.free.rows.size, self.form.w.size + 1)
-        affordable = min(2 * rank + 10, max(most / (2.0 * self.share), 1))
+        cost = 2.0 * self.share + _VECTORS * self.form.w.size / max(self.form.design.nnz, 1)
+        affordable = min(2 * rank + 10, max(most / cost, 1))
         x, _ = conjugate_gradients(
             self._product, target, lambda r: r / diagonal, settled, int(affordable)
         )
