@@ -23,7 +23,7 @@ LAYERS = [  # from the ground up
     {"canonical"},
     {"certificate"},
     {"solvers"},
-    {"report"},
+    {"report", "metrics"},
     {"estimators"},
     {"selection"},
     {"audit"},

@@ -47,6 +47,10 @@ ClassifierLossName: TypeAlias = Literal[
     "geman_mc_clure",
     "truncated_squared",
     "cross_entropy",
+    "crammer_singer",
+    "ranking",
+    "top_k",
+    "weighted_ranking",
 ]
 PenaltyName: TypeAlias = Literal[
     "l2",

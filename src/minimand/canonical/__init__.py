@@ -1,6 +1,7 @@
 """The forms of problems that compiled kernels take: quadratics and duals, with their records."""
 
 from .ascent import Ascent, AscentProblem, AscentState, ascend
+from .class_dual import ClassAscent, ClassDual
 from .descent import Descent, DescentProblem, descend
 from .dual_batch import MOST_CLASSES, BatchAscent, DualBatch
 from .forms import Quadratic, RowDual, Weighted, movable
@@ -11,6 +12,8 @@ __all__ = [
     "AscentProblem",
     "AscentState",
     "BatchAscent",
+    "ClassAscent",
+    "ClassDual",
     "Descent",
     "DescentProblem",
     "DualBatch",

@@ -20,9 +20,11 @@ import numpy as np
 
 from .._base.typing import Array
 from ..losses import Terms
+from ..problem.column_units import ColumnUnits
 from ..problem.intercept import balanced_gradient, best_shift
 from ..problem.objective import EPS, Objective, Point
 from .finding import Dual, Judgement
+from .in_units import outside
 from .measure import (
     Measured,
     measure,
@@ -30,7 +32,6 @@ from .measure import (
     tightest,
     with_rays,
     without_constraints,
-    without_penalty,
 )
 from .repair import balance
 from .repair_scores import balance_scores
@@ -63,7 +64,7 @@ def judge(
         column of the pass, and a solver needs its slope to go on. Without ``raw`` and ``duals``
         there is no pass at all.
     thorough : repair dual points for unpenalised columns even if the gap is large, and try
-        leaving out constraints that are inactive at the point.
+        leaving out constraints that are inactive at the point and penalties that are negligible.
     """
     if not objective.convex:
         from ..problem.tangent import Tangent
@@ -134,7 +135,8 @@ def _judge(
         best = with_rays(objective, point, terms, found, thorough)
     if thorough and finite:
         best = tightest([best, *without_constraints(objective, point, terms, found)])
-        best = tightest([best, *without_penalty(objective, point, terms, fresh, best.gap)])
+        proposed = [*thetas, *(old.theta for old in known)]
+        best = tightest([best, *_in_units(objective, point, proposed)])
     gap = best.gap if finite else np.inf
     return Judgement(
         point=point,
@@ -150,6 +152,16 @@ def _judge(
         if math.isfinite(gap)
         else best.infeasibility or "the objective is infinite",
     )
+
+
+def _in_units(objective: Objective, point: Point, thetas: list[Array]) -> list[Measured]:
+    """The gap of the problem in units of its columns, if their sizes or penalties are extreme."""
+    columns = ColumnUnits.of(objective)
+    if columns is None:
+        return []
+    inner = judge(columns.problem, columns.inside(point), thetas, raw=False, thorough=True)
+    found = outside(columns, inner)
+    return [Measured(found.gap, found.samples, found.by_feature, found.dual, found.infeasibility)]
 
 
 def _still_promising(

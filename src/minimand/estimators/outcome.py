@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,14 +17,27 @@ from ..solvers import Control, Solution, verdicts
 from ..solvers.base import CALLBACK
 
 
+class Part(NamedTuple):
+    """One of several independent problems: the unit of its gap, and what it counts in the sum."""
+
+    scale: float
+    share: float = 1.0
+
+    @classmethod
+    def of(cls, objective: Objective) -> Part:
+        """That of an objective."""
+        return cls(objective.scale, objective.share)
+
+
 def combined(
-    certificates: list[Certificate], scales: list[float], parts: str = "classes"
+    certificates: list[Certificate], problems: list[Part], parts: str = "classes"
 ) -> Certificate:
     """One certificate for several independent problems: the sums of their numbers."""
     if len(certificates) == 1:
         return certificates[0]
+    scale = sum(problem.share * problem.scale for problem in problems)
+    certificates = [_counted(c, problem.share) for c, problem in zip(certificates, problems)]
     gap = sum(c.gap for c in certificates)
-    scale = sum(scales)
     points = [c.dual_point for c in certificates if c.dual_point is not None]
     return replace(
         certificates[0],
@@ -40,6 +53,14 @@ def combined(
         infeasibility="; ".join(sorted({c.infeasibility for c in certificates} - {""})),
         dual_point=np.stack(points, axis=1) if points else None,
     )
+
+
+def _counted(certificate: Certificate, share: float) -> Certificate:
+    """The certificate of a problem that counts so much."""
+    if share == 1.0:
+        return certificate
+    names = ("primal", "dual", "gap", "rounding")
+    return replace(certificate, **{name: share * getattr(certificate, name) for name in names})
 
 
 def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution]) -> None:

@@ -57,6 +57,7 @@ class Loss(Parameterized):
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
     joint: ClassVar[bool] = False  # whether it couples the scores of a row: one problem for all
+    flows: ClassVar[bool] = False  # whether multipliers flow from y to other classes: `class_flows`
     unit: ClassVar[Unit] = "row"  # a loss has one value per unit
     largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
@@ -66,6 +67,23 @@ class Loss(Parameterized):
     def pooled(self) -> bool:
         """Whether units hold more than single rows."""
         return self.unit != "row"
+
+    @property
+    def by_score(self) -> Loss | None:
+        """The loss of one score, if this one is a sum over the scores of a row; else None."""
+        return None
+
+    def score_weights(self, n_scores: int) -> Array | None:
+        """The weight of every score in that sum; None if all are 1."""
+        return None
+
+    def scores_for(self, n_classes: int) -> int:
+        """Scores per row that a loss of ``joint`` scores has for that many classes."""
+        return n_classes
+
+    def class_scores(self, z: Array) -> Array:
+        """One score per class, of which the largest wins; z itself unless a class has none."""
+        return z
 
     @property
     def undecided(self) -> list[str]:
@@ -114,10 +132,6 @@ class Loss(Parameterized):
         A loss with kinks needs a formula if its units are not rows, or if it has k scores.
         """
         return None
-
-    def scores_for(self, n_classes: int) -> int:
-        """Scores per row, for a loss over that many classes."""
-        return n_classes
 
     def value(self, z: Array, y: Array) -> Array:
         """ℓ(z, y), one number per unit."""
@@ -168,6 +182,10 @@ class Loss(Parameterized):
         if self.unit == "set":
             return by_row.sum(keepdims=True)
         return np.add.reduceat(by_row, runs_of(self)[:-1])
+
+    def smoothed(self, width: float) -> Loss | None:
+        """A smooth loss within O(width) of it whose slopes are legal multipliers; None: none."""
+        return None
 
     def into_domain(self, u: Array, y: Array) -> Array:
         """The point of dom ℓ*(·, y) nearest to u; u itself if ℓ* is finite everywhere."""

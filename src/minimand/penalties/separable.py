@@ -90,6 +90,12 @@ class Separable(BoundPenalty):
         """The least l1ⱼ/|vⱼ| of unbounded features with an l1 part only, at most 1."""
         return _shrink(v, self._limits if self.bounds is None else self._beside(self._limits, v))
 
+    def dual_norm(self, v: Array) -> float | None:
+        """max |vⱼ|/l1ⱼ; None if some feature has no l1 part, or bounds."""
+        if self.bounds is not None or (self.l1 == 0).any():
+            return None
+        return float((np.abs(v) / self.l1).max(initial=0.0))
+
     def shrink_into_box(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·vⱼ| ≤ l1ⱼ wherever l1ⱼ > 0."""
         return _shrink(v, self._box if self.bounds is None else self._beside(self._box, v))
@@ -186,6 +192,21 @@ class Separable(BoundPenalty):
         """soft(w, step·l1)/(1 + step·l2), clipped to the bounds."""
         kept = np.maximum(np.abs(w) - step * self.l1, 0.0)
         return self.project(np.copysign(kept, w) / (1.0 + step * self.l2))
+
+    def in_units(self, units: Array) -> Separable:
+        """The same as a function of x, w = units∘x."""
+        bounds = self.bounds and (self.bounds[0] / units, self.bounds[1] / units)
+        return Separable(self.l1 * units, self.l2 * units**2, bounds)
+
+    def faint(self, reach: Array, slope: Array, share: float) -> BoolArray:
+        """Features whose penalty at |w| = reach has at most that share of a slope."""
+        steep = self.l1 + self.l2 * reach
+        return (steep > 0) & (steep <= share * slope)
+
+    def without(self, features: BoolArray) -> Separable:
+        """The same penalty, but none for some features; their bounds stay."""
+        l1, l2 = np.where(features, 0.0, self.l1), np.where(features, 0.0, self.l2)
+        return Separable(l1, l2, self.bounds)
 
     def take(self, features: IntArray) -> Separable:
         """The same penalty on some features only."""

@@ -21,7 +21,7 @@ from .._base.typing import AnyArray, Array, IntArray
 from ..design import Design, Reach
 from ..losses import PLQ, Loss, Terms
 from ..losses.curvature import Diagonal, as_curvature
-from ..penalties import BoundPenalty
+from ..penalties import BoundPenalty, Penalty
 from . import units as units_of
 from .basis import Basis
 from .dependence import find_basis
@@ -51,6 +51,7 @@ class Objective(Products):
     meter: Meter = field(default_factory=Meter)
     memory: Memory | None = None  # shared by the problems of a path
     n_scores: int = 1  # scores per row
+    share: float = 1.0  # what the problem counts in a sum of several, as one output of many
     known: Facts | None = None  # facts about these data, or about others, which are then ignored
 
     @cached_property
@@ -58,6 +59,11 @@ class Objective(Products):
         """The shape of w."""
         count = self.n_features if self.has_columns else self.n_samples
         return (count,) if self.n_scores == 1 else (count, self.n_scores)
+
+    def bound(self, penalty: Penalty, alpha: float) -> BoundPenalty:
+        """alpha·penalty on these coefficients, as a problem of this share takes it."""
+        found = penalty.bind(self.n_features if self.n_scores == 1 else self.coef_shape, alpha)
+        return found if self.share == 1.0 else found.times(1.0 / self.share)
 
     @property
     def no_shift(self) -> Any:

@@ -216,10 +216,12 @@ class Tuned(DelegatesToBest):
     def _samples(self, probe: Any, given: tuple[Any, Any, Any, Any], mapped: bool) -> Samples:
         """X, y, weights and offset as they were passed, checked."""
         X, y, sample_weight, offset = given
-        X, y = data.check_xy(self, X, y, mapped=mapped)
+        loss = probe._checked_settings().loss
+        X, y = data.check_xy(self, X, y, many=probe._takes_many(loss, y), mapped=mapped)
         y = probe._checked_target(y)
         weight = data.check_weights(sample_weight, len(y))
-        return Samples(X, y, weight, data.check_offset(offset, len(y)))
+        scores = probe._output_of(y, weight, loss).scores
+        return Samples(X, y, weight, data.check_offset(offset, len(y), scores))
 
     def _choose(self, trials: list[Trial], best: int) -> None:
         """Set the attributes of the best combination and of the alpha that the rule chooses."""

@@ -11,6 +11,7 @@ from .base import Solver
 # These modules are loaded on first use; type checkers read the same list in __init__.pyi.
 _NAMES = {
     "base": ("STOP", "Control", "HandOver", "Solution", "Solver", "State", "Verdict"),
+    "kinked.class_dual": ("ClassDual",),
     "smooth.closed_form": ("ClosedForm",),
     "kinked.column_generation": ("ColumnGeneration",),
     "programs.constraint_generation": ("ConstraintGeneration",),
@@ -25,6 +26,8 @@ _NAMES = {
     "kinked.primal_dual": ("PrimalDual",),
     "textbook.proximal": ("Fista", "ProximalGradient"),
     "nested.reweighted": ("Reweighted",),
+    "smooth.run_newton": ("RunNewton",),
+    "nested.smoothed": ("Smoothed",),
     "stochastic.sgd": ("Sgd",),
     "textbook.subgradient": ("Subgradient",),
     "sparse.working_set": ("WorkingSet",),
@@ -37,6 +40,7 @@ _ASKED = (  # considered by solver="auto"
     "Newton",
     "WorkingSet",
     "Dual",
+    "ClassDual",
     "PrimalDual",
     "ColumnGeneration",
     "Multiplier",
@@ -44,6 +48,8 @@ _ASKED = (  # considered by solver="auto"
     "Simplex",
     "ConstraintGeneration",
     "Graduated",
+    "RunNewton",
+    "Smoothed",
 )
 _BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")
 

@@ -13,6 +13,7 @@ from .base import Verdict as Verdict
 from .choose import choose_solver as choose_solver
 from .choose import shared as shared
 from .choose import verdicts as verdicts
+from .kinked.class_dual import ClassDual as ClassDual
 from .kinked.column_generation import ColumnGeneration as ColumnGeneration
 from .kinked.dual import Dual as Dual
 from .kinked.primal_dual import PrimalDual as PrimalDual
@@ -21,10 +22,12 @@ from .loop import solve as solve
 from .nested.graduated import Graduated as Graduated
 from .nested.multiplier import Multiplier as Multiplier
 from .nested.reweighted import Reweighted as Reweighted
+from .nested.smoothed import Smoothed as Smoothed
 from .programs.constraint_generation import ConstraintGeneration as ConstraintGeneration
 from .programs.linear_program import Simplex as Simplex
 from .smooth.closed_form import ClosedForm as ClosedForm
 from .smooth.newton import Newton as Newton
+from .smooth.run_newton import RunNewton as RunNewton
 from .sparse.working_set import WorkingSet as WorkingSet
 from .stochastic.sgd import Sgd as Sgd
 from .textbook.coordinates import Cyclic as Cyclic

@@ -153,6 +153,8 @@ class Solver(Parameterized):
     default_max_iter: ClassVar[int | None] = None  # iterations if max_iter is None; None: no limit
     heirs: ClassVar[tuple[str, ...]] = ()  # solvers it may hand over to: the first that accepts
     patience: ClassVar[int] = 30  # iterations without progress before it is stopped; safeguard
+    idle: ClassVar[int] = 4
+    """Iterations without progress, after which another solver that uses it goes on; safeguard."""
     exhausted: ClassVar[str] = "no further progress"  # why it stopped, if it has no further point
     chosen = False  # whether "auto" stands for it, so that others continue where it gives up
 
@@ -217,8 +219,8 @@ class Solution:
         return self.point.w
 
     @property
-    def b(self) -> float:
-        """The intercept."""
+    def b(self) -> Any:
+        """The intercept, or one per score."""
         return self.point.b
 
 

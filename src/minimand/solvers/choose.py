@@ -95,7 +95,9 @@ def _by_least_cost() -> list[Solver]:
 def _point_to_pieces(objective: Objective) -> None:
     """Refuse a loss with a kink that has not declared its pieces, and say what to do."""
     loss = objective.loss
-    if loss.convex and not loss.smooth and loss.unit == "row" and loss.plq(objective.y) is None:
+    if objective.n_scores > 1 or loss.unit != "row":
+        return
+    if loss.convex and not loss.smooth and loss.plq(objective.y) is None:
         raise ValueError(
             f"loss {loss!r} has a kink: say its `pieces`, a minimand.Pieces of knots, slopes and "
             "curvatures, so that the solvers for losses with kinks can take it."

@@ -60,6 +60,7 @@ _KINKED_READS = (
     4.0,
     5.0,
 )  # of a stored number per visit there, dense and sparse: corners are settled
+_CLASS_SWEEPS = 30.0  # sweeps of dual ascent on class margins; safeguard: no other solver competes
 _LOGISTIC_SWEEPS = 7.5  # sweeps on orthogonal rows, the logistic loss
 _UNEVEN_POWER = 0.65  # power of unequal curvatures by which sweeps grow
 _COPY = 20.0  # units per number that is copied from columns to rows
@@ -200,6 +201,19 @@ def ascent_on_logistic(objective: Objective, form: Separable) -> float:
     sweeps = _LOGISTIC_SWEEPS * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** _UNEVEN_POWER
     visits = RATES["sparse_sweep"] * objective.design.nnz + RATES["row"] * n
     return _HEAD_START + sweeps * visits + _COPY * copied
+
+
+def ascent_on_classes(objective: Objective) -> float:
+    """Dual ascent for class margins: k adjacent numbers are read for every stored one."""
+    n, k = objective.n_samples, objective.n_scores
+    reads = RATES["sparse_sweep" if objective.design.sparse else "dense_sweep"]
+    return _CLASS_SWEEPS * k * (reads * objective.design.nnz + RATES["row"] * n)
+
+
+def newton_on_runs(objective: Objective) -> float:
+    """Newton's method for a loss over runs of rows: a Gram, or products by sorted rows."""
+    n, d = objective.design.shape
+    return _NEWTON_STEPS * (_NEWTON_PRODUCTS * image(objective) + RATES["row"] * n * min(d, 30))
 
 
 def linear_program(objective: Objective) -> float:

@@ -15,8 +15,8 @@ from ..problem.objective import Objective, Point
 from .base import Control, Solution, Solver, observe
 from .choose import cheapest_others, choose_solver
 from .history import History
-from .independent_columns import IndependentColumns, independent_columns
 from .succession import Succession
+from .view import View
 
 _MOMENT = 0.25  # seconds for a closer judgement after a stop; safeguard
 _STALLED = "no further progress"
@@ -66,7 +66,14 @@ def run(
     control.ended_by = ""
     fit = _Fit(solver, objective, control, _feasible(objective, start))
     solution = fit.concluded(before or fit.improve(solver, fit.start))
-    if not replaceable or not _gave_up(solver, objective, solution):
+    if not _gave_up(solver, objective, solution):
+        return solution
+    for view in View.in_units(objective, solver, control, replaceable):
+        if control.expired or not _gave_up(solver, objective, solution):
+            break
+        fit.look_through(view, solution.stopped_by)
+        solution = fit.concluded(fit.improve(view.solver, solution.point))
+    if not replaceable:
         return solution
     for heir in cheapest_others(objective, control, fit.solvers):
         if control.expired or not _gave_up(solver, objective, solution):
@@ -98,7 +105,8 @@ class _Fit:
         self.objective, self.control, self.start = objective, control, start
         self._asked = solver
         self._history = History("", objective.words)
-        self._columns: IndependentColumns | None = None
+        self._view = View(objective, solver)
+        self._earlier: Judgement | None = None  # the best point of an earlier view
         self._course: Succession | None = None
         self._enough: Judgement | None = None  # the point that reached the target
         self._at_work: Solver | None = None  # the solver that found the last point
@@ -113,9 +121,9 @@ class _Fit:
     def best(self) -> Judgement | None:
         """The point that reached the target, or else the best one."""
         if self._enough is not None or self._course is None or self._course.best is None:
-            return self._enough
-        best = self._course.best
-        return best if self._columns is None else self._columns.outside(best)
+            return self._enough or self._earlier
+        best = self._view.outside(self._course.best)
+        return self._earlier if self._earlier and self._earlier.beats(best) else best
 
     def improve(self, solver: Solver, start: Point | None) -> str:
         """Take points of a solver; what stopped it, empty if it ended or reached the target.
@@ -147,18 +155,24 @@ class _Fit:
         return ""
 
     def _points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
-        """Judged points; solvers get independent columns instead of dependent ones.
-
-        A textbook solver gets the columns as they are.
-        """
+        """Judged points of the problem as solvers get it, as points of the whole problem."""
         if self._course is None:
-            self._columns = None if solver.by_name_only else independent_columns(self.objective)
-            problem = self.objective if self._columns is None else self._columns.problem
-            self._course = Succession(solver, problem, self.control)
-        columns = self._columns
-        if columns is None:
+            self._view = View.of(self.objective, solver)
+            self._course = Succession(solver, self._view.problem, self.control)
+        view = self._view
+        if view.problem is self.objective:
             return self._course.points(solver, start)
-        return (columns.outside(j) for j in self._course.points(solver, columns.inside(start)))
+        return (view.outside(j) for j in self._course.points(solver, view.inside(start)))
+
+    def look_through(self, view: View, reason: str) -> None:
+        """Let solvers continue on another view of the problem; the best point so far is kept."""
+        course, self._earlier = self._course, self.best
+        self._view, self._at_work = view, None
+        self._course = Succession(view.solver, view.problem, self.control)
+        if course is not None:
+            self._course.ran, self._course.reasons = course.ran, course.reasons
+        if view.solver is not self.solvers[-1]:
+            self.hand_over(view.solver, reason)
 
     def _will_do(self, judgement: Judgement) -> bool:
         """Whether the gap is small enough; a null model must be optimal up to rounding."""

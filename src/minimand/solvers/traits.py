@@ -22,15 +22,19 @@ class Trait(Enum):
     NONCONVEX_PENALTY = "the penalty is convex: it needs no tangents"
     MEAN_OVER_SAMPLES = "{loss!r} is one number for the whole set, not a mean over samples"
     LARGEST_RESIDUAL = "{loss!r} is not the largest residual of the whole set"
+    OVER_RUNS = "{loss!r} is a mean over samples, not over runs of them"
+    NO_INTERCEPT = "there is an intercept, and {solver!r} knows none"
     ONE_SCORE = "every row has several scores, and {solver!r} takes problems of one"
     COLUMNS = "the design has no columns, and {solver!r} works on columns"
     SMOOTH = "{loss!r} has kinks; {solver!r} needs a smooth loss"
     CURVED_ENOUGH = "{loss!r} all but has kinks; Newton's steps stall"
+    SMOOTHABLE = "{loss!r} has no smoothed form whose slopes are its own multipliers"
     KINKED = "{loss!r} has no kinks; {solver!r} is for losses that have"
     SQUARED = "{loss!r} is not the squared loss"
     PIECES = "{loss!r} is not linear or quadratic piece by piece"
     STRAIGHT_PIECES = "{loss!r} is not made of straight pieces"
     ROWS_SOLVED_EXACTLY = "{loss!r} is neither piecewise quadratic nor logistic"
+    CLASS_MARGINS = "{loss!r} is not a sum of class margins in decreasing order"
     SUM_OVER_FEATURES = "the penalty is not a sum over features"
     NO_L1 = "the penalty has kinks; {solver!r} takes L2 or no penalty"
     NO_BOUNDS = "the coefficients are bounded; {solver!r} knows no bounds"
@@ -46,8 +50,9 @@ def traits_of(objective: Objective) -> frozenset[Trait]:
 
 
 def _of_shape(objective: Objective) -> list[Trait]:
-    one_score = [Trait.ONE_SCORE] if objective.n_scores == 1 else []
-    return [*one_score, Trait.COLUMNS] if objective.has_columns else one_score
+    found = [Trait.ONE_SCORE] if objective.n_scores == 1 else []
+    found += [] if objective.intercept else [Trait.NO_INTERCEPT]
+    return [*found, Trait.COLUMNS] if objective.has_columns else found
 
 
 def _of_loss(objective: Objective) -> list[Trait]:
@@ -58,10 +63,14 @@ def _of_loss(objective: Objective) -> list[Trait]:
     if loss.largest_residual:
         return [*found, Trait.LARGEST_RESIDUAL, Trait.STRAIGHT_PIECES]
     if loss.pooled:
+        found += [Trait.OVER_RUNS] if loss.unit == "run" else []
+        found += [Trait.SMOOTHABLE] if loss.smoothed(1.0) is not None else []
         return [*found, Trait.SMOOTH] if loss.smooth else found
     smooth = loss.smooth
     found += [Trait.MEAN_OVER_SAMPLES, Trait.SMOOTH if smooth else Trait.KINKED]
     pieces = loss.plq(objective.y) if smooth else objective.kinks
+    if loss.flows:
+        found.append(Trait.CLASS_MARGINS)
     if not loss.nearly_kinked:
         found.append(Trait.CURVED_ENOUGH)
     if loss.quadratic:

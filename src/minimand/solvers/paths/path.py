@@ -152,6 +152,8 @@ def _ridge_solutions(
     # 3000: unknowns of a factorisation; safeguard.
     if not base.loss.quadratic or min(n, d) > 3000 or len(alphas) < 2 or min(alphas) <= 0:
         return None
+    if base.n_scores > 1:
+        return None
     base = base.with_memory(None)
     _ = base.root_spread, base.scale  # now, so that all problems share them
     unit = at(base, 1.0)

@@ -32,6 +32,7 @@ _LATE_SWEEPS = 4  # the same when the support is nearly right; safeguard
 _FORCING = 0.01  # share of the model's own error that is left to the next Newton step; safeguard
 _ROUGH, _FINE = 1e-3, 1e-6  # most and least share of energy that support steps leave; safeguard
 _SLOW = 6  # rounds that do not halve the gap before interior points are tried; safeguard
+_IDLE = 0.9  # factor of the gap since the last hand-over that is no progress; safeguard
 _LATE = 0.05  # share of the scale: gap below which the support is nearly right; safeguard
 
 
@@ -73,7 +74,7 @@ class WorkingSet(Solver):
         columns = first_columns(objective, judgement, form)
         caution = Caution()
         start = _forecast_point(objective, judgement)
-        best, waited = judgement.promise, 0
+        best, waited, handed = judgement.promise, 0, 0.0
         for _ in range(_ROUNDS):
             # Not kept in a variable: gathered columns are freed before others are gathered.
             point, dual = _Restricted.to(
@@ -89,8 +90,11 @@ class WorkingSet(Solver):
             waited = 0 if judgement.promise < 0.5 * best else waited + 1
             best = min(best, judgement.promise)
             if waited >= _SLOW:
-                yield HandOver(f"{_SLOW} rounds have not halved the gap", self.heirs)
-                waited = 0
+                if handed and best >= _IDLE * handed:
+                    return  # neither the heir nor these rounds have made progress
+                offer = HandOver(f"{_SLOW} rounds have not halved the gap", self.heirs)
+                yield offer
+                waited, handed = 0, best if offer.taken else 0.0
 
 
 def _forecast_point(objective: Objective, judgement: Judgement) -> Point:
