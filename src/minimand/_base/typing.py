@@ -19,6 +19,7 @@ RegressorLossName: TypeAlias = Literal[
     "absolute",
     "huber",
     "quantile",
+    "quantiles",
     "epsilon_insensitive",
     "squared_epsilon_insensitive",
     "chebyshev",
@@ -63,4 +64,5 @@ PenaltyName: TypeAlias = Literal[
     "box",
     "l1_ball",
     "l2_ball",
+    "trace_norm",
 ]

@@ -81,6 +81,10 @@ class OverScores(Loss):
         """The loss of one score."""
         return self.loss
 
+    def of_score(self, c: int) -> Loss | None:
+        """The loss of one score; None if outputs have weights."""
+        return self.loss if self.weights is None else None
+
     def score_weights(self, n_scores: int) -> Array | None:
         """The weights of the outputs; refuses another number of them than there are outputs."""
         if self.weights is None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .algebra import Scaled, Sum
     from .grouped import Grouped
     from .separable import Separable
+    from .spectral import SingularValues
 
 
 class Plane(NamedTuple):
@@ -137,6 +138,11 @@ class BoundPenalty:
     @property
     def function_of_norm(self) -> Separable | None:
         """The same form as a function of the single number ‖w‖₂, if Ω is one."""
+        return None
+
+    @property
+    def singular_values(self) -> SingularValues | None:
+        """The form l1·Σσ + ½·square·(Σσ)² + ½·l2·Σσ² of the singular values of W, if Ω is one."""
         return None
 
     @property

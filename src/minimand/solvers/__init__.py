@@ -21,8 +21,12 @@ _NAMES = {
     "loop": ("run", "solve"),
     "nested.graduated": ("Graduated",),
     "programs.linear_program": ("Simplex",),
+    "matrix.low_rank": ("LowRank",),
+    "matrix.splitting": ("Splitting",),
+    "nested.by_score": ("ByScore",),
     "nested.multiplier": ("Multiplier",),
     "smooth.newton": ("Newton",),
+    "kinked.ordered": ("Ordered",),
     "kinked.primal_dual": ("PrimalDual",),
     "textbook.proximal": ("Fista", "ProximalGradient"),
     "nested.reweighted": ("Reweighted",),
@@ -50,6 +54,10 @@ _ASKED = (  # considered by solver="auto"
     "Graduated",
     "RunNewton",
     "Smoothed",
+    "LowRank",
+    "Splitting",
+    "ByScore",
+    "Ordered",
 )
 _BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")
 

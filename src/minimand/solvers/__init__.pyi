@@ -16,9 +16,13 @@ from .choose import verdicts as verdicts
 from .kinked.class_dual import ClassDual as ClassDual
 from .kinked.column_generation import ColumnGeneration as ColumnGeneration
 from .kinked.dual import Dual as Dual
+from .kinked.ordered import Ordered as Ordered
 from .kinked.primal_dual import PrimalDual as PrimalDual
 from .loop import run as run
 from .loop import solve as solve
+from .matrix.low_rank import LowRank as LowRank
+from .matrix.splitting import Splitting as Splitting
+from .nested.by_score import ByScore as ByScore
 from .nested.graduated import Graduated as Graduated
 from .nested.multiplier import Multiplier as Multiplier
 from .nested.reweighted import Reweighted as Reweighted

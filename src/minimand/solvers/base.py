@@ -174,7 +174,8 @@ class Solver(Parameterized):
 
     def without(self, trait: Trait, objective: Objective) -> str:
         """The reason for refusing a problem that lacks a trait."""
-        return trait.value.format(loss=objective.loss, solver=self.name)
+        unit = "every run of rows" if objective.loss.unit == "run" else "the whole set"
+        return trait.value.format(loss=objective.loss, solver=self.name, unit=unit)
 
     def shared(self, objectives: Sequence[Objective], starts: Sequence[Start]) -> Solver:
         """The same solver for several problems that differ in y only, and the start of each.

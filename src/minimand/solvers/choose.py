@@ -62,18 +62,18 @@ def _cheapest(objective: Objective, control: Control, count: int = 1) -> Solver:
     """
     asked = _by_least_cost()
     traits, stored = traits_of(objective), objective.design.nnz
-    best: tuple[float, str] | None = None
+    best: tuple[float, str, Solver] | None = None
     for solver in asked:
         if not traits.issuperset((*solver.shapes, *solver.kind, *solver.needs)):
             continue
         if best is not None and best[0] <= solver.least_cost * stored:
             break
         verdict = solver.accepts(objective, control)
-        rank = verdict.cost_of_each(count), solver.name
-        if verdict.ok and (best is None or rank < best):
-            best = rank
+        cost = verdict.cost_of_each(count)
+        if verdict.ok and (best is None or (cost, solver.name) < best[:2]):
+            best = cost, solver.name, solver
     if best is not None:
-        return SOLVERS[best[1]]
+        return best[2]
     _point_to_pieces(objective)
     found = verdicts(objective, control)
     by_name = [name for name, verdict in found.items() if verdict.ok]

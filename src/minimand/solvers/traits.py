@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from ..losses import Quantiles
 from ..penalties import Ball
 from ..problem.objective import Objective
 
@@ -20,7 +21,7 @@ class Trait(Enum):
     CONVEX_PENALTY = "the penalty is not convex; 'reweighted' minimises its tangents"
     NONCONVEX_LOSS = "the loss is convex: it needs no graduation"
     NONCONVEX_PENALTY = "the penalty is convex: it needs no tangents"
-    MEAN_OVER_SAMPLES = "{loss!r} is one number for the whole set, not a mean over samples"
+    MEAN_OVER_SAMPLES = "{loss!r} is one number for {unit}, not a mean over samples"
     LARGEST_RESIDUAL = "{loss!r} is not the largest residual of the whole set"
     OVER_RUNS = "{loss!r} is a mean over samples, not over runs of them"
     NO_INTERCEPT = "there is an intercept, and {solver!r} knows none"
@@ -41,6 +42,9 @@ class Trait(Enum):
     NO_L2 = "the penalty has a quadratic part; 'constraint_generation' takes it with Chebyshev"
     SOME_L2 = "the penalty has no quadratic part; 'simplex' finds an exact vertex"
     L2_EVERYWHERE = "the penalty is not L2 on every coefficient"
+    SCORES_APART = "there is one score per row, or {loss!r} couples them"
+    IN_ORDER = "{loss!r} keeps no scores in order"
+    SINGULAR_VALUES = "the penalty is no function of singular values, as TraceNorm is"
     BALL = "the penalty is no ball that a multiplier would replace"
 
 
@@ -60,6 +64,10 @@ def _of_loss(objective: Objective) -> list[Trait]:
     if not loss.convex:  # its tangents have traits of their own, so the rest does not matter
         return [Trait.NONCONVEX_LOSS, *([] if loss.pooled else [Trait.MEAN_OVER_SAMPLES])]
     found = [Trait.CONVEX_LOSS]
+    if objective.n_scores > 1 and loss.of_score(0) is not None:
+        found.append(Trait.SCORES_APART)
+    if isinstance(loss, Quantiles) and not loss.crossing:
+        found.append(Trait.IN_ORDER)
     if loss.largest_residual:
         return [*found, Trait.LARGEST_RESIDUAL, Trait.STRAIGHT_PIECES]
     if loss.pooled:
@@ -90,6 +98,8 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     found = [Trait.CONVEX_PENALTY if convex else Trait.NONCONVEX_PENALTY]
     if isinstance(penalty, Ball):
         found.append(Trait.BALL)
+    if penalty.singular_values is not None:
+        found.append(Trait.SINGULAR_VALUES)
     form = penalty.sum_over_features
     if form is None:
         return found

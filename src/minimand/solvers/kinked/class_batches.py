@@ -10,11 +10,11 @@ import numpy as np
 
 from ...canonical import MOST_CLASSES, DualBatch, RowDual
 from ...certificate import Judgement, judge_together
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..alike import alike
 from ..base import Control, Start
 from ..batches import Batches
-from ..steps.line_search import recentred
 from .row_dual import SHARE, SLOW, dual_of, epochs_of
 
 _EPOCHS = 12  # sweeps between two checks of the pace; safeguard

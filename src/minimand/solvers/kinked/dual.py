@@ -8,11 +8,11 @@ import numpy as np
 
 from ...canonical import Ascent, RowDual
 from ...certificate import Judgement, judge
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Start, Verdict
 from ..batches import Batches
-from ..steps.line_search import recentred
 from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
 from .class_batches import Begun, class_batches
@@ -57,7 +57,8 @@ class Dual(Solver):
         else:
             words, cost = "piecewise quadratic loss", costs.ascent_on_kinks(objective, form)
         verdict = Verdict(True, f"{words} and L2: a step per sample", cost)
-        return row_copy_counted(objective, control, verdict)
+        copies = objective.design.row_copy_bytes
+        return row_copy_counted(objective, control, verdict) if copies else verdict
 
     def shared(self, objectives: Sequence[Objective], starts: Sequence[Start]) -> Dual:
         """Classes in batches: the rows are read once for all classes of a batch."""

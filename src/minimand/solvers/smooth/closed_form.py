@@ -10,14 +10,14 @@ import numpy as np
 from ..._base.linear_system import shifted_solutions
 from ..._base.typing import Array
 from ...certificate import Judgement, judge, judge_together
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..alike import alike
 from ..base import Control, Solver, Start, Verdict
 from ..batches import Batches
-from ..steps.line_search import recentred
 from ..traits import Trait
-from .ridge_steps import At, Step, centred_kernel, rows_suffice, steps, wide_and_free
+from .ridge_steps import At, Step, centred_kernel, steps, wide_and_free
 
 _LARGEST = 6000  # unknowns of the system; safeguard
 _REFINEMENTS = 20  # rounds of iterative refinement; safeguard
@@ -57,7 +57,7 @@ class ClosedForm(Solver):
         form = objective.penalty.sum_over_features
         assert form is not None
         n, d = objective.design.shape
-        by_rows = rows_suffice(objective, form) or wide_and_free(objective)
+        by_rows = costs.rows_suffice(objective, form) or wide_and_free(objective)
         size = min(n, d) if by_rows else d
         if size > _LARGEST or 3 * 8.0 * size * size > control.memory:
             return Verdict(

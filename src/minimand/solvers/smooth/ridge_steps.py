@@ -14,6 +14,7 @@ from ...certificate import Judgement
 from ...losses.curvature import beside
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective
+from ..costs import rows_suffice
 
 _MOST_DENSE = 40_000_000  # numbers in a dense copy of sparse data; safeguard of memory
 
@@ -68,12 +69,6 @@ def steps(
 def _fits(numbers: int, memory: float) -> bool:
     """Whether X, its singular vectors and working space fit into memory (three matrices)."""
     return 3 * 8.0 * numbers <= memory
-
-
-def rows_suffice(objective: Objective, form: Separable) -> bool:
-    """Whether there are fewer rows than columns and every column is penalised."""
-    n, d = objective.design.shape
-    return n < d and bool((form.l2 > 0).all())
 
 
 def wide_and_free(objective: Objective) -> bool:
