@@ -32,6 +32,7 @@ _NAMES = {
     "estimators": ("Classifier", "Regressor", "fit_stream"),
     "audit.explain": ("explain",),
     "features": ("Centers", "HiddenLayer", "Monomials", "Neighbors"),
+    "estimators.calibrated": ("Calibrated",),
     "estimators.hard_margin": ("HardMargin",),
     "solvers.history": ("History",),
     "losses": (

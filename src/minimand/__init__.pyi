@@ -19,6 +19,7 @@ from .certificate import Certificate as Certificate
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .estimators import fit_stream as fit_stream
+from .estimators.calibrated import Calibrated as Calibrated
 from .estimators.hard_margin import HardMargin as HardMargin
 from .estimators.perceptron import Perceptron as Perceptron
 from .estimators.ranker import Ranker as Ranker

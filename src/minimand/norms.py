@@ -82,7 +82,7 @@ def schatten(W: ArrayLike, p: float) -> float:
     matrix, p = _matrix(W), _exponent("p", p)
     if not matrix.size:
         return 0.0
-    values = np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=np.float64)
+    values = np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=float)
     return float(_of_rows(values[None, :], p)[0])
 
 

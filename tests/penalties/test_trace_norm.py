@@ -20,8 +20,12 @@ PENALTIES = [
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 def test_conformance(penalty):
-    for shape in ((4, 3), (2, 5), (5, 1), 4):
-        mm.testing.check_penalty(penalty, shape)
+    mm.testing.check_penalty(penalty, (3, 2))
+
+
+def test_conformance_of_other_shapes():
+    for shape in ((2, 4), (3, 1), 3):
+        mm.testing.check_penalty(PENALTIES[-1], shape)
 
 
 def test_values_are_norms():

@@ -41,7 +41,7 @@ def rank_of(w):
     return int(np.linalg.matrix_rank(w, rtol=1e-9))
 
 
-# The optimum -----------------------------------------------------------------------------------
+# The optimum -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -89,7 +89,7 @@ def test_metrics_agree(name, monkeypatch):
         assert found.certificate.primal == pytest.approx(first.primal, rel=1e-6)
 
 
-# Kinks -----------------------------------------------------------------------------------------
+# Kinks -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -117,7 +117,7 @@ def test_hinges_of_one_class_against_the_rest():
     assert found.converged
 
 
-# Invariances -----------------------------------------------------------------------------------
+# Invariances -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["squared", "huber", "softmax"])
@@ -161,7 +161,7 @@ def test_orthogonal_columns_have_a_closed_form():
     assert np.allclose(found.w, (0.3 * TRACE).prox(X.T @ Y / 30, 1.0), atol=1e-7)
 
 
-# Paths -----------------------------------------------------------------------------------------
+# Paths -------------------------------------------------------------------------------------------
 
 
 def null_slope(objective):
@@ -203,7 +203,7 @@ def test_squared_and_plain_norms_trace_the_same_path(name):
         assert rank_of(other.w) == rank_of(plain.w)
 
 
-# Edges -----------------------------------------------------------------------------------------
+# Edges -------------------------------------------------------------------------------------------
 
 
 def test_more_columns_than_rows_and_columns_alike():

@@ -1,6 +1,6 @@
 """Several quantiles at once: laws of the loss, and optima against linear and conic programs."""
 
-import itertools
+from itertools import pairwise
 
 import clarabel
 import numpy as np
@@ -24,7 +24,7 @@ def data(seed=0, n=40, d=4):
     return X, X[:, 0] + (0.3 + np.abs(X[:, 1])) * rng.standard_normal(n)
 
 
-# The loss --------------------------------------------------------------------------------------
+# The loss ----------------------------------------------------------------------------------------
 
 
 def test_conformance():
@@ -94,7 +94,7 @@ def test_best_intercepts_in_order():
             assert mass @ IN_ORDER.value(z + other, y) >= best - 1e-12
 
 
-# Fits ------------------------------------------------------------------------------------------
+# Fits --------------------------------------------------------------------------------------------
 
 
 def program(X, y, mass, l1, l2, crossing):
@@ -112,7 +112,7 @@ def program(X, y, mass, l1, l2, crossing):
             (size,) = built.variables(1, cost=l1)
             for sign in (1.0, -1.0):
                 built.inside(clarabel.NonnegativeConeT(1), ([(size, 1.0), (place, sign)], 0.0))
-    for (w, b), (v, c) in itertools.pairwise(models) if not crossing else ():
+    for (w, b), (v, c) in pairwise(models) if not crossing else ():
         for x in X:
             apart = [(v[j], x[j]) for j in range(d)] + [(w[j], -x[j]) for j in range(d)]
             built.inside(clarabel.NonnegativeConeT(1), ([*apart, (c[0], 1.0), (b[0], -1.0)], 0.0))

@@ -32,6 +32,7 @@ RegressorLossName: TypeAlias = Literal[
 ]
 ClassifierLossName: TypeAlias = Literal[
     "logistic",
+    "multinomial",
     "hinge",
     "squared_hinge",
     "exponential",
@@ -64,5 +65,6 @@ PenaltyName: TypeAlias = Literal[
     "box",
     "l1_ball",
     "l2_ball",
+    "l21",
     "trace_norm",
 ]

@@ -199,7 +199,10 @@ class OverScores(Loss):
         return _each(self.loss.prox, z, y, steps)
 
     def best_shift(self, z: Array, y: Array, mass: Array) -> Array | None:
-        """The best intercept of every score by itself, where its pieces say it."""
+        """The best intercept of every score by itself, where its mean or its pieces say it."""
+        if self.loss.quadratic:
+            b = mass @ (y - z)
+            return np.asarray(b + mass @ (y - z - b))  # a second pass for the digits of the first
         if self.loss.smooth:
             return None
         found = np.empty(z.shape[1])

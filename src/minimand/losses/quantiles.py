@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from .._base.typing import Array, ArrayLike
+from .._base.typing import Array, ArrayLike, BoolArray
 from .base import Loss
 from .curvature import Diagonal
 from .piecewise import Quantile
@@ -103,10 +102,10 @@ class Quantiles(Loss):
         total = np.maximum(-self.levels * r, (1.0 - self.levels) * r).sum(axis=1)
         return total if self.crossing else np.where(self._crosses(z, y), np.inf, total)
 
-    def _crosses(self, z: Array, y: Array) -> Any:
+    def _crosses(self, z: Array, y: Array) -> BoolArray:
         """Whether scores of a row are out of order by more than rounding."""
         size = np.abs(z[:, 1:]) + np.abs(z[:, :-1]) + np.abs(y[:, None])
-        return np.asarray((z[:, :-1] - z[:, 1:] > _SAME * size).any(axis=1))
+        return np.asarray((z[:, :-1] - z[:, 1:] > _SAME * size).any(axis=1), dtype=bool)
 
     def gradient(self, z: Array, y: Array) -> Array:
         """1 − q above y, −q below: a subgradient with the order, too."""
@@ -132,19 +131,19 @@ class Quantiles(Loss):
             inside = inside & ~self._crosses(z, y)
         return np.where(inside, terms, np.inf)
 
-    def _decomposed(self, u: Array) -> tuple[Any, Array, Array]:
+    def _decomposed(self, u: Array) -> tuple[BoolArray, Array, Array]:
         """Whether u is in the domain, slopes s of every quantile and multipliers λ of the order.
 
         u may leave the domain by its rounding: s is clipped.
         """
         low, high, noise = -self.levels, 1.0 - self.levels, 64 * np.finfo(float).eps
         if self.crossing:
-            inside = ((u >= low - noise) & (u <= high + noise)).all(axis=1)
-            return inside, np.clip(u, low, high), np.zeros((len(u), u.shape[1] - 1))
+            within = np.asarray(((u >= low - noise) & (u <= high + noise)).all(axis=1))
+            return within, np.clip(u, low, high), np.zeros((len(u), u.shape[1] - 1))
         sums = np.cumsum(u, axis=1)
         least = self._least(sums[:, -1])
         noise = noise * (1.0 + np.abs(u).sum(axis=1))
-        inside = (sums[:, :-1] >= least[:, :-1] - noise[:, None]).all(axis=1)
+        inside = np.asarray((sums[:, :-1] >= least[:, :-1] - noise[:, None]).all(axis=1))
         inside &= (sums[:, -1] >= low.sum() - noise) & (sums[:, -1] <= high.sum() + noise)
         slopes = np.clip(np.diff(least, axis=1, prepend=0.0), low, high)
         return inside, slopes, np.maximum(sums - least, 0.0)[:, :-1]

@@ -132,7 +132,7 @@ class SingularValues(BoundPenalty):
         top = self.top(v, 2.0)
         return 1.0 if top <= self.l1 else self.l1 / top
 
-    # The proximal point -------------------------------------------------------------------------
+    # The proximal point --------------------------------------------------------------------------
 
     def prox(self, w: Array, step: float) -> Array:
         """U max(σ − t, 0) Vᵀ/(1 + step·l2)."""
@@ -248,5 +248,6 @@ class TraceNorm(Penalty):
 
 def spectrum(matrix: Array) -> Array:
     """The singular values of a matrix, in decreasing order."""
-    found = np.linalg.svd(matrix, compute_uv=False) if matrix.size else np.zeros(0)
-    return np.asarray(found, dtype=np.float64)
+    if not matrix.size:
+        return np.zeros(0)
+    return np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=float)

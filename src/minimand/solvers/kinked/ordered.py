@@ -2,8 +2,8 @@
 
 The loss of a quantile is ½|r| + (½ − q)r. The order z_c ≤ z_{c+1} is kept by a steep price
 M·max(0, t) = ½M|t| + ½M·t of t = z_c − z_{c+1}, exact once M exceeds the multipliers of the order.
-So the problem of k scores is one of absolute values, with a linear term, in k times the
-coefficients: a row for every score, and one for every pair of neighbours.
+So the problem of k scores is one of absolute values and a linear term in all coefficients: a row
+for every score, and one for every pair of neighbours.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from ...penalties.spectral import Factors
 from .metric import Metric
 
 _LOOKS = 1.3  # ratio of the steps after which the gap is estimated; safeguard
-_FIRST_LOOK = 2  # steps; safeguard
+_FIRST_LOOK = 4  # steps; safeguard
 _SHORTER, _LONGER = 2.0, 0.98  # factors of the curvature after a step that was too long, or not
 
 

@@ -114,9 +114,9 @@ def _one_model(objective: Objective, control: Control, judgement: Judgement) -> 
     """The squared loss is its own quadratic model; more rounds only mend the rounding of V."""
     metric, form, share = Gram(objective), form_of(objective), _SHARE
     while np.isfinite(judgement.primal):
-        before, point, target = judgement, judgement.point, share * control.target
+        before, point = judgement, judgement.point
         descent = Descent(metric, metric.times(point.w) - before.slope, form, point.w)
-        found = descent.run(_below(target), _MOST, lambda: control.expired)
+        found = descent.run(_below(share * control.target), _MOST, lambda: control.expired)
         new = recentred(objective, objective.point(descent.w, point.b))
         duals = [_corrected(objective, metric, new, found)]
         judgement = judge(objective, new, duals, known=[before.dual], raw=False)
@@ -128,7 +128,7 @@ def _one_model(objective: Objective, control: Control, judgement: Judgement) -> 
 
 
 def _below(target: float) -> Callable[[Correction], bool]:
-    """Whether an estimate of the gap is below the target."""
+    """Whether an estimated gap is below the target."""
     return lambda found: found.gap <= target
 
 

@@ -1,4 +1,4 @@
-"""Problems of k scores that do not touch each other: k problems of one score each."""
+"""Problems of k scores that do not touch each other: k problems of one score on the same data."""
 
 from __future__ import annotations
 

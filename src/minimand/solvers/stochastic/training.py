@@ -26,7 +26,7 @@ HELD_OUT = f"early_stopping (the loss of held-out rows had not fallen for {_PATI
 
 
 class Training:
-    """Passes over the rows for one problem of any scores, or for several that differ in y alone."""
+    """Passes over the rows, for one problem of any scores or several that differ in y alone."""
 
     def __init__(
         self,
