@@ -92,7 +92,7 @@ class MultiTaskLasso(MultiTaskElasticNet, linear_model.MultiTaskLasso):
     >>> from minimand.sklearn import MultiTaskLasso
     >>> from sklearn.datasets import load_linnerud
     >>> X, Y = load_linnerud(return_X_y=True)
-    >>> model = MultiTaskLasso(alpha=200.0).fit(X, Y)
+    >>> model = MultiTaskLasso(alpha=20.0).fit(X, Y)
     >>> (model.coef_ != 0).all(axis=0).tolist(), model.certificate_.relative < 1e-6
     ([False, True, True], True)
     """
