@@ -123,6 +123,11 @@ class Design:
         return self.shape[0] * self.shape[1]
 
     @property
+    def nnz_for_scores(self) -> int:
+        """Numbers that a product with k vectors reads: see `ready_for_scores`."""
+        return self.nnz
+
+    @property
     def column_sizes(self) -> IntArray:
         """Stored numbers of every column, the cost of a coordinate step."""
         return np.full(self.shape[1], self.shape[0])

@@ -85,6 +85,11 @@ class DenseDesign(Design):
         self.shape = (x.shape[0], x.shape[1])
         self._nonzeros: SparseDesign | None = None  # the same numbers, without zeros
 
+    @property
+    def nnz_for_scores(self) -> int:
+        """Without zeros, once there is a copy without them."""
+        return self.nnz if self._nonzeros is None else self._nonzeros.nnz
+
     def ready_for_scores(self, memory: float) -> None:
         """A sparse copy, if most numbers are zero: products with k vectors are then faster."""
         if self._nonzeros is None and self.x.size:

@@ -39,6 +39,15 @@ class Terms(NamedTuple):
     curvature: Any  # a `Curvature`, or one number per row that stands for a `Diagonal`
 
 
+class ShiftedSums(NamedTuple):
+    """Σ mass·ℓ(z + b), its slope in b, the size of the slope's terms, its second derivative."""
+
+    value: float
+    slope: Array
+    size: Array
+    hessian: Array
+
+
 class Loss(Parameterized):
     """A convex function of z for each y; it holds no data, weights, 1/n or intercept.
 
@@ -118,6 +127,13 @@ class Loss(Parameterized):
     def scores_for(self, n_classes: int) -> int:
         """Scores per row, for a loss over that many classes."""
         return n_classes
+
+    def shifted_sums(self, z: Array, b: Array, y: Array, mass: Array) -> ShiftedSums:
+        """Sums over rows that are units, for the best intercepts of k scores; see `ShiftedSums`."""
+        value, gradient, curvature = self.terms(z + b, y)
+        hessian = as_curvature(curvature).weighted(mass).over_scores()
+        slope, size = np.asarray(mass @ gradient), np.asarray(mass @ np.abs(gradient))
+        return ShiftedSums(float(mass @ value), slope, size, hessian)
 
     def value(self, z: Array, y: Array) -> Array:
         """ℓ(z, y), one number per unit."""

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from .._base.typing import Array
-from ..losses import Loss
+from ..losses.base import ShiftedSums
 from ..losses.curvature import as_curvature
 from .point import EPS
 
 _HALVINGS = 60  # halvings of a step that does not lower φ; safeguard
 _RANK = 1e-12  # share of the largest eigenvalue, below which one counts as zero; safeguard
 _ROUNDING = 1e-9  # share of its terms, below which a slope counts as rounding; safeguard
-_BLOCK = 1 << 15  # numbers in a block of rows, 256 kB; safeguard: temporaries stay in a cache
+_BLOCK = 1 << 18  # numbers in a block of rows, 2 MB; safeguard: temporaries stay that small
 _LOWER = 1e-4  # share of the slope by which a step must lower φ; convention (Armijo's rule)
 
 
@@ -48,24 +48,18 @@ def newton_shift(risk: Any, z: Array, steps: int = 200) -> Any:  # steps: safegu
     return float(b) if b.ndim == 0 else b
 
 
-def _at(risk: Any, z: Array, b: Array) -> tuple[float, Array, Array, Array]:
+def _at(risk: Any, z: Array, b: Array) -> ShiftedSums:
     """The mean loss at z + b, its slope, the size of its terms, and its second derivative."""
     if risk.units is not None:
-        return _sums(risk.loss, z + b, risk.y, risk.mass, risk.row_mass)
+        value, gradient, curvature = risk.loss.terms(z + b, risk.y)
+        hessian = as_curvature(curvature).weighted(risk.row_mass).over_scores()
+        slope = np.asarray(risk.row_mass @ gradient)
+        size = np.asarray(risk.row_mass @ np.abs(gradient))
+        return ShiftedSums(float(risk.mass @ value), slope, size, hessian)
     rows = max(1, _BLOCK // max(b.size, 1))
     parts = [slice(start, start + rows) for start in range(0, len(z), rows)]
-    found = [_sums(risk.loss, z[p] + b, risk.y[p], risk.mass[p], risk.mass[p]) for p in parts]
-    value, slope, size, hessian = (sum(each) for each in zip(*found))
-    return value, slope, size, hessian
-
-
-def _sums(
-    loss: Loss, z: Array, y: Array, mass: Array, row_mass: Array
-) -> tuple[float, Array, Array, Array]:
-    value, gradient, curvature = loss.terms(z, y)
-    hessian = as_curvature(curvature).weighted(row_mass).over_scores()
-    slope, size = np.asarray(row_mass @ gradient), np.asarray(row_mass @ np.abs(gradient))
-    return float(mass @ value), slope, size, hessian
+    found = [risk.loss.shifted_sums(z[p], b, risk.y[p], risk.mass[p]) for p in parts]
+    return found[0] if len(found) == 1 else ShiftedSums(*(sum(each) for each in zip(*found)))
 
 
 def _downhill(hessian: Array, slope: Array, size: Array) -> Array:
@@ -85,7 +79,7 @@ def _downhill(hessian: Array, slope: Array, size: Array) -> Array:
 
 def _line_search(
     risk: Any, z: Array, b: Array, step: Array, value: float, slope: Array, noise: float
-) -> tuple[float, Array, tuple[float, Array, Array, Array]] | None:
+) -> tuple[float, Array, ShiftedSums] | None:
     """The first share of the step, halved each time, that lowers the mean loss, and where it ends.
 
     None if only rounding is left.

@@ -18,13 +18,15 @@ from ...design import Standardized
 from ...losses.curvature import Curvature, Simplex
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, dot
+from .. import costs
 from ..base import Control
 from ..steps.krylov import conjugate_gradients
-from .newton_systems import STALE, Direction, Step
+from .newton_systems import Direction, Step
 
 _FORCING = 0.1  # share of the gradient that conjugate gradients may leave; measured on MNIST
 _MOST = 500  # products of one step; safeguard
 _GRAM_COLUMNS = 2000  # columns, up to which a Gram preconditions; safeguard
+_PRODUCT = 0.3, 0.8  # units of `costs` per number, dense and sparse, and score; measured on MNIST
 _GRAM_ROWS = 6  # rows per column in that Gram; measured on MNIST, where all rows gain 10 % more
 
 
@@ -84,7 +86,7 @@ class ScoresKrylov(_Centred):
     """Steps by preconditioned conjugate gradients.
 
     One matrix preconditions every score: the Gram of some rows, weighted by the mean curvature of
-    their scores, or its diagonal if columns are many.
+    their scores, or its diagonal as long as that takes fewer operations.
     """
 
     exact = False
@@ -93,8 +95,6 @@ class ScoresKrylov(_Centred):
     def __call__(self, curvature: Curvature, gradient: Array) -> Step:
         """Solve until the residual is a tenth of the gradient."""
         objective, d = self._objective, self._objective.n_features
-        if self.products >= STALE:
-            self.near_inverse = None
         precondition = self._preconditioner(curvature)
         self.products = 0
 
@@ -115,10 +115,10 @@ class ScoresKrylov(_Centred):
     def _preconditioner(self, curvature: Curvature) -> Solve:
         """Of the mean curvature over the scores, the same for every score."""
         objective, l2 = self._objective, self._l2.mean(axis=1)
-        if not objective.design.sparse and objective.n_features <= _GRAM_COLUMNS:
-            self.near_inverse = self.near_inverse or self._of_some_rows(curvature, l2)
-            if self.near_inverse is not None:
-                return self.near_inverse
+        if self._pays_for_gram:
+            self.near_inverse = self._of_some_rows(curvature, l2)
+        if self.near_inverse is not None:
+            return self.near_inverse
         total = float(_mean_curvature(curvature).sum())
         diagonal = np.maximum(objective.spread - self._mean**2, EPS * objective.spread) * total
         diagonal = np.append(diagonal, total) if objective.intercept else diagonal
@@ -126,11 +126,27 @@ class ScoresKrylov(_Centred):
         diagonal[diagonal <= 0] = 1.0
         return lambda residual: residual / diagonal[:, None]
 
+    @property
+    def _pays_for_gram(self) -> bool:
+        """Whether the products of the last step took longer than a new Gram would."""
+        objective, design = self._objective, self._objective.design
+        d = objective.n_features
+        if d > _GRAM_COLUMNS or 3 * 8 * d * d > self._control.memory:
+            return False
+        sparse = design.sparse or design.nnz_for_scores < design.nnz
+        product = _PRODUCT[sparse] * design.nnz_for_scores * objective.n_scores
+        gram = costs.hessian(objective) / self._every + costs.factor(d)
+        return self.products * product >= gram
+
+    @property
+    def _every(self) -> int:
+        """One row in so many is enough for a Gram."""
+        n, d = self._objective.design.shape
+        return max(n // (_GRAM_ROWS * d), 1)
+
     def _of_some_rows(self, curvature: Curvature, l2: Array) -> Solve | None:
         """The weighted Gram of some rows, centred as the system is."""
-        objective = self._objective
-        n, d = objective.design.shape
-        every = max(n // (_GRAM_ROWS * d), 1)
+        objective, every = self._objective, self._every
         objective.meter.passes += 1.0 / every
         h = np.ascontiguousarray(every * _mean_curvature(curvature)[::every])
         some = objective.design.thinned(every)
