@@ -7,7 +7,7 @@ import minimand as mm
 
 WEIGHTS = [1.0, 2.0, 0.5]
 
-# Is it a sum over features, of |w|, a function of the norm, quadratic; with kinks, constrained?
+# Is it a sum over features, over groups, a function of the norm, quadratic; kinked, constrained?
 KINDS = [
     (mm.L1(), (True, True, False, False), (True, False)),
     (mm.L2(), (True, True, True, True), (False, False)),
@@ -15,11 +15,15 @@ KINDS = [
     (mm.L2(WEIGHTS), (True, True, False, True), (False, False)),
     (mm.L1() + 0.5 * mm.L2(), (True, True, False, False), (True, False)),
     (mm.NonNegative(), (True, False, False, False), (False, True)),
-    (mm.L2() + mm.Box(-1.0, 1.0), (True, True, False, False), (False, True)),
+    (mm.L2() + mm.Box(-1.0, 1.0), (True, False, False, False), (False, True)),
     (mm.L2Ball(2.0), (False, False, True, False), (False, True)),
     (mm.L2Ball(2.0) + mm.L2(), (False, False, True, False), (False, True)),
     (mm.L2Ball(2.0) + mm.L2(WEIGHTS), (False, False, False, False), (False, True)),
     (mm.L1Ball(2.0), (False, False, False, False), (True, True)),
+    (mm.GroupL2([0, 0, 1]), (False, True, False, False), (True, False)),
+    (mm.GroupL2([0, 1, 2]), (True, True, False, False), (True, False)),
+    (mm.GroupL2([0, 0, 0]) + mm.L2(), (False, True, True, False), (True, False)),
+    (mm.GroupL2([0, 0, 1], squared=True), (False, False, False, False), (True, False)),
     (mm.MCP(), (False, False, False, False), (True, False)),
     (mm.MCP() + mm.NonNegative(), (False, False, False, False), (True, True)),
 ]
@@ -28,7 +32,7 @@ KINDS = [
 @pytest.mark.parametrize(("penalty", "forms", "flags"), KINDS, ids=lambda p: repr(p)[:40])
 def test_answers(penalty, forms, flags):
     bound = penalty.bind(3, 0.7)
-    found = (bound.sum_over_features, bound.sum_over_rows, bound.function_of_norm, bound.ridge)
+    found = (bound.sum_over_features, bound.sum_over_groups, bound.function_of_norm, bound.ridge)
     assert tuple(form is not None for form in found) == forms
     assert (bound.makes_zeros, bound.has_constraints) == flags
 

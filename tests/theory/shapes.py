@@ -1,6 +1,4 @@
-"""Losses, a penalty and a design of shapes that no public class has yet."""
-
-from dataclasses import dataclass, replace
+"""Losses and a design of shapes that no public class has yet."""
 
 import numpy as np
 from scipy.special import logsumexp, softmax, xlogy
@@ -8,7 +6,6 @@ from scipy.special import logsumexp, softmax, xlogy
 from minimand.design import Access, Design, Reach
 from minimand.losses import Loss
 from minimand.losses.curvature import Operator, Simplex
-from minimand.penalties import BoundPenalty, Penalty, Separable
 
 
 def on_simplex(p):
@@ -140,62 +137,6 @@ class RunMaximum(Loss):
     def best_shift(self, z, y, mass):
         # The slope of Σ mass·max(0, top + b) is Σ mass over top + b > 0: never negative.
         return -float(np.max(z - y))
-
-
-@dataclass(frozen=True, eq=False)
-class RowNorms(BoundPenalty):
-    """Σ l1ⱼ‖Wⱼ‖ + ½ l2ⱼ‖Wⱼ‖² over the rows of W."""
-
-    form: Separable
-    k: int
-
-    def _norms(self, w):
-        return np.linalg.norm(w, axis=1)
-
-    def value(self, w):
-        return self.form.value(self._norms(w))
-
-    def by_feature(self, w, v):
-        t, s = self._norms(w), self._norms(v)
-        return self.form.by_feature(t, s) + np.maximum(t * s - (v * w).sum(axis=1), 0.0)
-
-    def shrink(self, v):
-        return self.form.shrink(self._norms(v))
-
-    def shares(self, v):
-        return self.form.shares(self._norms(v))
-
-    def prox(self, w, step):
-        t = self._norms(w)
-        return w * (self.form.prox(t, step) / np.where(t > 0, t, 1.0))[:, None]
-
-    def times(self, factor):
-        return replace(self, form=self.form.times(factor))
-
-    @property
-    def free(self):
-        return np.repeat(self.form.free[:, None], self.k, axis=1)
-
-    @property
-    def sum_over_rows(self):
-        return self.form
-
-    @property
-    def makes_zeros(self):
-        return self.form.makes_zeros
-
-
-class L21(Penalty):
-    """Σ weightsⱼ‖Wⱼ‖ + ½ squareⱼ‖Wⱼ‖²: rows vanish together."""
-
-    def __init__(self, weights=None, square=0.0):
-        self.weights = weights
-        self.square = square
-
-    def bind(self, n_features, alpha=1.0):
-        d, k = n_features
-        l1 = np.ones(d) if self.weights is None else np.asarray(self.weights, float)
-        return RowNorms(Separable(alpha * l1, alpha * self.square * (l1 > 0)), k)
 
 
 class Gram(Design):

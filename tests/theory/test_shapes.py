@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from shapes import L21, Gram, RunMaximum, RunSquares, Softmax
+from shapes import Gram, RunMaximum, RunSquares, Softmax
 from shapes_oracle import optimum
 
 import minimand as mm
@@ -85,7 +85,7 @@ def test_conformance():
     for loss in (RunSquares(), RunMaximum()):
         mm.testing.check_loss(loss.bind(UNITS))
     mm.testing.check_loss(mm.Chebyshev())
-    for penalty in (L21(), L21([1.0, 2.0, 0.0]), L21(square=0.5), mm.L1(), mm.L2(),
+    for penalty in (mm.L21(), mm.L21([1.0, 2.0, 0.0]), mm.L21() + 0.5 * mm.L2(), mm.L1(), mm.L2(),
                     mm.L1([1.0, 0.0, 2.0]) + 0.5 * mm.L2(), mm.NonNegative(), mm.L2Ball(2.0),
                     mm.L1Ball(2.0), mm.MCP(), mm.Box(-1.0, [1.0, 2.0, 3.0])):  # fmt: skip
         mm.testing.check_penalty(penalty, (3, 2))
@@ -93,8 +93,8 @@ def test_conformance():
 
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("penalty", [L21(), mm.L2(), L21(square=0.3), L21([1.0, 0.0, 1.0, 2.0])],
-                         ids=repr)  # fmt: skip
+@pytest.mark.parametrize("penalty", [mm.L21(), mm.L2(), mm.L21() + 0.3 * mm.L2(),
+                                     mm.L21([1.0, 0.0, 1.0, 2.0])], ids=repr)  # fmt: skip
 def test_two_scores_and_groups_of_rows(penalty, intercept, k):
     X, score = data()
     y = np.digitize(score, np.quantile(score, np.arange(1, k) / k)).astype(float)
@@ -103,8 +103,9 @@ def test_two_scores_and_groups_of_rows(penalty, intercept, k):
     weights = rng.uniform(0.2, 2.0, len(y))
     scaled = 0.05 * penalty
     objective = problem(Softmax(), scaled, X, y, k, intercept, weights, offset)
-    form = objective.penalty.sum_over_rows
-    w, b = optimum(objective, X, "softmax", norms=form.l1, squares=form.l2)
+    form = objective.penalty.sum_over_groups
+    norms = form.norm[form.groups.label[:, 0]]  # a row is a group, or has no norm
+    w, b = optimum(objective, X, "softmax", norms=norms, squares=form.l2[:, 0])
     holds(objective, w, b, small=1e-5)
 
 

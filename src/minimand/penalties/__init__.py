@@ -1,7 +1,7 @@
 """Penalties: what is added to the mean loss, times alpha.
 
 Short names are the snake-case class names: ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``,
-``"scad"``, ``"lq"``, ``"non_negative"``, ``"l1_ball"``.
+``"scad"``, ``"lq"``, ``"non_negative"``, ``"l1_ball"``, ``"l21"``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ _ELSEWHERE = {
     **dict.fromkeys(("lasso", "l1_norm"), "penalty='l1'"),
     **dict.fromkeys(("ridge", "tikhonov", "weight_decay", "l2_norm"), "penalty='l2'"),
     **dict.fromkeys((None, "none", "no", "unpenalized", ""), "penalty='no_penalty'"),
+    **dict.fromkeys(
+        ("group_l2", "group_lasso", "grouplasso", "sparse_group"),
+        "penalty=minimand.GroupL2(groups) or minimand.SparseGroup(groups)",
+    ),
+    **dict.fromkeys(("multitask", "l2_1", "l21_norm"), "penalty='l21'"),
     **dict.fromkeys(("positive", "nonnegative", "nonneg", "nnls"), "penalty='non_negative'"),
 }
 
@@ -26,9 +31,12 @@ _NAMES = {
     "base": ("BoundPenalty", "Majorised", "Majoriser", "Penalty", "Plane", "Young"),
     "concave": ("Concave",),
     "constraint": ("Ball", "Box", "L1Ball", "L2Ball", "NonNegative"),
+    "group": ("L21", "GroupL2", "SparseGroup"),
+    "grouped": ("Grouped", "Groups"),
     "nonconvex": ("MCP", "SCAD", "ConcavePenalty", "Lq"),
     "norm": ("Norm",),
     "separable": ("L1", "L2", "NoPenalty", "Separable"),
+    "squared_norm": ("SquaredNorm",),
 }
 
 __getattr__, __dir__ = on_demand(__name__, _NAMES)
@@ -36,7 +44,7 @@ __getattr__, __dir__ = on_demand(__name__, _NAMES)
 REGISTRY: Registry[Penalty] = Registry(
     "penalty",
     Penalty,
-    ["L1", "L2", "NoPenalty", "NonNegative", "Box", "L1Ball", "L2Ball", "MCP", "SCAD", "Lq"],
+    ["L1", "L2", "L21", "NoPenalty", "NonNegative", "Box", "L1Ball", "L2Ball", "MCP", "SCAD", "Lq"],
     __getattr__,
     elsewhere=_ELSEWHERE,
 )

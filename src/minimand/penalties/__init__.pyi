@@ -15,6 +15,11 @@ from .constraint import Box as Box
 from .constraint import L1Ball as L1Ball
 from .constraint import L2Ball as L2Ball
 from .constraint import NonNegative as NonNegative
+from .group import L21 as L21
+from .group import GroupL2 as GroupL2
+from .group import SparseGroup as SparseGroup
+from .grouped import Grouped as Grouped
+from .grouped import Groups as Groups
 from .nonconvex import MCP as MCP
 from .nonconvex import SCAD as SCAD
 from .nonconvex import ConcavePenalty as ConcavePenalty
@@ -24,5 +29,6 @@ from .separable import L1 as L1
 from .separable import L2 as L2
 from .separable import NoPenalty as NoPenalty
 from .separable import Separable as Separable
+from .squared_norm import SquaredNorm as SquaredNorm
 
 REGISTRY: Registry[Penalty]

@@ -58,15 +58,15 @@ class Sum(Penalty):
         self.right = right
 
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
-        """The sum of both bound penalties: of sums over features, and of at most one ball."""
+        """The sum of both bound penalties, where their forms can be added."""
         left: Any = self.left.bind(n_features, alpha)
         right: Any = self.right.bind(n_features, alpha)
         try:
             total: BoundPenalty = left + right
         except TypeError as error:
             raise ValueError(
-                f"{self!r} cannot be added: sums over features can, and one ball with them, and "
-                "L2() without weights to a norm of your own."
+                f"{self!r} cannot be added: sums over features can, one ball with them, sums over "
+                "the same groups, and L2() without weights to a norm of your own or a squared norm."
             ) from error
         return total
 

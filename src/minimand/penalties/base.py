@@ -11,6 +11,7 @@ from .._base.typing import Array, BoolArray, IntArray
 
 if TYPE_CHECKING:
     from .algebra import Scaled, Sum
+    from .grouped import Grouped
     from .separable import Separable
 
 
@@ -110,8 +111,8 @@ class BoundPenalty:
         return None
 
     @property
-    def sum_over_rows(self) -> Separable | None:
-        """The same form as a function of the row norms ‖wⱼ‖₂, one per feature, if Ω is one."""
+    def sum_over_groups(self) -> Grouped | None:
+        """The form Σ norm_g‖w_g‖₂ + Σ l1ⱼ|wⱼ| + ½ l2ⱼwⱼ² over groups g of coefficients."""
         return None
 
     @property

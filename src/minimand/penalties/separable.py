@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from .. import _core
 from .._base.typing import Array, ArrayLike, BoolArray, IntArray
 from .base import BoundPenalty, Penalty, number
 from .bounds import young_within
+
+if TYPE_CHECKING:
+    from .grouped import Grouped
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,16 +148,16 @@ class Separable(BoundPenalty):
         """The penalty itself."""
         return self
 
-    @property
-    def sum_over_rows(self) -> Separable | None:
-        """Of a vector, itself if symmetric in wⱼ; of a matrix, the squares if equal by row."""
-        if self.l1.ndim == 1:
-            symmetric = self.bounds is None or np.array_equal(self.bounds[0], -self.bounds[1])
-            return self if symmetric else None
-        ridge = self.ridge
-        if ridge is None or (ridge != ridge[:, :1]).any():
+    @cached_property
+    def sum_over_groups(self) -> Grouped | None:
+        """The same with every coefficient as a group of its own, if there are no bounds."""
+        from .grouped import Grouped, Groups
+
+        if self.bounds is not None:
             return None
-        return Separable(np.zeros(len(ridge)), np.ascontiguousarray(ridge[:, 0]))
+        size = self.l1.size
+        alone = Groups(np.arange(size).reshape(self.l1.shape), size)
+        return Grouped(alone, np.zeros(size), self.l1, self.l2)
 
     @property
     def function_of_norm(self) -> Separable | None:

@@ -105,7 +105,7 @@ class Objective(Products):
         if columns is None and self._null_is_zero and _is_unbounded(penalty):
             new["null"] = self.null
             known += ["null_loss", "_null_is_zero"]
-            if self.penalty.sum_over_features is not None:
+            if _is_sum(self.penalty):
                 known += ["null_primal", "scale"]  # w = 0 has Ω = 0 under both penalties
         else:
             old = self.null.w[chosen]
@@ -113,8 +113,7 @@ class Objective(Products):
             if np.array_equal(null, old):  # constraints may have moved the null model
                 new["null"] = self.null._replace(w=null)
                 known.append("null_loss")
-                sums = (penalty.sum_over_features, self.penalty.sum_over_features)
-                if not null.any() and None not in sums:
+                if not null.any() and _is_sum(penalty) and _is_sum(self.penalty):
                     known += ["null_primal", "scale"]
         new.update((name, self.__dict__[name]) for name in known if name in self.__dict__)
         return self._made(new)
@@ -384,5 +383,10 @@ class Objective(Products):
 
 
 def _is_unbounded(penalty: BoundPenalty) -> bool:
-    """Whether the penalty is a sum over features without constraints, so that Ω(0) = 0."""
-    return penalty.sum_over_features is not None and not penalty.has_constraints
+    """Whether the penalty is such a sum without constraints, so that w = 0 is feasible."""
+    return _is_sum(penalty) and not penalty.has_constraints
+
+
+def _is_sum(penalty: BoundPenalty) -> bool:
+    """Whether the penalty is a sum over features or groups, so that Ω(0) = 0 if 0 is feasible."""
+    return penalty.sum_over_features is not None or penalty.sum_over_groups is not None

@@ -126,13 +126,13 @@ def _check_answers(penalty: Penalty, bound: BoundPenalty, w: Array) -> None:
     """The answers of a bound penalty to questions about its kind are true of its values."""
     value = bound.value(w)
     require(np.isfinite(value) or bound.has_constraints, f"{penalty!r}: has_constraints is false.")
-    rows = np.linalg.norm(np.reshape(w, (len(w), -1)), axis=1)
     norm = np.array([np.linalg.norm(w)])
-    for question, form, at in (
+    answers: tuple[tuple[str, BoundPenalty | None, Array], ...] = (
         ("sum_over_features", bound.sum_over_features, w),
-        ("sum_over_rows", bound.sum_over_rows, rows),
+        ("sum_over_groups", bound.sum_over_groups, w),
         ("function_of_norm", bound.function_of_norm, norm),
-    ):
+    )
+    for question, form, at in answers:
         # At the edge of a constraint, rounding of a norm decides between 0 and ∞.
         said = value if form is None else min(form.value(at * (1 - 1e-12)), form.value(at))
         same = said == value or abs(said - value) <= 1e-11 * value
@@ -146,8 +146,8 @@ def _check_answers(penalty: Penalty, bound: BoundPenalty, w: Array) -> None:
 def _check_fenchel(penalty: Penalty, bound: Any, w: Array, v: Array) -> None:
     young = bound.fenchel_young(w, _At(-v))
     if young.parts is not None:
-        terms, many = np.asarray(young.parts), len(w)
-        whole = terms.shape == w.shape or (w.ndim > 1 and len(terms) <= many)
+        terms = np.asarray(young.parts)
+        whole = terms.shape == w.shape or (terms.ndim == 1 and terms.size <= w.size)
         require(whole, f"{penalty!r}: by_feature must give one term per feature or group.")
         require((terms >= 0).all(), f"{penalty!r}: a term by feature is negative or NaN.")
         adds = young.total == terms.sum() or abs(young.total - terms.sum()) <= 1e-12 * young.total

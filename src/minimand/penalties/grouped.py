@@ -1,0 +1,290 @@
+"""The bound form of sums over groups: Σ normg‖w_g‖₂ + Σ l1ⱼ|wⱼ| + ½ Σ l2ⱼwⱼ².
+
+Every coefficient belongs to one group. A subgradient splits as v = p + q + r, with |pⱼ| ≤ l1ⱼ,
+‖q_g‖ ≤ norm_g and rⱼ the slope that the squares take. The conjugate is the least Σ rⱼ²/(2 l2ⱼ)
+over all such splits, and with c = soft(v, l1) it is found group by group:
+
+    p = v − c,   q = c where ‖c_g‖ ≤ norm_g,   else q the nearest point of the ball.
+
+Whatever split is used, its value is an upper bound of Ω*(v): rounding cannot make it unsound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._base.typing import AnyArray, Array, BoolArray, IntArray
+from .base import BoundPenalty
+from .separable import Separable
+
+_NEWTON = 60  # steps of a scalar equation; safeguard, five are usual
+_INSIDE = 1.0 - 1e-14  # factor; safeguard: scaled points stay inside with rounding
+_HUGE, _TINY = 1e150, 1e-150  # sizes whose squares would overflow or vanish; safeguard
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Which group each coefficient belongs to; ``label`` has the shape of w, 0 … count − 1."""
+
+    label: IntArray
+    count: int
+
+    def sums(self, values: Array) -> Array:
+        """The sum over each group."""
+        return np.asarray(np.bincount(self._flat, values.ravel(), minlength=self.count), float)
+
+    def norms(self, w: Array) -> Array:
+        """‖w_g‖₂ of each group."""
+        most = float(np.abs(w).max(initial=0.0))
+        if most == 0 or _TINY < most < _HUGE:
+            return np.sqrt(self.sums(w * w))
+        if not np.isfinite(most):
+            return np.sqrt(self.sums(np.abs(w)))
+        return most * np.sqrt(self.sums((w / most) ** 2))
+
+    def spread(self, by_group: AnyArray) -> Any:
+        """The number of its group for every coefficient."""
+        return by_group[self.label]
+
+    def any(self, mask: BoolArray) -> BoolArray:
+        """Whether a group has a coefficient that is marked."""
+        return np.bincount(self._flat[mask.ravel()], minlength=self.count) > 0
+
+    def least(self, values: Array) -> Array:
+        """The smallest value of each group."""
+        found = np.full(self.count, np.inf)
+        np.minimum.at(found, self._flat, values.ravel())
+        return found
+
+    def same_as(self, other: Groups) -> bool:
+        """Whether both number the same groups in the same way."""
+        same = self.count == other.count and self.label.shape == other.label.shape
+        return same and bool(np.array_equal(self.label, other.label))
+
+    @cached_property
+    def _flat(self) -> IntArray:
+        return self.label.ravel()
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """How many coefficients each group has."""
+        return np.bincount(self._flat, minlength=self.count)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped(BoundPenalty):
+    """Σ norm_g‖w_g‖₂ + Σ l1ⱼ|wⱼ| + ½ Σ l2ⱼwⱼ²; ``norm`` by group, the others by coefficient."""
+
+    groups: Groups
+    norm: Array
+    l1: Array
+    l2: Array
+
+    def __add__(self, other: Any) -> Grouped:
+        if isinstance(other, Separable) and not other.has_constraints:
+            return replace(self, l1=self.l1 + other.l1, l2=self.l2 + other.l2)
+        if isinstance(other, Grouped) and self.groups.same_as(other.groups):
+            l1, l2 = self.l1 + other.l1, self.l2 + other.l2
+            return Grouped(self.groups, self.norm + other.norm, l1, l2)
+        return NotImplemented
+
+    __radd__ = __add__
+
+    def times(self, factor: float) -> Grouped:
+        """Every part times the factor."""
+        return Grouped(self.groups, factor * self.norm, factor * self.l1, factor * self.l2)
+
+    def value(self, w: Array) -> float:
+        """Σ norm_g‖w_g‖₂ + Σ l1|w| + ½ Σ l2 w²."""
+        return float(self.norm @ self.groups.norms(w)) + self._rest.value(w)
+
+    @cached_property
+    def _rest(self) -> Separable:
+        """The penalty without the norms."""
+        return Separable(self.l1, self.l2)
+
+    # The conjugate ---------------------------------------------------------------------------
+
+    def by_feature(self, w: Array, v: Array) -> Array:
+        """The Fenchel-Young terms, one per group, each a sum of numbers that are never negative.
+
+        With v = p + q + r a group's term is [norm‖w‖ − q·w] + Σ [l1|w| − p·w] + Σ (r − l2·w)²/2l2.
+        """
+        groups = self.groups
+        p = np.clip(v, -self.l1, self.l1)
+        c = v - p
+        q, edge, outside = self._within_balls(c)
+        size, length = groups.norms(w), groups.norms(q)
+        # ‖q‖‖w‖ − q·w is ‖q‖‖w‖ times half the squared distance of the two directions.
+        apart = divided(w, groups.spread(size)) - divided(q, groups.spread(length))
+        left = np.where(edge, 0.0, np.maximum(self.norm - length, 0.0))
+        terms = size * left + 0.5 * length * size * groups.sums(apart * apart)
+        r = c - q
+        curved = self.l2 > 0
+        missing = np.where(curved, r - self.l2 * w, 0.0)
+        slack = np.maximum(self.l1 - np.sign(w) * p, 0.0)
+        own = np.abs(w) * slack + missing * (missing / np.where(curved, 2.0 * self.l2, 1.0))
+        return np.where(outside, np.inf, terms + groups.sums(own))
+
+    def _within_balls(self, c: Array) -> tuple[Array, BoolArray, BoolArray]:
+        """q for c = soft(v, l1), the groups where ‖q‖ = norm, and those outside the domain."""
+        groups = self.groups
+        length = groups.norms(c)
+        edge = length > self.norm
+        if not edge.any():
+            return c, edge, edge
+        stiff = np.where(self.l2 == 0, c, 0.0)  # no square takes these: q must be equal to them
+        fixed = groups.norms(stiff)
+        outside = edge & (fixed > self.norm)
+        room = np.sqrt(np.maximum((self.norm - fixed) * (self.norm + fixed), 0.0))
+        loose = np.where(self.l2 > 0, c, 0.0)
+        moved = loose * groups.spread(_ratio(room, groups.norms(loose)))
+        uneven = edge & ~outside & self._uneven & (room > 0)
+        if uneven.any():
+            level = self._level(np.where(groups.spread(uneven), loose, 0.0), room, self.l2)
+            gone = loose / (1.0 + groups.spread(_ratio(level, room)) * self.l2)
+            gone = gone * groups.spread(_ratio(room, groups.norms(gone)))
+            moved = np.where(groups.spread(uneven), gone, moved)
+        return np.where(groups.spread(edge), stiff + moved, c), edge, outside
+
+    def _level(self, c: Array, base: Array, bend: Array) -> Array:
+        """The τ > 0 with Σ (cⱼ/(base + τ·bendⱼ))² = 1 in each group with ‖c‖ > base > 0.
+
+        1/√Σ is concave and rises with τ, so that Newton's steps from below never pass the root.
+        """
+        groups = self.groups
+        active = groups.norms(c) > base
+        base, steep = np.where(active, base, 1.0), np.where(c != 0, bend, 0.0)
+        most = -groups.least(-steep)
+        level = np.where(active, (groups.norms(c) - base) / np.where(most > 0, most, 1.0), 0.0)
+        for _ in range(_NEWTON):
+            under = groups.spread(base) + groups.spread(level) * bend
+            share = np.where(under > 0, c / np.where(under > 0, under, 1.0), 0.0)
+            square = groups.sums(share * share)
+            fall = groups.sums(share * share * bend / np.where(under > 0, under, 1.0))
+            size = np.sqrt(np.where(active, square, 1.0))
+            step = square * (size - 1.0) / np.where(fall > 0, fall, np.inf)
+            level = level + np.where(active, np.maximum(step, 0.0), 0.0)
+            if not (step > 1e-15 * level).any():  # share of the root: rounding; safeguard
+                break
+        return level
+
+    @cached_property
+    def _uneven(self) -> BoolArray:
+        """Groups whose squares have different factors, zeros left aside."""
+        l2 = np.where(self.l2 > 0, self.l2, np.nan)
+        least = self.groups.least(np.where(np.isnan(l2), np.inf, l2))
+        most = -self.groups.least(np.where(np.isnan(l2), np.inf, -l2))
+        return np.isfinite(least) & (most > least)
+
+    # The domain of the conjugate ---------------------------------------------------------------
+
+    def shrink(self, v: Array) -> float:
+        """The largest s ≤ 1 with ‖soft(s·v, l1)‖ ≤ norm on the coefficients without squares."""
+        return self._shrink(np.where(self.l2 > 0, 0.0, v))
+
+    def shrink_into_box(self, v: Array) -> float:
+        """The same on all coefficients that have another part than squares."""
+        bounded = (self.groups.spread(self.norm) > 0) | (self.l1 > 0)
+        return self._shrink(np.where(bounded, v, 0.0))
+
+    def _shrink(self, v: Array) -> float:
+        """The largest s ≤ 1 with ‖soft(s·v, l1)‖ ≤ norm in every group; free ones are left out.
+
+        The length of soft(s·v, l1) is convex in s, so that Newton's steps from above stay above.
+        """
+        groups, s = self.groups, 1.0
+        v = np.where(self.free, 0.0, v)
+        alone = groups.spread(self.norm) == 0
+        if alone.any():
+            s = Separable(self.l1, np.zeros_like(self.l1)).shrink(np.where(alone, v, 0.0))
+            v = np.where(alone, 0.0, v)
+        size = np.abs(v)
+        for _ in range(_NEWTON):
+            c = np.maximum(s * size - self.l1, 0.0)
+            length = groups.norms(c)
+            over = np.flatnonzero(length > self.norm)
+            if not over.size:
+                return float(s)
+            rise = groups.sums(divided(c, groups.spread(length)) * size)[over]
+            step = float(np.max((length[over] - self.norm[over]) / rise))
+            s = min(s - step, s * _INSIDE)
+        return 0.0  # rounding at the edge did not settle: θ = 0 is always allowed
+
+    def shares(self, v: Array) -> set[float]:
+        """Also the largest scale at which no square is needed: beyond it Ω* may be huge."""
+        largest = self.shrink(v)
+        return {largest, self.shrink_into_box(v)} if self.mixed else {largest}
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether some coefficient has a square beside a norm or an l1 part."""
+        kinked = (self.groups.spread(self.norm) > 0) | (self.l1 > 0)
+        return bool(((self.l2 > 0) & kinked).any())
+
+    # The prox ------------------------------------------------------------------------------------
+
+    def prox(self, w: Array, step: float) -> Array:
+        """x·(step·norm/‖x‖ + 1 + step·l2) = c, c = soft(w, step·l1); 0 where ‖c_g‖ ≤ step·norm."""
+        groups, norm, bend = self.groups, step * self.norm, 1.0 + step * self.l2
+        c = np.copysign(np.maximum(np.abs(w) - step * self.l1, 0.0), w)
+        length = groups.norms(c)
+        kept = length > norm
+        if not self._uneven_squares.any():
+            share = np.where(kept, 1.0 - _ratio(norm, length), 0.0)
+            return c * groups.spread(share) / bend
+        level = self._level(np.where(groups.spread(norm > 0), c, 0.0), norm, bend)
+        under = groups.spread(_ratio(norm, level)) + bend
+        return np.where(groups.spread(kept), c / under, 0.0)
+
+    @cached_property
+    def _uneven_squares(self) -> BoolArray:
+        """Groups whose squares have different factors, zeros included."""
+        least, most = self.groups.least(self.l2), -self.groups.least(-self.l2)
+        return most > least
+
+    # Answers -------------------------------------------------------------------------------------
+
+    @cached_property
+    def free(self) -> BoolArray:
+        """Coefficients without any part."""
+        return (self.groups.spread(self.norm) == 0) & (self.l1 == 0) & (self.l2 == 0)
+
+    @property
+    def sum_over_groups(self) -> Grouped:
+        """The penalty itself."""
+        return self
+
+    @property
+    def function_of_norm(self) -> Separable | None:
+        """norm·‖w‖ + ½ l2‖w‖², if all coefficients are one group."""
+        single = self.groups.count == 1 and not self.l1.any()
+        if not single or not self.l2.size or (self.l2 != self.l2.flat[0]).any():
+            return None
+        return Separable(self.norm, self.l2.reshape(-1)[:1])
+
+    @property
+    def makes_zeros(self) -> bool:
+        """Whether there is a norm or an l1 part."""
+        return bool(self.norm.any() or self.l1.any())
+
+
+def grouped(groups: Groups, norm: Array, l1: Array, l2: Array) -> BoundPenalty:
+    """The form of such a sum: one over features if no norm joins several coefficients."""
+    if groups.count < groups.label.size and norm.any():
+        return Grouped(groups, norm, l1, l2)
+    return Separable(l1 + groups.spread(norm), l2)
+
+
+def _ratio(one: Array, two: Array) -> Array:
+    """one/two, 0 where two is 0."""
+    return np.divide(one, two, out=np.zeros_like(two), where=two > 0)
+
+
+def divided(values: Array, sizes: Array) -> Array:
+    """values/sizes, 0 where the size is 0."""
+    return np.divide(values, sizes, out=np.zeros_like(values), where=sizes > 0)
