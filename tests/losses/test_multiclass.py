@@ -178,6 +178,19 @@ def test_the_best_intercepts_of_equal_rows_are_the_shares(reference):
     assert loss.best_shift(z, np.zeros(40), mass) is None  # two classes are absent
 
 
+@pytest.mark.parametrize("reference", [None, 1])
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_sums_at_a_shift_are_those_of_the_terms(reference, k):
+    rng = np.random.default_rng(k)
+    loss = mm.Multinomial(reference)
+    z, y = rng.standard_normal((5000, loss.scores_for(k))), rng.integers(0, k, 5000).astype(float)
+    b, mass = rng.standard_normal(z.shape[1]), rng.uniform(0.0, 1.0, 5000)
+    for found, expected in zip(
+        loss.shifted_sums(z, b, y, mass), mm.Loss.shifted_sums(loss, z, b, y, mass)
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+
+
 def test_a_thousand_classes():
     rng = np.random.default_rng(6)
     z, y = rng.standard_normal((3000, 1000)), rng.integers(0, 1000, 3000).astype(float)

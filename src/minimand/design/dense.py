@@ -152,16 +152,13 @@ class DenseDesign(Design):
         """A fused product that reads each row once."""
         return _core.dense_curvature_product(self.x, v, shift, h)
 
-    def simplex_product(
-        self, v: Array, shift: Array, p: Array, scale: Array
-    ) -> tuple[Array, Array]:
+    def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
         """A fused product that reads each row once; of columns, in blocks of rows."""
         if self._nonzeros is not None:
-            return self._nonzeros.simplex_product(v, shift, p, scale)
+            return self._nonzeros.simplex_product(table, p, scale)
         if not self._rows_together:
-            return super().simplex_product(v, shift, p, scale)
-        found = _core.dense_simplex_product(self.x, np.vstack([v, shift]), p, scale)
-        return found[:-1], found[-1]
+            return super().simplex_product(table, p, scale)
+        return _core.dense_simplex_product(self.x, table, p, scale)
 
     def moments(self, h: Array) -> Moments:
         """First and second moments of the columns."""

@@ -20,6 +20,7 @@ _HALVINGS = 60  # halvings of a step that does not lower φ; safeguard
 _RANK = 1e-12  # share of the largest eigenvalue, below which one counts as zero; safeguard
 _ROUNDING = 1e-9  # share of its terms, below which a slope counts as rounding; safeguard
 _BLOCK = 1 << 18  # numbers in a block of rows, 2 MB; safeguard: temporaries stay that small
+_CLOSE = 3e-8  # share of its terms, below which a slope vanishes after one more step; safeguard
 _LOWER = 1e-4  # share of the slope by which a step must lower φ; convention (Armijo's rule)
 
 
@@ -30,18 +31,19 @@ def newton_shift(risk: Any, z: Array, steps: int = 200) -> Any:  # steps: safegu
         value, slope, size, hessian = _at(risk, z, b)
         largest = float(np.abs(z).max(initial=0.0))
         for _ in range(steps):
-            if (np.abs(slope) <= EPS * size).all():
+            if (np.abs(slope) <= 4 * EPS * size).all():  # rounding
                 break
             step = _downhill(hessian, slope, size)
+            if (np.abs(slope) <= _CLOSE * size).all():
+                b = b + step  # Newton doubles the digits, so what is left is rounding
+                break
             # A score is rounded by its last place, and the loss by that times its slope.
             noise = 8 * EPS * (abs(value) + float(np.max(size)) * largest)
             found = _line_search(risk, z, b, step, value, slope, noise)
             if found is None:
                 break
-            before, near = float(np.abs(slope).max()), (np.abs(slope) <= _ROUNDING * size).all()
-            share, b, (value, slope, size, hessian) = found
-            if near and share == 1.0:
-                break  # Newton doubles the digits, so the rest is rounding
+            before = float(np.abs(slope).max())
+            b, (value, slope, size, hessian) = found
             # Where φ no longer changes in floating point, steps go on while the slope falls.
             if float(np.abs(slope).max()) >= before and (np.abs(slope) <= 1e-10 * size).all():
                 break
@@ -79,11 +81,8 @@ def _downhill(hessian: Array, slope: Array, size: Array) -> Array:
 
 def _line_search(
     risk: Any, z: Array, b: Array, step: Array, value: float, slope: Array, noise: float
-) -> tuple[float, Array, ShiftedSums] | None:
-    """The first share of the step, halved each time, that lowers the mean loss, and where it ends.
-
-    None if only rounding is left.
-    """
+) -> tuple[Array, ShiftedSums] | None:
+    """The first halved step that lowers the mean loss; None if only rounding is left."""
     fall = float(np.sum(slope * step))
     share = 1.0
     for _ in range(_HALVINGS):
@@ -93,6 +92,6 @@ def _line_search(
         found = _at(risk, z, new)
         # False for NaN; a value that is equal up to rounding counts as not worse.
         if found[0] <= value + _LOWER * share * min(fall, 0.0) + noise:
-            return share, new, found
+            return new, found
         share *= 0.5
     return None

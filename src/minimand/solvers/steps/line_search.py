@@ -159,6 +159,9 @@ def _slope(
         z = point.z + t * dz if t else point.z
         smooth = dot(objective.weigh(objective.loss.gradient(z, objective.y)), dz)
     w = point.w + t * dw if t else point.w
+    if not form.makes_zeros:
+        slope = smooth + dot(form.l2 * w, dw)
+        return np.inf if math.isnan(slope) else slope
     sign = np.sign(w)
     kinked = np.where(sign == 0, -np.sign(dw) if t else np.sign(dw), sign)
     slope = smooth + dot(form.l2 * w + form.l1 * kinked, dw)
