@@ -128,13 +128,6 @@ class Loss(Parameterized):
         """Scores per row, for a loss over that many classes."""
         return n_classes
 
-    def shifted_sums(self, z: Array, b: Array, y: Array, mass: Array) -> ShiftedSums:
-        """Sums over rows that are units, for the best intercepts of k scores; see `ShiftedSums`."""
-        value, gradient, curvature = self.terms(z + b, y)
-        hessian = as_curvature(curvature).weighted(mass).over_scores()
-        slope, size = np.asarray(mass @ gradient), np.asarray(mass @ np.abs(gradient))
-        return ShiftedSums(float(mass @ value), slope, size, hessian)
-
     def value(self, z: Array, y: Array) -> Array:
         """ℓ(z, y), one number per unit."""
         raise NotImplementedError(f"{type(self).__name__} must define value(z, y)")
@@ -166,6 +159,13 @@ class Loss(Parameterized):
         if type(self).terms is Loss.terms:
             return self.gradient(z, y), self.curvature(z, y)
         return self.terms(z, y)[1:]
+
+    def shifted_sums(self, z: Array, b: Array, y: Array, mass: Array) -> ShiftedSums:
+        """Sums over rows that are units, for the best intercepts of k scores; see `ShiftedSums`."""
+        value, gradient, curvature = self.terms(z + b, y)
+        hessian = as_curvature(curvature).weighted(mass).over_scores()
+        slope, size = np.asarray(mass @ gradient), np.asarray(mass @ np.abs(gradient))
+        return ShiftedSums(float(mass @ value), slope, size, hessian)
 
     def conjugate(self, u: Array, y: Array) -> Array:
         """ℓ*(u, y) = sup_z u·z − ℓ(z, y), or an upper bound of it; inf outside its domain."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...certificate import Judgement, judge
 from ...penalties import Separable
-from ...problem.objective import Objective, Point, dot
+from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.line_search import Caution, line_search, recentred
@@ -88,8 +88,7 @@ class Newton(Solver):
             curvature = caution.curvature(objective, point, terms)
             gradient = judgement.slope + form.l2 * point.w
             dw, db, dz = direction(curvature.weighted(objective.mass), gradient)
-            # At the best intercept the slope along a step is that of w alone.
-            first = dot(gradient, dw) if objective.n_scores > 1 else None
+            first = direction.slope_along(gradient, dw)
             t, new = line_search(objective, form, point, dw, dz, db, beyond=True, first=first)
             duals = [terms.gradient + curvature.times(dz)] if direction.exact else []
             if t == 0.0 and caution.share == 1.0:

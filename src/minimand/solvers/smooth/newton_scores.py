@@ -46,6 +46,10 @@ class _Centred(Direction):
         """With a last row of zeros."""
         return np.vstack([top, np.zeros((1, top.shape[1]))])
 
+    def slope_along(self, gradient: Array, dw: Array) -> float:
+        """At the best intercept, that of w alone."""
+        return dot(gradient, dw)
+
     def _step(self, table: Array) -> Step:
         objective = self._objective
         dw = np.ascontiguousarray(table[:-1])

@@ -44,6 +44,10 @@ class Direction:
         """The step for the second derivative of the weighted loss and a gradient in w."""
         raise NotImplementedError
 
+    def slope_along(self, gradient: Array, dw: Array) -> float | None:
+        """The slope of the objective along the step, if it need not be found from the scores."""
+        return None
+
 
 class Cholesky(Direction):
     """Steps by the factorised d×d Hessian."""
