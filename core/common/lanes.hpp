@@ -5,6 +5,10 @@
 
 #include "common/targets.hpp"
 
+#if defined(__SSE2__) && MINIMAND_VECTOR_BYTES == 16
+#include <emmintrin.h>
+#endif
+
 // Short vectors of doubles, as long as a register of the target. The source fixes the order of
 // every addition.
 namespace minimand {
@@ -35,6 +39,19 @@ MINIMAND_INLINE Lanes lanes_of(LaneBits bits) { return (Lanes)bits; }
 template <class Mask>
 MINIMAND_INLINE Lanes select(Mask mask, Lanes one, Lanes other) {
   return mask ? one : other;
+}
+
+/// Per lane: x, but at least low and at most high; NaN stays.
+///
+/// Without the select instruction of newer processors a choice takes four instructions; least and
+/// greatest take one, and give their second operand if one of the two is NaN.
+MINIMAND_INLINE Lanes clamp(Lanes x, double low, double high) {
+#if defined(__SSE2__) && MINIMAND_VECTOR_BYTES == 16
+  return _mm_max_pd(same_lanes(low), _mm_min_pd(same_lanes(high), x));
+#else
+  x = select(x > high, same_lanes(high), x);
+  return select(x < low, same_lanes(low), x);
+#endif
 }
 
 /// Up to kLanes elements, the rest zero.

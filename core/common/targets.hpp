@@ -1,15 +1,10 @@
 #pragma once
 
-#include <cstddef>  // defines __GLIBC__ if the C library is glibc
-
 // One binary serves every x86-64 processor: a kernel marked MINIMAND_CLONES is compiled once per
 // instruction set and the loader picks the best. The attribute is not inherited by functions the
 // kernel calls, so everything hot inside it must be MINIMAND_INLINE (and never a lambda).
-// The loader of glibc supports clones, that of musl does not. Sanitizers run before the loader has
-// chosen, so their builds have no clones; neither has a build with MINIMAND_BASELINE, which is what
-// other compilers and processors get.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && \
-    !defined(MINIMAND_SANITIZE) && !defined(MINIMAND_BASELINE)
+// CMake sees whether the compiler and the loader support clones (`clones_check.cpp`).
+#if defined(MINIMAND_HAS_CLONES)
 #define MINIMAND_CLONES \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #define MINIMAND_VECTOR_BYTES 32

@@ -47,6 +47,8 @@ NB_MODULE(_core, m) {
   minimand::python::bind_scores(m);
   minimand::python::bind_piecewise(m);
   minimand::python::bind_dual(m);
+  minimand::python::bind_class_dual(m);
+  minimand::python::bind_pairs(m);
   minimand::python::bind_stochastic(m);
   minimand::python::bind_watch(m);
 }

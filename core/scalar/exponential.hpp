@@ -15,9 +15,8 @@ MINIMAND_INLINE Lanes exponential(Lanes x) {
   constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
   // Adding this rounds to an integer and leaves that integer in the low bits.
   constexpr double kRounder = 0x1.8p52;
-  // Beyond these the result is infinite or zero. The comparisons let NaN through.
-  x = select(x > 710.0, same_lanes(710.0), x);
-  x = select(x < -746.0, same_lanes(-746.0), x);
+  // Beyond these the result is infinite or zero. NaN stays.
+  x = clamp(x, -746.0, 710.0);
 
   const Lanes rounded = x * kLog2E + kRounder;
   const Lanes n = rounded - kRounder;

@@ -175,6 +175,48 @@ def dual_rows_dense(
 def row_squares(matrix: Compressed, inverse: _Vector) -> _Vector: ...
 def row_squares_dense(X: _Matrix, inverse: _Vector) -> _Vector: ...
 
+# The same for ordered class margins: y, cost, weights, offset (empty: none), mass and squares;
+# changed in place: u, its mean, W, b and the order; clock: the step of b, the active rows, the
+# threshold.
+_ClassRows = tuple[NDArray[np.int64], _Matrix, _Vector, _Matrix, _Vector, _Vector]
+_ClassState = tuple[_Matrix, _Matrix, _Matrix, _Vector, NDArray[np.uint32]]
+_ClassClock = tuple[float, int, float]
+
+def class_rows(
+    matrix: Compressed,
+    arrays: _ClassRows,
+    inverse: _Vector,
+    intercept: tuple[bool, float],
+    changed: _ClassState,
+    clock: _ClassClock,
+    epochs: int,
+    tolerance: float,
+    seed: int,
+) -> tuple[_ClassClock, float, float]: ...
+def class_rows_dense(
+    X: _Matrix,
+    arrays: _ClassRows,
+    inverse: _Vector,
+    intercept: tuple[bool, float],
+    changed: _ClassState,
+    clock: _ClassClock,
+    epochs: int,
+    tolerance: float,
+    seed: int,
+) -> tuple[_ClassClock, float, float]: ...
+def project_classes(u: _Matrix, y: NDArray[np.int64], weights: _Vector) -> _Matrix: ...
+
+# Pairs of rows of a run whose scores do not differ by the margin; see losses/pairs.py.
+def pair_order(z: _Vector, units: NDArray[np.int64], order: NDArray[np.uint32]) -> None: ...
+def pair_sums(
+    z: _Vector,
+    level: NDArray[np.int32],
+    units: NDArray[np.int64],
+    order: NDArray[np.uint32],
+    values: _Vector,
+    margin: float,
+) -> tuple[_Vector, _Vector, _Vector]: ...
+
 # Steps over rows. rule: 0 plain, 1 adaptive, 2 perceptron, 3 PA-I, 4 PA-II; slopes: kind (0 pieces,
 # 1 logistic, 2 given), pieces, slopes given, left at kinks; rows: sign, shift, weight, order;
 # penalty: l1, l2; options: eta, t0, power, tick, average_from, average_power, the intercept's share

@@ -111,8 +111,9 @@ BAD_Y = {
     "None": (lambda: R().fit(X, None), "Regressor requires y to be passed"),
     "None label": (lambda: K().fit(X, None), "Classifier requires y to be passed"),
     "scalar": (fit(R(), y=np.float64(3.0)), "y must be 1D, one entry per sample, but it is 0D"),
-    "2 columns": (fit(R(), y=np.c_[Y, Y]), "y has 2 columns; Regressor takes one output"),
-    "2 label columns": (fit(K(), y=np.c_[C, C]), "y has 2 columns; Classifier takes one"),
+    "3D": (fit(R(), y=np.zeros((20, 2, 2))), "y must be 1D, one entry per sample, but it is 3D"),
+    "2 label columns": (fit(K(), y=np.c_[C, C] + 1), "y has 2 columns, so it must hold zeros"),
+    "NaN in a column": (fit(R(), y=np.c_[Y, Y * np.nan]), "y contains NaN"),
     "sparse": (fit(R(), y=sparse.csr_matrix(Y[:, None])), r"y is sparse.*y\.toarray\(\)\.ravel"),
     "strings": (fit(R(), y=["a"] * 20), "y must hold numbers.*use minimand.Classifier"),
     "complex": (fit(R(), y=Y + 1j), "y is complex"),
@@ -390,3 +391,16 @@ def test_a_failed_fit_leaves_the_last_model_usable():
     with pytest.raises(ValueError, match="y contains NaN"):
         model.fit(X, spoilt(Y, 0, np.nan))
     assert (model.predict(X) == before).all()
+
+
+def test_a_loss_without_a_margin_is_told():
+    """max(0, −m) is zero at w = 0, so nothing is learnt; an offset can make it a problem."""
+    loss = mm.PerceptronLoss()
+    with pytest.warns(UserWarning, match=r"no model is better than w = 0.*Hinge\(\)"):
+        model = K(loss, alpha=0.1).fit(X, C)
+    assert not model.coef_.any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert K(loss, alpha=0.1).fit(X, C, offset=1.0 - 3.0 * C).coef_.any()
+        K("hinge", alpha=0.1).fit(X, C)
+        R("squared", alpha=0.1).fit(X, ONES)  # here w = 0 is perfect, and right

@@ -16,7 +16,7 @@ from ..certificate.streamed import Tally
 from ..estimators.base import Estimator
 from ..estimators.batches import naming_batch, numbered
 from ..estimators.inputs import data
-from ..estimators.outcome import combined
+from ..estimators.outcome import Part, combined
 from ..estimators.settings import Settings
 from ..estimators.stream import batch_of
 from ..penalties import BoundPenalty
@@ -89,7 +89,7 @@ def _certificate(
         penalty, words = view.penalty(k, tally, n_rows)
         found.append(tally.certificate(penalty, words))
         scales.append(tally.least_scale(penalty))
-    whole = combined(found, scales, view.what)
+    whole = combined(found, list(map(Part, scales)), view.what)
     by_feature = np.sum([np.asarray(c.by_feature) for c in found], axis=0)
     whole = view.qualified(replace(whole, passes=1.0, by_feature=by_feature))
     return whole, float(sum(scales))
@@ -98,6 +98,11 @@ def _certificate(
 def _begin(
     view: _Own | _Foreign, parts: list[_Part], curved: bool, aims: Sequence[Aim | None]
 ) -> list[Tally]:
+    if parts[0].objective.n_scores > 1:
+        raise ValueError(
+            f"batches certify problems of one score, and {parts[0].objective.words or 'this one'} "
+            "couples several: pass X and y."
+        )
     coefs, intercepts = view.points()
     shape = (len(parts), parts[0].objective.n_features)
     if coefs.shape != shape:
@@ -120,11 +125,12 @@ def _begin(
     return tallies
 
 
-def check_intercept(model: Any, objective: Objective, b: float) -> None:
+def check_intercept(model: Any, objective: Objective, b: Any) -> None:
     """Refuse a nonzero intercept in a model that was fitted without one."""
-    if not objective.intercept and b != 0:
+    if not objective.intercept and np.any(b):
+        first = np.ravel(b)[np.flatnonzero(b)[0]]
         raise ValueError(
-            f"{type(model).__name__} has intercept_={b:g}, but its parameters say that it was "
+            f"{type(model).__name__} has intercept_={first:g}, but its parameters say that it was "
             "fitted without one: certify it with the parameters it was fitted with."
         )
 

@@ -15,7 +15,8 @@ from ..certificate import Certificate, Judgement, judge
 from ..estimators.base import Estimator
 from ..estimators.hard_margin import HardMargin
 from ..estimators.inputs import data
-from ..estimators.outcome import combined
+from ..estimators.models import score_count, split
+from ..estimators.outcome import Part, combined
 from ..estimators.prepare import prepare
 from ..estimators.stopping import interruption
 from ..problem.objective import Objective
@@ -111,7 +112,7 @@ class Examination(NamedTuple):
     def certificate(self) -> Certificate:
         """One certificate of all judgements."""
         if isinstance(self.model, Estimator):
-            whole = _summary(self.objectives, self.judgements, "classes")
+            whole = _summary(self.objectives, self.judgements, self.model._fitted.output.parts)
             return self.model._qualified(whole)
         return _summary(self.objectives, self.judgements, "outputs")
 
@@ -127,15 +128,15 @@ def examine(
     """Judge a fitted model as `certify` explains."""
     own = isinstance(model, Estimator)
     objectives, coefs, intercepts = (_own if own else _foreign)(model, X, y, sample_weight, offset)
-    duals = _dual_points(against, len(objectives), objectives[0].n_samples)
+    duals = _dual_points(against, objectives)
     if own and against is None:
-        duals = _own_evidence(model, len(objectives), objectives[0].n_samples)
+        duals = _own_evidence(model, objectives)
     parts = []
     with watching() as watch:
-        for i, objective in enumerate(objectives):
-            check_intercept(model, objective, float(intercepts[i]))
-            w, b = np.ascontiguousarray(coefs[i], dtype=float), float(intercepts[i])
-            first = judge(objective, objective.point(w, b), duals[i], thorough=True)
+        models = split(objectives, coefs, intercepts)
+        for objective, (w, b), evidence in zip(objectives, models, duals):
+            check_intercept(model, objective, b)
+            first = judge(objective, objective.point(w, b), evidence, thorough=True)
             parts.append(_with_solved_dual(objective, first))
     found = Examination(objectives, parts, model)
     if watch.interrupted:
@@ -154,7 +155,7 @@ def _with_scale(
     """The certificate of a model with a fitted scale (Huber); `examine` holds the scale fixed."""
     (objective,), (w,), (b,) = _foreign(model, X, y, sample_weight, offset)
     scaled = Scaled(objective, float(model.scale_))
-    (duals,) = _dual_points(against, 1, objective.n_samples)
+    (duals,) = _dual_points(against, [objective])
     point, scale = objective.point(w, float(b)), null_of(scaled).value
     joint = scaled.judged(point, duals)
     if joint.gap > _ENOUGH * scale:
@@ -202,7 +203,7 @@ def _own(
     objectives = prepare(model, X, y, sample_weight, offset, fitted=True)
     coefs = np.atleast_2d(model.coef_)
     intercepts = np.atleast_1d(model.intercept_)
-    expected = (len(objectives), objectives[0].n_features)
+    expected = (score_count(objectives), objectives[0].n_features)
     if coefs.shape != expected or intercepts.shape != expected[:1]:
         raise ValueError(
             f"coef_ has shape {np.shape(model.coef_)}, but these data need {expected} and one "
@@ -211,31 +212,33 @@ def _own(
     return objectives, coefs, intercepts
 
 
-def _own_evidence(model: Any, n_scores: int, n_samples: int) -> list[list[Array]]:
+def _own_evidence(model: Any, objectives: list[Objective]) -> list[list[Array]]:
     """The dual points of a model's own fit, if the sizes match; the referee checks them."""
     try:
-        return _dual_points(model, n_scores, n_samples)
+        return _dual_points(model, objectives)
     except (TypeError, ValueError):
-        return [[] for _ in range(n_scores)]
+        return [[] for _ in objectives]
 
 
 def _summary(objectives: list[Objective], parts: list[Judgement], what: str) -> Certificate:
     whole = combined(
         [part.certificate(objective) for part, objective in zip(parts, objectives)],
-        [objective.scale for objective in objectives],
+        [Part.of(objective) for objective in objectives],
         what,
     )
+    shares = [objective.share for objective in objectives]
     return replace(
         whole,
-        by_sample=np.sum([part.by_sample for part in parts], axis=0),
-        by_feature=np.sum([part.by_feature for part in parts], axis=0),
+        by_sample=np.sum([s * part.by_sample for s, part in zip(shares, parts)], axis=0),
+        by_feature=np.sum([s * part.by_feature for s, part in zip(shares, parts)], axis=0),
     )
 
 
-def _dual_points(against: Any, n_scores: int, n_samples: int) -> list[list[Array]]:
-    """The dual points of ``against``, one list per score."""
+def _dual_points(against: Any, objectives: list[Objective]) -> list[list[Array]]:
+    """The dual points of ``against``, one list per problem."""
     if against is None:
-        return [[] for _ in range(n_scores)]
+        return [[] for _ in objectives]
+    n_samples, n_scores = objectives[0].n_samples, score_count(objectives)
     certificate = (
         against if isinstance(against, Certificate) else getattr(against, "certificate_", None)
     )
@@ -247,6 +250,8 @@ def _dual_points(against: Any, n_scores: int, n_samples: int) -> list[list[Array
             "against was fitted on other data: its dual point has shape "
             f"{points.shape}, but this problem has {(n_samples, n_scores)}."
         )
+    if objectives[0].n_scores > 1:
+        return [[np.ascontiguousarray(points)]]
     return [[np.ascontiguousarray(points[:, i])] for i in range(n_scores)]
 
 
@@ -261,10 +266,11 @@ def _foreign(
     shift = data.check_offset(offset, X.shape[0])
     problem = problem_of(model, X, y, weights, shift)
     shape = (1, *np.shape(model.coef_))[-2:]
-    if shape != (len(problem.objectives), X.shape[1]):
+    if shape != (score_count(problem.objectives), X.shape[1]):
         raise ValueError(
             f"the model has coefficients of shape {np.shape(model.coef_)}, but X has {X.shape[1]} "
-            f"features and y {len(problem.objectives)} output(s): pass the data it was fitted on."
+            f"features and y {score_count(problem.objectives)} output(s): pass the data it was "
+            "fitted on."
         )
     coefs, intercepts = problem.points(model.coef_, model.intercept_)
     return problem.objectives, coefs, intercepts

@@ -73,6 +73,8 @@ def duality(
         best, certificate = model.judged(X, y)
         return _of_plane(best, certificate, model._with_intercept)
     found = examine(model, X, y, sample_weight, offset)
+    if found.objectives[0].n_scores > 1:
+        return _of_many_scores(found)
     judged = list(zip(found.objectives, found.judgements))
     samples = [_samples(*pair) for pair in judged]
     single = len(samples) == 1
@@ -87,6 +89,32 @@ def duality(
         intercept_interval=intervals[0] if single else intervals,
         constraints=list(_constraints(found)),
     )
+
+
+def _of_many_scores(found: Examination) -> Duality:
+    """The tables of a problem of several scores: one per score, with its column of multipliers.
+
+    A sample has one product, that of all its scores: it stands in the table of each of them.
+    """
+    (objective,), (judgement,) = found.objectives, found.judgements
+    labels = getattr(found.model, "classes_", range(objective.n_scores))
+    what = "class" if hasattr(found.model, "classes_") else "output"
+    tables = [
+        SampleTable(
+            value=np.ascontiguousarray(judgement.point.z[:, c]),
+            slack=judgement.terms.value,
+            multiplier=objective.row_mass * judgement.dual.theta[:, c],
+            largest=np.full(objective.n_samples, np.inf),
+            product=judgement.by_sample,
+            name=f"{what} {label}",
+        )
+        for c, label in zip(range(objective.n_scores), labels)
+    ]
+    b, shift = judgement.point.b, np.zeros(objective.n_scores)
+    if objective.intercept:
+        shift = np.broadcast_to(best_shift(objective, judgement.point.z), b.shape)
+    intervals = [(float(at), float(at)) for at in b + shift]
+    return Duality(found.certificate, tables, intervals)
 
 
 def _samples(objective: Objective, judgement: Judgement) -> SampleTable:

@@ -1,6 +1,7 @@
 """The forms of problems that compiled kernels take: quadratics and duals, with their records."""
 
 from .ascent import Ascent, AscentProblem, AscentState, ascend
+from .class_dual import ClassAscent, ClassDual
 from .descent import Descent, DescentProblem, descend
 from .forms import Quadratic, RowDual, Weighted, movable
 
@@ -8,6 +9,8 @@ __all__ = [
     "Ascent",
     "AscentProblem",
     "AscentState",
+    "ClassAscent",
+    "ClassDual",
     "Descent",
     "DescentProblem",
     "Quadratic",

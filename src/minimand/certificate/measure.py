@@ -13,7 +13,7 @@ import numpy as np
 from .._base.typing import Array
 from ..losses import Terms
 from ..losses.curvature import beside
-from ..penalties import Separable, Young
+from ..penalties import Young
 from ..problem.objective import EPS, Objective, Point
 from .finding import Dual
 from .repair import Cleared, clear_rays, leftover
@@ -24,7 +24,6 @@ UNATTAINED = (
 )
 _SHRINKING = (1.0, 0.99, 0.9, 0.7)  # factors of θ that make room for a repair; safeguard
 _MOST_FAINT = 100  # directions that are cleared, as more may explain everything; safeguard
-_NEGLIGIBLE = 1e-7  # share of the scale, below which the penalty may be left out; safeguard
 
 
 class Measured(NamedTuple):
@@ -51,7 +50,11 @@ def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False
     better, so both are measured.
     """
     best: Measured | None = None
-    for s in objective.shares(dual.slope, dual.image):
+    if dual.image is None:
+        shares = objective.penalty.shares(-dual.slope)
+    else:
+        shares = objective.shares(dual.slope, dual.image)
+    for s in shares:
         scaled = dual if s == 1.0 else dual.scaled(s)
         gap, by_feature = _charged(objective, point, scaled)
         samples: Callable[[], Array]
@@ -102,29 +105,6 @@ def without_constraints(
     other = objective.with_penalty(relaxed)
     again = [measure(other, point, candidate.dual) for candidate in found]
     return [with_rays(other, point, terms, again, True)] if other.has_rays else again
-
-
-def without_penalty(
-    objective: Objective, point: Point, terms: Terms, duals: list[Dual], gap: float
-) -> list[Measured]:
-    """The gap of the problem without its penalty, plus Ω(w), if the penalty is negligible.
-
-    The conjugate of a penalty far smaller than the loss (|r|^20 of large residuals) turns the
-    rounding of the slope into a huge term. The optimum of the loss alone is a lower bound too.
-    """
-    if not objective.has_columns:
-        return []
-    penalty, price = objective.penalty, objective.price(point)
-    convex = penalty.sum_over_features is not None and not penalty.has_constraints
-    if not convex or not 0 < price <= _NEGLIGIBLE * objective.scale:
-        return []
-    if gap <= 2 * price or objective.n_features > objective.n_samples:
-        return []
-    nothing = np.zeros(objective.coef_shape)
-    other = objective.with_penalty(Separable(nothing, nothing))
-    found = [measure(other, point, dual) for dual in duals if dual.exact is None]
-    cleared = [with_rays(other, point, terms, found, True)] if found else []
-    return [each._replace(gap=each.gap + price) for each in cleared]
 
 
 def _pull(objective: Objective, terms: Terms, slope: Array) -> float:

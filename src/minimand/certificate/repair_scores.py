@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base.typing import Array
-from ..losses.curvature import Curvature, Diagonal
+from ..losses.curvature import Curvature, Diagonal, Simplex
 from ..problem.objective import EPS, Objective
 
 _ROUNDS = 8  # rounds of projections in one metric; safeguard
@@ -37,7 +37,12 @@ class Cleared(NamedTuple):
 def balance_scores(objective: Objective, theta: Array, curvature: Curvature) -> Array | None:
     """Make Σ mass·θ = 0 for every score; None if no such point was found."""
     ones = np.ones((objective.n_samples, 1))
-    return _projected(objective, theta, ones, curvature)
+    found = _projected(objective, theta, ones, curvature)
+    if found is None and objective.loss.flows:
+        from .class_flows import balance_flows
+
+        return balance_flows(objective, theta)
+    return found
 
 
 def clear_scores(objective: Objective, theta: Array, slope: Array, curvature: Curvature) -> Cleared:
@@ -88,10 +93,17 @@ def _metrics(objective: Objective, theta: Array, curvature: Curvature) -> Iterat
     if not objective.loss.smooth:
         room = objective.loss.room(theta, objective.y)
         if room.any():
-            yield Diagonal((room / room.max()) ** 2)
+            square = (room / room.max()) ** 2
+            yield _over_classes(square) if objective.loss.flows else Diagonal(square)
     if curvature.any:
         yield curvature
     yield Diagonal(np.ones_like(theta))
+
+
+def _over_classes(square: Array) -> Curvature:
+    """diag(s) − ssᵀ/Σs for every row, which keeps the sum of its multipliers."""
+    total = square.sum(axis=1)
+    return Simplex(square / np.where(total > 0, total, 1.0)[:, None], total)
 
 
 class _Solve:

@@ -21,6 +21,16 @@ def as_design(x: Any) -> Design:
     return SparseDesign(x) if sparse.issparse(x) else DenseDesign(np.asarray(x))
 
 
+def with_units(design: Design, units: Array) -> Design:
+    """A copy in memory of X·diag(units), without rounding if the units are powers of two."""
+    blocks: list[Any] = [block.matrix for block in design.blocks()]
+    if design.sparse:
+        return as_design(sparse.vstack(blocks, dtype=float) @ sparse.diags_array(units))
+    copy = np.asfortranarray(np.concatenate(blocks, dtype=float))
+    copy *= units
+    return as_design(copy)
+
+
 class Standardized(Design):
     """(X − 1·shiftᵀ)·diag(1/scale), as an operator on the unchanged X.
 

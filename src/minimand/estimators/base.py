@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, Self
@@ -27,7 +28,8 @@ from ..solvers.in_parallel import solve_each
 from ..solvers.kinked.clear_multipliers import settled
 from .callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
 from .inputs import data
-from .outcome import combined, warn_if_short
+from .models import score_count, split, stacked
+from .outcome import Part, combined, warn_if_short, warn_if_zero_is_perfect
 from .problem import Fitted, Posed, PosesProblems
 from .settings import ELSEWHERE
 from .stopping import stoppable
@@ -103,11 +105,12 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), a `minimand.design.Design`
             or whatever the transformer ``features`` takes
-        y : array-like of shape (n_samples,)
-            Numbers; for a classifier labels of any kind, of at least two classes.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Numbers; for a classifier labels of any kind, of at least two classes, or a column of
+            zeros and ones for each of several labels.
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight k counts like k copies of it, and a row of weight 0 is ignored.
-        offset : array-like of shape (n_samples,), optional
+        offset : array-like of shape (n_samples,) or (n_samples, n_scores), optional
             Added to the scores with coefficient 1, e.g. the log of an exposure.
 
         Raises
@@ -126,6 +129,8 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
             if not solution.converged:
                 warn_if_short(self, posed.objectives[0], solutions)
                 break
+        if posed.objectives[0].scale == 0:
+            warn_if_zero_is_perfect(self, posed.objectives[0])
         return self
 
     def _solve_all(self, posed: Posed, relay: Relay | None) -> list[Solution]:
@@ -152,20 +157,21 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         watched = bool(self.verbose or self.callbacks or (relay and relay.active))
         return solve_each(solve_one, len(objectives), chosen, watched)
 
-    def _starts(self, posed: Posed) -> list[tuple[Array, float] | None]:
-        """The coefficients of the last fit per score, where their shape still matches."""
-        count, coded = len(posed.objectives), posed.coded
+    def _starts(self, posed: Posed) -> Sequence[tuple[Array, Any] | None]:
+        """The coefficients of the last fit per problem, where their shape still matches."""
+        objectives, coded = posed.objectives, posed.coded
+        nothing = [None] * len(objectives)
         if getattr(self, "coef_", None) is None:
-            return [None] * count
+            return nothing
         coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
         known: Any = getattr(self, "classes_", None)
         classes: Any = getattr(coded.output, "classes", None)
         same = np.array_equal(known, classes)
-        if not same or coefs.shape != (count, posed.objectives[0].n_features):
-            return [None] * count
+        if not same or coefs.shape != (score_count(objectives), objectives[0].n_features):
+            return nothing
         # An intercept of the last fit must not stay in a model that has none.
-        keep = coded.settings.intercept
-        return [(w, b if keep else 0.0) for w, b in zip(coefs, intercepts)]
+        kept = intercepts if coded.settings.intercept else np.zeros_like(intercepts)
+        return split(objectives, coefs, kept)
 
     def _control(self, extra: list[Any], started: float | None = None) -> Control:
         callbacks = extra
@@ -185,7 +191,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         self,
         objective: Objective,
         control: Control,
-        start: tuple[Array, float] | None,
+        start: tuple[Array, Any] | None,
         solver: Any,
     ) -> Solution:
         """Solve one objective, with a progress bar if ``verbose``."""
@@ -197,10 +203,12 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
             control.callbacks = [*control.callbacks, bar]
         begin: Point | None = None
         if start is not None:
-            begin = objective.point(np.array(start[0], dtype=float), float(start[1]))
+            begin = objective.point(*start)
         try:
             solution = solve(objective, solver, control, begin)
-            return settled(objective, solution, control.tol)
+            return (
+                solution if objective.kinks is None else settled(objective, solution, control.tol)
+            )
         finally:
             if bar:
                 bar.close()
@@ -208,13 +216,12 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
     def _store(self, posed: Posed, solutions: list[Solution]) -> None:
         """Set the attributes of a fit."""
         first = solutions[0]
-        coef, intercept = first.point.w[None, :], np.array([first.point.b])
+        coef, intercept = stacked((s.point.w, s.point.b) for s in solutions)
         certificate, course = first.certificate, first.history
         if len(solutions) > 1:
-            coef = np.stack([s.point.w for s in solutions])
-            intercept = np.array([s.point.b for s in solutions])
-            scales = [o.scale for o in posed.objectives]
-            certificate = combined([s.certificate for s in solutions], scales)
+            parts = [s.certificate for s in solutions]
+            problems = list(map(Part.of, posed.objectives))
+            certificate = combined(parts, problems, posed.coded.output.parts)
             course = history.combined([s.history for s in solutions])
         self._fitted = Fitted.of(posed.coded)
         self.__dict__.update(self._attributes(posed.coded.output, coef, intercept))
@@ -232,25 +239,29 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         fitted = Fitted.of(posed.coded)
         coef = np.zeros((fitted.output.scores, state.point.w.shape[0]))
         intercept = np.zeros(fitted.output.scores)
-        models = [*((s.w, s.b) for s in solved), (state.point.w, state.point.b)]
-        for score, (w, b) in enumerate(models):
-            coef[score], intercept[score] = w, b
+        known, shifts = stacked([*((s.w, s.b) for s in solved), (state.point.w, state.point.b)])
+        coef[: len(known)], intercept[: len(known)] = known, shifts
         return {"_fitted": fitted, **self._attributes(fitted.output, coef, intercept)}
 
     # Prediction --------------------------------------------------------------------------------
 
     def decision_function(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
-        """Scores z = offset + X w + b: (n,), or (n, k) for k > 2 classes."""
+        """Scores z = offset + X w + b: (n,), or (n, k) for k > 2 classes or k outputs."""
+        z = self._scores(X, offset)
+        return self._fitted.output.decision(z)
+
+    def _scores(self, X: ArrayLike, offset: ArrayLike) -> Array:
+        """z as the loss takes it: (n,) or (n, scores)."""
         check_is_fitted(self)
         X = self._map_features(data.check_x(self, X))
         coef = np.atleast_2d(np.asarray(self.coef_, dtype=float))
         z = as_design(X).matvec(np.ascontiguousarray(coef.T)) + np.atleast_1d(self.intercept_)
-        shift = data.check_offset(offset, z.shape[0])
+        shift = data.check_offset(offset, *z.shape)
         if shift is not None:
-            z = z + shift[:, None]
+            z = z + (shift[:, None] if shift.ndim == 1 else shift)
         return z[:, 0] if z.shape[1] == 1 else z
 
     def predict(self, X: ArrayLike, offset: ArrayLike = None) -> AnyArray:
         """The label of the largest score, or the score on the scale of y."""
-        z = self.decision_function(X, offset)
+        z = self._scores(X, offset)
         return self._fitted.output.decode(z)

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from .._base.parameters import store_arguments
 from .._base.typing import AnyArray, Array, ArrayLike, ClassifierLossName, PenaltyName
 from ..losses import Loss
-from ..outputs import ClassOutput, Output
+from ..outputs import ClassOutput, IndicatorOutput, Output, of_one_score
 from ..penalties import Penalty
 from .base import Estimator
 from .inputs import data
@@ -151,22 +151,37 @@ class Classifier(ClassifierMixin, Margins, Estimator):
                 f"loss={settings.loss!r} takes counts, not classes: use minimand.Regressor, "
                 "or the loss Logistic()."
             )
-        if settings.loss.joint:
+        if settings.loss.joint and settings.loss.target != "class":
             raise ValueError(
-                f"loss={settings.loss!r} has a score for every class, and Classifier fits one "
-                "score at a time so far: use the loss Logistic(), one class against the rest."
+                f"loss={settings.loss!r} takes numbers, not classes: use minimand.Regressor."
             )
         return settings
 
+    def _takes_many(self, loss: Loss, y: Any) -> bool:
+        return data.n_columns(y) > 1  # an indicator of labels; a joint loss refuses it below
+
     def _checked_target(self, y: AnyArray) -> AnyArray:
+        if y.ndim == 2:
+            data.check_indicator(y)
+            return y
         data.check_labels(y)
         return y
 
     def _output_of(self, y: AnyArray, weights: Array | None, loss: Loss) -> Output:
-        return ClassOutput.of(y if weights is None else y[weights > 0], loss)
+        present = y if weights is None else y[weights > 0]
+        if y.ndim == 1:
+            return ClassOutput.of(present, loss)
+        if loss.joint:
+            raise ValueError(
+                f"y has {y.shape[1]} columns, but loss={loss!r} takes one class per sample: use a "
+                "margin loss such as Logistic() for several labels per sample."
+            )
+        return IndicatorOutput.of(present, loss)
 
     def _output_of_stream(self, y: AnyArray, loss: Loss, classes: ArrayLike) -> Output:
-        return ClassOutput(loss, stream_classes(self, classes, y))
+        if y.ndim == 2:
+            raise ValueError("partial_fit takes one label per sample: call fit for several labels.")
+        return ClassOutput(of_one_score(loss), stream_classes(self, classes, y))
 
     def _check_same(self, output: Any) -> None:
         if not np.array_equal(output.classes, self.classes_):
@@ -193,7 +208,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     @available_if(_gives_probabilities)
     def predict_proba(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
         """Class probabilities σ(z), normalised over one-versus-rest models."""
-        z = self.decision_function(X, offset)
+        z = self._scores(X, offset)
         output: Any = self._fitted.output
         probabilities: Array = output.probabilities(z)
         return probabilities

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,14 +17,27 @@ from ..solvers import Control, Solution, verdicts
 from ..solvers.base import CALLBACK
 
 
+class Part(NamedTuple):
+    """One of several independent problems: the unit of its gap, and what it counts in the sum."""
+
+    scale: float
+    share: float = 1.0
+
+    @classmethod
+    def of(cls, objective: Objective) -> Part:
+        """That of an objective."""
+        return cls(objective.scale, objective.share)
+
+
 def combined(
-    certificates: list[Certificate], scales: list[float], parts: str = "classes"
+    certificates: list[Certificate], problems: list[Part], parts: str = "classes"
 ) -> Certificate:
     """One certificate for several independent problems: the sums of their numbers."""
     if len(certificates) == 1:
         return certificates[0]
+    scale = sum(problem.share * problem.scale for problem in problems)
+    certificates = [_counted(c, problem.share) for c, problem in zip(certificates, problems)]
     gap = sum(c.gap for c in certificates)
-    scale = sum(scales)
     points = [c.dual_point for c in certificates if c.dual_point is not None]
     return replace(
         certificates[0],
@@ -42,6 +55,14 @@ def combined(
     )
 
 
+def _counted(certificate: Certificate, share: float) -> Certificate:
+    """The certificate of a problem that counts so much."""
+    if share == 1.0:
+        return certificate
+    names = ("primal", "dual", "gap", "rounding")
+    return replace(certificate, **{name: share * getattr(certificate, name) for name in names})
+
+
 def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution]) -> None:
     """Warn, at the line that called fit, if a solution misses the tolerance."""
     short = [s for s in solutions if not s.converged]
@@ -51,6 +72,19 @@ def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution
     others = _alternatives(objective, estimator._control([]), worst)
     text = shortfall(worst, estimator.tol, others)
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=4)
+
+
+def warn_if_zero_is_perfect(estimator: Any, objective: Objective) -> None:
+    """Warn if w = 0 costs nothing although there are two classes: the loss has no margin."""
+    if objective.loss.target != "sign" or objective.constant_target:
+        return
+    warnings.warn(
+        f"{type(estimator).__name__}: no model is better than w = 0, whose scores are all zero and "
+        f"cost nothing under {objective.loss!r}: take a loss with a margin, such as Hinge(), or "
+        "the algorithm minimand.Perceptron.",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _alternatives(objective: Objective, control: Control, solution: Solution) -> list[str]:

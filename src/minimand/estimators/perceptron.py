@@ -23,7 +23,7 @@ from ..outputs import ClassOutput
 from ..solvers.textbook.perceptron import Machine, train
 from .inputs import data
 from .inputs.stream_classes import stream_classes
-from .outcome import combined
+from .outcome import Part, combined
 from .perceptron_proof import Proved, padded, proved, widest
 from .settings import check_seed
 from .stopping import stoppable
@@ -254,7 +254,7 @@ class Perceptron(ClassifierMixin, Summarised):
         self.trace_ = _one_or_all([r.trace for r in runs])
         self.witness_ = _one_or_all([s.witness for s in scores])
         self.margin_ = _each([s.margin for s in scores])
-        found = combined([s.certificate for s in scores], [1.0] * len(scores))
+        found = combined([s.certificate for s in scores], [Part(1.0)] * len(scores))
         self.certificate_ = replace(found, kind="relaxation" if found.gap > 0 else "global")
         for name in ("radius_", "gamma_", "bound_"):  # of an earlier fit
             self.__dict__.pop(name, None)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..losses import Loss
+from ..outputs import columns_of
 from ..problem.objective import Objective
 from .classifier import Classifier
 from .problem import Fitted, Posed
@@ -89,9 +90,29 @@ def posed_for_path(
     return probe, found
 
 
-def targets_of(estimator: Any, y: AnyArray, loss: Loss | None = None) -> list[Array]:
-    """Y as the loss (by default that of the fit) takes it: one target per score."""
-    output = estimator._fitted.output
-    output = output if loss is None else output.under(loss)
-    columns: list[Array] = output.columns(estimator._checked_target(y))
-    return columns
+class Measured(NamedTuple):
+    """A loss and the targets that it takes, for the scores in ``columns`` of z."""
+
+    loss: Loss
+    target: Array
+    columns: Any  # the number of a score, or a slice of several
+    share: float
+
+
+def measured_by(estimator: Any, y: AnyArray, measure: Loss | None = None) -> list[Measured]:
+    """The losses of the scores of a fitted model, which add up: one per score or one of all.
+
+    By ``measure``, or by the loss of the fit.
+    """
+    fitted = estimator._fitted
+    loss = measure or fitted.settings.loss
+    output = fitted.output.under(loss)
+    target = output.encode(estimator._checked_target(y))
+    if output.loss.joint and output.scores > 1:
+        return [Measured(output.loss, target, slice(None), 1.0)]
+    shares = loss.score_weights(output.scores) if output.scores > 1 else None
+    parts = columns_of(target)
+    return [
+        Measured(output.loss, part, c, 1.0 if shares is None else float(shares[c]))
+        for c, part in enumerate(parts)
+    ]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..design import as_design
-from ..losses import Loss
-from ..outputs import Output, columns_of
+from ..losses import Loss, OverScores
+from ..outputs import Output, columns_of, of_one_score
 from ..problem.objective import Objective
 from .feature_map import MapsFeatures
 from .inputs import data
@@ -43,6 +43,7 @@ def build(
     sample_weight: Array | None,
     offset: Array | None,
     intercept: bool,
+    n_scores: int = 1,
 ) -> Objective:
     """The objective of the settings on the data; rows of weight zero are left out.
 
@@ -59,12 +60,13 @@ def build(
     mass = loss.equal_masses(n) if sample_weight is None else loss.masses(sample_weight)
     return Objective(
         loss=loss,
-        penalty=settings.penalty.bind(d, alpha),
+        penalty=settings.penalty.bind(d if n_scores == 1 else (d, n_scores), alpha),
         design=design,
         y=y,
         mass=mass,
         offset=offset,
         intercept=free,
+        n_scores=n_scores,
         words=settings.words_with_score(alpha, offset=offset is not None, intercept=free),
     )
 
@@ -96,15 +98,61 @@ class Coded:
         alpha = one_sample(self.n_samples, self.weights)
         return replace(self, settings=self.settings.at(alpha))
 
+    @property
+    def coupled(self) -> bool:
+        """Whether all scores are one problem, because the loss or the penalty couples them."""
+        loss, penalty = self.settings.loss, self.settings.penalty
+        return self.output.scores > 1 and (loss.joint or penalty.couples_scores)
+
     def objectives(self, X: Any) -> list[Objective]:
-        """One objective per score on φ(X); they share the design."""
-        settings, weights = self.settings, self.weights
-        if self.target.ndim == 1:
-            return [build(settings, X, self.target, weights, self.offset, settings.intercept)]
+        """The problems on φ(X): one per score, or one of all scores if these are coupled."""
+        if self.output.scores == 1:
+            return [self._problem(self._of_one_score, X, self.target, self.offset)]
+        return [self._coupled(X)] if self.coupled else self.separate(X)
+
+    def separate(self, X: Any) -> list[Objective]:
+        """One objective per score; they share the design."""
         target, *others = self.targets
-        first = build(settings, X, target, weights, self.offset, settings.intercept)
-        kept = slice(None) if weights is None else np.flatnonzero(weights)
-        return [first, *(first.with_target(other[kept]) for other in others)]
+        offsets = self._offsets(len(others) + 1)
+        shares = self.settings.loss.score_weights(len(others) + 1)
+        first = self._problem(self._of_one_score, X, target, offsets[0])
+        kept = slice(None) if self.weights is None else np.flatnonzero(self.weights)
+        found = [first, *(first.with_target(other[kept]) for other in others)]
+        if self.offset is not None and self.offset.ndim > 1:
+            found = [replace(o, offset=cast(Array, s)[kept]) for o, s in zip(found, offsets)]
+        if shares is None:
+            return found
+        unit, alpha = self.settings.penalty, self.settings.factor
+        problems = [replace(o, share=float(share)) for o, share in zip(found, shares)]
+        return [replace(o, penalty=o.bound(unit, alpha)) for o in problems]
+
+    def _coupled(self, X: Any) -> Objective:
+        """The problem of all scores."""
+        settings, k = self.settings, self.output.scores
+        loss = settings.loss
+        if not loss.joint and loss.by_score is None:
+            settings = replace(settings, loss=OverScores(loss))
+        offset = self.offset
+        if offset is not None and offset.ndim == 1:
+            offset = np.repeat(offset[:, None], k, axis=1)
+        return self._problem(settings, X, np.ascontiguousarray(self.target), offset, k)
+
+    def _problem(
+        self, settings: Settings, X: Any, y: Array, offset: Array | None, n_scores: int = 1
+    ) -> Objective:
+        return build(settings, X, y, self.weights, offset, settings.intercept, n_scores)
+
+    @property
+    def _of_one_score(self) -> Settings:
+        """The settings of a problem of one score."""
+        loss = of_one_score(self.settings.loss)
+        return self.settings if loss is self.settings.loss else replace(self.settings, loss=loss)
+
+    def _offsets(self, count: int) -> list[Array | None]:
+        """The offset of every score."""
+        if self.offset is None or self.offset.ndim == 1:
+            return [self.offset] * count
+        return [np.ascontiguousarray(column) for column in self.offset.T]
 
 
 class Posed(NamedTuple):
@@ -114,6 +162,11 @@ class Posed(NamedTuple):
     mapped: Any  # φ(X)
     coded: Coded
     objectives: list[Objective]
+
+    @property
+    def each_score(self) -> list[Objective]:
+        """One problem per score, also where the objective couples them."""
+        return self.coded.separate(self.mapped) if self.coded.coupled else self.objectives
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +184,7 @@ class Fitted:
         """Copies of what the user could change in place."""
         settings = coded.settings
         loss, penalty = settings.loss.snapshot(), settings.penalty.snapshot()
-        output = replace(coded.output, loss=loss)
+        output = coded.output.under(loss)
         return cls(replace(settings, loss=loss, penalty=penalty), output)
 
     def at(self, alpha: float) -> Fitted:
@@ -157,6 +210,10 @@ class PosesProblems(MapsFeatures):
     def _checked_settings(self) -> Settings:
         """The parameters, checked; a loss that is not for this kind of y is refused."""
         raise NotImplementedError
+
+    def _takes_many(self, loss: Loss, y: Any) -> bool:
+        """Whether y has several columns, and may have them; one column is taken as a vector."""
+        return not loss.joint and data.n_columns(y) > 1
 
     def _checked_target(self, y: AnyArray) -> AnyArray:
         """y, refused if it is not of the right kind."""
@@ -198,12 +255,12 @@ class PosesProblems(MapsFeatures):
         output = self._output_of_stream(y, settings.loss, classes) if stream else None
         n = y.shape[0]
         weights = None if sample_weight is None else data.check_weights(sample_weight, n)
-        shift = None if offset is None else data.check_offset(offset, n)
         if settings.class_weight is not None:
             known = getattr(output, "classes", None)
             weights = weighted_by_class(settings.class_weight, y, weights, known)
         if output is None:
             output = self._output_of(y, weights, settings.loss)
+        shift = None if offset is None else data.check_offset(offset, n, output.scores)
         return Coded(settings, output, output.encode(y), weights, shift)
 
     def _posed(
@@ -214,7 +271,8 @@ class PosesProblems(MapsFeatures):
         Sets the fitted features, the feature names and ``alpha_`` on the estimator.
         """
         settings = self._checked_settings()
-        X, y = data.check_xy(self, X, y)
+        many = self._takes_many(settings.loss, y)
+        X, y = data.check_xy(self, X, y, many=many)
         # Everything is checked before features are fitted, which may take long.
         coded = self._coded(settings, y, sample_weight, offset)
         if settings.alpha is None:
@@ -230,8 +288,10 @@ class PosesProblems(MapsFeatures):
     ) -> Posed:
         """The problem that the model was fitted to, on the data given now."""
         check_is_fitted(self)
-        X, y = data.check_xy(self, X, y, fitted=True)
-        fitted, mapped = self._fitted, self._map_features(X)
+        fitted = self._fitted
+        many = self._takes_many(fitted.settings.loss, y)
+        X, y = data.check_xy(self, X, y, fitted=True, many=many)
+        mapped = self._map_features(X)
         coded = self._coded(fitted.settings, y, sample_weight, offset).at_one_sample()
         self._check_same(coded.output)
         return Posed(X, mapped, coded, self._described(coded.objectives(mapped)))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._base.parameters import store_arguments
 from .._base.typing import AnyArray, Array, ArrayLike, PenaltyName, RegressorLossName
 from ..losses import Loss
-from ..outputs import Output, ScalarOutput
+from ..outputs import Output, ScalarOutput, VectorOutput, of_one_score
 from ..penalties import Penalty
 from .base import Estimator
 from .explained_loss import explained
 from .inputs import data
+from .models import split
 from .settings import Settings, check_settings, loss_of
 
 
@@ -47,7 +49,8 @@ class Regressor(RegressorMixin, Estimator):
     solver : str or Solver, default="auto"
         ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"dual"``, ``"primal_dual"``,
         ``"column_generation"``, ``"multiplier"``, ``"reweighted"``, ``"graduated"``, ``"simplex"``,
-        ``"constraint_generation"``; by default the cheapest one that accepts the problem (see
+        ``"constraint_generation"``, ``"low_rank"``, ``"splitting"``, ``"ordered"``,
+        ``"by_score"``; by default the cheapest one that accepts the problem (see
         `minimand.explain`). For teaching, never chosen by default: ``"proximal_gradient"``,
         ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``. For streams ``"sgd"``. Or an
         object such as `minimand.solvers.Fista(restart=True)`.
@@ -73,8 +76,8 @@ class Regressor(RegressorMixin, Estimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-    intercept_ : float
+    coef_ : ndarray of shape (n_features,), or (n_outputs, n_features) for a y of several columns
+    intercept_ : float, or ndarray of shape (n_outputs,)
     alpha_ : float
         The factor of the penalty: ``alpha``, or its default.
     certificate_ : Certificate
@@ -163,10 +166,14 @@ class Regressor(RegressorMixin, Estimator):
         return data.check_numbers(y)
 
     def _output_of(self, y: AnyArray, weights: Array | None, loss: Loss) -> Output:
-        return ScalarOutput(loss)
+        one = of_one_score(loss)
+        columns = np.shape(y)[1:] if y is not None else np.shape(self.coef_)[:-1]  # set by hand
+        return VectorOutput(one, columns[0]) if columns else ScalarOutput(one)
 
     def _attributes(self, output: Output, coef: Array, intercept: Array) -> dict[str, Any]:
-        return {"coef_": coef[0], "intercept_": float(intercept[0])}
+        if output.scores == 1 and isinstance(output, ScalarOutput):
+            return {"coef_": coef[0], "intercept_": float(intercept[0])}
+        return {"coef_": coef, "intercept_": intercept}
 
     def predict(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
         """The score on the scale of y: e^z for counts and deviances, σ(z) for cross entropy."""
@@ -181,14 +188,21 @@ class Regressor(RegressorMixin, Estimator):
 
         with L the mean loss over these samples: 1 is perfect, and 0 is no better than the best
         constant. If the best constant is perfect, D² is 1 for a perfect model and 0 for others, as
-        scikit-learn's R².
+        scikit-learn's R². Of several outputs it is the mean of their D².
         """
-        (objective,) = self._posed_again(X, y, sample_weight, offset).objectives
-        return explained(objective, objective.scores(self.coef_, self.intercept_))
+        posed = self._posed_again(X, y, sample_weight, offset)
+        coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+        objectives = posed.objectives if posed.coded.settings.loss.joint else posed.each_score
+        found = [
+            explained(objective, objective.scores(w, b))
+            for objective, (w, b) in zip(objectives, split(objectives, coefs, intercepts))
+        ]
+        return float(np.mean(found))
 
     def __sklearn_tags__(self) -> Any:
         """Which targets the loss takes."""
         tags = super().__sklearn_tags__()
         target = getattr(loss_of(self), "target", "real")
+        tags.target_tags.multi_output = True
         tags.target_tags.positive_only = target in ("count", "positive", "unit")
         return tags

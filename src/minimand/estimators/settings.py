@@ -93,7 +93,7 @@ def check_settings(estimator: Any) -> Settings:
     if loss.refusal:
         raise ValueError(f"loss={loss!r} cannot be minimised: {loss.refusal}.")
     penalty = PENALTIES.get(estimator.penalty)
-    alpha = None if estimator.alpha is None else _real("alpha", estimator.alpha, low=0.0)
+    alpha = None if estimator.alpha is None else check_real("alpha", estimator.alpha, low=0.0)
     check_limits(estimator)
     if estimator.solver != "auto":
         check_solver(estimator.solver)
@@ -141,10 +141,10 @@ def _is_with_numbers(loss: Loss, asked: Loss) -> bool:
 
 def check_limits(estimator: Any) -> None:
     """Check the limits and switches of an estimator, those that it has."""
-    _real("tol", estimator.tol, low=0.0)
+    check_real("tol", estimator.tol, low=0.0)
     for name in ("max_seconds", "memory"):
         if getattr(estimator, name, None) is not None:
-            _real(name, getattr(estimator, name), low=0.0)
+            check_real(name, getattr(estimator, name), low=0.0)
     most = getattr(estimator, "max_iter", None)
     if most is not None and (
         not isinstance(most, numbers.Integral) or isinstance(most, bool) or most < 1
@@ -199,7 +199,8 @@ def _check_callbacks(callbacks: Any) -> None:
             raise TypeError(f"callbacks must be callables, but {callback!r} is not.")
 
 
-def _real(name: str, value: Any, low: float) -> float:
+def check_real(name: str, value: Any, low: float) -> float:
+    """A finite number of at least ``low``."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or value < low:
         raise ValueError(f"{name} must be a finite number ≥ {low:g}, not {value!r}.")

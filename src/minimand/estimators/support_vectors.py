@@ -97,8 +97,11 @@ class Training:
             if solution.certificate.dual_point is None:
                 return None
             points.append(solution.certificate.dual_point)
-        theta = _as_columns(points)
+        theta = points[0] if points[0].ndim == 2 else _as_columns(points)
         multipliers = first.row_mass[:, None] * theta
+        shares = np.array([objective.share for objective in objectives])
+        if (shares != 1.0).any():
+            multipliers *= shares
         rows = _Rows(None, first.n_samples)
         if weights is not None and not weights.all():
             rows = _Rows(np.flatnonzero(weights), weights.size)
@@ -135,6 +138,8 @@ def _places(
 
 def _has_flat_part(objective: Objective) -> bool:
     """Whether the loss is flat somewhere, so that samples may have the multiplier 0."""
+    if objective.n_scores > 1:
+        return False
     plq = objective.kinks or objective.loss.plq(objective.y[:1])
     return plq is not None and bool(((plq.pieces.slopes == 0) & (plq.pieces.curvatures == 0)).any())
 
@@ -159,7 +164,7 @@ def _as_columns(columns: list[Array]) -> Array:
 def _factor(objective: Objective) -> float | None:
     form = objective.penalty.function_of_norm
     l2 = None if form is None else form.ridge
-    return float(l2[0]) if l2 is not None and l2[0] > 0 else None
+    return objective.share * float(l2[0]) if l2 is not None and l2[0] > 0 else None
 
 
 def edge_of(loss: Loss) -> float | None:

@@ -20,6 +20,14 @@ from .matching import CrossEntropy as CrossEntropy
 from .matching import Poisson as Poisson
 from .matching_loss import MatchingLoss as MatchingLoss
 from .multiclass import Multinomial as Multinomial
+from .multiclass_margin import CrammerSinger as CrammerSinger
+from .multiclass_margin import Ranking as Ranking
+from .multiclass_margin import TopK as TopK
+from .multiclass_margin import WeightedRanking as WeightedRanking
+from .over_scores import OneVsRest as OneVsRest
+from .over_scores import OverScores as OverScores
+from .pairs import PairwiseHinge as PairwiseHinge
+from .pairs import PairwiseSquaredHinge as PairwiseSquaredHinge
 from .pieces import PLQ as PLQ
 from .pieces import Pieces as Pieces
 from .piecewise import Absolute as Absolute
@@ -29,6 +37,7 @@ from .piecewise import PerceptronLoss as PerceptronLoss
 from .piecewise import Quantile as Quantile
 from .piecewise import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
 from .powers import Lp as Lp
+from .quantiles import Quantiles as Quantiles
 from .robust import GemanMcClure as GemanMcClure
 from .robust import TanhMargin as TanhMargin
 from .robust import TruncatedSquared as TruncatedSquared

@@ -66,6 +66,7 @@ class Loss(Parameterized):
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
     joint: ClassVar[bool] = False  # whether it couples the scores of a row: one problem for all
+    flows: ClassVar[bool] = False  # whether multipliers flow from y to other classes: `class_flows`
     unit: ClassVar[Unit] = "row"  # a loss has one value per unit
     largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
@@ -75,6 +76,27 @@ class Loss(Parameterized):
     def pooled(self) -> bool:
         """Whether units hold more than single rows."""
         return self.unit != "row"
+
+    @property
+    def by_score(self) -> Loss | None:
+        """The loss of one score, if this one is a sum over the scores of a row; else None."""
+        return None
+
+    def of_score(self, c: int) -> Loss | None:
+        """The loss of score c, if the scores of a row do not touch each other; else None."""
+        return None
+
+    def score_weights(self, n_scores: int) -> Array | None:
+        """The weight of every score in that sum; None if all are 1."""
+        return None
+
+    def scores_for(self, n_classes: int) -> int:
+        """Scores per row that a loss of ``joint`` scores has for that many classes."""
+        return n_classes
+
+    def class_scores(self, z: Array) -> Array:
+        """One score per class, of which the largest wins; z itself unless a class has none."""
+        return z
 
     @property
     def undecided(self) -> list[str]:
@@ -123,10 +145,6 @@ class Loss(Parameterized):
         A loss with kinks needs a formula if its units are not rows, or if it has k scores.
         """
         return None
-
-    def scores_for(self, n_classes: int) -> int:
-        """Scores per row, for a loss over that many classes."""
-        return n_classes
 
     def value(self, z: Array, y: Array) -> Array:
         """ℓ(z, y), one number per unit."""
@@ -184,6 +202,10 @@ class Loss(Parameterized):
         if self.unit == "set":
             return by_row.sum(keepdims=True)
         return np.add.reduceat(by_row, runs_of(self)[:-1])
+
+    def smoothed(self, width: float) -> Loss | None:
+        """A smooth loss within O(width) of it whose slopes are legal multipliers; None: none."""
+        return None
 
     def into_domain(self, u: Array, y: Array) -> Array:
         """The point of dom ℓ*(·, y) nearest to u; u itself if ℓ* is finite everywhere."""
@@ -285,10 +307,10 @@ class Loss(Parameterized):
     @property
     def name(self) -> str:
         """The loss as it is printed in a certificate, e.g. ``huber(z, y; delta=1.35)``."""
-        params = self.get_params(deep=False)
-        inner = ", ".join(f"{key}={value!r}" for key, value in params.items())
-        symbol = snake_case(type(self).__name__)
-        return f"{symbol}(z, y{'; ' + inner if inner else ''})"
+        symbol, params = snake_case(type(self).__name__), self.get_params(deep=False)
+        if not params:
+            return f"{symbol}(z, y)"
+        return f"{symbol}(z, y; {', '.join(f'{key}={value!r}' for key, value in params.items())})"
 
     def check_parameters(self) -> None:
         """Raise ValueError, in one sentence, for a parameter outside its range."""

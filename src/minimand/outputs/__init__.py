@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from .base import Output, columns_of
+from .base import Output, columns_of, of_one_score
 from .classes import ClassOutput
+from .indicator import IndicatorOutput
 from .scalar import ScalarOutput
+from .vector import VectorOutput
 
-__all__ = ["ClassOutput", "Output", "ScalarOutput", "columns_of"]
+__all__ = [
+    "ClassOutput",
+    "IndicatorOutput",
+    "Output",
+    "ScalarOutput",
+    "VectorOutput",
+    "columns_of",
+    "of_one_score",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -23,10 +23,12 @@ class Output(ABC):
     Attributes
     ----------
     loss : Loss
-        The coding of y and the meaning of a score depend on it.
+        The coding of y and the meaning of a score depend on it. Of a sum over scores it is the loss
+        of one score.
     """
 
     loss: Loss
+    parts: ClassVar[str] = "outputs"  # what there is one score for
 
     @property
     @abstractmethod
@@ -35,7 +37,7 @@ class Output(ABC):
 
     @abstractmethod
     def encode(self, y: AnyArray) -> Array:
-        """Y as the loss takes it: (n,) with one score, else (n, scores) in Fortran order.
+        """Y as the loss takes it: (n,) with one score or for a joint loss, else (n, scores).
 
         y has been checked, and holds only values of this output space.
         """
@@ -44,13 +46,22 @@ class Output(ABC):
     def decode(self, z: Array) -> AnyArray:
         """The prediction for scores z, (n,) or (n, scores)."""
 
+    def decision(self, z: Array) -> Array:
+        """The scores as `decision_function` returns them: z itself."""
+        return z
+
     def columns(self, y: AnyArray) -> list[Array]:
         """The coded y, one vector per score, as one-versus-rest problems take it."""
         return columns_of(self.encode(y))
 
     def under(self, loss: Loss) -> Self:
         """The same space for another loss."""
-        return replace(self, loss=loss)
+        return replace(self, loss=of_one_score(loss))
+
+
+def of_one_score(loss: Loss) -> Loss:
+    """The loss that an output codes y for: of a sum over scores, the loss of one of them."""
+    return loss.by_score or loss
 
 
 def columns_of(coded: Array) -> list[Array]:

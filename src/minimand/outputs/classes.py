@@ -1,15 +1,16 @@
-"""Labels: two classes are one score, more are one-versus-rest."""
+"""Labels, one per sample: one class against the rest, or one score per class in a joint loss."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from .._base.row_blocks import ROWS, in_parts
 from .._base.typing import AnyArray, Array
 from ..losses import Loss
-from .base import Output
+from .base import Output, of_one_score
 
 _FEW = 1000  # labels; safeguard: beyond, sorting is as fast
 
@@ -32,11 +33,21 @@ def distinct(y: AnyArray) -> AnyArray:
     return found
 
 
+def low_code(loss: Loss) -> float:
+    """The code of a sample that is not of a class: −1, or 0 for losses of y in [0, 1]."""
+    return 0.0 if loss.target in ("unit", "count") else -1.0
+
+
 @dataclass(frozen=True, eq=False)
 class ClassOutput(Output):
-    """The classes of y, sorted, coded as the loss takes them: ±1, or 0/1 for y in [0, 1]."""
+    """The classes of y, sorted, coded as the loss takes them: ±1, or 0/1 for y in [0, 1].
+
+    A loss that couples the scores of a row, such as the multinomial one, takes the numbers of
+    classes instead, 0, 1, 2, …
+    """
 
     classes: AnyArray
+    parts: ClassVar[str] = "classes"
 
     @classmethod
     def of(cls, y: AnyArray, loss: Loss) -> ClassOutput:
@@ -47,29 +58,44 @@ class ClassOutput(Output):
                 f"y holds one class only ({classes.tolist()}, samples of weight 0 left out): "
                 "a classifier needs at least 2 classes."
             )
-        return cls(loss, classes)
+        return cls(of_one_score(loss), classes)
 
     @property
     def scores(self) -> int:
-        """Columns of z: one for two classes, else one per class."""
+        """Columns of z: as many as a joint loss has; else one for two classes, or one per class."""
+        if self.loss.joint:
+            return self.loss.scores_for(int(self.classes.size))
         return 1 if self.classes.size == 2 else int(self.classes.size)
 
     def encode(self, y: AnyArray) -> Array:
         """For every score, whether the sample is of its class (of two classes, the second)."""
-        low = 0.0 if self.loss.target in ("unit", "count") else -1.0
+        if self.loss.joint:
+            return np.searchsorted(self.classes, y).astype(float)
+        low = low_code(self.loss)
         if self.classes.size == 2:
             return np.where(y == self.classes[1], 1.0, low)
         return np.where(self.classes[:, None] == y, 1.0, low).T
 
     def decode(self, z: Array) -> AnyArray:
         """The class of the largest score."""
+        if self.loss.joint:
+            z = self.loss.class_scores(z)
         if z.ndim == 1:
             return self.classes[(z > 0).astype(int)]
         return self.classes[np.argmax(z, axis=1)]
 
+    def decision(self, z: Array) -> Array:
+        """The scores; of two classes one number, above 0 for the second, as scikit-learn has it."""
+        if not self.loss.joint:
+            return z
+        z = self.loss.class_scores(z)
+        return z[:, 1] - z[:, 0] if self.classes.size == 2 else z
+
     def probabilities(self, z: Array) -> Array:
         """One column per class, rows sum to 1; one-versus-rest scores are normalised."""
         p = self.loss.transform(z)
+        if self.loss.joint:
+            return p
         if z.ndim == 1:
             return np.column_stack([1.0 - p, p])
         total = p.sum(axis=1, keepdims=True)

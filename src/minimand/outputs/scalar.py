@@ -16,8 +16,8 @@ class ScalarOutput(Output):
 
     @property
     def scores(self) -> int:
-        """One."""
-        return 1
+        """One, unless the loss has several for one y."""
+        return self.loss.scores_for(1) if self.loss.joint else 1
 
     def encode(self, y: AnyArray) -> Array:
         """The target as a contiguous float64 vector."""

@@ -29,6 +29,8 @@ from .separable import L1 as L1
 from .separable import L2 as L2
 from .separable import NoPenalty as NoPenalty
 from .separable import Separable as Separable
+from .spectral import SingularValues as SingularValues
+from .spectral import TraceNorm as TraceNorm
 from .squared_norm import SquaredNorm as SquaredNorm
 
 REGISTRY: Registry[Penalty]

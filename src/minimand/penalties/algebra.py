@@ -25,6 +25,11 @@ class Scaled(Penalty):
         self.factor = factor
         self.penalty = penalty
 
+    @property
+    def couples_scores(self) -> bool:
+        """Whether Ω does."""
+        return self.penalty.couples_scores
+
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """(α·factor)·Ω."""
         _check_factor(self.factor)
@@ -56,6 +61,11 @@ class Sum(Penalty):
     def __init__(self, left: Penalty, right: Penalty) -> None:
         self.left = left
         self.right = right
+
+    @property
+    def couples_scores(self) -> bool:
+        """Whether one of both does."""
+        return self.left.couples_scores or self.right.couples_scores
 
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """The sum of both bound penalties, where their forms can be added."""

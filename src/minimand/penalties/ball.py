@@ -27,14 +27,21 @@ Norm = Literal["l1", "l2"]
 _MARGIN = 1.0 - 4e-15  # share of the radius; safeguard: stays inside in every order of summation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Size:
-    """How a ball measures w: by its norm, and as a penalty with a multiplier."""
+    """How a ball measures w: by its norm, and as a penalty with a multiplier.
+
+    ``units`` u are factors of the features, None for ones: the norm is ‖u∘w‖. A feature with the
+    factor zero is not in the ball.
+    """
 
     norm: Norm
+    units: Array | None = None
 
     def radius(self, w: Array) -> float:
-        """‖w‖₁ or ‖w‖₂."""
+        """‖u∘w‖₁ or ‖u∘w‖₂."""
+        if self.units is not None:
+            w = self.units * w
         if self.norm == "l1":
             return float(np.abs(w).sum())
         most = float(np.abs(w).max(initial=0.0))
@@ -43,9 +50,21 @@ class Size:
         return most * float(np.sqrt(((w / most) ** 2).sum()))
 
     def times(self, multiplier: float, shape: tuple[int, ...]) -> Separable:
-        """multiplier·‖w‖₁ or multiplier·½‖w‖²."""
+        """multiplier·‖u∘w‖₁ or multiplier·½‖u∘w‖²."""
         factor, none = np.full(shape, multiplier), np.zeros(shape)
+        if self.units is not None:
+            factor = factor * (self.units if self.norm == "l1" else self.units**2)
         return Separable(factor, none) if self.norm == "l1" else Separable(none, factor)
+
+    def per_unit(self, v: Array) -> Array:
+        """v/u: numbers whose dual norm matters to the ball; zero for features outside it."""
+        if self.units is None:
+            return v
+        return np.where(self.units > 0, v / np.where(self.units > 0, self.units, 1.0), 0.0)
+
+    def loose(self, shape: tuple[int, ...]) -> BoolArray:
+        """Features that are not in the ball."""
+        return np.zeros(shape, dtype=bool) if self.units is None else self.units == 0
 
     def slack(self, multiplier: float, radius: float, w: Array) -> float:
         """multiplier·(room − size(w)) ≥ 0, room the size of the sphere."""
@@ -91,7 +110,7 @@ class Ball(BoundPenalty):
         if self.size.radius(w) > self.radius:
             return np.full(w.shape, np.inf)
         if self.radius == 0:
-            return np.zeros_like(w)
+            return np.where(self._loose, self.rest.by_feature(w, v), 0.0)
         multiplier = min(self.multiplier(v), 1e300)  # safeguard: λ = inf would make products NaN
         slack = self.size.slack(multiplier, self.radius, w)
         return self.with_multiplier(multiplier).by_feature(w, v) + slack / max(w.size, 1)
@@ -99,7 +118,7 @@ class Ball(BoundPenalty):
     def multiplier(self, v: Array) -> float:
         """The λ ≥ 0 that makes λ·room + (S + λ·size)*(v) least: there ‖_pull‖ is the radius."""
         rest = self.rest
-        excess = np.maximum(np.abs(v) - rest.l1, 0.0)
+        excess = self.size.per_unit(np.maximum(np.abs(v) - rest.l1, 0.0))
         if rest.bounds is not None:  # a feature at its bound cannot move in that direction
             lo, hi = rest.bounds
             excess = np.where(np.where(v > 0, hi, lo) == 0, 0.0, excess)
@@ -126,24 +145,47 @@ class Ball(BoundPenalty):
         # rtol is near the rounding of a multiplier, 200 steps are a safeguard: brentq bisects.
         return float(optimize.brentq(outside, least, most, xtol=1e-300, rtol=1e-15, maxiter=200))
 
+    @property
+    def _loose(self) -> BoolArray:
+        return self.size.loose(self.rest.l1.shape)
+
     def shrink(self, v: Array) -> float:
-        """1, because the conjugate of a bounded set is finite everywhere."""
-        return 1.0
+        """1, because the conjugate of a bounded set is finite; of features outside that of S."""
+        return self.rest.shrink(np.where(self._loose, v, 0.0))
 
     def unscalable(self, v: Array) -> BoolArray:
-        """No feature: Ω* is finite everywhere."""
-        return np.zeros(v.shape, dtype=bool)
+        """No feature that the ball bounds: Ω* is finite there."""
+        return self._loose & self.rest.unscalable(v)
 
     @property
     def free(self) -> BoolArray:
-        """No feature: the ball bounds every one."""
-        return np.zeros(self.rest.l1.shape, dtype=bool)
+        """No feature that the ball bounds."""
+        return self._loose & self.rest.free
+
+    def in_units(self, units: Array) -> Ball:
+        """The same as a function of x, w = units∘x."""
+        before = 1.0 if self.size.units is None else self.size.units
+        size = replace(self.size, units=before * units)
+        return replace(self, rest=self.rest.in_units(units), size=size)
+
+    def faint(self, reach: Array, slope: Array, share: float) -> BoolArray:
+        """Also so small that the feature takes no more than that share of the radius."""
+        part = self.size.times(1.0, reach.shape)
+        unit = part.l1 if self.size.norm == "l1" else np.sqrt(part.l2)
+        small = (unit > 0) & (unit * reach <= share * self.radius)
+        return small & (self.rest.faint(reach, slope, share) | self.rest.free)
+
+    def without(self, features: BoolArray) -> Ball:
+        """Some features are neither in the ball nor penalised."""
+        units = np.ones(features.shape) if self.size.units is None else self.size.units
+        size = replace(self.size, units=np.where(features, 0.0, units))
+        return replace(self, rest=self.rest.without(features), size=size)
 
     @property
     def function_of_norm(self) -> Separable | None:
         """The function of S, up to the radius, if the ball is one of the 2-norm."""
         form = self.rest.function_of_norm
-        if form is None or self.size.norm != "l2":
+        if form is None or self.size.norm != "l2" or self.size.units is not None:
             return None
         end = np.array([self.radius])
         return replace(form, bounds=(-end, end))
@@ -165,16 +207,17 @@ class Ball(BoundPenalty):
     def prox(self, w: Array, step: float) -> Array:
         """prox of S + λ·size with the λ that brings it into the ball."""
         if self.radius == 0:
-            return np.zeros_like(w)
+            return np.where(self._loose, self.rest.prox(w, step), 0.0)
+        wide = self.size.per_unit(w)
         if self.size.norm == "l1":
-            most = float(np.abs(w).max(initial=0.0)) / step
+            most = float(np.abs(wide).max(initial=0.0)) / step
         else:
-            most = square.radius(w) / (step * self.radius)
+            most = square.radius(wide) / (step * self.radius)
         multiplier = self._root(0.0, most, lambda penalty: penalty.prox(w, step))
         found = self.with_multiplier(multiplier).prox(w, step)
         radius = self.size.radius(found)
         if multiplier > 0 and radius > 0:  # back on the sphere: w − λ may have lost digits
-            found = self.rest.project(found * (self.radius / radius))
+            found = self.rest.project(self._times(found, self.radius / radius))
         return self.inside(found)
 
     def project(self, w: Array) -> Array:
@@ -189,7 +232,10 @@ class Ball(BoundPenalty):
         radius = self.size.radius(w)
         if radius <= self.radius * _MARGIN:
             return w
-        return w * (self.radius / radius * _MARGIN)
+        return self._times(w, self.radius / radius * _MARGIN)
+
+    def _times(self, w: Array, factor: float) -> Array:
+        return w * factor if self.size.units is None else np.where(self._loose, w, w * factor)
 
 
 def _pull(penalty: Separable, v: Array) -> Array:

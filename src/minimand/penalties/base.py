@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .algebra import Scaled, Sum
     from .grouped import Grouped
     from .separable import Separable
+    from .spectral import SingularValues
 
 
 class Plane(NamedTuple):
@@ -70,6 +71,13 @@ class BoundPenalty:
         """The largest s ≤ 1 with Ω*(s·v) finite; `unscalable` columns are left out."""
         raise NotImplementedError(f"{type(self).__name__} must define shrink(v)")
 
+    def dual_norm(self, v: Array) -> float | None:
+        """The least s for which w = 0 minimises s·Ω(w) − v·w, the alpha_max of a slope −v.
+
+        None if there is no such s for every v, because Ω has no kink at w = 0 in some direction.
+        """
+        return None
+
     def shares(self, v: Array) -> set[float]:
         """Scales s to try for the dual point s·v: the largest, and others that may be better."""
         return {self.shrink(v)}
@@ -98,6 +106,18 @@ class BoundPenalty:
         """A penalty ≤ Ω that equals Ω at w, without the constraints that are inactive at w."""
         return None
 
+    def in_units(self, units: Array) -> BoundPenalty | None:
+        """The same as a function of x, w = units∘x; None if it has no such form."""
+        return None
+
+    def faint(self, reach: Array, slope: Array, share: float) -> BoolArray:
+        """Features whose penalty at |w| = reach has at most that share of a slope."""
+        return np.zeros(reach.shape, dtype=bool)
+
+    def without(self, features: BoolArray) -> BoundPenalty:
+        """A penalty ≤ Ω that does not depend on these `faint` features."""
+        return self
+
     # Properties that solvers ask for ----------------------------------------------------------
 
     @property
@@ -118,6 +138,11 @@ class BoundPenalty:
     @property
     def function_of_norm(self) -> Separable | None:
         """The same form as a function of the single number ‖w‖₂, if Ω is one."""
+        return None
+
+    @property
+    def singular_values(self) -> SingularValues | None:
+        """The form l1·Σσ + ½·square·(Σσ)² + ½·l2·Σσ² of the singular values of W, if Ω is one."""
         return None
 
     @property
@@ -167,6 +192,11 @@ class Penalty(Parameterized):
     """
 
     __array_ufunc__ = None  # makes np.float64(0.1) * L1() call L1.__rmul__
+
+    @property
+    def couples_scores(self) -> bool:
+        """Whether Ω(W) of a matrix is more than the sum of Ω over its columns, one per score."""
+        return False
 
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """α·Ω over vectors of length d, or matrices of shape (d, k).

@@ -215,6 +215,14 @@ class Grouped(BoundPenalty):
             s = min(s - step, s * _INSIDE)
         return 0.0  # rounding at the edge did not settle: θ = 0 is always allowed
 
+    def dual_norm(self, v: Array) -> float | None:
+        """The least t with ‖soft(v, t·l1)‖ ≤ t·norm in every group; None if a part has no kink."""
+        kink = self.groups.spread(self.norm) + self.l1
+        if (kink == 0).any():
+            return None
+        low = float((np.abs(v) / kink).max(initial=0.0))  # a single coefficient needs as much
+        return low / self._shrink(v / low) if low > 0 else 0.0
+
     def shares(self, v: Array) -> set[float]:
         """Also the largest scale at which no square is needed: beyond it Ω* may be huge."""
         largest = self.shrink(v)

@@ -43,9 +43,7 @@ class Separable(BoundPenalty):
         """Σ l1|w| + ½ l2 w²; inf outside the bounds."""
         if self.bounds is not None and ((w < self.bounds[0]) | (w > self.bounds[1])).any():
             return np.inf
-        if w.ndim == 1:
-            return _core.separable_value(self.l1, self.l2, np.ascontiguousarray(w))
-        return _core.separable_value(_flat(self.l1), _flat(self.l2), _flat(w))
+        return _core.separable_value(self.l1.ravel(), self.l2.ravel(), w.ravel())
 
     def project(self, w: Array) -> Array:
         """The nearest point within the bounds."""
@@ -79,20 +77,24 @@ class Separable(BoundPenalty):
         """
         if self.bounds is not None:
             return young_within(self.l1, self.l2, *self.bounds, w, v)
-        if w.ndim > 1:
-            terms = _core.separable_young(*map(_flat, (self.l1, self.l2, w, v)))
-            return terms.reshape(w.shape)
-        return _core.separable_young(
-            self.l1, self.l2, np.ascontiguousarray(w), np.ascontiguousarray(v)
-        )
+        l1, l2 = self.l1.ravel(), self.l2.ravel()  # contiguous vectors, as the core takes them
+        return _core.separable_young(l1, l2, w.ravel(), v.ravel()).reshape(w.shape)
 
     def shrink(self, v: Array) -> float:
         """The least l1ⱼ/|vⱼ| of unbounded features with an l1 part only, at most 1."""
-        return _shrink(v, self._limits if self.bounds is None else self._beside(self._limits, v))
+        limits = self._limits if self.bounds is None else self._beside(self._limits, v)
+        return _core.largest_scale(v.ravel(), limits.ravel())
+
+    def dual_norm(self, v: Array) -> float | None:
+        """max |vⱼ|/l1ⱼ; None if some feature has no l1 part, or bounds."""
+        if self.bounds is not None or (self.l1 == 0).any():
+            return None
+        return float((np.abs(v) / self.l1).max(initial=0.0))
 
     def shrink_into_box(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·vⱼ| ≤ l1ⱼ wherever l1ⱼ > 0."""
-        return _shrink(v, self._box if self.bounds is None else self._beside(self._box, v))
+        limits = self._box if self.bounds is None else self._beside(self._box, v)
+        return _core.largest_scale(v.ravel(), limits.ravel())
 
     def _beside(self, limits: Array, v: Array) -> Array:
         """The same limits, but none for a feature that a bound stops where v pulls it."""
@@ -187,6 +189,21 @@ class Separable(BoundPenalty):
         kept = np.maximum(np.abs(w) - step * self.l1, 0.0)
         return self.project(np.copysign(kept, w) / (1.0 + step * self.l2))
 
+    def in_units(self, units: Array) -> Separable:
+        """The same as a function of x, w = units∘x."""
+        bounds = self.bounds and (self.bounds[0] / units, self.bounds[1] / units)
+        return Separable(self.l1 * units, self.l2 * units**2, bounds)
+
+    def faint(self, reach: Array, slope: Array, share: float) -> BoolArray:
+        """Features whose penalty at |w| = reach has at most that share of a slope."""
+        steep = self.l1 + self.l2 * reach
+        return (steep > 0) & (steep <= share * slope)
+
+    def without(self, features: BoolArray) -> Separable:
+        """The same penalty, but none for some features; their bounds stay."""
+        l1, l2 = np.where(features, 0.0, self.l1), np.where(features, 0.0, self.l2)
+        return Separable(l1, l2, self.bounds)
+
     def take(self, features: IntArray) -> Separable:
         """The same penalty on some features only."""
         bounds = None
@@ -210,16 +227,6 @@ def _intersection(
             f"and at most {high:g}; widen one of them."
         )
     return lo, hi
-
-
-def _shrink(v: Array, limits: Array) -> float:
-    """The largest s ≤ 1 with s·|v| ≤ limits, which may be infinite."""
-    return _core.largest_scale(np.ascontiguousarray(v).ravel(), limits.ravel())
-
-
-def _flat(x: Array) -> Array:
-    """The entries as one contiguous vector for the core; a contiguous vector is not copied."""
-    return np.ascontiguousarray(x).ravel()
 
 
 def _weights(weights: ArrayLike, shape: Any, owner: str) -> Array:

@@ -79,7 +79,7 @@ class Condensed:
 def is_worthwhile(objective: Objective, rows: int | None = None) -> bool:
     """Whether there are so many rows that their Gram costs less than passes over them."""
     n, d = objective.design.shape
-    if not objective.loss.quadratic or d > _MOST_COLUMNS:
+    if not objective.loss.quadratic or d > _MOST_COLUMNS or objective.n_scores > 1:
         return False
     # A sparse Gram costs the squared number of stored entries of every row.
     short = not objective.design.sparse or objective.design.nnz <= 0.25 * n * d

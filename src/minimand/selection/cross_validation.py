@@ -29,7 +29,8 @@ def cross_validate(
     ``objectives`` are those of all data.
     """
     first = objectives[0]
-    if task.alone and task.scorer is None and task.measure is None:
+    plain = len(objectives) == 1 and task.scorer is None and task.measure is None
+    if task.alone and plain:
         at_one = penalties_of(task.settings, first)(first, 1.0)
         if leave_one_out.applies(task.estimator, at_one, task.alphas):
             left = attempted(lambda: leave_one_out.residuals(at_one, task.alphas), task.control)

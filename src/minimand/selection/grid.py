@@ -10,11 +10,11 @@ import numpy as np
 from .._base.typing import Array, ArrayLike, BoolArray
 from ..estimators.prepare import prepared
 from ..estimators.settings import Settings
-from ..penalties import Ball, Concave, Majorised, NoPenalty, Norm, Separable
-from ..problem.intercept import balanced_gradient
+from ..losses.curvature import as_curvature
+from ..penalties import Ball, BoundPenalty, Concave, Majorised, NoPenalty, Norm, Separable
+from ..problem.intercept import balanced_gradient, recentred
 from ..problem.objective import EPS, Objective, Point
 from ..solvers import Control, solve
-from ..solvers.steps.line_search import recentred
 from .kinked_top import least_slope
 
 _RIDGE_TOP = 1e3  # factor of the curvature; convention: there w is 1/1000 of its unpenalised size
@@ -71,13 +71,18 @@ def alpha_max(
 
 def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float | None:
     """alpha_max of one objective; None if no alpha makes the coefficients zero."""
-    bound = settings.penalty.bind(objective.n_features, 1.0)
+    bound = objective.bound(settings.penalty, 1.0)
     if isinstance(bound, Norm):
         if (bound.unseen & ~bound.free).any():
             return None
         objective, unit = _convex(objective)
         return bound.dual_norm(unit * slope_without(objective, ~bound.free, tol))
-    form = _unit_form(settings, objective.n_features)
+    is_norm = (
+        isinstance(bound, BoundPenalty) and type(bound).dual_norm is not BoundPenalty.dual_norm
+    )
+    if objective.n_scores > 1 or (is_norm and bound.sum_over_features is None):
+        return _top_of_norm(bound, objective)
+    form = _unit_form(settings, objective)
     kinked = form.l1 > 0
     curved_only = (form.l2 > 0) & ~kinked
     if not kinked.any() or curved_only.any():
@@ -91,6 +96,13 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
         return top
     best = unit * least_slope(objective, form, slope, top / unit)
     return min(top, float((_pull(form, best) / form.l1).max()))
+
+
+def _top_of_norm(bound: BoundPenalty, objective: Objective) -> float | None:
+    """The dual norm of the slope at the null model; an upper bound if the loss has kinks."""
+    if isinstance(bound, Majorised):
+        bound = bound.first_majoriser().penalty
+    return bound.dual_norm(-_slope_at(objective, objective.null))
 
 
 def _convex(objective: Objective) -> tuple[Objective, float]:
@@ -204,8 +216,10 @@ def _slope_at(objective: Objective, point: Point) -> Array:
     if objective.intercept:
         # With the best intercept the mean gradient is 0 up to rounding, which is taken out here.
         mean = objective.row_mean(gradient) / float(objective.row_mass.sum())
-        slope = slope - mean * objective.moments(objective.row_mass).first
-    size = np.sqrt(objective.row_mean(gradient * gradient)) * objective.root_spread
+        first = objective.moments(objective.row_mass).first
+        slope = slope - np.multiply.outer(first, mean)
+    size = np.sqrt(objective.row_mean(gradient * gradient))
+    size = np.multiply.outer(objective.root_spread, size)
     noise = 8 * EPS * np.sqrt(objective.n_samples + 16.0)  # share of terms; safeguard: rounding
     return np.where(np.abs(slope) <= noise * size, 0.0, slope)
 
@@ -215,20 +229,22 @@ def _ridge_top(settings: Settings, objective: Objective) -> float:
 
     At this alpha w is a thousandth of its size without a penalty, whatever the units of y are.
     """
-    l2 = _unit_form(settings, objective.n_features).l2
+    form = _unit_form(settings, objective)
+    l2 = form.l2 if form.l2.ndim == 1 else form.l2.min(axis=1)
     if not l2.any():
         raise ValueError(
             f"penalty {settings.penalty!r} has no scale for a grid: pass alphas of your own."
         )
     objective, unit = _convex(objective)
-    curvature = unit * objective.row_mean(objective.loss.curvature(objective.null.z, objective.y))
+    bound = as_curvature(objective.loss.curvature(objective.null.z, objective.y)).bound
+    curvature = unit * float(np.max(objective.row_mean(bound)))
     bends = curvature * objective.column_norms[l2 > 0] ** 2 / l2[l2 > 0]
     return _RIDGE_TOP * float(bends.max(initial=0.0))
 
 
-def _unit_form(settings: Settings, n_features: int) -> Separable:
+def _unit_form(settings: Settings, objective: Objective) -> Separable:
     """The penalty at alpha = 1; for a non-convex one, its tangent at zero (a lasso)."""
-    bound = settings.penalty.bind(n_features, 1.0)
+    bound = objective.bound(settings.penalty, 1.0)
     convex = bound.first_majoriser().penalty if isinstance(bound, Majorised) else bound
     form = convex.sum_over_features
     if isinstance(bound, Ball):

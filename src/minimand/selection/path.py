@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,14 @@ from .._base.typing import Array, ArrayLike
 from .._base.watch import INTERRUPT, watching
 from .._base.wording import counted
 from ..certificate import Certificate
-from ..estimators import Classifier
 from ..estimators.explained_loss import constant_loss, loss_above_infimum
-from ..estimators.outcome import combined
+from ..estimators.models import score_count, stacked
+from ..estimators.outcome import Part, combined
 from ..estimators.prepare import posed_for_path
 from ..estimators.settings import Settings
 from ..estimators.stopping import interruption
 from ..estimators.support_vectors import Training
+from ..outputs import ScalarOutput
 from ..problem.condensed import Sums, is_worthwhile
 from ..problem.objective import Meter, Objective
 from ..solvers import Control, Solution
@@ -148,7 +149,8 @@ class Path:
             features = [f"w{j}" for j in range(count)]
         if self.coefs.ndim == 2 or self.coefs.shape[1] == 1:
             return [str(name) for name in features]
-        return [f"{c}: {name}" for c in self.attributes["classes_"] for name in features]
+        parts = self.attributes.get("classes_", range(self.coefs.shape[1]))
+        return [f"{c}: {name}" for c in parts for name in features]
 
 
 def _names_out(mapped: Any, names_in: Any) -> Any:
@@ -271,7 +273,7 @@ def along(
     _ = objective.root_spread, objective.scale  # now, so that the problems of all alphas share them
     if solver == "auto" and len(values) > 1 and is_worthwhile(objective):
         # Without kinks all solutions come from one factorisation, and blocks need a Gram only.
-        form = settings.penalty.bind(objective.n_features, 1.0).sum_over_features
+        form = objective.bound(settings.penalty, 1.0).sum_over_features
         kinked = form is not None and form.makes_zeros
         if kinked and kind_of_settler(objective, at, values) is None:
             return condensed_path(objective, at, values, control, sums)
@@ -280,12 +282,13 @@ def along(
 
 def penalties_of(settings: Settings, objective: Objective) -> At:
     """A function (objective, alpha) → the objective with the penalty at that alpha."""
-    d = objective.n_features
+    settings = replace(settings, loss=objective.loss)
     rest = objective.words.removeprefix(settings.words)
 
     def at(base: Objective, alpha: float) -> Objective:
         words = settings.words_at(alpha) + rest
-        return base.with_penalty(settings.penalty.bind(d, alpha), words=words, meter=Meter())
+        penalty = objective.bound(settings.penalty, alpha)
+        return base.with_penalty(penalty, words=words, meter=Meter())
 
     return at
 
@@ -300,13 +303,12 @@ def gathered(
     scored: bool = True,
 ) -> Path:
     """One Path from the solutions of all scores; D² is computed only if asked for."""
-    scales = [objective.scale for objective in objectives]
-    certificates = [combined([s.certificate for s in row], scales) for row in zip(*columns)]
-    coefs = np.empty((len(certificates), len(columns), columns[0][0].w.size))
-    for k, column in enumerate(columns):
-        for i, solution in enumerate(column):
-            coefs[i, k] = solution.w
-    intercepts = np.array([[s.b for s in row] for row in zip(*columns)])
+    parts, what = list(map(Part.of, objectives)), probe._fitted.output.parts
+    certificates = [combined([s.certificate for s in row], parts, what) for row in zip(*columns)]
+    coefs = np.empty((len(certificates), score_count(objectives), columns[0][0].w.shape[0]))
+    intercepts = np.empty(coefs.shape[:2])
+    for i, row in enumerate(zip(*columns)):
+        coefs[i], intercepts[i] = stacked((s.w, s.b) for s in row)
     perfect = all(objective.constant_target for objective in objectives)
     explained = np.full(len(certificates), 1.0 if perfect else np.nan)
     if scored and not perfect:
@@ -318,7 +320,7 @@ def gathered(
     names = ("n_features_in_", "feature_names_in_", "features_", "classes_", "_fitted")
     kept = {name: getattr(probe, name) for name in names if hasattr(probe, name)}
     kept["solver_"] = columns[0][0].solver
-    if not isinstance(probe, Classifier):
+    if isinstance(probe._fitted.output, ScalarOutput) and coefs.shape[1] == 1:
         coefs, intercepts = coefs[:, 0], intercepts[:, 0]
     return Path(alphas, coefs, intercepts, certificates, explained, probe, kept, training or [])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.metrics._scorer import _BaseScorer
 
 from .._base.typing import Array
 from ..design import Design, as_design
-from ..estimators.prepare import targets_of
+from ..estimators.prepare import measured_by
 from ..losses import Loss
 from .path import Path
 from .samples import Samples
@@ -90,24 +90,39 @@ def held_out_losses(path: Path, model: Any, test: Samples, measure: Loss | None 
     By ``measure``, or by the loss of the models themselves.
     """
     design = as_design(model._map_features(test.X))
-    loss = measure or model._fitted.output.loss
     weight = np.ones(len(test)) if test.weight is None else test.weight
     present = weight > 0
     whole = slice(None) if present.all() else present
-    mass = loss.masses(weight[whole])
     coefs = path.coefs.reshape(len(path), -1, design.shape[1])
     intercepts = path.intercepts.reshape(len(path), -1)
     total = np.zeros(len(path))
-    size = max(1, _BATCH // len(test))
-    for score, target in enumerate(targets_of(model, test.y, loss)):
-        for start in range(0, len(path), size):
-            part = slice(start, start + size)
-            z = _products(design, coefs[part, score]) + intercepts[part, score, None]
-            if test.offset is not None:
-                z += test.offset
+    for loss, target, columns, share in measured_by(model, test.y, measure):
+        mass = share * loss.masses(weight[whole])
+        offset = test.offset
+        if offset is not None and offset.ndim > 1:
+            offset = offset[:, columns]
+        models = coefs[:, columns], intercepts[:, columns]
+        for i, z in _scores_of(design, *models, offset):
             with np.errstate(over="ignore", invalid="ignore"):
-                total[part] += [mass @ loss.value(row[whole], target[whole]) for row in z]
+                total[i] += mass @ loss.value(z[whole], target[whole])
     return total
+
+
+def _scores_of(
+    design: Design, coefs: Array, intercepts: Array, offset: Array | None
+) -> Iterator[tuple[int, Array]]:
+    """The number of every model and its scores, (n,) or (n, k); one product for many models."""
+    scores = coefs.shape[1] if coefs.ndim == 3 else 1
+    size = max(1, _BATCH // (design.shape[0] * scores))
+    for start in range(0, len(coefs), size):
+        some, shifts = coefs[start : start + size], intercepts[start : start + size]
+        products = _products(design, some.reshape(-1, design.shape[1]))
+        for i, shift in enumerate(shifts):
+            rows = products[i * scores : (i + 1) * scores]
+            z = rows[0] + shift if coefs.ndim == 2 else np.ascontiguousarray(rows.T) + shift
+            if offset is not None:
+                z += offset if offset.ndim == z.ndim else offset[:, None]
+            yield start + i, z
 
 
 def _products(design: Design, coefs: Array) -> Array:

@@ -29,12 +29,17 @@ def trained(
     rows: list[tuple[Solution, ...]] = []
     found: list[Training | None] = []
     for alpha, solutions in zip(alphas, zip(*columns, strict=True), strict=True):
-        bound = settings.penalty.bind(first.n_features, float(alpha))
         problems = [
-            o.with_penalty(bound, words=s.certificate.objective, meter=Meter(s.certificate.passes))
+            o.with_penalty(
+                o.bound(settings.penalty, float(alpha)),
+                words=s.certificate.objective,
+                meter=Meter(s.certificate.passes),
+            )
             for o, s in zip(objectives, solutions, strict=True)
         ]
-        plain = [settled(p, s, tol) for p, s in zip(problems, solutions, strict=True)]
+        plain = list(solutions)
+        if first.kinks is not None:
+            plain = [settled(p, s, tol) for p, s in zip(problems, solutions, strict=True)]
         rows.append(tuple(plain))
         found.append(Training.of(problems, plain, weights))
     return [list(column) for column in zip(*rows, strict=True)], found

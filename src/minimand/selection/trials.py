@@ -137,7 +137,8 @@ class Search:
             probe, settings, samples, alphas, self.folds, self.scorer, self.measure, control,
             alone=self.alone, verbose=self.verbose,
         )  # fmt: skip
-        task = with_sums(task, objectives[0])
+        if len(objectives) == 1:  # the sums are those of one target
+            task = with_sums(task, objectives[0])
         jobs = 1 if control.callbacks else self.jobs
         path, short = None, 0
         # The path comes before the folds, so that a time limit leaves folds undone, not the path.

@@ -20,7 +20,8 @@ from ..certificate import Certificate, judge
 from ..estimators.callbacks import CallbackSupportMixin, Relay, with_callbacks
 from ..estimators.inputs.data import check_weights, in_order
 from ..estimators.inputs.matrix import learn_width
-from ..estimators.outcome import combined, shortfall
+from ..estimators.models import score_count, split, stacked
+from ..estimators.outcome import Part, combined, shortfall
 from ..estimators.stopping import stoppable
 from ..problem.objective import Objective, Point
 from ..report.progress import Bar
@@ -68,15 +69,14 @@ class Fit:
 
     @property
     def _attributes(self) -> tuple[Array, Array]:
-        w, b = np.stack([s.w for s in self.solutions]), np.array([s.b for s in self.solutions])
-        return self.problem.attributes(w, b)
+        return self.problem.attributes(*stacked((s.w, s.b) for s in self.solutions))
 
     @property
     def certificate(self) -> Certificate:
         """Of all outputs together."""
         return combined(
             [s.certificate for s in self.solutions],
-            [o.scale for o in self.problem.objectives],
+            list(map(Part.of, self.problem.objectives)),
             "outputs",
         )
 
@@ -201,23 +201,21 @@ class DropIn(CallbackSupportMixin):
         if not getattr(self, "warm_start", False) or not hasattr(self, "coef_"):
             return cold
         w, b = problem.points(self.coef_, getattr(self, "intercept_", 0.0))
-        if w.shape != (len(objectives), objectives[0].n_features):
+        if w.shape != (score_count(objectives), objectives[0].n_features):
             return cold
         # An intercept of the last fit must not stay in a model that has none.
-        return [
-            o.point(np.array(w[i]), float(b[i]) if o.intercept else 0.0)
-            for i, o in enumerate(objectives)
-        ]
+        b = b if objectives[0].intercept else np.zeros_like(b)
+        return [o.point(*model) for o, model in zip(objectives, split(objectives, w, b))]
 
     def _attributes_at(
         self, problem: Problem, solved: list[Solution], state: State
     ) -> dict[str, Any]:
         """Attributes as if the fit had stopped at this state; outputs not yet solved are 0."""
         assert state.point is not None
-        w = np.zeros((len(problem.objectives), state.point.w.shape[0]))
+        w = np.zeros((score_count(problem.objectives), state.point.w.shape[0]))
         b = np.zeros(w.shape[0])
-        for i, (wi, bi) in enumerate([*((s.w, s.b) for s in solved), state.point[:2]]):
-            w[i], b[i] = wi, bi
+        known, shifts = stacked([*((s.w, s.b) for s in solved), state.point[:2]])
+        w[: len(known)], b[: len(known)] = known, shifts
         coef, intercept = problem.attributes(w, b)
         return {"coef_": coef, "intercept_": intercept}
 
@@ -277,7 +275,7 @@ class Minimiser(DropIn):
             warnings.warn(text, ConvergenceWarning, stacklevel=5)
 
 
-def moved(objective: Objective, solution: Solution, w: Array, b: float) -> Solution:
+def moved(objective: Objective, solution: Solution, w: Array, b: Any) -> Solution:
     """A solution at another point, judged there with the same dual point."""
     old = solution.certificate
     duals = [] if old.dual_point is None else [old.dual_point]
@@ -290,4 +288,5 @@ def moved(objective: Objective, solution: Solution, w: Array, b: float) -> Solut
 def in_single(objective: Objective, solution: Solution) -> Solution:
     """The model rounded to float32 and judged again, so that the certificate holds for it."""
     w = solution.w.astype(np.float32).astype(np.float64)
-    return moved(objective, solution, w, float(np.float32(solution.b)))
+    b = np.asarray(solution.b).astype(np.float32).astype(np.float64)
+    return moved(objective, solution, w, b if b.ndim else float(b))

@@ -17,7 +17,7 @@ from ..audit.foreign.objectives import problem_of
 from ..canonical.row_steps import Rule
 from ..certificate import Certificate, judge
 from ..estimators.inputs.data import refuse_negative
-from ..estimators.outcome import combined
+from ..estimators.outcome import Part, combined
 from ..estimators.stopping import stoppable
 from ..losses import EpsilonInsensitive, Hinge
 from ..problem.objective import Objective
@@ -71,7 +71,7 @@ class _Trained:
             _judged(o, np.array(w, dtype=float), float(b))
             for o, w, b in zip(objectives, coefs, intercepts)
         ]
-        whole = combined(parts, [o.scale for o in objectives], "outputs")
+        whole = combined(parts, list(map(Part.of, objectives)), "outputs")
         self.certificate_ = replace(whole, iterations=int(self.n_iter_))
 
     def _forget_fit(self) -> None:

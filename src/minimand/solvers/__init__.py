@@ -11,6 +11,7 @@ from .base import Solver
 # These modules are loaded on first use; type checkers read the same list in __init__.pyi.
 _NAMES = {
     "base": ("STOP", "Control", "HandOver", "Solution", "Solver", "State", "Verdict"),
+    "kinked.class_dual": ("ClassDual",),
     "smooth.closed_form": ("ClosedForm",),
     "kinked.column_generation": ("ColumnGeneration",),
     "programs.constraint_generation": ("ConstraintGeneration",),
@@ -20,11 +21,17 @@ _NAMES = {
     "loop": ("run", "solve"),
     "nested.graduated": ("Graduated",),
     "programs.linear_program": ("Simplex",),
+    "matrix.low_rank": ("LowRank",),
+    "matrix.splitting": ("Splitting",),
+    "nested.by_score": ("ByScore",),
     "nested.multiplier": ("Multiplier",),
     "smooth.newton": ("Newton",),
+    "kinked.ordered": ("Ordered",),
     "kinked.primal_dual": ("PrimalDual",),
     "textbook.proximal": ("Fista", "ProximalGradient"),
     "nested.reweighted": ("Reweighted",),
+    "smooth.run_newton": ("RunNewton",),
+    "nested.smoothed": ("Smoothed",),
     "stochastic.sgd": ("Sgd",),
     "textbook.subgradient": ("Subgradient",),
     "sparse.working_set": ("WorkingSet",),
@@ -37,6 +44,7 @@ _ASKED = (  # considered by solver="auto"
     "Newton",
     "WorkingSet",
     "Dual",
+    "ClassDual",
     "PrimalDual",
     "ColumnGeneration",
     "Multiplier",
@@ -44,6 +52,12 @@ _ASKED = (  # considered by solver="auto"
     "Simplex",
     "ConstraintGeneration",
     "Graduated",
+    "RunNewton",
+    "Smoothed",
+    "LowRank",
+    "Splitting",
+    "ByScore",
+    "Ordered",
 )
 _BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")
 

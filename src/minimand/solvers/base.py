@@ -144,6 +144,8 @@ class Solver(Parameterized):
     default_max_iter: ClassVar[int | None] = None  # iterations if max_iter is None; None: no limit
     heirs: ClassVar[tuple[str, ...]] = ()  # solvers it may hand over to: the first that accepts
     patience: ClassVar[int] = 30  # iterations without progress before it is stopped; safeguard
+    idle: ClassVar[int] = 4
+    """Iterations without progress, after which another solver that uses it goes on; safeguard."""
     exhausted: ClassVar[str] = "no further progress"  # why it stopped, if it has no further point
 
     def check_parameters(self) -> None:
@@ -162,7 +164,8 @@ class Solver(Parameterized):
 
     def without(self, trait: Trait, objective: Objective) -> str:
         """The reason for refusing a problem that lacks a trait."""
-        return trait.value.format(loss=objective.loss, solver=self.name)
+        unit = "every run of rows" if objective.loss.unit == "run" else "the whole set"
+        return trait.value.format(loss=objective.loss, solver=self.name, unit=unit)
 
     def prepared(self, objective: Objective) -> Solver:
         """The same solver, with the work done that problems differing in y only can share."""
@@ -212,8 +215,8 @@ class Solution:
         return self.point.w
 
     @property
-    def b(self) -> float:
-        """The intercept."""
+    def b(self) -> Any:
+        """The intercept, or one per score."""
         return self.point.b
 
 

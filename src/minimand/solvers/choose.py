@@ -51,17 +51,17 @@ def _cheapest(objective: Objective, control: Control) -> Solver:
     """
     asked = _by_least_cost()
     traits, stored = traits_of(objective), objective.design.nnz
-    best: tuple[float, str] | None = None
+    best: tuple[float, str, Solver] | None = None
     for solver in asked:
         if not traits.issuperset((*solver.shapes, *solver.kind, *solver.needs)):
             continue
         if best is not None and best[0] <= solver.least_cost * stored:
             break
         verdict = solver.accepts(objective, control)
-        if verdict.ok and (best is None or (verdict.cost, solver.name) < best):
-            best = verdict.cost, solver.name
+        if verdict.ok and (best is None or (verdict.cost, solver.name) < best[:2]):
+            best = verdict.cost, solver.name, solver
     if best is not None:
-        return SOLVERS[best[1]]
+        return best[2]
     _point_to_pieces(objective)
     found = verdicts(objective, control)
     by_name = [name for name, verdict in found.items() if verdict.ok]
@@ -83,7 +83,9 @@ def _by_least_cost() -> list[Solver]:
 def _point_to_pieces(objective: Objective) -> None:
     """Refuse a loss with a kink that has not declared its pieces, and say what to do."""
     loss = objective.loss
-    if loss.convex and not loss.smooth and loss.unit == "row" and loss.plq(objective.y) is None:
+    if objective.n_scores > 1 or loss.unit != "row":
+        return
+    if loss.convex and not loss.smooth and loss.plq(objective.y) is None:
         raise ValueError(
             f"loss {loss!r} has a kink: say its `pieces`, a minimand.Pieces of knots, slopes and "
             "curvatures, so that the solvers for losses with kinks can take it."

@@ -15,8 +15,8 @@ from ..problem.objective import Objective, Point
 from .base import Control, Solution, Solver, observe
 from .choose import cheapest_others, choose_solver
 from .history import History
-from .independent_columns import IndependentColumns, independent_columns
 from .succession import Succession
+from .view import View
 
 _MOMENT = 0.25  # seconds for a closer judgement after a stop; safeguard
 _STALLED = "no further progress"
@@ -60,13 +60,21 @@ def run(
     ``replaceable``: if it has nothing further to try, and a bound of the optimum is possible, all
     others that accept the problem continue, the cheapest first.
     """
-    around, before = current(), reason_to_stop()
+    around = current()
+    before = "" if around is None else around.why()
     if before and around is not None and around.hears:
         raise StoppedError(before)  # the surrounding fit has a better point
     control.ended_by = ""
-    fit = _Fit(solver, objective, control, _feasible(objective, start))
+    fit = _Fit(solver, objective, control, start and _feasible(objective, start))
     solution = fit.concluded(before or fit.improve(solver, fit.start))
-    if not replaceable or not _gave_up(solver, objective, solution):
+    if not _gave_up(solver, objective, solution):
+        return solution
+    for view in View.in_units(objective, solver, control, replaceable):
+        if control.expired or not _gave_up(solver, objective, solution):
+            break
+        fit.look_through(view, solution.stopped_by)
+        solution = fit.concluded(fit.improve(view.solver, solution.point))
+    if not replaceable:
         return solution
     for heir in cheapest_others(objective, control, fit.solvers):
         if control.expired or not _gave_up(solver, objective, solution):
@@ -98,7 +106,8 @@ class _Fit:
         self.objective, self.control, self.start = objective, control, start
         self._asked = solver
         self._history = History("", objective.words)
-        self._columns: IndependentColumns | None = None
+        self._view = View(objective, solver)
+        self._earlier: Judgement | None = None  # the best point of an earlier view
         self._course: Succession | None = None
         self._enough: Judgement | None = None  # the point that reached the target
         self._at_work: Solver | None = None  # the solver that found the last point
@@ -113,9 +122,9 @@ class _Fit:
     def best(self) -> Judgement | None:
         """The point that reached the target, or else the best one."""
         if self._enough is not None or self._course is None or self._course.best is None:
-            return self._enough
-        best = self._course.best
-        return best if self._columns is None else self._columns.outside(best)
+            return self._enough or self._earlier
+        best = self._view.outside(self._course.best)
+        return self._earlier if self._earlier and self._earlier.beats(best) else best
 
     def improve(self, solver: Solver, start: Point | None) -> str:
         """Take points of a solver; what stopped it, empty if it ended or reached the target.
@@ -126,17 +135,21 @@ class _Fit:
         objective, control, history = self.objective, self.control, self._history
         with watching(control.late, hears=True) as watch:
             try:
-                control.target = history.target = control.tol * _finite_scale(objective)
+                if not math.isfinite(objective.scale):
+                    raise ValueError(_without_scale(objective))
+                control.target = history.target = control.tol * objective.scale
                 begin = objective.null if start is None else start
                 if late := control.late():
                     return late  # the returned point is judged in any case
+                recorded = len(history)
                 for judgement in self._points(solver, begin):
-                    said = observe(control, objective, judgement, len(history), history)
+                    said = observe(control, objective, judgement, recorded, history)
+                    recorded += 1
                     if self._will_do(judgement):
                         self._enough = judgement.summary
                         # This is one of several minima; the search for a lower one was cut off.
                         return control.why if judgement.kind == "stationary" else ""
-                    if stopped_by := said or self._limit(judgement):
+                    if stopped_by := said or self._limit(judgement, recorded):
                         return stopped_by
                     del judgement  # frees n numbers before the solver makes the next
             except KeyboardInterrupt:
@@ -147,18 +160,24 @@ class _Fit:
         return ""
 
     def _points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
-        """Judged points; solvers get independent columns instead of dependent ones.
-
-        A textbook solver gets the columns as they are.
-        """
+        """Judged points of the problem as solvers get it, as points of the whole problem."""
         if self._course is None:
-            self._columns = None if solver.by_name_only else independent_columns(self.objective)
-            problem = self.objective if self._columns is None else self._columns.problem
-            self._course = Succession(solver, problem, self.control)
-        columns = self._columns
-        if columns is None:
+            self._view = View.of(self.objective, solver)
+            self._course = Succession(solver, self._view.problem, self.control)
+        view = self._view
+        if view.problem is self.objective:
             return self._course.points(solver, start)
-        return (columns.outside(j) for j in self._course.points(solver, columns.inside(start)))
+        return (view.outside(j) for j in self._course.points(solver, view.inside(start)))
+
+    def look_through(self, view: View, reason: str) -> None:
+        """Let solvers continue on another view of the problem; the best point so far is kept."""
+        course, self._earlier = self._course, self.best
+        self._view, self._at_work = view, None
+        self._course = Succession(view.solver, view.problem, self.control)
+        if course is not None:
+            self._course.ran, self._course.reasons = course.ran, course.reasons
+        if view.solver is not self.solvers[-1]:
+            self.hand_over(view.solver, reason)
 
     def _will_do(self, judgement: Judgement) -> bool:
         """Whether the gap is small enough; a null model must be optimal up to rounding."""
@@ -169,11 +188,11 @@ class _Fit:
             return True
         return judgement.gap <= judgement.rounding(objective)
 
-    def _limit(self, judgement: Judgement) -> str:
-        """The limit that has been reached, in words; empty if none has."""
+    def _limit(self, judgement: Judgement, recorded: int) -> str:
+        """The limit that has been reached by now, in words; empty if none has."""
         control, history = self.control, self._history
         assert self._course is not None
-        solver, recorded = self._course.solver, len(history)
+        solver = self._course.solver
         most = solver.default_max_iter if control.max_iter is None else control.max_iter
         if most is not None and recorded > most:
             return f"max_iter={most}"
@@ -205,17 +224,16 @@ class _Fit:
         """The returned model with its certificate and history."""
         objective, control, best = self.objective, self.control, self.best
         if stopped_by and not stopped_by.startswith("max_iter"):
-            # The stop may have come while the memory was being changed.
-            objective = objective.with_memory(None)
+            # The stop may have come while the facts of the path were being changed.
+            objective = objective.with_path_facts(None)
         final = _final(objective, control, best, self.start, bool(stopped_by))
-        iterations = max(len(self._history) - 1, 0)
-        certificate = final.certificate(objective, iterations, control.seconds)
-        history, told = self._history[:], len(self._history) > 0
+        history, told, solvers = self._history[:], len(self._history), self.solvers
+        certificate = final.certificate(objective, max(told - 1, 0), control.seconds)
         if not told and stopped_by == control.late():
             observe(control, objective, final, 0, history)  # time ran out before any other record
         elif final.point is objective.null or not (told and history.ends_at(best)):
-            history.append(control.state(objective, final, len(history)))
-        history.solver = " → ".join(map(_label, self.solvers))
+            history.append(control.state(objective, final, told))
+        history.solver = " → ".join(map(_label, solvers))
         history.hand_overs = tuple(self._course.reasons) if self._course is not None else ()
         history.end(certificate.primal, certificate.dual, certificate.gap)
         # A search among several minima that was cut off has not converged, whatever its gap.
@@ -225,10 +243,10 @@ class _Fit:
             point=final.point,
             slope=final.slope if best is None else best.slope,
             certificate=certificate,
-            solver=" → ".join(solver.name for solver in self.solvers),
+            solver=" → ".join([solver.name for solver in solvers]),
             converged=converged,
             stopped_by=stopped_by
-            or ("" if converged else control.ended_by or self.solvers[-1].exhausted),
+            or ("" if converged else control.ended_by or solvers[-1].exhausted),
             history=history,
         )
 
@@ -238,24 +256,19 @@ def _label(solver: Solver) -> str:
     return solver.name if not vars(solver) or repr(solver).endswith("()") else repr(solver)
 
 
-def _feasible(objective: Objective, start: Point | None) -> Point | None:
+def _feasible(objective: Objective, start: Point) -> Point:
     """The start, moved to the nearest feasible point."""
-    if start is None:
-        return None
     w = objective.penalty.project(start.w)
     return start if np.array_equal(w, start.w) else objective.point(w, start.b)
 
 
-def _finite_scale(objective: Objective) -> float:
-    if math.isfinite(objective.scale):
-        return objective.scale
+def _without_scale(objective: Objective) -> str:
+    """Why the unit of tol is not finite."""
     if np.isfinite(objective.mean(objective.loss.infimum(objective.y))):
-        raise ValueError(
-            f"{objective.loss!r} overflows on these data: rescale y, the offset or the weights."
-        )
-    raise ValueError(
-        f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no "
-        "minimum to be compared with."
+        return f"{objective.loss!r} overflows on these data: rescale y, the offset or the weights."
+    return (
+        f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no minimum "
+        "to be compared with."
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from ..losses import Quantiles
 from ..penalties import Ball
 from ..problem.objective import Objective
 
@@ -20,23 +21,30 @@ class Trait(Enum):
     CONVEX_PENALTY = "the penalty is not convex; 'reweighted' minimises its tangents"
     NONCONVEX_LOSS = "the loss is convex: it needs no graduation"
     NONCONVEX_PENALTY = "the penalty is convex: it needs no tangents"
-    MEAN_OVER_SAMPLES = "{loss!r} is one number for the whole set, not a mean over samples"
+    MEAN_OVER_SAMPLES = "{loss!r} is one number for {unit}, not a mean over samples"
     LARGEST_RESIDUAL = "{loss!r} is not the largest residual of the whole set"
+    OVER_RUNS = "{loss!r} is a mean over samples, not over runs of them"
+    NO_INTERCEPT = "there is an intercept, and {solver!r} knows none"
     ONE_SCORE = "every row has several scores, and {solver!r} takes problems of one"
     COLUMNS = "the design has no columns, and {solver!r} works on columns"
     SMOOTH = "{loss!r} has kinks; {solver!r} needs a smooth loss"
     CURVED_ENOUGH = "{loss!r} all but has kinks; Newton's steps stall"
+    SMOOTHABLE = "{loss!r} has no smoothed form whose slopes are its own multipliers"
     KINKED = "{loss!r} has no kinks; {solver!r} is for losses that have"
     SQUARED = "{loss!r} is not the squared loss"
     PIECES = "{loss!r} is not linear or quadratic piece by piece"
     STRAIGHT_PIECES = "{loss!r} is not made of straight pieces"
     ROWS_SOLVED_EXACTLY = "{loss!r} is neither piecewise quadratic nor logistic"
+    CLASS_MARGINS = "{loss!r} is not a sum of class margins in decreasing order"
     SUM_OVER_FEATURES = "the penalty is not a sum over features"
     NO_L1 = "the penalty has kinks; {solver!r} takes L2 or no penalty"
     NO_BOUNDS = "the coefficients are bounded; {solver!r} knows no bounds"
     NO_L2 = "the penalty has a quadratic part; 'constraint_generation' takes it with Chebyshev"
     SOME_L2 = "the penalty has no quadratic part; 'simplex' finds an exact vertex"
     L2_EVERYWHERE = "the penalty is not L2 on every coefficient"
+    SCORES_APART = "there is one score per row, or {loss!r} couples them"
+    IN_ORDER = "{loss!r} keeps no scores in order"
+    SINGULAR_VALUES = "the penalty is no function of singular values, as TraceNorm is"
     BALL = "the penalty is no ball that a multiplier would replace"
 
 
@@ -46,8 +54,9 @@ def traits_of(objective: Objective) -> frozenset[Trait]:
 
 
 def _of_shape(objective: Objective) -> list[Trait]:
-    one_score = [Trait.ONE_SCORE] if objective.n_scores == 1 else []
-    return [*one_score, Trait.COLUMNS] if objective.has_columns else one_score
+    found = [Trait.ONE_SCORE] if objective.n_scores == 1 else []
+    found += [] if objective.intercept else [Trait.NO_INTERCEPT]
+    return [*found, Trait.COLUMNS] if objective.has_columns else found
 
 
 def _of_loss(objective: Objective) -> list[Trait]:
@@ -55,13 +64,21 @@ def _of_loss(objective: Objective) -> list[Trait]:
     if not loss.convex:  # its tangents have traits of their own, so the rest does not matter
         return [Trait.NONCONVEX_LOSS, *([] if loss.pooled else [Trait.MEAN_OVER_SAMPLES])]
     found = [Trait.CONVEX_LOSS]
+    if objective.n_scores > 1 and loss.of_score(0) is not None:
+        found.append(Trait.SCORES_APART)
+    if isinstance(loss, Quantiles) and not loss.crossing:
+        found.append(Trait.IN_ORDER)
     if loss.largest_residual:
         return [*found, Trait.LARGEST_RESIDUAL, Trait.STRAIGHT_PIECES]
     if loss.pooled:
+        found += [Trait.OVER_RUNS] if loss.unit == "run" else []
+        found += [Trait.SMOOTHABLE] if loss.smoothed(1.0) is not None else []
         return [*found, Trait.SMOOTH] if loss.smooth else found
     smooth = loss.smooth
     found += [Trait.MEAN_OVER_SAMPLES, Trait.SMOOTH if smooth else Trait.KINKED]
     pieces = loss.plq(objective.y) if smooth else objective.kinks
+    if loss.flows:
+        found.append(Trait.CLASS_MARGINS)
     if not loss.nearly_kinked:
         found.append(Trait.CURVED_ENOUGH)
     if loss.quadratic:
@@ -81,6 +98,8 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     found = [Trait.CONVEX_PENALTY if convex else Trait.NONCONVEX_PENALTY]
     if isinstance(penalty, Ball):
         found.append(Trait.BALL)
+    if penalty.singular_values is not None:
+        found.append(Trait.SINGULAR_VALUES)
     form = penalty.sum_over_features
     if form is None:
         return found

@@ -27,6 +27,11 @@ class Formulation:
     labels: bool = False
     per_row: bool = False
 
+    @property
+    def coupled(self) -> bool:
+        """Whether all outputs are one problem."""
+        return self.loss.joint or self.penalty.couples_scores
+
 
 def signed(model: Any, penalty: Penalty) -> Penalty:
     """The penalty, with w ≥ 0 if the model was asked for positive coefficients."""

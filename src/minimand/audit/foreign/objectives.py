@@ -17,6 +17,7 @@ from ...estimators.inputs.class_weights import weighted_by_class
 from ...estimators.inputs.data import check_numbers
 from ...estimators.problem import build
 from ...estimators.settings import Settings
+from ...losses import OverScores
 from ...outputs import ClassOutput, columns_of
 from ...problem.objective import Objective
 from .formulation import Formulation
@@ -73,6 +74,8 @@ def _problem(
     formulation = read(model, lambda: total)
     if formulation.constant:
         X = with_constant_column(X, formulation.constant)
+    if formulation.coupled:
+        return _coupled(model, X, y, weights, offset, formulation)
     targets = _targets(model, y, formulation)[outputs]
     for target in targets:
         formulation.loss.check_target(target)
@@ -90,6 +93,41 @@ def _problem(
     ]
     means = (total / X.shape[0],) * len(targets)
     return Problem([first, *others], settings[0], formulation.constant, means)
+
+
+def _coupled(
+    model: Any,
+    X: Any,
+    y: AnyArray,
+    weights: Array | None,
+    offset: Array | None,
+    formulation: Formulation,
+) -> Problem:
+    """One problem of all outputs, because the loss or the penalty couples them."""
+    total = float(X.shape[0] if weights is None else weights.sum())
+    loss, free = formulation.loss, bool(formulation.intercept) and not formulation.constant
+    if formulation.labels:
+        _refuse_unknown(model, y)
+        output = ClassOutput(loss, model.classes_)
+        target, scores = output.encode(y), output.scores
+    else:
+        target, scores = np.ascontiguousarray(check_numbers(y)), y.shape[1]
+        loss, target = (OverScores(loss), target) if scores > 1 else (loss, target[:, 0])
+    (alpha,) = alpha_of(formulation, X.shape[0], total, 1)
+    settings = Settings(loss, formulation.penalty, alpha)
+    if offset is not None and offset.ndim == 1 and scores > 1:
+        offset = np.repeat(offset[:, None], scores, axis=1)
+    objective = build(settings, X, target, weights, offset, free, scores)
+    return Problem([objective], settings, formulation.constant, (total / X.shape[0],))
+
+
+def _refuse_unknown(model: Any, y: AnyArray) -> None:
+    """Refuse labels that the model was not fitted on."""
+    unknown = ~np.isin(y, model.classes_)
+    if unknown.any():
+        raise ValueError(
+            f"y holds labels that the model has never seen: {np.unique(y[unknown])!r}."
+        )
 
 
 def alpha_of(formulation: Formulation, n_rows: int, total: float, n_outputs: int) -> list[float]:
@@ -170,11 +208,7 @@ def _targets(model: Any, y: AnyArray, formulation: Formulation) -> list[Array]:
         return columns_of(check_numbers(y))
     if y.ndim == 2:  # several labels per sample, each of them yes or no
         return [np.where(column > 0, 1.0, -1.0) for column in y.T]
-    unknown = ~np.isin(y, model.classes_)
-    if unknown.any():
-        raise ValueError(
-            f"y holds labels that the model has never seen: {np.unique(y[unknown])!r}."
-        )
+    _refuse_unknown(model, y)
     if len(model.classes_) == 1:
         return [np.full(y.shape[0], -1.0)]
     return ClassOutput(formulation.loss, model.classes_).columns(y)

@@ -19,6 +19,11 @@ def weighted_by_class(
     """
     if class_weight is None:
         return weights
+    if y.ndim > 1:
+        raise ValueError(
+            "class_weight is for one label per sample, but y has several columns: use "
+            "sample_weight, or fit one model per label."
+        )
     weights = np.ones(y.shape[0]) if weights is None else weights
     classes = np.unique(y) if classes is None else np.union1d(classes, y)
     index = np.searchsorted(classes, y)

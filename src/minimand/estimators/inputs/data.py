@@ -89,6 +89,23 @@ def check_labels(y: AnyArray) -> None:
         ) from error
 
 
+def n_columns(y: Any) -> int:
+    """The number of columns of y; 1 for a vector and for anything that is no table."""
+    shape = getattr(y, "shape", None)
+    if shape is None and isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple):
+        return len(y[0])
+    return int(shape[1]) if shape is not None and len(shape) == 2 else 1
+
+
+def check_indicator(y: AnyArray) -> None:
+    """Y of several columns must hold zeros and ones, a column for every label."""
+    if y.dtype.kind not in "fiub" or not np.isin(y, (0, 1)).all():
+        raise ValueError(
+            f"y has {y.shape[1]} columns, so it must hold zeros and ones, a column for every label "
+            "that a sample may have; pass one column of labels if every sample has one label."
+        )
+
+
 def check_numbers(y: AnyArray) -> Array:
     """Y as finite float64 numbers; a y of floating type was checked to be finite before."""
     if y.dtype in (np.float64, np.float32):
@@ -124,9 +141,14 @@ def refuse_negative(weights: Array) -> None:
         )
 
 
-def check_offset(offset: ArrayLike, n_samples: int) -> Array | None:
-    """Offset as float64, or None."""
-    return None if offset is None else _vector(offset, n_samples, "offset")
+def check_offset(offset: ArrayLike, n_samples: int, n_scores: int = 1) -> Array | None:
+    """Offset as float64, one number per sample or one per score; None if there is none."""
+    if offset is None:
+        return None
+    if n_scores > 1 and np.shape(offset) == (n_samples, n_scores):
+        flat = np.ravel(np.asarray(offset))
+        return _vector(flat, flat.size, "offset").reshape(n_samples, n_scores)
+    return _vector(offset, n_samples, "offset")
 
 
 def _has_features(estimator: Any, fitted: bool) -> bool:

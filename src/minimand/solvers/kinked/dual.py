@@ -10,10 +10,10 @@ from ..._base.typing import Array
 from ...canonical import Ascent, RowDual
 from ...certificate import Judgement, judge
 from ...losses import Rowwise
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
-from ..steps.line_search import recentred
 from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
 from .free_rows import free_step
@@ -55,7 +55,8 @@ class Dual(Solver):
         else:
             words, cost = "piecewise quadratic loss", costs.ascent_on_kinks(objective, form)
         verdict = Verdict(True, f"{words} and L2: a step per sample", cost)
-        return row_copy_counted(objective, control, verdict)
+        copies = objective.design.row_copy_bytes
+        return row_copy_counted(objective, control, verdict) if copies else verdict
 
     def iterate(
         self, objective: Objective, start: Point, control: Control

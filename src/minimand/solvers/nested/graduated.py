@@ -17,6 +17,7 @@ from ...problem.objective import Objective, Point
 from ...problem.tangent import Tangent, composed
 from ..base import Control, Solver, Verdict
 from ..steps.anderson import Anderson
+from ..steps.progress import Progress
 from ..succession import points_of
 from ..traits import Trait
 from .reweighted import stretched
@@ -26,7 +27,6 @@ _TRIAL = 3  # tangents that a start gets before it is compared with others; safe
 _FINALISTS = 3  # starts that are followed further; safeguard
 _KNOWN = 5  # factor: fewer restarts if the start is a model, found by an earlier search; safeguard
 _INNER = 60  # iterations of a convex solver on one tangent; safeguard
-_IDLE = 4  # iterations without progress, after which only rounding is left; safeguard
 _ROUGH = 1e-4  # share of the scale: gap of the problems of the search; safeguard
 _SHARE = 0.05  # share of a tangent's first gap that its minimisation may leave; safeguard
 _MILDER = (1e2, 1e4)  # factors of the null model's weights that cap too steep tangents; safeguard
@@ -110,10 +110,15 @@ class Graduated(Solver):
             elif stuck and not judgement.gap < 0.5 * gap:
                 return
             else:
+                mild = _mild(objective, point, goal, control)
+                lowest = min((found.point for found in mild), key=objective.primal, default=point)
+                if objective.primal(lowest) < judgement.primal - noise:
+                    point, stuck, gap, kept = lowest, False, np.inf, []
+                    continue
                 # The same point again, judged with the multipliers of its tangent's minimum. These
                 # improve, since the gap they leave is the goal of the next minimisation.
                 stuck, gap, kept = True, judgement.gap, [*kept, *duals]
-                kept += _mild_duals(objective, point, goal, control)
+                kept += [dual for found in mild for dual in found.duals]
 
     def _searched(
         self, objective: Objective, start: Point, control: Control
@@ -272,7 +277,7 @@ def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) ->
     inner = replace(control, target=goal / tangent.unit, callbacks=())
     solver = _solver_of(problem, inner)
     best: Judgement | None = None
-    progress = _Progress(inner.target)
+    progress = Progress(inner.target, solver.idle)
     for count, judgement in enumerate(points_of(solver, problem, inside, inner)):
         if best is None or judgement.beats(best):
             best = judgement
@@ -287,43 +292,21 @@ def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) ->
     return _Minimised(tangent.outside(best.point) if falls else point, duals)
 
 
-def _mild_duals(objective: Objective, point: Point, goal: float, control: Control) -> list[Array]:
-    """Multipliers of a point whose tangent has weights too unequal for accurate solutions.
+def _mild(objective: Objective, point: Point, goal: float, control: Control) -> list[_Minimised]:
+    """Minimisers and multipliers of a tangent whose weights are too unequal, with capped weights.
 
-    Its weights are capped. A sample held by a slope of 1e8 is also held by a smaller slope, if that
-    exceeds its multiplier; and multipliers within smaller weights are within the true ones.
+    A sample held by a slope of 1e8 is also held by a smaller slope, if that exceeds its multiplier;
+    and multipliers within smaller weights are within the true ones.
     """
     loss, y = composed(objective), objective.y
-    weights, duals = loss.weights(point.z, y), []
+    weights, found = loss.weights(point.z, y), []
     usual = float(np.median(loss.weights(objective.null.z, y)))
     for factor in _MILDER:
         mild = np.minimum(weights, factor * usual)
         if mild.any() and (mild < weights).any():
             tangent = Tangent.with_weights(objective, mild, near=point.w)
-            duals += _minimised(tangent, point, goal, control).duals
-    return duals
-
-
-class _Progress:
-    """Whether a convex solver still makes progress: its goal may lie below the rounding.
-
-    A residual of 1 matters to a robust loss however large y is, but the rounding of a tangent
-    problem grows with y.
-    """
-
-    def __init__(self, target: float) -> None:
-        self._target, self._gap, self._primal, self._idle = target, np.inf, np.inf, 0
-
-    def ended(self, judgement: Judgement) -> bool:
-        """Whether several iterations have lowered neither the gap nor the objective."""
-        # Shares of the target and of P: least progress; safeguard.
-        noise = max(0.01 * self._target, 1e-13 * abs(judgement.primal))
-        # Factor of the gap; safeguard.
-        moved = judgement.gap < 0.9 * self._gap or judgement.primal < self._primal - noise
-        self._idle = 0 if moved else self._idle + 1
-        self._gap = min(self._gap, judgement.gap)
-        self._primal = min(self._primal, judgement.primal)
-        return self._idle >= _IDLE
+            found.append(_minimised(tangent, point, goal, control))
+    return found
 
 
 def _solver_of(problem: Objective, control: Control) -> Solver:

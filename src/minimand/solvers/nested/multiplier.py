@@ -12,18 +12,21 @@ from scipy import optimize
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...penalties import Ball
+from ...penalties.ball import square
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..kinked.primal_dual import PrimalDual
 from ..smooth.closed_form import ClosedForm
 from ..smooth.newton import Newton
 from ..sparse.working_set import WorkingSet
-from ..steps.line_search import recentred
+from ..steps.progress import Progress
 from ..succession import points_of
 from ..traits import Trait
 
 _ROUNDS = 200  # multipliers that are tried; safeguard
 _INNER = 200  # iterations of one penalised problem; safeguard
+_PATIENCE = 30  # multipliers without progress, after which only rounding is left; safeguard
 _NARROW = 1e-13  # share of λ: width of a bracket that holds no new multiplier; safeguard
 _FAR_OUT = 4.0  # radii, beyond which an unfinished solution counts as outside; safeguard
 _ON_SPHERE = 0.9  # share of the radius, from which a start is taken to lie on the sphere; safeguard
@@ -43,6 +46,7 @@ class Multiplier(Solver):
 
     name = "multiplier"
     needs = (Trait.BALL,)
+    idle = 8  # its gap falls only when λ is between two others
     _inner: ClassVar[tuple[Solver, ...]] = (ClosedForm(), Newton(), WorkingSet(), PrimalDual())
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
@@ -75,6 +79,7 @@ class Multiplier(Solver):
             return
         bracket = _Bracket(ball, _Side(most, objective.null.w, None), _guess(ball, judgement, most))
         point, accuracy = judgement.point, 0.1  # 0.1: share of the target; safeguard
+        progress = Progress(control.target, _PATIENCE)
         for _ in range(_ROUNDS):
             if bracket.exhausted:
                 # The two solutions were not accurate enough to determine the multiplier.
@@ -88,7 +93,7 @@ class Multiplier(Solver):
                 objective, point, duals, known=[judgement.dual], thorough=multiplier == 0
             )
             yield judgement
-            if multiplier == 0 and bracket.outside is None:
+            if (multiplier == 0 and bracket.outside is None) or progress.ended(judgement):
                 return
 
     def _penalised(
@@ -105,25 +110,26 @@ class Multiplier(Solver):
         solver, verdict = self._solver(problem, control)
         assert solver is not None, verdict.reason
         inner = replace(control, target=accuracy * control.target, callbacks=())
+        progress = Progress(inner.target, solver.idle)
         for count, judgement in enumerate(points_of(solver, problem, start, inner)):
             far = ball.size.radius(judgement.point.w) > _FAR_OUT * ball.radius
             # Share of the scale: a rough gap; safeguard.
             rough = far and judgement.promise <= 1e-3 * objective.scale
             if rough or judgement.reaches(problem, inner.target) or control.expired:
                 break
-            if count >= _INNER:
+            if count >= _INNER or progress.ended(judgement):
                 break
         return judgement
 
 
 def _largest_multiplier(ball: Ball, slope: Array) -> float:
     """A multiplier whose solution lies inside: w = 0 for the 1-norm, a short w for the 2-norm."""
-    excess = np.maximum(np.abs(slope) - ball.rest.l1, 0.0)
+    excess = ball.size.per_unit(np.maximum(np.abs(slope) - ball.rest.l1, 0.0))
     if ball.radius == 0:
         return 0.0
     if ball.size.norm == "l1":
         return float(excess.max(initial=0.0))
-    return ball.size.radius(excess) / ball.radius
+    return square.radius(excess) / ball.radius
 
 
 def _guess(ball: Ball, judgement: Judgement, most: float) -> float | None:
@@ -222,6 +228,8 @@ class _Bracket:
             self.inside, self.below = side, -height
             self.above *= 0.5 if self.last_was_inside is True else 1.0
         else:
+            if side.multiplier >= self.inside.multiplier:  # features outside the ball have moved
+                self.inside = self.inside._replace(multiplier=_GROWTH * side.multiplier)
             self.outside, self.above = side, height
             self.below *= 0.5 if self.last_was_inside is False else 1.0
         if self.last_was_inside not in (None, is_inside):

@@ -70,6 +70,11 @@ def _refuse(objective: Objective) -> None:
             "features=HiddenLayer(…) needs a convex problem for the output weights, but the loss "
             "or the penalty is not convex: use a convex one, or other features."
         )
+    if objective.n_scores > 1:
+        raise ValueError(
+            "features=HiddenLayer(…) needs a problem for every score by itself, but the loss or "
+            "the penalty couples the scores: use one versus rest and L1() or L2()."
+        )
 
 
 class _Search:

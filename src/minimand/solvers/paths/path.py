@@ -9,7 +9,7 @@ import numpy as np
 
 from ...problem.condensed import Sums, is_worthwhile
 from ...problem.objective import Objective
-from ...problem.path_facts import Memory
+from ...problem.path_facts import PathFacts
 from .. import choose_solver, solve
 from ..base import Control, Solution, Solver
 from ..smooth.closed_form import ridge_path
@@ -44,7 +44,7 @@ def solve_path(
     """
     # Tangents of a non-convex penalty are different problems, so nothing is kept between them.
     convex = at(base, 1.0).convex
-    base = base.with_memory(Memory() if convex else None)
+    base = base.with_path_facts(PathFacts() if convex else None)
     automatic = isinstance(solver, str) and solver == "auto"
     all_at_once = _ridge_solutions(base, at, alphas, control) if automatic else None
     if all_at_once is not None:
@@ -71,8 +71,8 @@ def solve_path(
         # A problem that no settler accepts, or has solved, is solved by itself.
         alpha = float(alphas[done])
         objective = at(base, alpha)
-        if base.memory is not None:
-            base.memory.forecast = trail.forecast(alpha)
+        if base.path_facts is not None:
+            base.path_facts.forecast = trail.forecast(alpha)
         # For losses with kinks, a weak penalty needs another solver than a strong one, and interior
         # points may get stuck at a warm start: then other solvers take over.
         if settler is None and base.loss.smooth and (chosen is None or alpha == 0):
@@ -152,7 +152,9 @@ def _ridge_solutions(
     # 3000: unknowns of a factorisation; safeguard.
     if not base.loss.quadratic or min(n, d) > 3000 or len(alphas) < 2 or min(alphas) <= 0:
         return None
-    base = base.with_memory(None)
+    if base.n_scores > 1:
+        return None
+    base = base.with_path_facts(None)
     _ = base.root_spread, base.scale  # now, so that all problems share them
     unit = at(base, 1.0)
     l2 = unit.penalty.ridge

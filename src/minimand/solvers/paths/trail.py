@@ -51,7 +51,7 @@ class Trail:
 
     def forecast(self, alpha: float) -> Forecast | None:
         """Coefficients and slopes at an alpha; None if they cannot be extrapolated."""
-        if len(self) < 2:
+        if len(self) < 2 or self._seen[0][1].w.ndim > 1:
             return None
         (older, before, _), (old, last, _) = self._seen
         ahead = _core.steps_ahead(older, old, alpha)

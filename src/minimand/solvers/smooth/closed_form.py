@@ -12,11 +12,11 @@ from ..._base.linear_system import Solve, factorise, pseudo_inverse, shifted_sol
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import EPS, Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
 from ..independent_columns import independent_columns
-from ..steps.line_search import recentred
 from ..traits import Trait
 
 _LARGEST = 6000  # unknowns of the system; safeguard
@@ -50,7 +50,7 @@ class ClosedForm(Solver):
         form = objective.penalty.sum_over_features
         assert form is not None
         n, d = objective.design.shape
-        by_rows = rows_suffice(objective, form) or _wide_and_free(objective)
+        by_rows = costs.rows_suffice(objective, form) or _wide_and_free(objective)
         size = min(n, d) if by_rows else d
         if size > _LARGEST or 3 * 8.0 * size * size > control.memory:
             return Verdict(
@@ -101,7 +101,7 @@ def _steps(
     form = objective.penalty.sum_over_features
     assert form is not None
     n, d = objective.design.shape
-    make = _dual_system if rows_suffice(objective, form) else _primal_system
+    make = _dual_system if costs.rows_suffice(objective, form) else _primal_system
     if known is None and not _wide_and_free(objective):
         system = make(objective, form)
         solve = factorise(system.matrix)
@@ -119,12 +119,6 @@ def _steps(
 def _fits(numbers: int, memory: float) -> bool:
     """Whether X, its singular vectors and working space fit into memory (three matrices)."""
     return 3 * 8.0 * numbers <= memory
-
-
-def rows_suffice(objective: Objective, form: Separable) -> bool:
-    """Whether there are fewer rows than columns and every column is penalised."""
-    n, d = objective.design.shape
-    return n < d and bool((form.l2 > 0).all())
 
 
 def _wide_and_free(objective: Objective) -> bool:

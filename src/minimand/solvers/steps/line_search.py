@@ -11,28 +11,11 @@ from ..._base.typing import Array
 from ...losses import Terms
 from ...losses.curvature import Curvature, Diagonal
 from ...penalties import Separable
-from ...problem.intercept import best_shift
 from ...problem.objective import EPS, Objective, Point, dot
-
-
-def recentred(objective: Objective, point: Point) -> Point:
-    """The same w with the best intercept.
-
-    The scores are recomputed from w if large coefficients cancel in them.
-    """
-    if objective.reach(point) > _CANCELLING * (1.0 + objective.row_total_of(np.abs, point.z)):
-        point = objective.point(point.w, point.b)
-    if not objective.intercept:
-        return point
-    shift = best_shift(objective, point.z)
-    moves = shift if objective.n_scores == 1 else shift.any()
-    return Point(point.w, point.b + shift, point.z + shift) if moves else point
-
 
 _BEND = 10.0  # least ratio of `wrong` to gain²/scale; safeguard
 _STEEP = 0.05  # share of the first slope, above which the step is lengthened; safeguard
 _FARTHEST = 8.0  # factor by which a step is lengthened at most; safeguard
-_CANCELLING = 1e5  # ratio of a score's parts to the score, beyond which digits are lost; safeguard
 
 
 @dataclass

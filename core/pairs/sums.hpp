@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+// Pairs (i, j) of rows of one run with level_i > level_j whose scores do not differ by a margin,
+// z_i - z_j < margin: such a pair is active. Sums over them take O(n log n), not one step a pair.
+namespace minimand {
+
+/// Rows in runs: run q holds the rows units[q] to units[q + 1].
+struct PairRows {
+  std::span<const double> z;
+  std::span<const std::int32_t> level;
+  std::span<const std::int64_t> units;
+  double margin;
+};
+
+/// The rows of every run by decreasing score.
+void order_pairs(std::span<const double> z, std::span<const std::int64_t> units,
+                 std::span<std::uint32_t> order);
+
+/// For every row: active pairs in which its level is the higher one, those in which it is the lower
+/// one, and the sums of its partners' values (n x m) in both.
+void sum_pairs(const PairRows& rows, std::span<const std::uint32_t> order,
+               std::span<const double> values, std::span<double> above, std::span<double> below,
+               std::span<double> sums);
+
+}  // namespace minimand

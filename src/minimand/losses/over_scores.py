@@ -1,0 +1,267 @@
+"""Sums of one loss over the scores of a row: vector outputs, one class against the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from .._base.typing import Array, ArrayLike
+from .base import Loss, Target
+from .curvature import Diagonal
+
+
+class OverScores(Loss):
+    r"""The sum of a loss over outputs, each with a score of its own.
+
+    .. math:: \ell(z, y) = \sum_c v_c\,\ell_1(z_c, y_c)
+
+    A `Regressor` with a Y of several columns takes this sum of its loss by itself; write it to give
+    outputs weights.
+
+    Parameters
+    ----------
+    loss : Loss
+        The loss of one score; convex.
+    weights : array-like of shape (n_outputs,), optional
+        Positive weights v of the outputs; 1 by default.
+
+    Examples
+    --------
+    >>> import numpy as np, minimand as mm
+    >>> loss = mm.OverScores(mm.Absolute(), weights=[1.0, 10.0])
+    >>> loss.value(np.array([[1.0, 2.0]]), np.array([[0.0, 0.0]])).tolist()
+    [21.0]
+    """
+
+    def __init__(self, loss: Loss, weights: ArrayLike = None) -> None:
+        self.loss = loss
+        self.weights = weights
+
+    def check_parameters(self) -> None:
+        """The loss must be a loss of one score, the weights positive numbers."""
+        if not isinstance(self.loss, Loss) or self.loss.joint or self.loss.by_score is not None:
+            raise ValueError(
+                f"loss={self.loss!r} of {type(self).__name__} must be a loss of one score, such as "
+                "minimand.Huber() or minimand.Logistic()."
+            )
+        self.loss.check_parameters()
+        if self.weights is None:
+            return
+        try:
+            weights = np.asarray(self.weights, dtype=float)
+            legal = weights.ndim == 1 and np.isfinite(weights).all() and (weights > 0).all()
+        except (TypeError, ValueError):
+            legal = False
+        if not legal:
+            raise ValueError(
+                f"weights of {type(self).__name__} must be a list of positive numbers, one per "
+                f"output, not {self.weights!r}."
+            )
+
+    # What a fit asks ---------------------------------------------------------------------------
+
+    @property
+    def auto(self) -> Mapping[str, float]:  # type: ignore[override]
+        """Parameters of the loss of one score that may be "auto"."""
+        return self.loss.auto
+
+    @property
+    def undecided(self) -> list[str]:
+        """Those of them that are."""
+        return self.loss.undecided
+
+    def decided(self, noise: float) -> Self:
+        """The same with numbers in place of "auto"."""
+        return self.copy(loss=self.loss.decided(noise))
+
+    @property
+    def by_score(self) -> Loss:
+        """The loss of one score."""
+        return self.loss
+
+    def of_score(self, c: int) -> Loss | None:
+        """The loss of one score; None if outputs have weights."""
+        return self.loss if self.weights is None else None
+
+    def score_weights(self, n_scores: int) -> Array | None:
+        """The weights of the outputs; refuses another number of them than there are outputs."""
+        if self.weights is None:
+            return None
+        weights = np.asarray(self.weights, dtype=float)
+        if weights.shape != (n_scores,):
+            raise ValueError(
+                f"weights of {type(self).__name__} must hold one number per output: there are "
+                f"{n_scores} outputs, but {weights.size} weights."
+            )
+        return weights
+
+    @property
+    def target(self) -> Target:  # type: ignore[override]
+        """That of one score."""
+        return self.loss.target
+
+    @property
+    def quadratic(self) -> bool:  # type: ignore[override]
+        """Whether the curvature is 1 everywhere."""
+        return self.loss.quadratic and self.weights is None
+
+    @property
+    def probabilistic(self) -> bool:  # type: ignore[override]
+        """Whether every score gives a probability."""
+        return self.loss.probabilistic
+
+    @property
+    def smoothness(self) -> float:  # type: ignore[override]
+        """The largest curvature of one score."""
+        heaviest = 1.0 if self.weights is None else float(np.max(np.asarray(self.weights)))
+        return heaviest * self.loss.smoothness
+
+    @property
+    def convex(self) -> bool:
+        """Whether the loss of one score is."""
+        return self.loss.convex
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the loss of one score is."""
+        return self.loss.smooth
+
+    @property
+    def nearly_kinked(self) -> bool:
+        """Whether the loss of one score is."""
+        return self.loss.nearly_kinked
+
+    @property
+    def refusal(self) -> str:
+        """Why no model can be fitted; a sum of pooled losses has no units."""
+        return self.loss.refusal
+
+    def attained(self, y: Array) -> bool:
+        """Whether the loss of every score attains its infimum."""
+        return self.loss.attained(np.ravel(y))
+
+    @property
+    def name(self) -> str:
+        """``Σ huber(z, y; delta=1.0)``, with weights ``Σ v·huber(…)``."""
+        return f"Σ {'' if self.weights is None else 'v·'}{self.loss.name}"
+
+    # Values ------------------------------------------------------------------------------------
+
+    def value(self, z: Array, y: Array) -> Array:
+        """Σ_c v_c·ℓ₁(z_c, y_c)."""
+        return self._summed(_each(self.loss.value, z, y))
+
+    def gradient(self, z: Array, y: Array) -> Array:
+        """The gradient of every score by itself."""
+        return self._weighed(_each(self.loss.gradient, z, y))
+
+    def curvature(self, z: Array, y: Array) -> Diagonal:
+        """A diagonal: scores do not interact."""
+        return Diagonal(self._weighed(_each(self._curvature, z, y)))
+
+    def _curvature(self, z: Array, y: Array) -> Array:
+        return np.broadcast_to(self.loss.curvature(z, y), z.shape)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """Σ_c v_c·ℓ₁*(u_c/v_c)."""
+        return self._summed(_each(self.loss.conjugate, self._shared(u), y))
+
+    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
+        """The sum of the terms of all scores."""
+        return self._summed(_each(self.loss.fenchel_young, z, self._shared(u), y))
+
+    def into_domain(self, u: Array, y: Array) -> Array:
+        """Score by score."""
+        return self._weighed(_each(self.loss.into_domain, self._shared(u), y))
+
+    def room(self, u: Array, y: Array) -> Array:
+        """Score by score."""
+        return self._weighed(_each(self.loss.room, self._shared(u), y))
+
+    def infimum(self, y: Array) -> Array:
+        """Σ_c v_c·inf ℓ₁."""
+        return self._summed(_each(self.loss.infimum, y))
+
+    def noise(self, z: Array, y: Array) -> float | Array:
+        """The sum over scores of what the loss of one hides."""
+        found = self.loss.noise(np.ascontiguousarray(z).ravel(), np.ascontiguousarray(y).ravel())
+        if isinstance(found, np.ndarray):
+            return self._summed(found.reshape(z.shape))
+        weights = self.score_weights(z.shape[1])
+        return found * (z.shape[1] if weights is None else float(weights.sum()))
+
+    def prox(self, z: Array, y: Array, step: float | Array) -> Array:
+        """Score by score."""
+        weights = self.score_weights(z.shape[1])
+        steps = np.broadcast_to(step if weights is None else step * weights, z.shape)
+        return _each(self.loss.prox, z, y, steps)
+
+    def best_shift(self, z: Array, y: Array, mass: Array) -> Array | None:
+        """The best intercept of every score by itself, where its mean or its pieces say it."""
+        if self.loss.quadratic:
+            b = mass @ (y - z)
+            return np.asarray(b + mass @ (y - z - b))  # a second pass for the digits of the first
+        if self.loss.smooth:
+            return None
+        found = np.empty(z.shape[1])
+        for c, (scores, target) in enumerate(zip(z.T, y.T)):
+            plq = self.loss.plq(np.ascontiguousarray(target))
+            if plq is None:
+                return None
+            low, high = plq.best_shifts(np.ascontiguousarray(scores), mass)
+            finite = [end for end in (low, high) if np.isfinite(end)]
+            found[c] = sum(finite) / len(finite) if finite else 0.0
+        return found
+
+    def transform(self, z: Array) -> Array:
+        """Score by score."""
+        return self.loss.transform(z)
+
+    # Weights of the scores -----------------------------------------------------------------------
+
+    def _weighed(self, values: Array) -> Array:
+        weights = self.score_weights(values.shape[1])
+        return values if weights is None else weights * values
+
+    def _shared(self, u: Array) -> Array:
+        weights = self.score_weights(u.shape[1])
+        return u if weights is None else u / weights
+
+    def _summed(self, values: Array) -> Array:
+        weights = self.score_weights(values.shape[1])
+        return values.sum(axis=1) if weights is None else values @ weights
+
+
+def _each(function: Any, *arrays: Array) -> Array:
+    """A function of one score at every score of every row."""
+    flat = [np.ascontiguousarray(a).ravel() for a in arrays]
+    found: Array = np.asarray(function(*flat)).reshape(arrays[0].shape)
+    return found
+
+
+class OneVsRest(OverScores):
+    r"""One class against the rest, for every class: the sum of a margin loss over the classes.
+
+    .. math:: \ell(z, y) = \sum_c \ell_1(z_c, \pm 1), \quad +1 \text{ if } y = c
+
+    A `Classifier` with a margin loss and more than two classes takes this sum by itself; two
+    classes are one problem.
+
+    Parameters
+    ----------
+    loss : Loss
+        A loss of the margin, such as `Hinge()`.
+    weights : array-like of shape (n_classes,), optional
+        Positive weights of the classes' problems; 1 by default.
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = mm.Classifier(mm.OneVsRest(mm.SquaredHinge())).fit(X, y)
+    >>> model.coef_.shape
+    (3, 4)
+    """

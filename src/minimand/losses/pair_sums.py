@@ -1,0 +1,138 @@
+"""Sums over pairs of items of a query, in O(n log n): scores are sorted, and partners are counted.
+
+Q(z; c) = Σ ½max(0, c − m)²,   m = zᵢ − zⱼ over the pairs of a query with yᵢ > yⱼ
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._base.typing import Array, IntArray
+from .curvature import Columns, Curvature
+
+_MOST_LEVELS = 4096  # integers of y that are used as they are; safeguard: others are renumbered
+
+
+class Items(NamedTuple):
+    """The rows of a loss over queries, sorted for sums over pairs."""
+
+    z: Array
+    level: Any  # of y, 0, 1, 2, …, as int32
+    units: IntArray
+    order: Any  # rows of every query by decreasing score
+    pairs: Array  # of every query: how many there are, at least 1
+
+    def sums(self, margin: float, values: Array) -> tuple[Array, Array, Array]:
+        """Active pairs above and below every row, and sums of their values."""
+        values = np.ascontiguousarray(values)
+        return _core.pair_sums(self.z, self.level, self.units, self.order, values, margin)
+
+    def by_query(self, values: Array) -> Array:
+        """Sums over the rows of every query, divided by its number of pairs."""
+        return np.add.reduceat(values, self.units[:-1]) / self.pairs
+
+    @property
+    def share(self) -> Array:
+        """For every row 1 divided by the pairs of its query."""
+        return np.repeat(1.0 / self.pairs, np.diff(self.units))
+
+
+class Hinges(NamedTuple):
+    """Q(z; c) = Σ ½max(0, c − m)² over the pairs of every query, its slope, and Σ max(0, c − m)."""
+
+    value: Array  # by query
+    slope: Array  # by row
+    linear: Array  # by query
+    balance: Array  # by row: active pairs below minus above, the slope of `linear`
+    laplacian: Laplacian
+
+
+@dataclass(frozen=True, eq=False)
+class Laplacian(Curvature):
+    """Σ factor·(curvature of Q(z; c)): differences of scores over the active pairs."""
+
+    items: Items
+    margins: tuple[float, ...]
+    factors: tuple[float, ...]
+    scale: Array  # of every row
+    degrees: Array  # active pairs of every row at the largest margin
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """That of z."""
+        return self.items.z.shape
+
+    def times(self, t: Array) -> Array:
+        """Σ factor·(degree∘t − sums of t over partners)."""
+        found = np.zeros_like(t)
+        for margin, factor in zip(self.margins, self.factors):
+            above, below, sums = self.items.sums(margin, t)
+            degree = above + below
+            found += factor * ((degree if t.ndim == 1 else degree[:, None]) * t - sums)
+        return (self.scale if t.ndim == 1 else self.scale[:, None]) * found
+
+    def weighted(self, weights: Array) -> Laplacian:
+        """Weights times the scale."""
+        return replace(self, scale=self.scale * weights)
+
+    @property
+    def bound(self) -> Array:
+        """Twice the degrees: a Laplacian is at most twice its diagonal."""
+        return 2.0 * self.factors[0] * self.scale * self.degrees
+
+    def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
+        """Xᵀ(H X), all columns in one sweep over the pairs."""
+        part = design if columns is None else design.columns(columns)
+        dense = np.ascontiguousarray(part.matvec(np.eye(part.shape[1])))
+        return part.rmatvec(self.times(dense))
+
+
+def hinges(items: Items, margin: float) -> Hinges:
+    """Q(z; margin) and Σ max(0, margin − m), with their slopes: all divided by a query's pairs."""
+    share = items.share
+    above, below, sums = items.sums(margin, items.z)
+    spread = (above + below) * items.z - sums
+    count = below - above
+    linear = margin * above + count * items.z
+    # ½Σ(c − m)² = ½Σ (c² − 2c·m + m²), and Σ m = −Σ count·z, Σ m² = z·spread.
+    square = 0.5 * margin * margin * above + margin * count * items.z + 0.5 * spread * items.z
+    laplacian = Laplacian(items, (margin,), (1.0,), share, above + below)
+    return Hinges(
+        np.maximum(items.by_query(square), 0.0),
+        share * (spread + margin * count),
+        np.maximum(items.by_query(linear), 0.0),
+        share * count,
+        laplacian,
+    )
+
+
+def levels(y: Array, units: IntArray) -> Any:
+    """The ranks of y within every query, from 0; small integers are used as they are."""
+    whole = bool(((y >= 0) & (y < _MOST_LEVELS) & (y == np.rint(y))).all())
+    if whole:
+        return y.astype(np.int32)
+    query = np.repeat(np.arange(units.size - 1), np.diff(units))
+    order = np.lexsort((y, query))
+    new_query = np.diff(query[order], prepend=-1) > 0
+    rises = (np.diff(y[order], prepend=y[order[0]]) > 0) | new_query
+    rank = np.cumsum(rises.astype(np.int32))
+    found = np.empty(y.size, dtype=np.int32)
+    found[order] = rank - rank[new_query][query[order]]
+    return found
+
+
+def pair_counts(level: Any, units: IntArray) -> Array:
+    """For every query the pairs of items with different levels."""
+    sizes, n_levels = np.diff(units), int(level.max(initial=0)) + 1
+    key = np.repeat(np.arange(sizes.size), sizes) * n_levels + level
+    if sizes.size * n_levels <= 4 * level.size + 10_000:  # a table that is not much larger than y
+        counts = np.bincount(key, minlength=sizes.size * n_levels).reshape(-1, n_levels)
+        same = np.sum(counts.astype(float) ** 2, axis=1)
+    else:
+        where, found = np.unique(key, return_counts=True)
+        same = np.bincount(where // n_levels, found.astype(float) ** 2, minlength=sizes.size)
+    return np.asarray(0.5 * (sizes.astype(float) ** 2 - same), dtype=float)

@@ -1,0 +1,95 @@
+"""Newton's method for smooth losses over runs of rows (queries) with an L2 penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..._base.linear_system import solver_for
+from ..._base.typing import Array
+from ...certificate import Judgement, judge
+from ...losses.curvature import Curvature
+from ...penalties import Separable
+from ...problem.objective import Objective, Point, dot
+from .. import costs
+from ..base import Control, HandOver, Solver, Verdict
+from ..steps.krylov import conjugate_gradients
+from ..steps.line_search import line_search
+from ..traits import Trait
+
+_DENSE_HESSIAN = 400  # columns, up to which the Hessian is formed; safeguard
+_MOST_COPIED = 4e8  # bytes of X as a dense matrix and of H X, beyond which it is not; safeguard
+_ITERATIONS = 200  # steps; safeguard
+_PRODUCTS = 300  # products of one step; safeguard
+_INEXACT = 0.1  # share of the gradient's gap that conjugate gradients may leave; safeguard
+
+
+class RunNewton(Solver):
+    """w ← w + t·D with (Xᵀ H X + diag(l2)) D = −g, H the curvature of the loss over runs.
+
+    H is known by its products. Few columns: the matrix is formed and factorised; many: conjugate
+    gradients. The gap is ‖g‖²/(2·l2), as the slope of the loss is a dual point at no further cost.
+    """
+
+    name = "run_newton"
+    null_may_do = False
+    kind = (Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY)
+    needs = (Trait.OVER_RUNS, Trait.SMOOTH, Trait.L2_EVERYWHERE, Trait.NO_INTERCEPT)
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Smooth losses over runs; an L2 penalty on every coefficient, and no intercept."""
+        words = "smooth loss over runs and L2: Newton's method"
+        return Verdict(True, words, costs.newton_on_runs(objective))
+
+    def iterate(
+        self, objective: Objective, start: Point, control: Control
+    ) -> Iterator[Judgement | HandOver]:
+        """Newton steps with a line search on the scores."""
+        yield from newton_steps(objective, start, control)
+
+
+def newton_steps(objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+    """Judged points of Newton's method, until no step lowers the objective."""
+    form = objective.penalty.sum_over_features
+    assert form is not None
+    judgement = judge(objective, start)
+    yield judgement
+    for _ in range(_ITERATIONS):
+        point = judgement.point
+        gradient = judgement.slope + form.l2 * point.w
+        curvature = judgement.terms.curvature.weighted(objective.row_mass)
+        dw = _direction(objective, form, curvature, gradient, control)
+        dz = objective.forward(dw)
+        t, new = line_search(objective, form, point, dw, dz, 0.0, beyond=True)
+        if t == 0.0:
+            return
+        judgement = judge(objective, new)
+        yield judgement
+
+
+def _direction(
+    objective: Objective, form: Separable, curvature: Curvature, gradient: Array, control: Control
+) -> Array:
+    """The Newton step: by a factor of the Hessian, or by conjugate gradients."""
+    n, d = objective.design.shape
+    if d <= _DENSE_HESSIAN and 16 * n * d <= min(_MOST_COPIED, control.memory):
+        objective.meter.passes += 2
+        hessian = curvature.gram(objective.design)
+        hessian.flat[:: d + 1] += form.l2
+        return -solver_for(hessian)(gradient)
+    diagonal = objective.spread * float(curvature.bound.sum()) + form.l2
+    diagonal[diagonal <= 0] = 1.0
+    # A residual r adds Σ rⱼ²/(2 l2ⱼ) to the gap of the next point.
+    gap = 0.5 * dot(gradient / form.l2, gradient)
+    goal = max(0.2 * control.target, _INEXACT * gap * min(1.0, gap / max(objective.scale, 1e-300)))
+
+    def product(v: Array) -> tuple[Array, Array]:
+        scores = objective.forward(v)
+        return objective.backward(curvature.times(scores)) + form.l2 * v, scores
+
+    def stop(residual: Array, energy: float, first: float) -> bool:
+        return 0.5 * dot(residual / form.l2, residual) <= goal or control.expired
+
+    dw, _ = conjugate_gradients(product, -gradient, lambda r: r / diagonal, stop, _PRODUCTS)
+    return np.asarray(dw)

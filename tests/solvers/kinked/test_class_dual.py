@@ -1,0 +1,212 @@
+"""Crammer-Singer, rankings and top-k losses with L2: quadratic programs, laws, certificates."""
+
+import clarabel
+import numpy as np
+import pytest
+from scipy import sparse
+
+import minimand as mm
+from minimand.certificate import judge
+from minimand.design import as_design
+from minimand.problem.objective import Objective
+from minimand.solvers import Control, solve
+
+COST = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [1.0, 3.0, 0.0]])
+LOSSES = [
+    mm.CrammerSinger(),
+    mm.CrammerSinger(COST),
+    mm.Ranking(COST),
+    mm.TopK(2),
+    mm.WeightedRanking(),
+]
+
+
+def data(seed=0, n=40, d=5, k=3):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-0.5, 0.5, d) + 0.3
+    y = np.argmax(X @ rng.standard_normal((d, k)) + rng.standard_normal((n, k)), axis=1)
+    y[:k] = np.arange(k)
+    return X, y.astype(float)
+
+
+def problem(loss, X, y, alpha=0.05, *, k=3, intercept=True, weights=None, offset=None, l2=None):
+    design = as_design(X)
+    return Objective(
+        loss=loss,
+        penalty=mm.L2(l2).bind((design.shape[1], k), alpha),
+        design=design,
+        y=y,
+        mass=loss.masses(np.ones(len(y)) if weights is None else weights),
+        offset=offset,
+        intercept=intercept,
+        n_scores=k,
+    )
+
+
+def fitted(objective, tol=1e-8, **limits):
+    return solve(objective, "class_dual", Control(tol=tol, **limits))
+
+
+def program_value(objective):
+    """The optimum by Clarabel: ξ and λ of Σⱼ (aⱼ − aⱼ₊₁)·(j·λ + Σ_c max(0, t_c − λ)), all ≥ 0."""
+    X = objective.design.rows(np.arange(objective.n_samples)).matvec(np.eye(objective.n_features))
+    n, d, k = *X.shape, objective.n_scores
+    weights, cost = objective.loss.order_weights(k), objective.loss.costs(k)
+    steps = weights - np.append(weights[1:], 0.0)
+    used = np.flatnonzero(steps)
+    free = d * k + k * objective.intercept
+    size = free + n * used.size * k  # λ and k − 1 excesses for every row and step
+    linear, curve = np.zeros(size), np.zeros(size)
+    curve[: d * k] = objective.penalty.l2.ravel()
+    rows, right = [], []
+    for i, label in enumerate(objective.y.astype(int)):
+        for place, j in enumerate(used):
+            at = free + (i * used.size + place) * k
+            linear[at] = objective.mass[i] * steps[j] * (j + 1)
+            linear[at + 1 : at + k] = objective.mass[i] * steps[j]
+            for slot, c in enumerate([c for c in range(k) if c != label]):
+                row = np.zeros(size)  # t_c − λ − ξ_c ≤ 0
+                row[np.arange(d) * k + c] += X[i]
+                row[np.arange(d) * k + label] -= X[i]
+                if objective.intercept:
+                    row[d * k + c], row[d * k + label] = 1.0, -1.0
+                row[at] = row[at + 1 + slot] = -1.0
+                rows.append(row)
+                shift = 0.0
+                if objective.offset is not None:
+                    shift = objective.offset[i, c] - objective.offset[i, label]
+                right.append(-cost[label, c] - shift)
+    matrix = sparse.vstack(
+        [sparse.csc_array(np.array(rows)), -sparse.eye_array(size, format="csc")[free:]]
+    ).tocsc()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    solver = clarabel.DefaultSolver(
+        sparse.diags_array(curve).tocsc(), linear, matrix,
+        np.append(right, np.zeros(size - free)),
+        [clarabel.NonnegativeConeT(matrix.shape[0])], settings,
+    )  # fmt: skip
+    return solver.solve().obj_val
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_equals_its_quadratic_program(loss, intercept):
+    X, y = data()
+    rng = np.random.default_rng(1)
+    objective = problem(
+        loss, X, y, intercept=intercept, weights=rng.uniform(0.2, 2.0, len(y)),
+        offset=0.3 * rng.standard_normal((len(y), 3)), l2=rng.uniform(0.5, 2.0, X.shape[1]),
+    )  # fmt: skip
+    solution = fitted(objective)
+    assert solution.converged
+    best = program_value(objective)
+    assert solution.certificate.primal == pytest.approx(best, abs=3e-7 * objective.scale)
+    assert solution.certificate.dual <= best + 1e-7 * objective.scale
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_two_classes_at_alpha_are_the_hinge_at_half_of_it(intercept):
+    X, y = data(k=2, n=60)
+    two = fitted(problem(mm.CrammerSinger(), X, y, 0.1, k=2, intercept=intercept))
+    one = Objective(
+        loss=mm.Hinge(), penalty=mm.L2().bind(X.shape[1], 0.05), design=as_design(X),
+        y=2 * y - 1, mass=np.full(60, 1 / 60), intercept=intercept,
+    )  # fmt: skip
+    hinge = solve(one, "auto", Control(tol=1e-8))
+    assert two.certificate.primal == pytest.approx(hinge.certificate.primal, abs=1e-7)
+    assert two.w[:, 1] - two.w[:, 0] == pytest.approx(hinge.w, abs=1e-3)
+    assert two.w.sum(axis=1) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_certificates_hold_everywhere(loss):
+    X, y = data()
+    for intercept in (True, False):
+        objective = problem(loss, X, y, intercept=intercept)
+        best = fitted(objective, 1e-9)
+        low, high = best.certificate.dual, best.certificate.primal
+        rng = np.random.default_rng(2)
+        for size in (1e-3, 0.1, 1.0, 10.0):
+            point = objective.point(
+                best.w + size * rng.standard_normal(best.w.shape),
+                best.b + intercept * size * rng.standard_normal(3),
+            )
+            theta = rng.standard_normal(point.z.shape)
+            for duals in ([], [theta], [best.certificate.dual_point + 1e-3 * size * theta]):
+                found = judge(objective, point, duals, thorough=True)
+                assert 0 <= found.gap < np.inf
+                assert found.primal - found.gap <= high + 1e-12
+                assert found.gap >= found.primal - high - 1e-12
+        for passes in (1, 2, 3):
+            early = fitted(objective, 1e-12, max_iter=passes).certificate
+            assert early.primal >= low - 1e-12
+            assert early.dual <= high + 1e-12
+
+
+def test_weights_are_copies_and_classes_may_be_permuted():
+    X, y = data(3)
+    counts = np.random.default_rng(3).integers(0, 3, len(y)).astype(float)
+    weighted = problem(mm.CrammerSinger(COST), X, y, weights=counts)
+    copied = problem(
+        mm.CrammerSinger(COST), np.repeat(X, counts.astype(int), axis=0),
+        np.repeat(y, counts.astype(int)),
+    )  # fmt: skip
+    order = np.array([2, 0, 1])
+    place = np.argsort(order)
+    permuted = problem(
+        mm.CrammerSinger(COST[np.ix_(order, order)]), X, place[y.astype(int)].astype(float),
+        weights=counts,
+    )  # fmt: skip
+    one, two, three = fitted(weighted), fitted(copied), fitted(permuted)
+    assert two.certificate.primal == pytest.approx(one.certificate.primal, abs=1e-7)
+    assert three.certificate.primal == pytest.approx(one.certificate.primal, abs=1e-7)
+    assert three.w == pytest.approx(one.w[:, order], abs=2e-3)
+
+
+@pytest.mark.parametrize("form", ["csr", "fortran", "float32"])
+def test_other_forms_of_the_data(form):
+    X, y = data(4)
+    X = np.where(np.abs(X) > 1.0, X, 0.0).astype(np.float32).astype(float)
+    same = {
+        "csr": sparse.csr_array, "fortran": np.asfortranarray, "float32": np.float32,
+    }[form](X)  # fmt: skip
+    one, two = (
+        fitted(problem(mm.CrammerSinger(), X, y)),
+        fitted(problem(mm.CrammerSinger(), same, y)),
+    )
+    assert two.certificate.primal == pytest.approx(one.certificate.primal, abs=1e-7)
+
+
+def test_classes_of_one_sample_and_rows_of_zeros():
+    X, y = data(5, k=4, n=30)
+    y[y == 3] = 0.0
+    y[7] = 3.0
+    X[7] = 0.0
+    solution = fitted(problem(mm.CrammerSinger(), X, y, k=4))
+    assert solution.converged
+
+
+def test_a_thousand_classes_in_bounded_memory():
+    rng = np.random.default_rng(6)
+    n, d, k = 600, 100, 1000
+    y = rng.integers(0, k, n).astype(float)
+    X = sparse.random_array((n, d), density=0.05, rng=rng, format="csr")
+    objective = problem(mm.CrammerSinger(), X, y, 1e-2, k=k, intercept=False)
+    solution = fitted(objective, 1e-3)
+    assert solution.converged
+    assert solution.w.shape == (d, k)
+
+
+def test_a_warm_start_and_a_penalty_that_is_refused():
+    X, y = data(7)
+    objective = problem(mm.CrammerSinger(), X, y)
+    first = fitted(objective)
+    again = solve(objective, "class_dual", Control(tol=1e-6), first.point)
+    assert again.converged
+    lasso = Objective(
+        loss=mm.CrammerSinger(), penalty=mm.L1().bind((5, 3), 0.1), design=as_design(X), y=y,
+        mass=np.full(len(y), 1 / len(y)), n_scores=3,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="L2 on every coefficient"):
+        solve(lasso, "class_dual")
