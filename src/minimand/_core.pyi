@@ -172,6 +172,36 @@ def dual_rows_dense(
     tolerance: float,
     seed: int,
 ) -> tuple[_Scalars, float, float]: ...
+
+# The same for several classes at once; matrices with a class per column are given as vectors. rows:
+# pull, shift and squares; classes: reach, target and whether the intercepts are free; clock: b,
+# their steps, thresholds and gaps.
+def dual_batch(
+    matrix: Compressed,
+    psi: _Psi,
+    rows: tuple[_Vector, _Vector, _Vector],
+    inverse: _Vector,
+    classes: tuple[_Vector, _Vector, bool],
+    v: _Vector,
+    w: _Vector,
+    clock: _Vector,
+    active: NDArray[np.uint8],
+    epochs: int,
+    seed: int,
+) -> tuple[float, bool]: ...
+def dual_batch_dense(
+    X: _Matrix,
+    psi: _Psi,
+    rows: tuple[_Vector, _Vector, _Vector],
+    inverse: _Vector,
+    classes: tuple[_Vector, _Vector, bool],
+    v: _Vector,
+    w: _Vector,
+    clock: _Vector,
+    active: NDArray[np.uint8],
+    epochs: int,
+    seed: int,
+) -> tuple[float, bool]: ...
 def row_squares(matrix: Compressed, inverse: _Vector) -> _Vector: ...
 def row_squares_dense(X: _Matrix, inverse: _Vector) -> _Vector: ...
 

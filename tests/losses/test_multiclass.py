@@ -191,6 +191,26 @@ def test_sums_at_a_shift_are_those_of_the_terms(reference, k):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("reference", [None, 0])
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("step", [1e-3, 1.0, 1e4])
+def test_the_proximal_point_is_stationary(reference, k, step):
+    rng = np.random.default_rng(7)
+    loss = mm.Multinomial(reference)
+    shape = (50, loss.scores_for(k)) if loss.scores_for(k) > 1 else (50,)
+    z, y = 5 * rng.standard_normal(shape), rng.integers(0, k, 50).astype(float)
+    t = loss.prox(z, y, step)
+    assert np.abs(loss.gradient(t, y) + (t - z) / step).max() <= 1e-9 * (1 + np.abs(t).max() / step)
+
+
+def test_facts():
+    loss = mm.Multinomial()
+    assert loss.robust
+    assert loss.calibrated
+    assert not loss.bounded
+    assert not loss.upper_bounds_zero_one
+
+
 def test_a_thousand_classes():
     rng = np.random.default_rng(6)
     z, y = rng.standard_normal((3000, 1000)), rng.integers(0, 1000, 3000).astype(float)

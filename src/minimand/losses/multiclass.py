@@ -11,6 +11,7 @@ from .._base.typing import Array, BoolArray, IntArray
 from .base import Loss, ShiftedSums, Terms
 from .curvature import Simplex
 from .numeric.simplex import below_simplex, onto_simplex
+from .numeric.softmax_prox import softmax_prox
 
 _OFF = 1e-12  # distance from the simplex that counts as rounding; safeguard
 _MANY = 64  # classes, beyond which BLAS multiplies their probabilities; safeguard
@@ -138,6 +139,15 @@ class Multinomial(Loss):
                 nearest = self._nearest(part[off], labels[off])
                 moved[np.arange(len(u))[rows][off]] = nearest
         return moved
+
+    def prox(self, z: Array, y: Array, step: float | Array) -> Array:
+        """argmin_t ℓ(t, y) + ‖t − z‖²/(2·step) of every row, by Newton's method."""
+        return softmax_prox(self, z, y, np.broadcast_to(step, (len(z),)))
+
+    @property
+    def robust(self) -> bool:
+        """Slopes are differences of probabilities."""
+        return True
 
     def infimum(self, y: Array) -> Array:
         """0, where the score of the class is far above the others."""
