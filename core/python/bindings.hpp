@@ -10,6 +10,7 @@ void bind_dense(nanobind::module_& m);
 void bind_descent(nanobind::module_& m);
 void bind_support(nanobind::module_& m);
 void bind_path(nanobind::module_& m);
+void bind_groups(nanobind::module_& m);
 void bind_scalar(nanobind::module_& m);
 void bind_scores(nanobind::module_& m);
 void bind_piecewise(nanobind::module_& m);

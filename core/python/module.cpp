@@ -43,6 +43,7 @@ NB_MODULE(_core, m) {
   minimand::python::bind_descent(m);
   minimand::python::bind_support(m);
   minimand::python::bind_path(m);
+  minimand::python::bind_groups(m);
   minimand::python::bind_scalar(m);
   minimand::python::bind_scores(m);
   minimand::python::bind_piecewise(m);

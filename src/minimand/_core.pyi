@@ -311,6 +311,59 @@ def along_support(
 ) -> _Vector: ...
 
 # Paths: problems that differ in their penalty alone.
+class GroupsOnGram:
+    def __init__(self) -> None: ...
+    def solve(
+        self,
+        G: _Vector,
+        q: _Vector,
+        square: float,
+        alphas: _Vector,
+        starts: NDArray[np.int64],
+        norm: _Vector,
+        l1: _Vector,
+        l2: _Vector,
+        coefs: _Vector,
+        scores: int,
+        first: int,
+        started: bool,
+        target: float,
+        rounds: int,
+    ) -> int: ...
+
+def groups_columns(
+    matrix: Compressed,
+    cols: NDArray[np.int64],
+    h: _Vector,
+    scale: _Vector,
+    inverse: _Vector,
+    q: _Vector,
+    w: _Vector,
+    shift: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    max_epochs: int,
+    tol: float,
+) -> tuple[int, float]: ...
+def groups_columns_dense(
+    X: _Vector,
+    cols: NDArray[np.int64],
+    h: _Vector,
+    scale: _Vector,
+    inverse: _Vector,
+    q: _Vector,
+    w: _Vector,
+    shift: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    max_epochs: int,
+    tol: float,
+) -> tuple[int, float]: ...
+
 class PathOnGram:
     def __init__(self) -> None: ...
     def solve(

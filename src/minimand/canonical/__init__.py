@@ -5,6 +5,7 @@ from .class_dual import ClassAscent, ClassDual
 from .descent import Descent, DescentProblem, descend
 from .dual_batch import MOST_CLASSES, BatchAscent, DualBatch
 from .forms import Quadratic, RowDual, Weighted, movable
+from .groups import Runs, ScoreModel, minimise_groups
 
 __all__ = [
     "MOST_CLASSES",
@@ -19,8 +20,11 @@ __all__ = [
     "DualBatch",
     "Quadratic",
     "RowDual",
+    "Runs",
+    "ScoreModel",
     "Weighted",
     "ascend",
     "descend",
+    "minimise_groups",
     "movable",
 ]
