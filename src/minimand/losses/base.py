@@ -90,6 +90,15 @@ class Loss(Parameterized):
         """The weight of every score in that sum; None if all are 1."""
         return None
 
+    def target_weights(self, y: Array) -> Array | None:
+        """A weight for every number in y, by which its term counts; None if all are 1."""
+        return None
+
+    @property
+    def weighing(self) -> str:
+        """These weights in words, for the formula of an objective."""
+        return ""
+
     def scores_for(self, n_classes: int) -> int:
         """Scores per row that a loss of ``joint`` scores has for that many classes."""
         return n_classes
