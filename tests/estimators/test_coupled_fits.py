@@ -240,6 +240,23 @@ def balanced_weights(y):
     return (1.0 / (3.0 * counts))[y]
 
 
+@pytest.mark.parametrize("model", [MULTINOMIAL, SPARSE, ROWS], ids=["l2", "l1", "rows"])
+def test_intercepts_add_up_to_zero(model):
+    fitted = clone(model).fit(*IRIS)
+    assert fitted.intercept_.sum() == pytest.approx(0.0, abs=1e-9)
+    shifted = clone(model).set_params(warm_start=True).fit(*IRIS)
+    shifted.intercept_ = shifted.intercept_ + 3.0
+    assert shifted.fit(*IRIS).intercept_.sum() == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_stream_takes_penalties_that_are_sums():
+    assert hasattr(MULTINOMIAL, "partial_fit")
+    assert not hasattr(ROWS, "partial_fit")
+    with pytest.raises(AttributeError) as refused:
+        _ = ROWS.partial_fit
+    assert "joins the scores" in str(refused.value.__cause__)
+
+
 def test_a_class_of_one_sample():
     X, y = IRIS[0], IRIS[1].copy()
     y[7] = 3

@@ -79,6 +79,11 @@ class Loss(Parameterized):
         return self.unit != "row"
 
     @property
+    def level_free(self) -> bool:
+        """Whether one number added to all scores of a row changes nothing."""
+        return False
+
+    @property
     def by_score(self) -> Loss | None:
         """The loss of one score, if this one is a sum over the scores of a row; else None."""
         return None
