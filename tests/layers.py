@@ -18,7 +18,7 @@ LAYERS = [  # from the ground up
     {"_core"},
     {"_base"},
     {"losses", "penalties", "design", "features"},
-    {"outputs", "transforms"},
+    {"outputs", "transforms", "norms"},
     {"problem"},
     {"canonical"},
     {"certificate"},

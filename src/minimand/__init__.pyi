@@ -4,6 +4,7 @@ from . import design as design
 from . import features as features
 from . import losses as losses
 from . import metrics as metrics
+from . import norms as norms
 from . import penalties as penalties
 from . import sklearn as sklearn
 from . import solvers as solvers
@@ -18,6 +19,7 @@ from .certificate import Certificate as Certificate
 from .estimators import Classifier as Classifier
 from .estimators import Regressor as Regressor
 from .estimators import fit_stream as fit_stream
+from .estimators.calibrated import Calibrated as Calibrated
 from .estimators.hard_margin import HardMargin as HardMargin
 from .estimators.perceptron import Perceptron as Perceptron
 from .estimators.ranker import Ranker as Ranker
@@ -48,6 +50,7 @@ from .losses import PerceptronLoss as PerceptronLoss
 from .losses import Pieces as Pieces
 from .losses import Poisson as Poisson
 from .losses import Quantile as Quantile
+from .losses import Quantiles as Quantiles
 from .losses import Ranking as Ranking
 from .losses import RobustLoss as RobustLoss
 from .losses import Squared as Squared
@@ -75,6 +78,7 @@ from .penalties import NonNegative as NonNegative
 from .penalties import NoPenalty as NoPenalty
 from .penalties import Penalty as Penalty
 from .penalties import SparseGroup as SparseGroup
+from .penalties import TraceNorm as TraceNorm
 from .report import plot_history as plot_history
 from .selection import Path as Path
 from .selection import Tuned as Tuned

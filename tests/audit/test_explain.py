@@ -45,8 +45,10 @@ def test_the_text_is_readable():
     text = str(mm.explain(mm.Regressor("huber", mm.L1() + 0.5 * mm.L2(), alpha=0.1), X, Y))
     lines = text.splitlines()
     assert lines[0] == "minimise mean huber(z, y; delta=1.0) + 0.1·‖w‖₁ + 0.05·½‖w‖², z = X w + b"
+    assert lines.pop() == "  (↳ continues where working_set hands over)"
     assert len(lines) == 1 + len(SOLVERS)
     marks = {line.split()[1]: line.split()[0] for line in lines[1:]}
+    assert marks["primal_dual"] == "↳"
     assert marks["closed_form"] == "✗"
     assert marks["newton"] == "✗"
     assert marks["working_set"] == "→"
@@ -180,3 +182,12 @@ def test_an_audit_of_a_stopped_fit_finds_the_gap():
     true_gap = short.certificate_.primal - best.certificate_.primal
     # Never less than the truth, not even a little; and with the best dual point hardly more.
     assert true_gap - 1e-12 <= audit.gap <= true_gap * (1 + 1e-4)
+
+
+def test_of_a_tuned_model_its_estimator_is_explained():
+    tuned = mm.Tuned(mm.Regressor("huber", "l1"), alphas=5, cv=3)
+    before = mm.explain(tuned, X, Y)
+    assert before.objective == mm.explain(tuned.estimator, X, Y).objective
+    after = mm.explain(tuned.fit(X, Y), X, Y)
+    assert after.objective == tuned.certificate_.objective
+    assert after.chosen == before.chosen == "working_set"

@@ -21,6 +21,7 @@ from minimand import _core
 from minimand._base import watch
 from minimand.audit import certify as audit
 from minimand.design import as_design
+from minimand.selection import trials
 from minimand.solvers import loop
 
 X, labels = load_breast_cancer(return_X_y=True)
@@ -354,12 +355,34 @@ def test_the_words_say_how_far_a_choice_came():
 
     def impatient(state):
         seen.append(state)
-        if len(seen) == 40:
+        if len(seen) == 250:
             raise KeyboardInterrupt
 
     tuned = mm.Tuned(mm.Regressor("huber", "l1", callbacks=[impatient]), alphas=30)
     with pytest.raises(mm.Interrupted, match=r"among \d+ of 30 alphas on \d of 5 folds"):
         tuned.fit(X, y)
+
+
+def test_the_words_do_not_speak_of_a_choice_before_there_was_one(monkeypatch):
+    """The model is then that of the largest alpha, within its gap at this alpha only."""
+
+    def impatient(state):
+        raise KeyboardInterrupt
+
+    words = "before any of 30 alphas was compared, at the largest of them,.*at its alpha"
+    with pytest.raises(mm.Interrupted, match=words):
+        mm.Tuned(mm.Regressor("huber", "l1", callbacks=[impatient]), alphas=30).fit(X, y)
+    cross_validate = trials.cross_validate
+
+    def interrupted(*args):
+        watch.interrupt()
+        return cross_validate(*args)
+
+    monkeypatch.setattr(trials, "cross_validate", interrupted)
+    lasso = drop_in.LassoCV(cv=3, alphas=30)
+    with pytest.raises(mm.Interrupted, match=words):
+        lasso.fit(X, y)
+    assert lasso.alpha_ == lasso.alphas_.max()
 
 
 @pytest.mark.parametrize("name", ["null_of", "recentred", "_Course"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from minimand import L1, Squared
 from minimand.design import as_design
 from minimand.problem.objective import Objective
-from minimand.problem.path_facts import Memory
+from minimand.problem.path_facts import PathFacts
 from minimand.problem.path_gram import PathGram
 
 
@@ -24,7 +24,7 @@ def problem(seed, order, intercept, l1):
     return (
         rng,
         X,
-        Objective(Squared(), penalty, design, y, mass, intercept=intercept, memory=Memory()),
+        Objective(Squared(), penalty, design, y, mass, intercept=intercept, path_facts=PathFacts()),
     )
 
 

@@ -399,3 +399,13 @@ def test_the_edge_of_the_grid_is_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mm.Tuned(mm.Regressor("squared", "l1")).fit(X, y)
+
+
+def test_at_the_edge_of_the_grid_columns_in_other_units_are_told():
+    X, y = load_diabetes(return_X_y=True)
+    model = mm.Regressor("squared", "l1")
+    mixed = X * np.geomspace(1.0, 50.0, 10)
+    with pytest.warns(UserWarning, match=r"features=StandardScaler.*by a factor of 50"):
+        mm.Tuned(model, alphas=[2.0, 1.0]).fit(mixed, y)
+    with pytest.warns(UserWarning, match="smaller alphas.$"):  # nothing to scale
+        mm.Tuned(model, alphas=[2.0, 1.0]).fit(np.c_[X, np.ones(len(X))], y)

@@ -8,7 +8,6 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 
 import minimand as mm
-from minimand.estimators.prepare import targets_of
 from minimand.selection.samples import Samples
 from minimand.selection.scores import check_scoring, with_offset
 
@@ -43,7 +42,7 @@ def own_loss(model, X, y, weight, offset):
     """The mean loss of a fitted model, summed over scores: the definition, without any grid."""
     z = model.decision_function(X, offset).reshape(len(y), -1)
     loss = model._checked_settings().loss
-    columns = zip(z.T, targets_of(model, np.asarray(y)))
+    columns = zip(z.T, model._fitted.output.columns(np.asarray(y)))
     return sum(
         np.average(loss.value(np.ascontiguousarray(c), t), weights=weight) for c, t in columns
     )

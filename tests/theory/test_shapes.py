@@ -277,3 +277,12 @@ def test_a_kernel_takes_functions_of_the_norm_only():
     X, y = data()
     objective = problem(mm.Squared(), mm.L1(), None, y, design=Gram(kernel(X)[0]))
     assert judge(objective, objective.null).gap == np.inf
+
+
+def test_the_refusal_of_a_loss_over_runs_speaks_of_runs():
+    from minimand.solvers import solve
+
+    X, y = data()
+    objective = problem(RunSquares().bind(UNITS), mm.L2(), X, y)
+    with pytest.raises(ValueError, match="is one number for every run of rows, not a mean over"):
+        solve(objective)

@@ -31,10 +31,6 @@ def _keywords(cls: Any) -> tuple[str, ...] | None:
     return None if any(p.kind is p.VAR_KEYWORD for p in params) else tuple(p.name for p in params)
 
 
-def _class_of(value: object) -> Any:
-    return type(value)
-
-
 @lru_cache(maxsize=256)
 def _defaults(cls: Any) -> dict[str, Any]:
     """Constructor arguments and their defaults, cached because inspection is slow."""
@@ -56,7 +52,8 @@ class Parameterized:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep``, those of nested objects as ``outer__inner``."""
-        params: dict[str, Any] = {name: getattr(self, name) for name in _names(_class_of(self))}
+        own: Any = type(self)
+        params: dict[str, Any] = {name: getattr(self, name) for name in _names(own)}
         if deep:
             for name, value in list(params.items()):
                 if isinstance(value, Parameterized):
@@ -82,8 +79,9 @@ class Parameterized:
         return new
 
     def __repr__(self) -> str:
-        shown = []
-        for name, default in _defaults(_class_of(self)).items():
+        shown: list[str] = []
+        own: Any = type(self)
+        for name, default in _defaults(own).items():
             value = getattr(self, name, None)
             if default is inspect.Parameter.empty or not _same(value, default):
                 shown.append(f"{name}={value!r}")
@@ -96,7 +94,8 @@ class Parameterized:
         return all(_same(mine[name], theirs[name]) for name in mine)
 
     def __hash__(self) -> int:
-        return hash((type(self), _names(_class_of(self))))
+        own: Any = type(self)
+        return hash((own, _names(own)))
 
 
 def check_number(

@@ -19,6 +19,7 @@ RegressorLossName: TypeAlias = Literal[
     "absolute",
     "huber",
     "quantile",
+    "quantiles",
     "epsilon_insensitive",
     "squared_epsilon_insensitive",
     "chebyshev",
@@ -31,6 +32,7 @@ RegressorLossName: TypeAlias = Literal[
 ]
 ClassifierLossName: TypeAlias = Literal[
     "logistic",
+    "multinomial",
     "hinge",
     "squared_hinge",
     "exponential",
@@ -63,4 +65,6 @@ PenaltyName: TypeAlias = Literal[
     "box",
     "l1_ball",
     "l2_ball",
+    "l21",
+    "trace_norm",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Self, TypeVar
 
 from .. import _core
 
@@ -59,14 +59,30 @@ class StoppedError(Exception):
         self.reason = reason
 
 
+class _Scopes(threading.local):
+    """The innermost scope of every thread."""
+
+    watch: Watch | None = None
+
+
+_scopes = _Scopes()
+
+
 class Watch:
     """One scope: why it shall stop, and whether `look` raises inside it."""
 
-    __slots__ = ("_above", "_due", "hears", "reason")
+    __slots__ = ("_above", "_before", "_due", "hears", "reason")
 
     def __init__(self, due: Callable[[], str], above: Watch | None, hears: bool) -> None:
         self._due, self._above, self.hears = due, above, hears
         self.reason = ""
+
+    def __enter__(self) -> Self:
+        self._before, _scopes.watch = _scopes.watch, self
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        _scopes.watch = self._before
 
     def why(self) -> str:
         """The reason to stop everything inside; empty if there is none."""
@@ -93,43 +109,14 @@ class Watch:
         return self.why() == INTERRUPT
 
 
-class _Scopes(threading.local):
-    """The innermost scope of every thread."""
-
-    watch: Watch | None = None
-
-
-_scopes = _Scopes()
-
-
 def current() -> Watch | None:
     """The innermost scope of this thread."""
     return _scopes.watch
 
 
-W = TypeVar("W", bound=Watch | None)
-
-
-class _Placed(Generic[W]):
-    """A watch, or none, in the place of the innermost scope of this thread."""
-
-    __slots__ = ("_before", "_watch")
-
-    def __init__(self, watch: W) -> None:
-        self._watch = watch
-
-    def __enter__(self) -> W:
-        self._before = _scopes.watch
-        _scopes.watch = self._watch
-        return self._watch
-
-    def __exit__(self, *raised: object) -> None:
-        _scopes.watch = self._before
-
-
 def watching(
     due: Callable[[], str] = str, *, hears: bool = False, within: Watch | None = None
-) -> _Placed[Watch]:
+) -> Watch:
     """A scope inside the current one, or inside that of another thread.
 
     Parameters
@@ -138,12 +125,19 @@ def watching(
     hears : whether `look` raises StoppedError inside it, which the caller must catch.
     within : the enclosing scope, if it is not the current one of this thread.
     """
-    return _Placed(Watch(due, _scopes.watch if within is None else within, hears))
+    return Watch(due, _scopes.watch if within is None else within, hears)
 
 
-def undisturbed() -> _Placed[None]:
+class undisturbed:  # noqa: N801
     """A block in which `look` never raises, whatever the scopes around it say."""
-    return _Placed(None)
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before, _scopes.watch = _scopes.watch, None
+
+    def __exit__(self, *raised: object) -> None:
+        _scopes.watch = self._before
 
 
 def reason() -> str:

@@ -29,6 +29,8 @@ class Explanation:
             mark = self._mark(name, verdict)
             cost = f" (about {verdict.cost:.1e} operations)" if verdict.ok else ""
             lines.append(f"  {mark} {name:<{width}}  {verdict.reason}{cost}")
+        if self.heir:
+            lines.append(f"  (↳ continues where {self.chosen} hands over)")
         return "\n".join(lines)
 
     def _mark(self, name: str, verdict: Verdict) -> str:
@@ -51,6 +53,13 @@ def explain(
 ) -> Explanation:
     """Explain which solvers accept this problem, and which one would run.
 
+    Parameters
+    ----------
+    estimator : Regressor, Classifier or Tuned
+        Of a `Tuned`, its estimator is explained: at the best alpha if it was fitted.
+    X, y, sample_weight, offset
+        As in ``fit``.
+
     Examples
     --------
     >>> import minimand as mm
@@ -60,7 +69,11 @@ def explain(
     'working_set'
     """
     from ..estimators.prepare import copy_of, prepare
+    from ..selection import Tuned
 
+    if isinstance(estimator, Tuned):
+        found_best = getattr(estimator, "best_params_", {})
+        estimator = copy_of(estimator.estimator).set_params(**found_best)
     objective = prepare(copy_of(estimator), X, y, sample_weight, offset, learn=False)[0]
     control = estimator._control([])
     asked = estimator.solver

@@ -178,6 +178,10 @@ class Finding:
         relative = 0.0 if self.gap == 0 else (self.gap / scale if scale > 0 else np.inf)
         if objective.constant_target and self.reaches(objective, 0.0):
             relative = 0.0  # the null model is perfect: gap and scale are both rounding
+        rounding, remark = self.rounding(objective), self.infeasibility
+        if objective.has_free_columns:
+            rounding += self.hidden(objective)
+            remark = remark or self.remark(objective)
         return Certificate(
             primal=self.primal,
             dual=self._lower_bound(objective),
@@ -185,11 +189,11 @@ class Finding:
             relative=relative,
             kind=self.kind,
             objective=objective.words,
-            rounding=self.rounding(objective) + self.hidden(objective),
+            rounding=rounding,
             iterations=iterations,
             passes=objective.meter.passes,
             seconds=seconds,
-            infeasibility=self.infeasibility or self.remark(objective),
+            infeasibility=remark,
             dual_point=self.dual.theta,
         )
 

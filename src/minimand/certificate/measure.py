@@ -50,7 +50,11 @@ def measure(objective: Objective, point: Point, dual: Dual, *, raw: bool = False
     better, so both are measured.
     """
     best: Measured | None = None
-    for s in objective.shares(dual.slope, dual.image):
+    if dual.image is None:
+        shares = objective.penalty.shares(-dual.slope)
+    else:
+        shares = objective.shares(dual.slope, dual.image)
+    for s in shares:
         scaled = dual if s == 1.0 else dual.scaled(s)
         gap, by_feature = _charged(objective, point, scaled)
         samples: Callable[[], Array]

@@ -22,7 +22,7 @@ def falls_for_ever(objective: Objective, point: Point, terms: Terms, gap: float)
     """
     y = objective.y
     rows = objective.n_scores == 1 and objective.units is None
-    if not (rows and objective.convex and objective.has_free_columns) or objective.loss.attained(y):
+    if not (rows and objective.convex) or objective.loss.attained(y):
         return ""
     low = _next_to_nothing(objective, terms, gap)
     kinds = np.unique(y[low])

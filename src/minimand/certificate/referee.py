@@ -74,7 +74,7 @@ def judge(
         inside = tangent.inside(point)
         return lifted(judge(tangent.problem, inside, duals, raw=raw, thorough=thorough), tangent)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return _judge(objective, point, duals, known, raw, thorough)
+        return _judge(objective, point, duals, [*known], raw, thorough)
 
 
 def lifted(judgement: Judgement, tangent: Tangent) -> Judgement:
@@ -105,22 +105,24 @@ def _judge(
     objective: Objective,
     point: Point,
     duals: Iterable[Array],
-    known: Iterable[Dual],
+    known: list[Dual],
     raw: bool,
     thorough: bool,
 ) -> Judgement:
     terms = objective.terms(point.z)
-    off = objective.intercept and _unbalanced(objective, terms.gradient)
-    gradient = _centred_gradient(objective, point, terms) if off else terms.gradient
     proposed = [*_admissible(objective, duals, terms)] if duals else []
-    known = [old for old in known if old.serves(point.w)] if known else []
-    thetas = [gradient, *proposed] if raw or not (proposed or known) else proposed
-    stationary = not off and bool(thetas) and thetas[0] is gradient
+    if known:  # `serves` takes time only where slopes of a path are not exact
+        known = [old for old in known if old.exact is None or old.serves(point.w)]
+    thetas, stationary = proposed, False
+    if raw or not (proposed or known):
+        gradient = _centred_gradient(objective, point, terms)
+        thetas, stationary = [gradient, *proposed], gradient is terms.gradient
     slopes = objective.slopes(point.w, thetas) if thetas else []
     primal = objective.mean(terms.value) + objective.price(point)
     fresh: list[Dual] = []
     found: list[Measured] = []
-    for theta, (slope, exact), image in zip(thetas, slopes, objective.images(slopes)):
+    images = [None] * len(slopes) if objective.has_columns else objective.images(slopes)
+    for theta, (slope, exact), image in zip(thetas, slopes, images):
         fresh.append(Dual(theta, slope, exact=exact, image=image))
         found.append(measure(objective, point, fresh[-1], raw=stationary and not found))
     if known:
@@ -180,6 +182,11 @@ def _still_promising(
 
 def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array:
     """The gradient of the loss at the best intercept for these scores."""
+    if not objective.intercept:
+        return terms.gradient
+    mean, size = objective.row_mean(terms.gradient), objective.row_mean_of(np.abs, terms.gradient)
+    if is_balanced(mean, size):
+        return terms.gradient  # the intercept is the best one already
     # The null model has the best intercept already, exactly so for losses with kinks.
     centred = point is objective.null and objective.kinks is not None
     shift = 0.0 if centred else best_shift(objective, point.z)
@@ -195,16 +202,10 @@ def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array
     return np.zeros_like(moved) if found is None else found
 
 
-def _unbalanced(objective: Objective, gradient: Array) -> bool:
-    """Whether Σ mass·gradient is more than rounding, so that the intercept is not the best."""
-    mean, size = objective.row_mean(gradient), objective.row_mean_of(np.abs, gradient)
-    balanced = is_balanced(mean, size)
-    return not (balanced if objective.n_scores == 1 else balanced.all())
-
-
-def is_balanced(mean: Any, size: Any) -> Any:
-    """Whether a mean of numbers of that mean size is zero up to rounding (16 ulp, safeguard)."""
-    return abs(mean) <= 16 * EPS * size
+def is_balanced(mean: Any, size: Any) -> bool:
+    """Whether means of numbers of these mean sizes are zero up to rounding (16 ulp, safeguard)."""
+    balanced = abs(mean) <= 16 * EPS * size
+    return bool(balanced if isinstance(mean, float) else balanced.all())
 
 
 def _admissible(objective: Objective, duals: Iterable[Array], terms: Terms) -> Iterator[Array]:
@@ -213,15 +214,19 @@ def _admissible(objective: Objective, duals: Iterable[Array], terms: Terms) -> I
     A θ for which no such point is found is left out.
     """
     for theta in duals:
+        if objective.single or not objective.intercept:
+            yield admissible(objective, theta)
+            continue
         inside = objective.loss.into_domain(theta, objective.y)
-        if not objective.intercept:
-            yield inside
-        elif objective.single:
-            yield balance(objective, inside)
-        else:
-            found = balance_scores(objective, inside, terms.curvature)
-            if found is not None:
-                yield found
+        found = balance_scores(objective, inside, terms.curvature)
+        if found is not None:
+            yield found
+
+
+def admissible(objective: Objective, theta: Array) -> Array:
+    """The same for a problem in which every multiplier may shrink by itself."""
+    inside = objective.loss.into_domain(theta, objective.y)
+    return balance(objective, inside) if objective.intercept else inside
 
 
 def slack(primal: float) -> float:

@@ -29,7 +29,7 @@ from ..solvers.kinked.clear_multipliers import settled
 from .callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
 from .inputs import data
 from .models import score_count, split, stacked
-from .outcome import Part, combined, warn_if_short
+from .outcome import Part, combined, warn_if_short, warn_if_zero_is_perfect
 from .problem import Fitted, Posed, PosesProblems
 from .settings import ELSEWHERE
 from .stopping import stoppable
@@ -129,6 +129,8 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
             if not solution.converged:
                 warn_if_short(self, posed.objectives[0], solutions)
                 break
+        if posed.objectives[0].scale == 0:
+            warn_if_zero_is_perfect(self, posed.objectives[0])
         return self
 
     def _solve_all(self, posed: Posed, relay: Relay | None) -> list[Solution]:
@@ -143,7 +145,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
 
         if relay is None and len(objectives) == 1:
             return [self._minimise(objectives[0], self._control([], begun), starts[0], self.solver)]
-        solver = shared(self.solver, objectives, starts)
+        solver = shared(self.solver, objectives, starts, self._control([], begun))
 
         def solve_one(i: int, solved: list[Solution]) -> Solution:
             extra = relay.to(partial(self._attributes_at, posed, solved)) if relay else []
@@ -204,7 +206,9 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
             begin = objective.point(*start)
         try:
             solution = solve(objective, solver, control, begin)
-            return settled(objective, solution, control.tol)
+            return (
+                solution if objective.kinks is None else settled(objective, solution, control.tol)
+            )
         finally:
             if bar:
                 bar.close()

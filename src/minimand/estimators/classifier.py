@@ -151,6 +151,10 @@ class Classifier(ClassifierMixin, Margins, Estimator):
                 f"loss={settings.loss!r} takes counts, not classes: use minimand.Regressor, "
                 "or the loss Logistic()."
             )
+        if settings.loss.joint and settings.loss.target != "class":
+            raise ValueError(
+                f"loss={settings.loss!r} takes numbers, not classes: use minimand.Regressor."
+            )
         return settings
 
     def _takes_many(self, loss: Loss, y: Any) -> bool:

@@ -22,7 +22,7 @@ def loss_above_infimum(objective: Objective, z: Array) -> float:
 
 def best_constant(objective: Objective) -> Array:
     """The scores offset + b with the best b, whether or not the model has an intercept."""
-    z = np.zeros(objective.n_samples) if objective.offset is None else objective.offset
+    z = objective.scores(np.zeros(objective.coef_shape), objective.no_shift)
     return z + best_shift(objective, z)
 
 

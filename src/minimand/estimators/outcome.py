@@ -74,6 +74,19 @@ def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=4)
 
 
+def warn_if_zero_is_perfect(estimator: Any, objective: Objective) -> None:
+    """Warn if w = 0 costs nothing although there are two classes: the loss has no margin."""
+    if objective.loss.target != "sign" or objective.constant_target:
+        return
+    warnings.warn(
+        f"{type(estimator).__name__}: no model is better than w = 0, whose scores are all zero and "
+        f"cost nothing under {objective.loss!r}: take a loss with a margin, such as Hinge(), or "
+        "the algorithm minimand.Perceptron.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
 def _alternatives(objective: Objective, control: Control, solution: Solution) -> list[str]:
     """Other solvers that accept the problem, cheapest first, without those for teaching."""
     found = verdicts(objective, control)

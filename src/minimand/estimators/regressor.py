@@ -49,7 +49,8 @@ class Regressor(RegressorMixin, Estimator):
     solver : str or Solver, default="auto"
         ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"dual"``, ``"primal_dual"``,
         ``"column_generation"``, ``"multiplier"``, ``"reweighted"``, ``"graduated"``, ``"simplex"``,
-        ``"constraint_generation"``; by default the cheapest one that accepts the problem (see
+        ``"constraint_generation"``, ``"low_rank"``, ``"splitting"``, ``"ordered"``,
+        ``"by_score"``; by default the cheapest one that accepts the problem (see
         `minimand.explain`). For teaching, never chosen by default: ``"proximal_gradient"``,
         ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``. For streams ``"sgd"``. Or an
         object such as `minimand.solvers.Fista(restart=True)`.

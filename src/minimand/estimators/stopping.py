@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._base.watch import INTERRUPT, Interrupted, Watch, watching
+from .._base.wording import counted
 from ..certificate import Certificate
 
 T = TypeVar("T")
@@ -35,6 +36,13 @@ def stoppable(estimator: Any) -> Iterator[Watch]:
         raise interruption(type(estimator).__name__, certificate, estimator, course)
 
 
+def chosen_so_far(known: int, alphas: int, folds: str = "") -> str:
+    """The part of that message for a search among alphas, of which so many were compared."""
+    if not known:
+        return f" before any of {counted(alphas, 'alpha')} was compared, at the largest of them,"
+    return f" with alpha chosen among {known} of {counted(alphas, 'alpha')}{folds},"
+
+
 def interruption(
     name: str, certificate: Certificate | None, result: Any, course: str = ""
 ) -> Interrupted:
@@ -44,7 +52,7 @@ def interruption(
     """
     reached = "; the model so far is valid"
     if certificate is not None:
-        within = f", within {certificate.gap:.3g} of the optimum"
+        within = f", within {certificate.gap:.3g} of the optimum" + (" at its alpha" * bool(course))
         if certificate.kind != "global":
             within = f", with a gap of {certificate.gap:.3g} ({certificate.kind})"
         if not np.isfinite(certificate.gap):

@@ -37,6 +37,7 @@ from .piecewise import PerceptronLoss as PerceptronLoss
 from .piecewise import Quantile as Quantile
 from .piecewise import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
 from .powers import Lp as Lp
+from .quantiles import Quantiles as Quantiles
 from .robust import GemanMcClure as GemanMcClure
 from .robust import TanhMargin as TanhMargin
 from .robust import TruncatedSquared as TruncatedSquared

@@ -73,6 +73,10 @@ class Loss(Parameterized):
         """The loss of one score, if this one is a sum over the scores of a row; else None."""
         return None
 
+    def of_score(self, c: int) -> Loss | None:
+        """The loss of score c, if the scores of a row do not touch each other; else None."""
+        return None
+
     def score_weights(self, n_scores: int) -> Array | None:
         """The weight of every score in that sum; None if all are 1."""
         return None
@@ -287,10 +291,10 @@ class Loss(Parameterized):
     @property
     def name(self) -> str:
         """The loss as it is printed in a certificate, e.g. ``huber(z, y; delta=1.35)``."""
-        params = self.get_params(deep=False)
-        inner = ", ".join(f"{key}={value!r}" for key, value in params.items())
-        symbol = snake_case(type(self).__name__)
-        return f"{symbol}(z, y{'; ' + inner if inner else ''})"
+        symbol, params = snake_case(type(self).__name__), self.get_params(deep=False)
+        if not params:
+            return f"{symbol}(z, y)"
+        return f"{symbol}(z, y; {', '.join(f'{key}={value!r}' for key, value in params.items())})"
 
     def check_parameters(self) -> None:
         """Raise ValueError, in one sentence, for a parameter outside its range."""

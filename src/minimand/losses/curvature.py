@@ -180,14 +180,18 @@ class Simplex(Curvature):
 
     @property
     def bound(self) -> Array:
-        """min(p, ½): diag(p) is a bound, and no eigenvalue of diag(p) − ppᵀ is above ½."""
-        p = self.p if float(self.p.max(initial=0.0)) <= 0.5 else self._at_most_half()
+        """P, or in rows with a p above ½ the smaller 2p(1 − p).
+
+        Both are bounds of diag(p) − ppᵀ: the second because every row of that matrix has p(1 − p)
+        on its diagonal and as much beside it.
+        """
+        p = self.p if float(self.p.max(initial=0.0)) <= 0.5 else self._doubled()
         return p if self.scale is None else self.scale[:, None] * p
 
-    def _at_most_half(self) -> Array:
-        """½ in rows with a p above ½, else p; min(p, ½) entry by entry would be no bound."""
+    def _doubled(self) -> Array:
+        """2p(1 − p) in rows with a p above ½, else p."""
         high = self.p.max(axis=1, keepdims=True) > 0.5
-        return np.where(high, 0.5, self.p)
+        return np.where(high, 2.0 * self.p * (1.0 - self.p), self.p)
 
     def over_scores(self) -> Array:
         """diag(Σ s·p) − Σ s·ppᵀ."""

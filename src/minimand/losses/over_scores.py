@@ -81,6 +81,10 @@ class OverScores(Loss):
         """The loss of one score."""
         return self.loss
 
+    def of_score(self, c: int) -> Loss | None:
+        """The loss of one score; None if outputs have weights."""
+        return self.loss if self.weights is None else None
+
     def score_weights(self, n_scores: int) -> Array | None:
         """The weights of the outputs; refuses another number of them than there are outputs."""
         if self.weights is None:
@@ -195,7 +199,10 @@ class OverScores(Loss):
         return _each(self.loss.prox, z, y, steps)
 
     def best_shift(self, z: Array, y: Array, mass: Array) -> Array | None:
-        """The best intercept of every score by itself, where its pieces say it."""
+        """The best intercept of every score by itself, where its mean or its pieces say it."""
+        if self.loss.quadratic:
+            b = mass @ (y - z)
+            return np.asarray(b + mass @ (y - z - b))  # a second pass for the digits of the first
         if self.loss.smooth:
             return None
         found = np.empty(z.shape[1])

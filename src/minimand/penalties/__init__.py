@@ -1,7 +1,7 @@
 """Penalties: what is added to the mean loss, times alpha.
 
 Short names are the snake-case class names: ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``,
-``"scad"``, ``"lq"``, ``"non_negative"``, ``"l1_ball"``, ``"l21"``.
+``"scad"``, ``"lq"``, ``"non_negative"``, ``"l1_ball"``, ``"l21"``, ``"trace_norm"``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("lasso", "l1_norm"), "penalty='l1'"),
     **dict.fromkeys(("ridge", "tikhonov", "weight_decay", "l2_norm"), "penalty='l2'"),
     **dict.fromkeys((None, "none", "no", "unpenalized", ""), "penalty='no_penalty'"),
+    **dict.fromkeys(("nuclear", "nuclear_norm", "trace", "low_rank"), "penalty='trace_norm'"),
     **dict.fromkeys(
         ("group_l2", "group_lasso", "grouplasso", "sparse_group"),
         "penalty=minimand.GroupL2(groups) or minimand.SparseGroup(groups)",
@@ -32,10 +33,12 @@ _NAMES = {
     "concave": ("Concave",),
     "constraint": ("Ball", "Box", "L1Ball", "L2Ball", "NonNegative"),
     "group": ("L21", "GroupL2", "SparseGroup"),
-    "grouped": ("Grouped", "Groups"),
+    "grouped": ("Grouped",),
     "nonconvex": ("MCP", "SCAD", "ConcavePenalty", "Lq"),
     "norm": ("Norm",),
+    "partition": ("Groups",),
     "separable": ("L1", "L2", "NoPenalty", "Separable"),
+    "spectral": ("SingularValues", "TraceNorm"),
     "squared_norm": ("SquaredNorm",),
 }
 
@@ -44,7 +47,20 @@ __getattr__, __dir__ = on_demand(__name__, _NAMES)
 REGISTRY: Registry[Penalty] = Registry(
     "penalty",
     Penalty,
-    ["L1", "L2", "L21", "NoPenalty", "NonNegative", "Box", "L1Ball", "L2Ball", "MCP", "SCAD", "Lq"],
+    [
+        "L1",
+        "L2",
+        "L21",
+        "NoPenalty",
+        "NonNegative",
+        "Box",
+        "L1Ball",
+        "L2Ball",
+        "MCP",
+        "SCAD",
+        "Lq",
+        "TraceNorm",
+    ],
     __getattr__,
     elsewhere=_ELSEWHERE,
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .algebra import Scaled, Sum
     from .grouped import Grouped
     from .separable import Separable
+    from .spectral import SingularValues
 
 
 class Plane(NamedTuple):
@@ -93,6 +94,13 @@ class BoundPenalty:
         """argmin_x Ω(x) + ‖x − w‖²/(2·step)."""
         raise NotImplementedError(f"{type(self).__name__} must define prox(w, step)")
 
+    def slope_along(self, w: Array, step: Array, *, leaving: bool) -> float:
+        """The derivative of t ↦ Ω(w + t·step) at 0; at a kink, on the side where the step is.
+
+        That is the side ahead if the step begins here (``leaving``), else the side behind.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define slope_along(w, step)")
+
     def times(self, factor: float) -> BoundPenalty:
         """factor·Ω, factor > 0; constraints stay as they are."""
         raise NotImplementedError(f"{type(self).__name__} must define times(factor)")
@@ -137,6 +145,11 @@ class BoundPenalty:
     @property
     def function_of_norm(self) -> Separable | None:
         """The same form as a function of the single number ‖w‖₂, if Ω is one."""
+        return None
+
+    @property
+    def singular_values(self) -> SingularValues | None:
+        """The form l1·Σσ + ½·square·(Σσ)² + ½·l2·Σσ² of the singular values of W, if Ω is one."""
         return None
 
     @property

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .. import _core
 from .._base.typing import Array, BoolArray, IntArray
 from .base import BoundPenalty, Majoriser
-from .separable import Separable, _shrink
+from .separable import Separable
 
 if TYPE_CHECKING:
     from .nonconvex import ConcavePenalty
@@ -160,7 +161,7 @@ class Concave(BoundPenalty):
     def shrink(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·v| ≤ l1 wherever the convex part has no l2."""
         limited = (self.convex.l2 == 0) & ~self.free
-        return _shrink(v, np.where(limited, self.convex.l1, np.inf))
+        return _core.largest_scale(v.ravel(), np.where(limited, self.convex.l1, np.inf).ravel())
 
     @cached_property
     def free(self) -> BoolArray:

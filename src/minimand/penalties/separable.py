@@ -43,9 +43,7 @@ class Separable(BoundPenalty):
         """Σ l1|w| + ½ l2 w²; inf outside the bounds."""
         if self.bounds is not None and ((w < self.bounds[0]) | (w > self.bounds[1])).any():
             return np.inf
-        if w.ndim == 1:
-            return _core.separable_value(self.l1, self.l2, np.ascontiguousarray(w))
-        return _core.separable_value(_flat(self.l1), _flat(self.l2), _flat(w))
+        return _core.separable_value(self.l1.ravel(), self.l2.ravel(), w.ravel())
 
     def project(self, w: Array) -> Array:
         """The nearest point within the bounds."""
@@ -79,16 +77,13 @@ class Separable(BoundPenalty):
         """
         if self.bounds is not None:
             return young_within(self.l1, self.l2, *self.bounds, w, v)
-        if w.ndim > 1:
-            terms = _core.separable_young(*map(_flat, (self.l1, self.l2, w, v)))
-            return terms.reshape(w.shape)
-        return _core.separable_young(
-            self.l1, self.l2, np.ascontiguousarray(w), np.ascontiguousarray(v)
-        )
+        l1, l2 = self.l1.ravel(), self.l2.ravel()  # contiguous vectors, as the core takes them
+        return _core.separable_young(l1, l2, w.ravel(), v.ravel()).reshape(w.shape)
 
     def shrink(self, v: Array) -> float:
         """The least l1ⱼ/|vⱼ| of unbounded features with an l1 part only, at most 1."""
-        return _shrink(v, self._limits if self.bounds is None else self._beside(self._limits, v))
+        limits = self._limits if self.bounds is None else self._beside(self._limits, v)
+        return _core.largest_scale(v.ravel(), limits.ravel())
 
     def dual_norm(self, v: Array) -> float | None:
         """max |vⱼ|/l1ⱼ; None if some feature has no l1 part, or bounds."""
@@ -98,7 +93,8 @@ class Separable(BoundPenalty):
 
     def shrink_into_box(self, v: Array) -> float:
         """The largest s ≤ 1 with |s·vⱼ| ≤ l1ⱼ wherever l1ⱼ > 0."""
-        return _shrink(v, self._box if self.bounds is None else self._beside(self._box, v))
+        limits = self._box if self.bounds is None else self._beside(self._box, v)
+        return _core.largest_scale(v.ravel(), limits.ravel())
 
     def _beside(self, limits: Array, v: Array) -> Array:
         """The same limits, but none for a feature that a bound stops where v pulls it."""
@@ -157,7 +153,8 @@ class Separable(BoundPenalty):
     @cached_property
     def sum_over_groups(self) -> Grouped | None:
         """The same with every coefficient as a group of its own, if there are no bounds."""
-        from .grouped import Grouped, Groups
+        from .grouped import Grouped
+        from .partition import Groups
 
         if self.bounds is not None:
             return None
@@ -192,6 +189,16 @@ class Separable(BoundPenalty):
         """soft(w, step·l1)/(1 + step·l2), clipped to the bounds."""
         kept = np.maximum(np.abs(w) - step * self.l1, 0.0)
         return self.project(np.copysign(kept, w) / (1.0 + step * self.l2))
+
+    def slope_along(self, w: Array, step: Array, *, leaving: bool) -> float:
+        """Σ (l2·w + l1·sign)·step, with the sign of the side where the step is."""
+        sign, way = np.sign(w), np.sign(step)
+        kinked = np.where(sign == 0, way if leaving else -way, sign)
+        return float(np.vdot(self.l2 * w + self.l1 * kinked, step))
+
+    def reached(self, slope: Array, w: Array, share: float) -> BoolArray:
+        """Features in the model, and those whose slope is this share of l1 at least."""
+        return (np.abs(slope) >= share * self.l1) | (w != 0)
 
     def in_units(self, units: Array) -> Separable:
         """The same as a function of x, w = units∘x."""
@@ -233,16 +240,6 @@ def _intersection(
     return lo, hi
 
 
-def _shrink(v: Array, limits: Array) -> float:
-    """The largest s ≤ 1 with s·|v| ≤ limits, which may be infinite."""
-    return _core.largest_scale(np.ascontiguousarray(v).ravel(), limits.ravel())
-
-
-def _flat(x: Array) -> Array:
-    """The entries as one contiguous vector for the core; a contiguous vector is not copied."""
-    return np.ascontiguousarray(x).ravel()
-
-
 def _weights(weights: ArrayLike, shape: Any, owner: str) -> Array:
     """Per-feature factors, checked; ones by default.
 
@@ -251,18 +248,24 @@ def _weights(weights: ArrayLike, shape: Any, owner: str) -> Array:
     if weights is None:
         return np.ones(shape)
     n_features = shape if np.ndim(shape) == 0 else shape[0]
+    array = factors(weights, n_features, owner, "feature")
+    return array if np.ndim(shape) == 0 else np.broadcast_to(array[:, None], shape)
+
+
+def factors(weights: Any, count: int, owner: str, what: str) -> Array:
+    """One factor per feature, group or output, checked."""
     try:
         array = np.asarray(weights, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"weights of {owner} must be numbers, one per feature.") from error
-    if array.shape != (n_features,):
+        raise ValueError(f"weights of {owner} must be numbers, one per {what}.") from error
+    if array.shape != (count,):
         raise ValueError(
-            f"weights of {owner} must hold one number per feature: "
-            f"expected shape ({n_features},), got {array.shape}."
+            f"weights of {owner} must hold one number per {what}: "
+            f"expected shape ({count},), got {array.shape}."
         )
     if not np.isfinite(array).all() or (array < 0).any():
         raise ValueError(f"weights of {owner} must be finite and not negative.")
-    return array if np.ndim(shape) == 0 else np.broadcast_to(array[:, None], shape)
+    return array
 
 
 class _Weighted(Penalty):

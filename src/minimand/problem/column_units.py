@@ -56,16 +56,17 @@ class ColumnUnits:
         if not extreme and not faint.any():
             return None
         design = with_units(objective.design, units) if extreme else objective.design
-        problem = replace(objective, design=design, penalty=penalty.without(faint), memory=None)
         null = objective.null
-        problem.__dict__.update(
-            constant_target=objective.constant_target,
-            infimum=objective.infimum,
-            null=null._replace(w=null.w / units),
-            null_loss=objective.null_loss,
-            null_primal=objective.null_primal,
-            scale=objective.scale,
-        )
+        cached = {
+            "constant_target": objective.constant_target,
+            "infimum": objective.infimum,
+            "null": null._replace(w=null.w / units),
+            "null_loss": objective.null_loss,
+            "null_primal": objective.null_primal,
+            "scale": objective.scale,
+        }
+        fields = {"design": design, "penalty": penalty.without(faint), "path_facts": None}
+        problem = objective.altered(cached, **fields)
         return cls(objective, problem, units, faint)
 
     @property

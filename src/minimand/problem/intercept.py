@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -11,8 +11,13 @@ from .._base.row_blocks import in_parts
 from .._base.typing import Array
 from .._core import dot
 from ..losses import PLQ, Loss
+from .point import Point
+
+if TYPE_CHECKING:
+    from .objective import Objective
 
 _EPS = float(np.finfo(float).eps)
+_CANCELLING = 1e5  # ratio of a score's parts to the score, beyond which digits are lost; safeguard
 
 
 class Risk(Protocol):
@@ -50,24 +55,41 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> Any:  # steps: safegua
 
         known = risk.loss.best_shift(z, risk.y, risk.mass)
         return newton_shift(risk, z, steps) if known is None else known
+    if risk.loss.quadratic:
+        return _mean(risk, z)
     if not risk.loss.convex:
         from .robust_intercept import robust_shift
 
         return robust_shift(risk.loss, z, risk.y, risk.mass)
     if risk.kinks is not None:
         return _middle(*risk.kinks.best_shifts(z, risk.mass))
-    if risk.loss.quadratic:
-        return _mean(risk, z)
     return _root(risk, z, steps)
+
+
+def recentred(objective: Objective, point: Point) -> Point:
+    """The same w with the best intercept.
+
+    The scores are recomputed from w if large coefficients cancel in them.
+    """
+    if point is objective.null:
+        return point
+    if objective.reach(point) > _CANCELLING * (1.0 + objective.row_total_of(np.abs, point.z)):
+        point = objective.point(point.w, point.b)
+    if not objective.intercept:
+        return point
+    shift = best_shift(objective, point.z)
+    moves = shift if objective.n_scores == 1 else shift.any()
+    return Point(point.w, point.b + shift, point.z + shift) if moves else point
 
 
 def _mean(risk: Risk, z: Array) -> float:
     """The mean residual, corrected by a second pass; 0 if it is only rounding."""
+    parts = in_parts(risk.mass, risk.y, z)
     with np.errstate(over="ignore", invalid="ignore"):
         b = more = size = 0.0
-        for mass, y, scores in in_parts(risk.mass, risk.y, z):
+        for mass, y, scores in parts:
             b += dot(mass, y - scores)
-        for mass, y, scores in in_parts(risk.mass, risk.y, z):
+        for mass, y, scores in parts:
             residual = y - scores
             residual -= b
             more += dot(mass, residual)

@@ -20,7 +20,7 @@ from .._base import row_blocks
 from .._base.typing import AnyArray, Array, IntArray
 from ..design import Design, Reach
 from ..losses import PLQ, Loss, Terms
-from ..losses.curvature import Diagonal, as_curvature
+from ..losses.curvature import Curvature, Diagonal
 from ..penalties import BoundPenalty, Penalty
 from . import units as units_of
 from .basis import Basis
@@ -31,7 +31,7 @@ from .point import EPS, Meter, Point, dot
 from .products import Products
 
 if TYPE_CHECKING:
-    from .path_facts import Memory
+    from .path_facts import PathFacts
 
 __all__ = ["EPS", "Meter", "Objective", "Point", "dot"]
 
@@ -49,7 +49,7 @@ class Objective(Products):
     intercept: bool = True
     words: str = ""
     meter: Meter = field(default_factory=Meter)
-    memory: Memory | None = None  # shared by the problems of a path
+    path_facts: PathFacts | None = None  # shared by the problems of a path
     n_scores: int = 1  # scores per row
     share: float = 1.0  # what the problem counts in a sum of several, as one output of many
     known: Facts | None = None  # facts about these data, or about others, which are then ignored
@@ -73,12 +73,12 @@ class Objective(Products):
     @cached_property
     def units(self) -> IntArray | None:
         """Offsets of the units of the loss among the rows; None if every row is a unit."""
-        return units_of.offsets(self.loss, self.n_samples)
+        return None if self.loss.unit == "row" else units_of.offsets(self.loss, self.n_samples)
 
     @cached_property
     def row_mass(self) -> Array:
         """For every row the mass of its unit; `mass` itself if every row is a unit."""
-        return units_of.over_rows(self.mass, self.units)
+        return self.mass if self.units is None else np.repeat(self.mass, np.diff(self.units))
 
     def with_target(self, y: Array) -> Objective:
         """The same problem for another y; the data are shared, passes are counted anew."""
@@ -97,19 +97,20 @@ class Objective(Products):
         What does not depend on the penalty is shared; passes are counted by the same meter unless
         a new one is given.
         """
-        new = self._copied()
-        new.update(penalty=penalty, constant_target=self.constant_target, known=self.facts)
+        fields: dict[str, Any] = {"penalty": penalty, "known": self.facts}
+        cached: dict[str, Any] = {"constant_target": self.constant_target}
         if words is not None:
-            new["words"] = words
+            fields["words"] = words
         if meter is not None:
-            new["meter"] = meter
+            fields["meter"] = meter
         if columns is not None:
             design = self.design.columns(columns)
-            new.update(design=design, memory=None, known=self.facts.on_columns(columns, design))
+            facts = self.facts.on_columns(columns, design)
+            fields.update(design=design, path_facts=None, known=facts)
         chosen = slice(None) if columns is None else columns
         known = ["infimum", "units", "row_mass", "_equal_mass"]
         if columns is None and self._null_is_zero and _is_unbounded(penalty):
-            new["null"] = self.null
+            cached["null"] = self.null
             known += ["null_loss", "_null_is_zero"]
             if _is_sum(self.penalty):
                 known += ["null_primal", "scale"]  # w = 0 has Ω = 0 under both penalties
@@ -117,30 +118,30 @@ class Objective(Products):
             old = self.null.w[chosen]
             null = penalty.project(np.zeros(old.shape))
             if np.array_equal(null, old):  # constraints may have moved the null model
-                new["null"] = self.null._replace(w=null)
+                cached["null"] = self.null._replace(w=null)
                 known.append("null_loss")
                 if not null.any() and _is_sum(penalty) and _is_sum(self.penalty):
                     known += ["null_primal", "scale"]
-        new.update((name, self.__dict__[name]) for name in known if name in self.__dict__)
-        return self._made(new)
+        cached.update((name, self.__dict__[name]) for name in known if name in self.__dict__)
+        return self.altered(cached, **fields)
 
     @cached_property
     def _null_is_zero(self) -> bool:
         """Whether the null model is w = 0, not moved by constraints."""
         return not self.null.w.any()
 
-    def with_memory(self, memory: Memory | None) -> Objective:
-        """The same problem with the memory of a path, or with none; cached values are kept."""
-        return self._made({**self.__dict__, "memory": memory})
+    def with_path_facts(self, path_facts: PathFacts | None) -> Objective:
+        """The same problem with the facts of a path, or with none; cached values are kept."""
+        return self.altered(self.__dict__, path_facts=path_facts)
 
-    def _copied(self) -> dict[str, Any]:
-        """The fields, without cached values."""
-        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+    def altered(self, cached: dict[str, Any], **fields: Any) -> Objective:
+        """The problem with other fields and with these cached values, which hold for it too.
 
-    def _made(self, contents: dict[str, Any]) -> Objective:
-        """An objective with these fields; faster than `replace`, since a path makes many."""
+        It is faster than `replace`, since a path makes many.
+        """
         new = object.__new__(type(self))
-        new.__dict__.update(contents)
+        same = {name: self.__dict__[name] for name in self.__dataclass_fields__}
+        new.__dict__.update({**same, **cached, **fields})
         return new
 
     def weighted(self, loss: Loss, weights: Array) -> tuple[Objective, float]:
@@ -154,9 +155,9 @@ class Objective(Products):
         if not total > 0:
             total, mass = 1.0, np.zeros_like(mass)  # only the penalty is left
         penalty = self.penalty.times(1.0 / total)
-        new = replace(self, loss=loss, mass=mass / total, penalty=penalty, memory=None)
-        new.__dict__["constant_target"] = self.constant_target
-        return new, total
+        cached = {"constant_target": self.constant_target}
+        fields = {"loss": loss, "mass": mass / total, "penalty": penalty, "path_facts": None}
+        return self.altered(cached, **fields), total
 
     def thinned(self, every: int) -> Objective:
         """The same problem on every k-th unit, to find a start cheaply."""
@@ -222,7 +223,8 @@ class Objective(Products):
         """Value, gradient and curvature of the loss, block by block if every row is a unit."""
         if self.units is not None or self.n_scores > 1 or self.n_samples <= row_blocks.ROWS:
             value, gradient, curvature = self.loss.terms(z, self.y)
-            return Terms(value, gradient, as_curvature(curvature))
+            known = isinstance(curvature, Curvature)
+            return Terms(value, gradient, curvature if known else Diagonal(curvature))
         whole = [np.empty(self.n_samples), np.empty(self.n_samples)]
         if self.loss.quadratic:  # its curvature is one number, which takes no memory
             one = self.loss.curvature(z[:1], self.y[:1])

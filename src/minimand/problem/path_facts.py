@@ -59,15 +59,15 @@ class Forecast(NamedTuple):
     slope: Array
 
 
-class Memory:
+class PathFacts:
     """Slopes and a forecast, kept from one problem of a path to the next."""
 
     def __init__(self) -> None:
-        self.slopes = SlopeMemory()
+        self.slopes = LastSlopes()
         self.forecast: Forecast | None = None
 
 
-class SlopeMemory:
+class LastSlopes:
     """Slopes Xᵀ(mass∘θ) without reading columns that cannot matter.
 
     By the Cauchy-Schwarz inequality a slope moves by at most ‖xⱼ‖·‖θ − θ'‖ (in the norm of the

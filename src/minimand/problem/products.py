@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _core
 from .._base import row_blocks
 from .._base.typing import Array, BoolArray, IntArray
 from ..design import Covariance, Design, Moments
-from ..losses.curvature import Curvature, Diagonal, beside
+from ..losses.curvature import Curvature, Diagonal
 from ..penalties import BoundPenalty, Plane
 from .facts import Facts
-from .point import EPS, Meter, Point, dot
+from .point import EPS, Meter, Point
 from .without_columns import Represented, plane
 
 if TYPE_CHECKING:
-    from .path_facts import Memory
+    from .path_facts import PathFacts
 
 _NARROW = 8  # numbers in a row: measured at 10⁷ rows, a vector costs as much as a pass over these
 
@@ -31,7 +32,7 @@ class Products:
     offset: Array | None
     intercept: bool
     meter: Meter
-    memory: Memory | None
+    path_facts: PathFacts | None
     n_scores: int
 
     @property
@@ -74,9 +75,21 @@ class Products:
         """Columns of the design."""
         return self.design.shape[1]
 
+    def keep_product(self, w: Array, product: Array) -> None:
+        """Note X w, found in one pass with the products of other problems.
+
+        The next call of `scores` uses it up if it is about this array, and drops it if it is about
+        another one; neither of the two arrays may be changed until then.
+        """
+        self.__dict__["_kept_product"] = w, product
+
     def scores(self, w: Array, b: Any) -> Array:
         """offset + X w + b."""
-        z = self.forward(w) if w.any() else np.zeros((self.n_samples, *w.shape[1:]))
+        kept = self.__dict__.pop("_kept_product", (None, None))
+        if kept[0] is w:
+            z: Array = kept[1]
+        else:
+            z = self.forward(w) if w.any() else np.zeros((self.n_samples, *w.shape[1:]))
         if self.offset is not None:
             z += self.offset
         z += b
@@ -106,17 +119,18 @@ class Products:
 
         Each comes with a mask of the columns where it is exact; None if it is exact everywhere.
         """
-        if self.memory is not None and self.n_scores == 1:
+        if self.path_facts is not None and self.n_scores == 1:
             problem: Any = self
-            return [self.memory.slopes.of(problem, w, theta) for theta in thetas]
+            return [self.path_facts.slopes.of(problem, w, theta) for theta in thetas]
         if len(thetas) == 1:
             return [(self._slope(thetas[0]), None)]
         if self._long_and_narrow:
             return [(self._slope(theta), None) for theta in thetas]
-        side_by_side = np.empty((self.n_samples, len(thetas), *thetas[0].shape[1:]))
+        weighed = np.empty((self.n_samples, len(thetas), *thetas[0].shape[1:]))
+        mass = self.row_mass if thetas[0].ndim == 1 else self.row_mass[:, None]
         for j, theta in enumerate(thetas):
-            np.multiply(beside(self.row_mass, theta), theta, out=side_by_side[:, j])
-        slopes = self.backward(side_by_side.reshape(self.n_samples, -1))
+            np.multiply(mass, theta, out=weighed[:, j])
+        slopes = self.backward(weighed.reshape(self.n_samples, -1))
         slopes = slopes.reshape(len(slopes), len(thetas), *thetas[0].shape[1:])
         return [(slope, None) for slope in np.ascontiguousarray(slopes.swapaxes(0, 1))]
 
@@ -137,10 +151,10 @@ class Products:
             return self.backward(self.weigh(theta))
         return self._equal_mass * self.backward(theta)
 
-    def images(self, slopes: list[tuple[Array, BoolArray | None]]) -> list[Array | None]:
-        """K u for the u that stand for slopes if X has no columns, in one pass; else None."""
-        if self.has_columns or not slopes:
-            return [None] * len(slopes)
+    def images(self, slopes: list[tuple[Array, BoolArray | None]]) -> list[Array]:
+        """K u for the u that stand for slopes, in one pass; for a design without columns."""
+        if not slopes:
+            return []
         stacked = np.stack([slope for slope, _ in slopes], axis=1)
         images = self.forward(stacked.reshape(self.n_samples, -1)).reshape(stacked.shape)
         return list(np.ascontiguousarray(images.swapaxes(0, 1)))
@@ -191,7 +205,7 @@ class Products:
     def reach(self, point: Point) -> float:
         """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: the size of the parts of a score."""
         if self.n_scores == 1:
-            return dot(self.root_spread, np.abs(point.w)) + abs(point.b)
+            return _core.dot(self.root_spread, np.abs(point.w)) + abs(point.b)
         return float(np.linalg.norm(self.root_spread @ np.abs(point.w) + np.abs(point.b)))
 
     # Designs without columns ---------------------------------------------------------------------
@@ -205,10 +219,8 @@ class Products:
         """The position of w and of the slope of a dual point in the plane they span."""
         return plane(self._represented(point), Represented(slope, image))
 
-    def shares(self, slope: Array, image: Array | None) -> set[float]:
+    def shares(self, slope: Array, image: Array) -> set[float]:
         """Scales at which to measure a dual point, from the domain of Ω*."""
-        if image is None:
-            return self.penalty.shares(-slope)
         form = self.penalty.function_of_norm
         return {0.0} if form is None else form.shares(np.array([Represented(slope, image).norm]))
 

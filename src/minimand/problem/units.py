@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base import row_blocks
-from .._base.typing import Array, IntArray
+from .._base.typing import IntArray
 from ..losses import Loss
 from ..losses.base import runs_of
 
@@ -23,11 +23,6 @@ def offsets(loss: Loss, n_rows: int) -> IntArray | None:
     if units[-1] != n_rows:
         raise ValueError(f"the runs of {loss!r} end at row {units[-1]}, but there are {n_rows}.")
     return units
-
-
-def over_rows(mass: Array, units: IntArray | None) -> Array:
-    """The number of its unit for every row; the same array if every row is a unit."""
-    return mass if units is None else np.repeat(mass, np.diff(units))
 
 
 def on_rows(loss: Loss, units: IntArray | None, rows: Any) -> tuple[Loss, Any]:

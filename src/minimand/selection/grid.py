@@ -12,10 +12,9 @@ from ..estimators.prepare import prepared
 from ..estimators.settings import Settings
 from ..losses.curvature import as_curvature
 from ..penalties import Ball, BoundPenalty, Concave, Majorised, NoPenalty, Norm, Separable
-from ..problem.intercept import balanced_gradient
+from ..problem.intercept import balanced_gradient, recentred
 from ..problem.objective import EPS, Objective, Point
 from ..solvers import Control, solve
-from ..solvers.steps.line_search import recentred
 from .kinked_top import least_slope
 
 _RIDGE_TOP = 1e3  # factor of the curvature; convention: there w is 1/1000 of its unpenalised size
@@ -78,7 +77,10 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
             return None
         objective, unit = _convex(objective)
         return bound.dual_norm(unit * slope_without(objective, ~bound.free, tol))
-    if bound.sum_over_features is None or objective.n_scores > 1:
+    is_norm = (
+        isinstance(bound, BoundPenalty) and type(bound).dual_norm is not BoundPenalty.dual_norm
+    )
+    if objective.n_scores > 1 or (is_norm and bound.sum_over_features is None):
         return _top_of_norm(bound, objective)
     form = _unit_form(settings, objective)
     kinked = form.l1 > 0
@@ -98,8 +100,8 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
 
 def _top_of_norm(bound: BoundPenalty, objective: Objective) -> float | None:
     """The dual norm of the slope at the null model; an upper bound if the loss has kinks."""
-    if bound.free.any() or isinstance(bound, Ball | Majorised):
-        return None
+    if isinstance(bound, Majorised):
+        bound = bound.first_majoriser().penalty
     return bound.dual_norm(-_slope_at(objective, objective.null))
 
 

@@ -65,7 +65,7 @@ def completed(
     with undisturbed():
         known: list[Dual] = []
         for problem in problems[len(found) :]:
-            problem = problem.with_memory(None)
+            problem = problem.with_path_facts(None)
             point = found[-1].point if found else problem.null
             # The tangent problem of a non-convex one changes with alpha: slopes cannot be reused.
             raw = not known or not problem.convex

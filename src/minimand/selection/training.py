@@ -37,7 +37,9 @@ def trained(
             )
             for o, s in zip(objectives, solutions, strict=True)
         ]
-        plain = [settled(p, s, tol) for p, s in zip(problems, solutions, strict=True)]
+        plain = list(solutions)
+        if first.kinks is not None:
+            plain = [settled(p, s, tol) for p, s in zip(problems, solutions, strict=True)]
         rows.append(tuple(plain))
         found.append(Training.of(problems, plain, weights))
     return [list(column) for column in zip(*rows, strict=True)], found

@@ -15,15 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.threads import get_num_threads
 from .._base.typing import ArrayLike
 from .._base.wording import counted
+from ..design import as_design
 from ..estimators.inputs import data
 from ..estimators.prepare import copy_of
-from ..estimators.stopping import stoppable
+from ..estimators.stopping import chosen_so_far, stoppable
 from .best_estimator import DelegatesToBest
 from .combinations import check_same_samples, combinations_of, measure_of, words_of
 from .results import RULES
 from .samples import Samples, folds_of, leaves_one_out, present_for
 from .scores import Scorer, check_scoring, check_weights_are_heard
 from .trials import Search, Trial, rows_of, table
+
+_UNSCALED = 10.0  # ratio of standard deviations, above which columns count as not scaled; safeguard
 
 
 class Tuned(DelegatesToBest):
@@ -194,7 +197,7 @@ class Tuned(DelegatesToBest):
             if sums is not None and not self.refit and not trials[best].reason:
                 self._start = sums.model(self.alpha_, limits)
         self._warn_if_short(trials, best, len(combinations))
-        self._warn_at_the_edge()
+        self._warn_at_the_edge(None if mapped else given.X)
         return self
 
     def _checked(self) -> tuple[Scorer | None, int]:
@@ -230,11 +233,8 @@ class Tuned(DelegatesToBest):
         place = scores.best(self.rule)
         self._rows = (first, end)  # rows of the chosen combination in the table
         self.best_index_ = first + place
-        self._course = (
-            f" with alpha chosen among {scores.known.sum()} of "
-            f"{counted(scores.known.size, 'alpha')} on {scores.folds.sum()} of "
-            f"{counted(scores.folds.size, 'fold')},"
-        )
+        folds = f" on {scores.folds.sum()} of {counted(scores.folds.size, 'fold')}"
+        self._course = chosen_so_far(int(scores.known.sum()), scores.known.size, folds)
         self.alphas_ = scores.alphas
         self.alpha_ = float(self.alphas_[place])
         self.best_score_ = float(scores.mean[place])
@@ -268,15 +268,25 @@ class Tuned(DelegatesToBest):
             stacklevel=3,
         )
 
-    def _warn_at_the_edge(self) -> None:
-        """Warn if the best alpha is the smallest of the grid: a better one may lie below."""
+    def _warn_at_the_edge(self, X: Any) -> None:
+        """Warn if the best alpha is the smallest of the grid: a better one may lie below.
+
+        Under one alpha, a column in small units is penalised more than others: so it may be small
+        only for the sake of some columns.
+        """
         last = len(self.alphas_) - 1
         place = self.chosen_["min"] - self._rows[0]
         if last == 0 or place < last or self.alphas_[last] == 0:
             return
+        advice = ""
+        if X is not None and (ratio := _ratio_of_scales(X)) > _UNSCALED:
+            advice = (
+                f", or features=StandardScaler() to the estimator, as the standard deviations of "
+                f"the columns differ by a factor of {ratio:.2g}"
+            )
         warnings.warn(
             f"Tuned: the best alpha is the smallest of the grid ({self.alphas_[last]:.3g}), so a "
-            "better one may lie below it: pass a smaller eps or smaller alphas.",
+            f"better one may lie below it: pass a smaller eps or smaller alphas{advice}.",
             UserWarning,
             stacklevel=3,
         )
@@ -313,3 +323,12 @@ class Tuned(DelegatesToBest):
 
 def _name(scoring: Any) -> str:
     return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+
+
+def _ratio_of_scales(X: Any) -> float:
+    """The largest standard deviation of a column over the smallest one that is not rounding."""
+    design = as_design(X)
+    mean, square = design.moments(np.full(design.shape[0], 1.0 / design.shape[0]))
+    variance = square - mean * mean
+    variance = variance[variance > 1e-12 * square]  # share of the square: rounding; safeguard
+    return float(np.sqrt(variance.max() / variance.min())) if variance.size else 1.0

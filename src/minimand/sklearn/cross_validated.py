@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..audit.foreign.scikit_learn import net_penalty
 from ..estimators import Regressor
-from ..estimators.stopping import as_far_as_it_came
+from ..estimators.stopping import as_far_as_it_came, chosen_so_far
 from ..selection import Tuned, alpha_max
 from .base import own_tolerance
 from .elastic_net import ElasticNet, Lasso
@@ -93,6 +93,7 @@ class ElasticNetCV(TunedDropIn, linear_model.ElasticNetCV):
         best, index = np.unravel_index(np.argmin(means), means.shape)
         self.alpha_ = grids[best, index]
         self.mse_path_ = np.squeeze(errors)
+        self._course = chosen_so_far(int(np.isfinite(means).sum()), means.size)
         shared = len(ratios) == 1 or not isinstance(self.alphas, numbers.Integral)
         self.alphas_ = grids[0] if shared else grids
         self._fit_best(X, y, weights, ratios[best], found[best][2])

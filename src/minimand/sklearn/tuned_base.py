@@ -19,6 +19,8 @@ from .base import DropIn
 class TunedDropIn(DropIn):
     """A drop-in that compares models on held-out data, and fits the best one on all data."""
 
+    _course = " with the strength of its penalty chosen by what was compared until then,"
+
     @with_callbacks
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, **params: Any

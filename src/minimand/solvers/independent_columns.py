@@ -14,7 +14,7 @@ from ..problem.objective import Objective, Point
 
 
 def independent_columns(objective: Objective) -> IndependentColumns | None:
-    """The problem on independent columns; None if the columns are independent."""
+    """The problem on independent columns; None if the unpenalised columns are independent."""
     form = objective.penalty.sum_over_features if objective.n_scores == 1 else None
     if form is None or not objective.convex or not objective.has_free_columns:
         return None
@@ -72,18 +72,15 @@ def _problem(objective: Objective, form: Separable, basis: Basis) -> Objective:
         far = np.full(extra.size, np.inf)
         bounds = np.append(kept.bounds[0], -far), np.append(kept.bounds[1], far)
     penalty = Separable(np.append(kept.l1, extra), np.append(kept.l2, extra), bounds)
-    problem = replace(objective, design=basis.independent, penalty=penalty, memory=None)
-    null = objective.null
-    problem.__dict__.update(
-        constant_target=objective.constant_target,
-        infimum=objective.infimum,
-        null=Point(basis.inside(null.w), null.b, null.z),
-        scale=objective.scale,
-        free_basis=Basis.of_all(
-            basis.independent, np.flatnonzero(penalty.free), _sizes(objective, basis)
-        ),
-    )
-    return problem
+    null, free = objective.null, np.flatnonzero(penalty.free)
+    cached = {
+        "constant_target": objective.constant_target,
+        "infimum": objective.infimum,
+        "null": Point(basis.inside(null.w), null.b, null.z),
+        "scale": objective.scale,
+        "free_basis": Basis.of_all(basis.independent, free, _sizes(objective, basis)),
+    }
+    return objective.altered(cached, design=basis.independent, penalty=penalty, path_facts=None)
 
 
 def _sizes(objective: Objective, basis: Basis) -> Array:

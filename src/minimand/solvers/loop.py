@@ -33,14 +33,14 @@ def solve(
     """Minimise an objective to a certified gap, by a solver given by name or as an object.
 
     Others may continue where the solver gives up if it is ``replaceable``: by default, if it is
-    "auto".
+    "auto", or stands for it.
     """
     control = control or Control()
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # overflow shows in the gap
         try:
             chosen = choose_solver(objective, control, solver)
             if replaceable is None:
-                replaceable = isinstance(solver, str) and solver == "auto"
+                replaceable = chosen.chosen or (isinstance(solver, str) and solver == "auto")
             return run(chosen, objective, control, start, replaceable=replaceable)
         except (OverflowError, np.linalg.LinAlgError) as error:
             raise ValueError("numbers overflow on these data: rescale X and y.") from error
@@ -60,11 +60,12 @@ def run(
     ``replaceable``: if it has nothing further to try, and a bound of the optimum is possible, all
     others that accept the problem continue, the cheapest first.
     """
-    around, before = current(), reason_to_stop()
+    around = current()
+    before = "" if around is None else around.why()
     if before and around is not None and around.hears:
         raise StoppedError(before)  # the surrounding fit has a better point
     control.ended_by = ""
-    fit = _Fit(solver, objective, control, _feasible(objective, start))
+    fit = _Fit(solver, objective, control, start and _feasible(objective, start))
     solution = fit.concluded(before or fit.improve(solver, fit.start))
     if not _gave_up(solver, objective, solution):
         return solution
@@ -134,17 +135,21 @@ class _Fit:
         objective, control, history = self.objective, self.control, self._history
         with watching(control.late, hears=True) as watch:
             try:
-                control.target = history.target = control.tol * _finite_scale(objective)
+                if not math.isfinite(objective.scale):
+                    raise ValueError(_without_scale(objective))
+                control.target = history.target = control.tol * objective.scale
                 begin = objective.null if start is None else start
                 if late := control.late():
                     return late  # the returned point is judged in any case
+                recorded = len(history)
                 for judgement in self._points(solver, begin):
-                    said = observe(control, objective, judgement, len(history), history)
+                    said = observe(control, objective, judgement, recorded, history)
+                    recorded += 1
                     if self._will_do(judgement):
                         self._enough = judgement.summary
                         # This is one of several minima; the search for a lower one was cut off.
                         return control.why if judgement.kind == "stationary" else ""
-                    if stopped_by := said or self._limit(judgement):
+                    if stopped_by := said or self._limit(judgement, recorded):
                         return stopped_by
                     del judgement  # frees n numbers before the solver makes the next
             except KeyboardInterrupt:
@@ -183,11 +188,11 @@ class _Fit:
             return True
         return judgement.gap <= judgement.rounding(objective)
 
-    def _limit(self, judgement: Judgement) -> str:
-        """The limit that has been reached, in words; empty if none has."""
+    def _limit(self, judgement: Judgement, recorded: int) -> str:
+        """The limit that has been reached by now, in words; empty if none has."""
         control, history = self.control, self._history
         assert self._course is not None
-        solver, recorded = self._course.solver, len(history)
+        solver = self._course.solver
         most = solver.default_max_iter if control.max_iter is None else control.max_iter
         if most is not None and recorded > most:
             return f"max_iter={most}"
@@ -219,17 +224,16 @@ class _Fit:
         """The returned model with its certificate and history."""
         objective, control, best = self.objective, self.control, self.best
         if stopped_by and not stopped_by.startswith("max_iter"):
-            # The stop may have come while the memory was being changed.
-            objective = objective.with_memory(None)
+            # The stop may have come while the facts of the path were being changed.
+            objective = objective.with_path_facts(None)
         final = _final(objective, control, best, self.start, bool(stopped_by))
-        iterations = max(len(self._history) - 1, 0)
-        certificate = final.certificate(objective, iterations, control.seconds)
-        history, told = self._history[:], len(self._history) > 0
+        history, told, solvers = self._history[:], len(self._history), self.solvers
+        certificate = final.certificate(objective, max(told - 1, 0), control.seconds)
         if not told and stopped_by == control.late():
             observe(control, objective, final, 0, history)  # time ran out before any other record
         elif final.point is objective.null or not (told and history.ends_at(best)):
-            history.append(control.state(objective, final, len(history)))
-        history.solver = " → ".join(map(_label, self.solvers))
+            history.append(control.state(objective, final, told))
+        history.solver = " → ".join(map(_label, solvers))
         history.hand_overs = tuple(self._course.reasons) if self._course is not None else ()
         history.end(certificate.primal, certificate.dual, certificate.gap)
         # A search among several minima that was cut off has not converged, whatever its gap.
@@ -239,10 +243,10 @@ class _Fit:
             point=final.point,
             slope=final.slope if best is None else best.slope,
             certificate=certificate,
-            solver=" → ".join(solver.name for solver in self.solvers),
+            solver=" → ".join([solver.name for solver in solvers]),
             converged=converged,
             stopped_by=stopped_by
-            or ("" if converged else control.ended_by or self.solvers[-1].exhausted),
+            or ("" if converged else control.ended_by or solvers[-1].exhausted),
             history=history,
         )
 
@@ -252,24 +256,19 @@ def _label(solver: Solver) -> str:
     return solver.name if not vars(solver) or repr(solver).endswith("()") else repr(solver)
 
 
-def _feasible(objective: Objective, start: Point | None) -> Point | None:
+def _feasible(objective: Objective, start: Point) -> Point:
     """The start, moved to the nearest feasible point."""
-    if start is None:
-        return None
     w = objective.penalty.project(start.w)
     return start if np.array_equal(w, start.w) else objective.point(w, start.b)
 
 
-def _finite_scale(objective: Objective) -> float:
-    if math.isfinite(objective.scale):
-        return objective.scale
+def _without_scale(objective: Objective) -> str:
+    """Why the unit of tol is not finite."""
     if np.isfinite(objective.mean(objective.loss.infimum(objective.y))):
-        raise ValueError(
-            f"{objective.loss!r} overflows on these data: rescale y, the offset or the weights."
-        )
-    raise ValueError(
-        f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no "
-        "minimum to be compared with."
+        return f"{objective.loss!r} overflows on these data: rescale y, the offset or the weights."
+    return (
+        f"loss {objective.loss!r} is unbounded below on these data: the mean loss has no minimum "
+        "to be compared with."
     )
 
 

@@ -10,7 +10,7 @@ from ..losses import Huber, Loss, Margin, SquaredHinge
 from ..penalties import L1
 from ..problem.objective import Objective
 from .base import Control, Solver
-from .traits import missing, traits_of
+from .traits import Trait, missing, traits_of
 
 
 def refusal(objective: Objective, solvers: Iterable[Solver], control: Control) -> str:
@@ -18,7 +18,11 @@ def refusal(objective: Objective, solvers: Iterable[Solver], control: Control) -
     asked = list(solvers)
     traits = traits_of(objective)
     own = [solver for solver in asked if missing(solver.kind, traits) is None]
-    given = Counter(solver.verdict(objective, control).reason for solver in own or asked)
+    if objective.loss.pooled and not objective.loss.largest_residual:
+        own = [solver for solver in asked if Trait.MEAN_OVER_SAMPLES in solver.kind]
+    # Solvers whose traits all fit have looked at the problem itself, and know best.
+    fitting = [s for s in own if missing((*s.kind, *s.shapes, *s.needs), traits) is None]
+    given = Counter(s.verdict(objective, control).reason for s in fitting or own or asked)
     # If no solver is of its kind, two reasons are given, as each solver lacks another trait.
     reasons = [reason for reason, _ in given.most_common(1 if own else 2)]
     others = [
@@ -40,7 +44,8 @@ def _neighbours(objective: Objective) -> dict[str, Objective]:
     loss: Loss = SquaredHinge() if isinstance(objective.loss, Margin) else Huber()
     l1 = L1().bind(objective.n_features)
     smooth = replace(objective, loss=loss, mass=objective.row_mass)
+    kind = "a mean over samples" if objective.loss.pooled else "a smooth loss"
     return {
-        f"a smooth loss such as {type(loss).__name__}()": smooth,
+        f"{kind} such as {type(loss).__name__}()": smooth,
         "a penalty such as L1() or L2()": objective.with_penalty(l1),
     }

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from ..penalties import Ball
+from ..losses import Quantiles
+from ..penalties import Ball, SquaredNorm
 from ..problem.objective import Objective
 
 
@@ -20,7 +21,7 @@ class Trait(Enum):
     CONVEX_PENALTY = "the penalty is not convex; 'reweighted' minimises its tangents"
     NONCONVEX_LOSS = "the loss is convex: it needs no graduation"
     NONCONVEX_PENALTY = "the penalty is convex: it needs no tangents"
-    MEAN_OVER_SAMPLES = "{loss!r} is one number for the whole set, not a mean over samples"
+    MEAN_OVER_SAMPLES = "{loss!r} is one number for {unit}, not a mean over samples"
     LARGEST_RESIDUAL = "{loss!r} is not the largest residual of the whole set"
     OVER_RUNS = "{loss!r} is a mean over samples, not over runs of them"
     NO_INTERCEPT = "there is an intercept, and {solver!r} knows none"
@@ -34,6 +35,7 @@ class Trait(Enum):
     PIECES = "{loss!r} is not linear or quadratic piece by piece"
     STRAIGHT_PIECES = "{loss!r} is not made of straight pieces"
     ROWS_SOLVED_EXACTLY = "{loss!r} is neither piecewise quadratic nor logistic"
+    SUM_OVER_GROUPS = "the penalty is not a sum over groups of coefficients"
     CLASS_MARGINS = "{loss!r} is not a sum of class margins in decreasing order"
     SUM_OVER_FEATURES = "the penalty is not a sum over features"
     NO_L1 = "the penalty has kinks; {solver!r} takes L2 or no penalty"
@@ -41,6 +43,10 @@ class Trait(Enum):
     NO_L2 = "the penalty has a quadratic part; 'constraint_generation' takes it with Chebyshev"
     SOME_L2 = "the penalty has no quadratic part; 'simplex' finds an exact vertex"
     L2_EVERYWHERE = "the penalty is not L2 on every coefficient"
+    SQUARED_NORM = "the penalty is no squared norm of groups"
+    SCORES_APART = "there is one score per row, or {loss!r} couples them"
+    IN_ORDER = "{loss!r} keeps no scores in order"
+    SINGULAR_VALUES = "the penalty is no function of singular values, as TraceNorm is"
     BALL = "the penalty is no ball that a multiplier would replace"
 
 
@@ -60,6 +66,10 @@ def _of_loss(objective: Objective) -> list[Trait]:
     if not loss.convex:  # its tangents have traits of their own, so the rest does not matter
         return [Trait.NONCONVEX_LOSS, *([] if loss.pooled else [Trait.MEAN_OVER_SAMPLES])]
     found = [Trait.CONVEX_LOSS]
+    if objective.n_scores > 1 and loss.of_score(0) is not None:
+        found.append(Trait.SCORES_APART)
+    if isinstance(loss, Quantiles) and not loss.crossing:
+        found.append(Trait.IN_ORDER)
     if loss.largest_residual:
         return [*found, Trait.LARGEST_RESIDUAL, Trait.STRAIGHT_PIECES]
     if loss.pooled:
@@ -90,7 +100,14 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     found = [Trait.CONVEX_PENALTY if convex else Trait.NONCONVEX_PENALTY]
     if isinstance(penalty, Ball):
         found.append(Trait.BALL)
+    if isinstance(penalty, SquaredNorm):
+        found.append(Trait.SQUARED_NORM)
+    if penalty.singular_values is not None:
+        found.append(Trait.SINGULAR_VALUES)
     form = penalty.sum_over_features
+    # Without bounds, a sum over features is one over groups of a single coefficient.
+    if (form is not None and form.bounds is None) or penalty.sum_over_groups is not None:
+        found.append(Trait.SUM_OVER_GROUPS)
     if form is None:
         return found
     found.append(Trait.SUM_OVER_FEATURES)

@@ -26,8 +26,8 @@ class View:
     @classmethod
     def of(cls, objective: Objective, solver: Solver) -> View:
         """The problem on independent columns; a textbook solver gets the columns as they are."""
-        columns = None if solver.by_name_only else independent_columns(objective)
-        return cls(objective, solver, None, columns)
+        plain = solver.by_name_only or not objective.has_free_columns
+        return cls(objective, solver, None, None if plain else independent_columns(objective))
 
     @classmethod
     def in_units(
@@ -42,7 +42,9 @@ class View:
             chosen = next(cheapest_others(units.problem, control, []), solver)
             solver = chosen if replaceable else solver
             if solver.verdict(units.problem, control).ok:
-                yield cls(objective, solver, units, independent_columns(units.problem))
+                free = units.problem.has_free_columns
+                columns = independent_columns(units.problem) if free else None
+                yield cls(objective, solver, units, columns)
             units = units.with_whole_penalty
 
     @property

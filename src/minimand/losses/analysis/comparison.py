@@ -86,7 +86,8 @@ def table(*losses: Loss) -> Table:
     Parameters
     ----------
     *losses : Loss
-        The losses to compare, also your own; by default all that have a short name, and powers.
+        The losses of one score to compare, also your own; by default all that have a short name,
+        and powers.
 
     Returns
     -------
@@ -102,8 +103,10 @@ def table(*losses: Loss) -> Table:
     Logistic()  log(1 + e^−m)       yes     yes     no       yes     no     yes
     Hinge()     max(0, 1 − m)       yes     no      no       yes     yes    yes
     """
-    shown = losses or (
-        *(REGISTRY.get(name) for name in REGISTRY.names),
-        *(Lp(p) for p in (0, 0.5, 1, 1.5, 4)),
-    )
+    for loss in losses:
+        if loss.joint or loss.by_score is not None:
+            raise ValueError(f"the table compares losses of one score, and {loss!r} has several.")
+    known = map(REGISTRY.get, REGISTRY.names)
+    powers = (Lp(p) for p in (0, 0.5, 1, 1.5, 4))
+    shown = losses or (*(loss for loss in known if not loss.joint), *powers)
     return Table(tuple(row_of(loss) for loss in shown))

@@ -24,7 +24,7 @@ _LARGEST_SYSTEM = 2_000_000  # numbers in their rows; safeguard of memory
 
 
 def settled(objective: Objective, solution: Solution, tol: float) -> Solution:
-    """The solution, `sharpened` unless Ctrl-C or the time limit intervenes."""
+    """The solution of a loss with kinks, `sharpened` unless Ctrl-C or the time limit came."""
     if solution.stopped_by == INTERRUPT or solution.stopped_by.startswith("max_seconds"):
         return solution
     try:
@@ -35,14 +35,13 @@ def settled(objective: Objective, solution: Solution, tol: float) -> Solution:
 
 
 def sharpened(objective: Objective, solution: Solution, tol: float) -> Solution:
-    """The solution with multipliers at the slopes of their pieces, if the gap allows it.
+    """The solution, of a loss with kinks, with multipliers at the slopes of their pieces.
 
-    The referee decides: the result meets tol, or has a gap no larger than before. Samples that
-    cannot be decided keep their multipliers.
+    The referee decides: the result meets tol, or has a gap no larger than before, or the solution
+    stays as it is. Samples that cannot be decided keep their multipliers.
     """
     old = solution.certificate
-    kinked = objective.kinks is not None and objective.convex
-    if not kinked or old.dual_point is None or not 0 < old.gap < np.inf:
+    if not objective.convex or old.dual_point is None or not 0 < old.gap < np.inf:
         return solution
     allowed = max(tol * objective.scale, old.gap)
     for caution in (1.0, 30.0, 1000.0):  # factors of the distance to a kink; safeguard

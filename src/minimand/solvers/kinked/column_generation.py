@@ -10,11 +10,11 @@ import numpy as np
 from ..._base.typing import Array, IntArray
 from ...certificate import Judgement, judge
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
-from ..sparse.column_choice import best_columns
-from ..steps.line_search import recentred
+from ..sparse.next_columns import best_columns
 from ..traits import Trait
 from .primal_dual import PrimalDual
 

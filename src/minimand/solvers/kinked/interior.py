@@ -21,7 +21,7 @@ from ..._base.typing import Array, BoolArray
 from ...losses import PLQ
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, Point, dot
-from ..smooth.closed_form import rows_suffice
+from ..costs import rows_suffice
 from .slope_rises import of_penalty, of_pieces
 
 _ROOM = 10.0  # slacks of a cold start, in units of |t|; measured: wider is safer and slower

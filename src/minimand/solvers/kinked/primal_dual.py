@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...certificate import Judgement, judge
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
-from ..smooth.closed_form import rows_suffice
-from ..steps.line_search import recentred
 from ..traits import Trait
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class PrimalDual(Solver):
         form = objective.penalty.sum_over_features
         assert form is not None
         n, d = objective.design.shape
-        size = n if rows_suffice(objective, form) else d
+        size = n if costs.rows_suffice(objective, form) else d
         # Bytes: three d×d matrices and 16 numbers per row.
         memory = 8.0 * (3 * size * size + 16 * n)
         if size > _LARGEST or memory > control.memory:

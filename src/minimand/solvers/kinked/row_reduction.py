@@ -130,7 +130,7 @@ def _inner(
         mass=mass,
         offset=None if objective.offset is None else objective.offset[rows],
         meter=Meter(),
-        memory=None,
+        path_facts=None,
     )
     problem.facts.spread = objective.spread * float(mass.sum())
     few = PLQ(plq.pieces, plq.sign[rows], plq.shift[rows])

@@ -72,9 +72,9 @@ class Scaled:
         old, form = self.objective, self.objective.penalty.sum_over_features
         assert form is not None
         penalty = Separable(form.l1, sigma / self.sigma * form.l2)
-        new = replace(old, loss=Huber(self.epsilon * sigma), penalty=penalty, known=old.facts)
-        new.__dict__["constant_target"] = old.constant_target
-        return Scaled(new, sigma)
+        cached = {"constant_target": old.constant_target}
+        loss = Huber(self.epsilon * sigma)
+        return Scaled(old.altered(cached, loss=loss, penalty=penalty, known=old.facts), sigma)
 
     def value(self, point: Point) -> float:
         """F."""

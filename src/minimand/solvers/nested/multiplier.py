@@ -13,13 +13,13 @@ from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...penalties import Ball
 from ...penalties.ball import square
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
 from ..kinked.primal_dual import PrimalDual
 from ..smooth.closed_form import ClosedForm
 from ..smooth.newton import Newton
 from ..sparse.working_set import WorkingSet
-from ..steps.line_search import recentred
 from ..steps.progress import Progress
 from ..succession import points_of
 from ..traits import Trait

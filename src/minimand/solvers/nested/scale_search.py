@@ -10,11 +10,11 @@ import numpy as np
 
 from ..._base.typing import Array
 from ..._base.watch import INTERRUPT, StoppedError, carried_through, watching
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import solve
 from ..base import CALLBACK, STOP, Control, Solution
 from ..history import State
-from ..steps.line_search import recentred
 from .joint_scale import LEAST_SCALE, Joint, Scaled
 
 _INNER = 1e-13  # relative gap of a problem with σ fixed: σ is found from its residuals; safeguard

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..._base.typing import Array, IntArray
 from ...certificate import Judgement, judge
+from ...problem.intercept import recentred
 from ...problem.objective import EPS, Objective, Point
 from ..base import Control
-from ..steps.line_search import recentred
 from .column_scaling import ColumnScaling, beside
 from .dual_program import polished, solve_dual
 from .highs import Failure

@@ -13,10 +13,10 @@ import numpy as np
 
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
-from ..steps.line_search import recentred
 from ..traits import Trait
 
 

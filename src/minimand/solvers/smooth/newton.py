@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from ...certificate import Judgement, judge
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
-from ..steps.line_search import Caution, line_search, recentred
+from ..steps.line_search import Caution, line_search
 from ..traits import Trait
 from .newton_scores import ScoresCholesky, ScoresKrylov
 from .newton_systems import Cholesky, Direction, Krylov, Reused

@@ -9,17 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.typing import Array, IntArray
+from ..._core import dot
 from ...canonical import Quadratic, Weighted
 from ...certificate import Judgement, judge
 from ...design import Design, Reach
 from ...losses import Terms
 from ...penalties import Separable
-from ...problem.objective import Objective, Point, dot
+from ...problem.intercept import recentred
+from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
-from ..steps.line_search import Caution, line_search, recentred
+from ..steps.line_search import Caution, line_search
 from ..traits import Trait
-from .column_choice import best_columns, first_columns, support_size
+from .next_columns import best_columns, first_columns, support_size
 from .support_newton import polish_on_columns
 
 _GRAM_COLUMNS = 1500  # columns, up to which a working set may be solved on its Gram; safeguard
@@ -99,7 +101,7 @@ class WorkingSet(Solver):
 
 def _forecast_point(objective: Objective, judgement: Judgement) -> Point:
     """The forecast of a path, if that is better than the current point."""
-    forecast = objective.memory.forecast if objective.memory else None
+    forecast = objective.path_facts.forecast if objective.path_facts else None
     if forecast is None:
         return judgement.point
     ahead = recentred(
@@ -176,9 +178,12 @@ class _Restricted:
 
         ``judged`` is the last judgement, which has the slopes of the loss if it is of this point.
         """
-        objective, dual = self.objective, None
+        objective = self.objective
+        dual: Array | None = None
         share = 0.2 if self.early else 5e-4  # later, accuracy saves whole rounds
         goal = max(0.5 * control.target, share * min(self.gap, objective.scale))
+        if objective.loss.quadratic:
+            return self._minimised(point, judged, goal, control), None
         for _ in range(_NEWTON_STEPS):
             known = judged.terms if point is judged.point else None
             point, dual, decrease = self._newton(point, known, goal, control)
@@ -187,6 +192,20 @@ class _Restricted:
             if wrong <= goal or control.expired:
                 break
         return point, dual
+
+    def _minimised(self, point: Point, judged: Judgement, goal: float, control: Control) -> Point:
+        """The minimiser for a quadratic loss, which is its own model: its curvature is 1."""
+        objective, mass = self.objective, self.objective.mass
+        same = point is judged.point
+        gradient = judged.terms.gradient if same else objective.loss.gradient(point.z, objective.y)
+        w, full = point.w[self.columns], point.w.copy()
+        new, shift = self._solved(w, _Step(mass, mass * gradient, 1.0, goal), control)
+        full[self.columns] = new
+        del gradient  # frees n numbers before the scores are made
+        z = self.forward(new - w)
+        z += point.z
+        z += shift
+        return recentred(objective, Point(full, point.b + shift, z))
 
     def _sweep_tolerance(self, w: Array, steep: float, goal: float) -> float:
         """How small a sweep's decrease must be for the dual point to cost less than ``goal``.
@@ -223,15 +242,7 @@ class _Restricted:
         h, q = curvature.weighted(objective.mass).bound, objective.mass * terms.gradient
         step = _Step(h, q, curvature.max, goal)
         w, full = point.w[self.columns], point.w.copy()
-        solve = self._solve_gram if self._on_gram() else self._solve_columns
-        new, shift = solve(w, step, control)
-        if objective.loss.quadratic:  # then the model is the problem itself
-            full[self.columns] = new
-            del step, terms  # frees n numbers before the scores are made
-            z = self.forward(new - w)
-            z += point.z
-            z += shift
-            return recentred(objective, Point(full, point.b + shift, z)), None, 0.0
+        new, shift = self._solved(w, step, control)
         dw = new - w
         dz = self.forward(dw) + shift
         fall = self.form.value(w) - self.form.value(new)
@@ -248,6 +259,10 @@ class _Restricted:
         dual = terms.gradient + curvature.times(dz)  # that of the model
         del dz, terms, curvature
         return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
+
+    def _solved(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
+        """The minimiser of the model of a step, and the change of the intercept."""
+        return (self._solve_gram if self._on_gram() else self._solve_columns)(w, step, control)
 
     def _on_gram(self) -> bool:
         """Whether forming the Gram costs less than the ten or so sweeps that it saves.

@@ -10,29 +10,12 @@ import numpy as np
 from ..._base.typing import Array
 from ...losses import Terms
 from ...losses.curvature import Curvature, Diagonal
-from ...penalties import Separable
-from ...problem.intercept import best_shift
+from ...penalties import BoundPenalty
 from ...problem.objective import EPS, Objective, Point, dot
-
-
-def recentred(objective: Objective, point: Point) -> Point:
-    """The same w with the best intercept.
-
-    The scores are recomputed from w if large coefficients cancel in them.
-    """
-    if objective.reach(point) > _CANCELLING * (1.0 + objective.row_total_of(np.abs, point.z)):
-        point = objective.point(point.w, point.b)
-    if not objective.intercept:
-        return point
-    shift = best_shift(objective, point.z)
-    moves = shift if objective.n_scores == 1 else shift.any()
-    return Point(point.w, point.b + shift, point.z + shift) if moves else point
-
 
 _BEND = 10.0  # least ratio of `wrong` to gain²/scale; safeguard
 _STEEP = 0.05  # share of the first slope, above which the step is lengthened; safeguard
 _FARTHEST = 8.0  # factor by which a step is lengthened at most; safeguard
-_CANCELLING = 1e5  # ratio of a score's parts to the score, beyond which digits are lost; safeguard
 
 
 @dataclass
@@ -91,7 +74,7 @@ class Caution:
 
 def line_search(
     objective: Objective,
-    form: Separable,
+    form: BoundPenalty,
     point: Point,
     dw: Array,
     dz: Array,
@@ -134,7 +117,7 @@ def line_search(
 
 
 def _falls(
-    objective: Objective, form: Separable, point: Point, dw: Array, dz: Array, t: float
+    objective: Objective, form: BoundPenalty, point: Point, dw: Array, dz: Array, t: float
 ) -> bool:
     """Whether P(t) ≤ P(0) up to rounding; beyond its minimum φ may have risen again."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -146,7 +129,7 @@ def _falls(
 
 
 def _slope(
-    objective: Objective, form: Separable, point: Point, dw: Array, dz: Array, t: float
+    objective: Objective, form: BoundPenalty, point: Point, dw: Array, dz: Array, t: float
 ) -> float:
     """φ'(t); at a kink of Ω the one-sided slope that faces the step: right at 0, left beyond.
 
@@ -156,7 +139,5 @@ def _slope(
         z = point.z + t * dz if t else point.z
         smooth = dot(objective.weigh(objective.loss.gradient(z, objective.y)), dz)
     w = point.w + t * dw if t else point.w
-    sign = np.sign(w)
-    kinked = np.where(sign == 0, -np.sign(dw) if t else np.sign(dw), sign)
-    slope = smooth + dot(form.l2 * w + form.l1 * kinked, dw)
+    slope = smooth + form.slope_along(w, dw, leaving=not t)
     return np.inf if math.isnan(slope) else slope

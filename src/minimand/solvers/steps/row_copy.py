@@ -7,13 +7,13 @@ from ..base import Control, Verdict
 
 
 def row_copy_counted(objective: Objective, control: Control, verdict: Verdict) -> Verdict:
-    """The verdict with the copy of the rows: a refusal if it exceeds `memory`, else a remark.
+    """The verdict with the copy of rows that it needs: a refusal if that exceeds `memory`.
 
-    A matrix in the other order is copied and counted too; the remark is for data that come in
-    blocks, perhaps from a disk, which must then fit into memory as a whole.
+    A matrix in the other order is copied and counted too. Data that come in blocks, perhaps from a
+    disk, must then fit into memory as a whole, which is added to the reason.
     """
     design = objective.design
-    if not verdict.ok or not design.row_copy_bytes:
+    if not verdict.ok:
         return verdict
     if design.row_copy_bytes > control.memory:
         words = "rows must lie together in memory, and `memory` allows no copy"

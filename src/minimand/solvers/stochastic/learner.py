@@ -16,9 +16,9 @@ from ...penalties import Separable
 from ...problem.objective import Objective
 from .learner_fields import Layout
 
-_PIECES, _LOGISTIC, _GIVEN = 0, 1, 2  # how a compiled pass finds the slope of a row
+_PIECES, _LOGISTIC, _GIVEN = 0, 1, 2  # how a compiled pass finds the slope of a row; as in the core
 _NO_PIECES = Pieces([0.0], [0.0, 0.0]).parts
-UNCOMPILED_BATCH = 8
+UNCOMPILED_BATCH = 8  # rows per step, at least, if slopes come from NumPy; convention
 _STEP = 10.0  # nanoseconds per stored number and model, at most; measured on 2 cores at 2.5 GHz
 
 Objectives = Objective | Sequence[Objective]
@@ -26,10 +26,10 @@ Objectives = Objective | Sequence[Objective]
 
 
 class Steps(NamedTuple):
-    """How far a row moves the model: eta/(t0 + t)^power, or as another `Rule` says.
+    """The length of the t-th step: eta/(t0 + t)^power, unless the `Rule` defines another one.
 
-    Online rules read ``eta`` (η or C), ``average_from``, ``intercept_share`` and ``add_up``; they
-    learn one row at a time and average without weights.
+    Online rules use only ``eta`` (η or C), ``average_from``, ``intercept_share`` and ``add_up``;
+    they learn one row at a time, and all models count the same in their average.
     """
 
     eta: float
@@ -38,11 +38,11 @@ class Steps(NamedTuple):
     rule: Rule = Rule.PLAIN
     batch: int = 1
     average_from: float = 0.0  # the step from which on models are averaged; inf: never
-    average_power: float = 1.0  # the t-th model weighs t^power
+    average_power: float = 1.0  # the t-th model has the weight t^power in the average
     intercept_step: float = np.inf  # the intercept's step is at most this/√t
-    intercept_share: float = 1.0  # of a step that the intercept takes, unless rates adapt
-    add_up: bool = False  # what every row pays before its step, for `Learner.paid`
-    rescale: bool = True  # coefficients, when a column's largest entry so far comes by: they adapt
+    intercept_share: float = 1.0  # share of a step that the intercept takes; not for adaptive rates
+    add_up: bool = False  # whether to sum the loss of every row before its step: `Learner.paid`
+    rescale: bool = True  # adaptive: shrink a coefficient when its column has a new largest entry
 
 
 class _Coded(NamedTuple):
@@ -81,10 +81,10 @@ class Learner:
         sparse: bool = False,
         steps: float = 0.0,
     ) -> Learner:
-        """At a model (d,), or at several (k, d), with nothing learnt yet.
+        """A learner without any step yet, at a model (d,) or at several (k, d).
 
-        ``sparse`` says which rows are expected; others do as well, at some cost. ``steps`` is where
-        the schedule begins.
+        ``sparse`` says which kind of rows is expected; for the other kind the numbers are laid out
+        anew. ``steps`` is the number of the step at which the schedule begins.
         """
         w, b = np.atleast_2d(w), np.atleast_1d(b)
         together = sparse and w.shape[0] > 1 and not rule.online
@@ -99,7 +99,7 @@ class Learner:
 
     @property
     def rule(self) -> Rule:
-        """How far rows move the models."""
+        """The kind of steps."""
         return self.layout.rule
 
     def learn(
@@ -110,7 +110,7 @@ class Learner:
         steps: Steps,
         moves: Array | None = None,
     ) -> None:
-        """One pass over some rows, in that order, or over as many as there is time for.
+        """One pass over some rows in this order, which a time limit may cut short.
 
         ``moves``, if given, counts for every row how often it moved the model of an online rule.
         """
@@ -122,7 +122,7 @@ class Learner:
         self._lay_out(first, steps)
         if batch == 1:
             coded = [_coded(problem) for problem in problems]
-            left = first.loss.target == "sign"  # a tie counts as a mistake
+            left = first.loss.target == "sign"  # at a kink, the slope on the side of mistakes
             slopes = (coded[0].kind, coded[0].parts, np.empty(0), left)
             sign = self.layout.by_row([c.sign for c in coded])
             shift = self.layout.by_row([c.shift for c in coded])
@@ -141,7 +141,7 @@ class Learner:
             self._pass(first, slopes, (ones, zeros, weight, rows), steps, 1.0 / rows.size)
 
     def _lay_out(self, objective: Objective, steps: Steps) -> None:
-        """The numbers that such steps need, as rows of such a matrix want them."""
+        """Lay the numbers out anew if these steps, or rows of this kind, need other ones."""
         sparse = objective.design.sparse
         together = sparse and self.layout.models > 1 and not self.rule.online
         needed = 3 if _form(objective).l1.any() else 2 if np.isfinite(steps.average_from) else 1
@@ -202,15 +202,15 @@ class Learner:
             step_rows(objective.design, given, fields, scalars, counted)
 
     def paid(self) -> Array:
-        """Σ weight·loss of every model, each row before its step, since this was asked last.
+        """Σ weight·loss of every model since the last call, each row before its step.
 
-        Known to the compiled passes, if the steps say that they should `add_up`. Online rules leave
-        the weights out, and add the penalty before every step, as scikit-learn does.
+        The compiled passes compute it if the steps have ``add_up``. Online rules leave out the
+        weights and add the penalty before every step, as scikit-learn does.
         """
         return self.layout.paid(self.scalars)
 
     def forget_penalty(self) -> None:
-        """Start what an l1 penalty takes from nothing, as at the beginning of every fit."""
+        """Forget the l1 penalty applied so far, as at the beginning of every fit."""
         self.layout.forget_penalty(self.fields, self.scalars)
 
     def model(self, objective: Objective, average: bool) -> tuple[Array, float]:
@@ -219,9 +219,9 @@ class Learner:
         return w[0], float(b[0])
 
     def models(self, objective: Objective, average: bool) -> tuple[Array, Array]:
-        """Coefficients (k, d) and intercepts (k,), or the averages of those met so far.
+        """Coefficients (k, d) and intercepts (k,) of the last step, or their averages.
 
-        An average has the zeros that the last model has under an l1 penalty.
+        Under an l1 penalty, a coefficient that is zero in the last model is zero in the average.
         """
         if self.rule.online:
             return self._online(average)
@@ -237,7 +237,7 @@ class Learner:
         return mean, b_sum / count
 
     def _online(self, average: bool) -> tuple[Array, Array]:
-        """What online rules have learnt: their penalties are never behind.
+        """The models of online rules, which apply penalties at once.
 
         A step that moves the model by δ after k others were averaged is missing from these k, and
         adds k·δ to the lag: the mean of all K is w − lag/K.
@@ -249,7 +249,7 @@ class Learner:
         return w - self.layout.lags(self.fields) / count, b - b_lag / count
 
     def _plain(self, objective: Objective) -> tuple[Array, Array, Array | float, Array]:
-        """w, v, what averages lack, and b, once an l1 penalty has got all that is due."""
+        """w, v, the lag of averages, and b, after all of the l1 penalty that is due."""
         layout, l1 = self.layout, _form(objective).l1
         now, held, scale, _, b, _ = layout.clock(self.scalars)
         v = left = layout.values(self.fields)
@@ -266,7 +266,7 @@ class Learner:
         return scale * left, left, lag, b
 
     def _adapted(self, objective: Objective) -> tuple[Array, Array, Array | float, Array]:
-        """The same of adaptive steps, once both penalties have got all that is due."""
+        """The same for adaptive steps, after all of both penalties that is due."""
         form, layout = _form(objective), self.layout
         now, held, _, _, b, _ = layout.clock(self.scalars)
         v, seen = layout.values(self.fields), layout.seen(self.fields)
@@ -275,17 +275,17 @@ class Learner:
         shrink = form.l2 * time
         left = kept / (1.0 + shrink)
         lag = layout.lags(self.fields) + held * (left - v)
-        if now > 0:  # what a coefficient was on the way, as in the compiled pass
+        if now > 0:  # the mean of a coefficient while its penalty was due, as in the compiled pass
             between = 0.5 * (v + kept) * ((6.0 + shrink) / (6.0 + 4.0 * shrink))
             lag += held * (1.0 - (seen / now) ** 2) * (v - between)
         return left, left, lag, b
 
 
 def _shortfall(size: Array, debt: Array, recent: Array, each: Array) -> Array:
-    """By how much coefficients were smaller, on average, since they were met last.
+    """By how much coefficients were smaller, on average, since their column last had an entry.
 
-    As in the compiled pass: at once by what they owed before, then by a debt that grew by ``each``
-    at every step until all was gone.
+    As in the compiled pass: what was due before then is subtracted at once; after that, ``each`` is
+    subtracted at every step until the coefficient is zero.
     """
     before = np.maximum(debt - recent, 0.0)
     grown, rest = debt - before, np.maximum(size - before, 0.0)
@@ -295,7 +295,7 @@ def _shortfall(size: Array, debt: Array, recent: Array, each: Array) -> Array:
 
 
 def several(objectives: Objectives) -> Sequence[Objective]:
-    """As a sequence, of one or of several."""
+    """The problems as a sequence."""
     return [objectives] if isinstance(objectives, Objective) else objectives
 
 

@@ -1,4 +1,4 @@
-"""Where the compiled stochastic passes keep their numbers: see core/stochastic/pass.hpp."""
+"""The arrays in which compiled stochastic passes keep their state: see core/stochastic/pass.hpp."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ import numpy as np
 from ..._base.typing import Array
 from ...canonical.row_steps import Rule
 
-_TOGETHER = 8  # models of a group whose numbers lie side by side
-_UNSEEN = 1e300  # 1/largest |x| of a column that had no entry yet
+# The compiled passes have the same constants; they define the layout.
+_TOGETHER = 8  # models of a group, whose numbers are adjacent
+_UNSEEN = 1e300  # 1/largest |x| of a column without an entry so far
 _SHARED = 7  # scalars of a group, before those of its models
 _PER_MODEL = 4  # scalars of every model
-_STEPS, _TIME, _HELD, _SCALE, _COUNT, _LAST = 0, 1, 2, 3, 4, 6  # places among them
-_LINE = 64  # bytes
+_STEPS, _TIME, _HELD, _SCALE, _COUNT, _LAST = 0, 1, 2, 3, 4, 6  # indices of the shared scalars
+_LINE = 64  # bytes of a cache line
 
 
 class Layout(NamedTuple):
-    """Numbers of ``models`` models with ``features`` coefficients, in groups of 1 or 8.
+    """The numbers of ``models`` models with ``features`` coefficients, in groups of 1 or 8 models.
 
-    With ``adaptive`` steps a coefficient has of each model a value, a lag and a sum of squares, and
-    in common the time when it was met last, 1/largest |x| and the fastest rate. With plain ones it
-    has ``own`` numbers of each model: its value, for averages a lag, for an l1 penalty what that
-    has received, and in common then the penalty time and Σc·scale when it was met last. Online
-    rules have the same ``own`` numbers, nothing in common, and always lie field by field.
+    A coefficient has ``own`` numbers per model, and some that the models of a group share. In
+    adaptive steps its own numbers are a value, a lag and a sum of squares; shared are the time of
+    the last entry of its column, 1/largest |x| and the fastest rate. In plain steps its own numbers
+    are a value, a lag if models are averaged, and with an l1 penalty the amount applied so far;
+    then the penalty time and Σc·scale at the last entry of its column are shared. Online rules
+    have the same own numbers, share none, and always store field by field.
     """
 
     models: int
@@ -42,7 +44,7 @@ class Layout(NamedTuple):
 
     @property
     def groups(self) -> int:
-        """How many there are; the last one may hold models that nobody asked for."""
+        """The number of groups; unused places of the last one are filled with models too."""
         return -(-self.models // self.group)
 
     @property
@@ -53,7 +55,7 @@ class Layout(NamedTuple):
         return 3 if self.rule == Rule.ADAPTIVE else 2 * int(self.own > 2)
 
     def start(self, w: Array, b: Array, steps: float = 0.0) -> tuple[Array, Array]:
-        """Fields and scalars of models that have learnt nothing, after so many steps."""
+        """Fields and scalars of models before the first step, whose number is ``steps``."""
         fields = self._empty()
         if w.any():
             self._put(fields, 0, w)
@@ -69,9 +71,8 @@ class Layout(NamedTuple):
         new = self._empty()
         for number in range(min(self.own, old.own)):
             self._put(new, number, old._take(fields, number))
-        for number in range(
-            min(self.common, old.common)
-        ):  # all have met the same rows; the fastest rate is a bound
+        # All groups have read the same rows; the fastest rate of all is a bound for each.
+        for number in range(min(self.common, old.common)):
             self._common(new, number)[:] = old._common(fields, number).max(axis=0)
         return new
 
@@ -109,35 +110,35 @@ class Layout(NamedTuple):
         return now, held, scale, count, b, b_sum
 
     def last_step(self, scalars: Array) -> float:
-        """How much penalty time the last plain step took."""
+        """The penalty time of the last plain step."""
         return float(scalars[0, _LAST])
 
     def paid(self, scalars: Array) -> Array:
-        """What rows paid before their steps, (k,), since it was asked last."""
+        """Σ loss of the rows before their steps, (k,), since the last call."""
         found = self._take_by_model(scalars, 3)
         self._put_by_model(scalars, 3, np.zeros_like(found))
         return found
 
     def forget_penalty(self, fields: Array, scalars: Array) -> None:
-        """Start what an l1 penalty takes from nothing."""
+        """Forget the l1 penalty applied so far."""
         scalars[:, _TIME] = 0.0
         if self.own > 2:
             self._own(fields, 2)[:] = 0.0
 
     def values(self, fields: Array) -> Array:
-        """v, (k, d): coefficients up to the scale, and to what the penalty has still to take."""
+        """v, (k, d): coefficients without the scale, and before the l1 penalty that is due."""
         return self._take(fields, 0)
 
     def lags(self, fields: Array) -> Array:
-        """What averages lack, (k, d)."""
+        """Lags, (k, d): a step after k averaged models is missing in their sum k times."""
         return self._take(fields, 1)
 
     def received(self, fields: Array) -> Array:
-        """What an l1 penalty has added to every v, (k, d), in plain steps."""
+        """The l1 penalty that plain steps have applied to every v, (k, d)."""
         return self._take(fields, 2)
 
     def seen(self, fields: Array) -> Array:
-        """The penalty time when every coefficient was met last, (d,)."""
+        """The penalty time at the last entry of every column, (d,)."""
         return self._common(fields, 0)[0].copy()
 
     def held_then(self, fields: Array) -> Array:
@@ -150,15 +151,15 @@ class Layout(NamedTuple):
         inverse = self._common(fields, 1)[0]
         return np.divide(inverse, root, out=np.zeros_like(root), where=root > 0)
 
-    # How they lie --------------------------------------------------------------------------
+    # Where they are ------------------------------------------------------------------------
 
     @property
     def _packed(self) -> bool:
-        """Whether all numbers of a coefficient lie together, else field by field."""
+        """Whether all numbers of a coefficient are adjacent; else they are stored by field."""
         return self.sparse and not self.together and not self.rule.online
 
     def _empty(self) -> Array:
-        """Zeros, a row for every group, from the beginning of a line of memory on."""
+        """Zeros, a row per group, that begin at a cache line."""
         width = self.own * self.group + self.common
         size = self.groups * width * self.features
         room = np.zeros(size + _LINE // 8)

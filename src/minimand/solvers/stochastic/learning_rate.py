@@ -9,15 +9,16 @@ import numpy as np
 from ..._base.typing import AnyArray, Array
 from ...canonical.row_steps import Rule
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import Objective
-from ..steps.line_search import recentred
 from .learner import Learner, Steps
 
-SAMPLE = 1000
-_CLASSES = 8  # problems that the step of all of them is chosen by, at most
-_PASSES = 2
-_FACTORS = (4.0, 2.0)  # climb in long strides first
-_MOST = 20  # strides in one direction
+SAMPLE = 1000  # rows of the sample, at most; convention: the documentation of `Sgd` says it
+_CLASSES = 8  # problems, at most, whose losses decide on the step that all of them share; safeguard
+_PASSES = 2  # passes over one half of the sample; safeguard
+_FACTORS = (4.0, 2.0)  # ratios of two steps that are compared, the greater one first; safeguard
+_MOST = 20  # comparisons in one direction; safeguard
+_SHARE = 0.5  # share of the way to the target that the first row goes at the guess; safeguard
 
 
 def first_step(
@@ -26,13 +27,15 @@ def first_step(
     plan: Callable[[float], Steps],
     start: tuple[Array, Array],
 ) -> float:
-    """The step for which half of a sample, learnt in two passes, serves both halves best.
+    """The first step with which two passes over half of a sample give the best models.
 
-    Problems that differ in y alone share one step. Training starts from coefficients (k, d) and
-    intercepts (k,): a model that is good already asks for short steps.
+    Models are compared by their objectives on the whole sample. Problems that differ in y alone
+    share one step. Training starts from coefficients (k, d) and intercepts (k,), because a start
+    near the optimum needs shorter steps.
 
-    ``plan`` makes a schedule of a first step. From a guess on the scale of the data the search
-    climbs by factors of 4, then of 2, while the held-out loss falls.
+    ``plan`` returns the schedule that belongs to a first step. The search begins at a guess from
+    the scale of the data. It multiplies or divides the step by 4, later by 2, as long as the
+    objective falls.
     """
     some = slice(None, None, -(-len(objectives) // _CLASSES))
     sample = np.sort(rows[:SAMPLE])
@@ -52,7 +55,7 @@ def first_step(
 
     best = _guess(problems[0], plan)
     if all(np.ptp(problem.y) == 0 for problem in problems):
-        return best  # one class, or one number: an intercept would do, and no step be too short
+        return best  # y is constant: the intercept alone is optimal, so steps cannot be compared
     for factor in _FACTORS:
         for direction in (factor, 1.0 / factor):
             for _ in range(_MOST):
@@ -65,7 +68,7 @@ def first_step(
 def _on_sample(
     objectives: Sequence[Objective], sample: AnyArray
 ) -> tuple[list[Objective], AnyArray | slice]:
-    """The problems on the rows of the sample, and of wide ones on the columns that it meets."""
+    """The problems on the rows of the sample; of sparse data only columns with an entry there."""
     problems = [objective.on_rows(sample) for objective in objectives]
     design = problems[0].design
     met = np.flatnonzero(design.column_sizes) if design.sparse else np.arange(design.shape[1])
@@ -78,18 +81,21 @@ def _on_sample(
 
 
 def spread_of(objective: Objective) -> float:
-    """About how far scores must move."""
+    """The size of the scores of a good model: the spread of y, or 1 if y has no unit."""
     if objective.loss.target != "real":
         return 1.0
     return float(np.std(objective.y)) or 1.0
 
 
 def _guess(sample: Objective, plan: Callable[[float], Steps]) -> float:
-    """Half of how far scores must move; divided by ‖x‖² where rates know nothing of the units."""
+    """The step with which a row of mean length moves its own score half of the way.
+
+    Adaptive rates are divided by the size of the columns already; others are divided by ‖x‖² here.
+    """
     if plan(1.0).rule == Rule.ADAPTIVE:
-        return 0.5 * spread_of(sample)
+        return _SHARE * spread_of(sample)
     square = float(sample.design.row_squares(np.ones(1)).mean()) + sample.intercept
-    return 0.5 / square if square > 0 else 0.5
+    return _SHARE / square if square > 0 else _SHARE
 
 
 def _held_out(
@@ -98,10 +104,10 @@ def _held_out(
     steps: Steps,
     start: tuple[Array, Array],
 ) -> float:
-    """The objectives on all of the sample, after two passes over one part of it.
+    """The sum of the objectives on the whole sample after two passes over one part of it.
 
-    On rare features the other part alone would rather see nothing learnt at all, and to minimise
-    the objective is what the steps are for.
+    The other part alone would not do: a rare feature may have no entry in it, and then the shortest
+    step would be the best one there.
     """
     n = part[0].n_samples
     learner = Learner.start(*start, steps.rule, sparse=part[0].design.sparse)

@@ -13,18 +13,19 @@ from ..._base.typing import AnyArray, Array
 from ..._base.wording import counted
 from ...canonical.row_steps import Rule
 from ...certificate import Judgement, judge
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
-from ..base import Control, Solver, Verdict
-from ..steps.line_search import recentred
+from ..base import Control, Solver, Start, Verdict
 from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
 from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
 from .learning_rate import first_step, spread_of
 from .training import HELD_OUT, SMALL, Classes, HeldOut, Training
 
-_SCHEDULES = ("adaptive", "fixed", "decay", "sqrt", "pegasos")
+# The powers of t by which steps fall, by schedule; they define it.
 _POWERS = {"adaptive": 0.0, "fixed": 0.0, "decay": 1.0, "sqrt": 0.5, "pegasos": 1.0}
-_EPOCHS = 5
+_EPOCHS = 5  # passes if neither epochs nor max_iter is given; convention: the documentation says it
+_COST = 20.0  # units of `costs` per stored number and epoch; estimate
 
 
 class Sgd(Solver):
@@ -92,6 +93,7 @@ class Sgd(Solver):
     by_name_only = True
     kind = (Trait.MEAN_OVER_SAMPLES,)
     shapes = (Trait.COLUMNS,)
+    needs = Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS
     exhausted = "its last epoch (stochastic training ends early by design)"
     _classes: Classes | None = None
 
@@ -121,8 +123,8 @@ class Sgd(Solver):
 
     def check_parameters(self) -> None:
         """Refuse options outside their range, and such as the schedule would ignore."""
-        if self.step not in _SCHEDULES:
-            raise ValueError(f"step of Sgd must be one of {_SCHEDULES}, not {self.step!r}.")
+        if self.step not in _POWERS:
+            raise ValueError(f"step of Sgd must be one of {tuple(_POWERS)}, not {self.step!r}.")
         for name in ("eta0", "t0"):
             value = getattr(self, name)
             if value is not None and not _positive(value):
@@ -148,8 +150,7 @@ class Sgd(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Any loss that is a mean over samples; l1 and l2 parts, or no penalty."""
         form = objective.penalty.sum_over_features
-        if form is None or form.has_constraints:
-            return Verdict(False, "the penalty is not a sum of l1 and l2 parts without bounds")
+        assert form is not None
         if form.l1.ndim > 1 and (np.ptp(form.l1, axis=1).any() or np.ptp(form.l2, axis=1).any()):
             return Verdict(False, "the penalty differs between the scores")
         if self.step != "adaptive" and np.ptp(form.l2) > 0:
@@ -161,13 +162,12 @@ class Sgd(Solver):
         if not compiled(objective):
             batch = max(self.batch, UNCOMPILED_BATCH)
             words += f"; {objective.loss!r} has no compiled slope: batches of {batch} in NumPy"
-        epochs = self.epochs or control.max_iter or _EPOCHS
-        verdict = Verdict(True, words, 20.0 * epochs * objective.design.nnz)
-        return row_copy_counted(objective, control, verdict)
+        epochs = self.epochs_of(control)
+        verdict = Verdict(True, words, _COST * epochs * objective.design.nnz)
+        copies = objective.design.row_copy_bytes
+        return row_copy_counted(objective, control, verdict) if copies else verdict
 
-    def shared(
-        self, objectives: Sequence[Objective], starts: Sequence[tuple[Array, float] | None]
-    ) -> Sgd:
+    def shared(self, objectives: Sequence[Objective], starts: Sequence[Start]) -> Sgd:
         """All classes learn from one pass over the rows, with one schedule."""
         if len(objectives) == 1 or self.early_stopping or self.balanced:
             return self
@@ -176,7 +176,7 @@ class Sgd(Solver):
         return solver
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """One epoch after the other; every one is judged where that is cheap."""
+        """Epochs; the model is judged after every one if the data are small, else at the end."""
         yield judge(objective, start)
         if self._classes is not None:
             for point in self._classes.points(objective, control):
@@ -200,16 +200,16 @@ class Sgd(Solver):
                 return
 
     def epochs_of(self, control: Control) -> int:
-        """How many passes there are to be."""
+        """The number of passes over the data."""
         return self.epochs or control.max_iter or _EPOCHS
 
     def point_of(self, objective: Objective, point: Point) -> Point:
-        """With the best intercept, which is cheap, unless as in a stream."""
+        """The model with the best intercept; unchanged without shuffling, as in a stream."""
         return recentred(objective, point) if self.shuffle else point
 
     @property
     def knows_its_steps(self) -> bool:
-        """Whether no step has to be found on a sample."""
+        """Whether the options fix all steps, so that no sample is needed to find one."""
         given = self.eta0 is not None and (self.step != "decay" or self.t0 is not None)
         return given or self.step == "pegasos"
 
@@ -220,11 +220,11 @@ class Sgd(Solver):
         random: Any,
         start: tuple[Array, Array] | None = None,
     ) -> Steps:
-        """The schedule, with what was not given found on a sample of the rows.
+        """The schedule; the first step is found on a sample of the rows if it was not given.
 
-        ``start`` holds the coefficients (k, d) and intercepts (k,) to begin with, else zeros.
-        Without a random state the sample is the first of them, as in a stream. Problems that differ
-        in y alone share it.
+        ``start`` holds the coefficients (k, d) and intercepts (k,) to begin with; zeros by default.
+        Without a random state the sample is the first rows, as in a stream. Problems that differ in
+        y alone share the schedule.
         """
         problems = several(objectives)
         form = problems[0].penalty.sum_over_features
@@ -239,15 +239,15 @@ class Sgd(Solver):
             average_from=average_from,
         )
         if self.step == "pegasos":
-            # Steps of 1/l2 would throw the intercept out, and no penalty would bring it back.
+            # The first step is 1/l2, which may be huge; no penalty would bring the intercept back.
             reach = 1.0 if problems[0].loss.smooth else spread_of(problems[0])
             return steps._replace(eta=1.0 / l2, intercept_step=reach)
 
         def plan(first: float) -> Steps:
-            """The schedule whose first steps are about that long."""
+            """The schedule with a first step of about this length."""
             if self.step != "decay":
                 return steps._replace(eta=first, t0=self.t0 or 0.0)
-            # η₀ = 1/l2 is the decay that strong convexity asks for.
+            # η₀ = 1/l2 is the decay for which convergence is proved if P is l2-strongly convex.
             t0 = self.t0 or (1.0 / (l2 * first) if l2 else float(rows.size))
             return steps._replace(eta=self.eta0 or first * t0, t0=t0)
 

@@ -11,21 +11,22 @@ from sklearn.utils import check_random_state
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import interrupt
 from ...losses.curvature import as_curvature, beside
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
-from ..base import Control
-from ..steps.line_search import recentred
+from ..base import Control, Start
 from .learner import Learner
 
 if TYPE_CHECKING:
     from .sgd import Sgd
 
-SMALL = 100_000  # stored numbers up to which every epoch is judged: that costs as much as an epoch
-_PATIENCE = 3  # epochs without progress on held-out rows before training ends
+# A judgement takes about as long as an epoch, so only small data are judged after every epoch.
+SMALL = 100_000  # stored numbers, up to which data are small; safeguard
+_PATIENCE = 3  # epochs without progress on held-out rows before training ends; convention
 HELD_OUT = f"early_stopping (the loss of held-out rows had not fallen for {_PATIENCE} epochs)"
 
 
 class Training:
-    """Passes over the rows for one problem of any scores, or for several that differ in y alone."""
+    """Passes over the rows, for one problem of any scores or several that differ in y alone."""
 
     def __init__(
         self,
@@ -39,7 +40,7 @@ class Training:
         self.rows, self.random = rows, random
         self.weight = weights_of(objectives[0])
         coefs, intercepts = [p.w for p in starts], [np.asarray(p.b) for p in starts]
-        if not solver.shuffle:  # as a stream, which knows no null model
+        if not solver.shuffle:  # as in a stream, which begins before any null model is known
             null = [p is o.null for p, o in zip(starts, objectives)]
             coefs = [np.zeros_like(w) if new else w for w, new in zip(coefs, null)]
             intercepts = [np.zeros_like(b) if new else b for b, new in zip(intercepts, null)]
@@ -49,7 +50,7 @@ class Training:
         self.learner = Learner.start(*start, self.steps.rule, sparse=sparse)
 
     def epoch(self) -> None:
-        """One pass; after Ctrl-C what it has learnt so far is the model."""
+        """One pass over the rows; Ctrl-C ends the pass, and its steps so far are kept."""
         order = self.solver.order_of(self.objectives[0], self.rows, self.random)
         try:
             self.learner.learn(self.objectives, self.weight, order, self.steps)
@@ -57,7 +58,10 @@ class Training:
             interrupt()
 
     def points(self) -> list[Point]:
-        """The averages, or the last models where they are better: rare features average slowly."""
+        """The averaged models, or the last ones where their objective is lower.
+
+        The coefficient of a rare feature was zero for most of the steps, so its average lags.
+        """
         found = self._points(self.solver.average)
         if not self.solver.shuffle:
             return found
@@ -85,10 +89,11 @@ class Training:
 
 
 def thinned(objective: Objective, point: Point) -> Point:
-    """Without small coefficients that an l1 penalty wants at zero, if that is better.
+    """The model with some small coefficients set to zero, if that lowers the objective.
 
-    Single rows pull coefficients away from zero wherever they are; all rows together say which of
-    them a proximal step would end at zero. The smallest of these go: all, or half of them, ….
+    Steps on single rows move coefficients away from zero although the l1 penalty would keep them
+    there. A proximal step on all rows shows which coefficients should be zero. All of these are
+    set to zero; if the objective rises, only the smaller half of them, and so on.
     """
     form = objective.penalty.sum_over_features
     if form is None or not (form.l1[point.w != 0] > 0).any():
@@ -111,19 +116,19 @@ def thinned(objective: Objective, point: Point) -> Point:
 
 
 class Classes:
-    """One-versus-rest problems, trained together when the first of them is asked for."""
+    """One-versus-rest problems, which are trained together when the first one is solved."""
 
     def __init__(
         self,
         solver: Sgd,
         objectives: Sequence[Objective],
-        starts: Sequence[tuple[Array, float] | None],
+        starts: Sequence[Start],
     ) -> None:
         self.solver, self.objectives, self.starts = solver, objectives, starts
         self._epochs: list[list[Point]] | None = None
 
     def points(self, objective: Objective, control: Control) -> list[Point]:
-        """The models of one class, after every epoch where judging them is cheap, else the last."""
+        """The models of one class: after every epoch if the data are small, else the last one."""
         if self._epochs is None:
             self._epochs = list(self._train(control))
         i = next(i for i, known in enumerate(self.objectives) if known is objective)
@@ -150,7 +155,7 @@ class Classes:
 
 
 class HeldOut:
-    """Rows that no step has seen: the best model on them, and whether that is long ago."""
+    """Rows without training steps, the best model on them, and how long ago it was found."""
 
     def __init__(self, objective: Objective, rows: AnyArray) -> None:
         self.objective, self.rows = objective, rows
@@ -159,7 +164,7 @@ class HeldOut:
 
     @property
     def over(self) -> bool:
-        """Whether nothing has improved for some epochs."""
+        """Whether no model of the last epochs was better than an earlier one."""
         return self.waited >= _PATIENCE
 
     def better_of(self, point: Point) -> Point:
@@ -173,6 +178,6 @@ class HeldOut:
 
 
 def weights_of(objective: Objective) -> Array:
-    """What every row weighs, one on average; exactly one where all weigh the same."""
+    """The weights of the rows, with mean 1; exactly 1 if all masses are equal."""
     mass = objective.mass
     return np.ones(mass.size) if np.ptp(mass) == 0 else mass * mass.size

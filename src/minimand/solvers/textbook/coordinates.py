@@ -12,9 +12,10 @@ from ..._base.typing import Array, IntArray
 from ...canonical import Weighted
 from ...certificate import Judgement, judge
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
-from ..steps.line_search import Caution, line_search, recentred
+from ..steps.line_search import Caution, line_search
 from ..traits import Trait
 from .proximal import COST
 

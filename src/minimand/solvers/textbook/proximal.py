@@ -11,10 +11,11 @@ import numpy as np
 
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point, dot
 from ..base import Control, Solver, Verdict
-from ..steps.line_search import recentred
 from ..steps.step_size import lipschitz
+from ..traits import Trait
 
 COST = 1e5  # passes over the data of a badly conditioned problem; estimate
 _BOLD = 4.0  # factor of the safe step with which backtracking begins; safeguard
@@ -26,6 +27,7 @@ class _Gradient(Solver):
     """Base of plain and fast gradient descent: which problems they accept, and their step."""
 
     by_name_only = True
+    needs = (Trait.SMOOTH,)
     default_max_iter = 100_000  # steps; safeguard
     backtracking: bool
     subsample: int | None
@@ -42,11 +44,7 @@ class _Gradient(Solver):
             )
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
-        """Smooth losses; any penalty with a proximal step."""
-        if not objective.loss.smooth:
-            return Verdict(False, f"{objective.loss!r} has kinks; a gradient step needs a slope")
-        if not hasattr(objective.penalty, "prox"):
-            return Verdict(False, "the penalty has no proximal step (prox)")
+        """Smooth losses; any penalty, by its proximal step."""
         how = "by backtracking" if self._checks(objective) else "from the top eigenvalue"
         words = f"by name only: any prox; step {how}"
         return Verdict(True, words, COST * objective.design.nnz)

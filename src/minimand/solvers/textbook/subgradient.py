@@ -10,10 +10,11 @@ import numpy as np
 from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...penalties import Separable
+from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control, Solver, Verdict
-from ..steps.line_search import recentred
 from ..steps.step_size import lipschitz
+from ..traits import Trait
 from .proximal import COST
 
 
@@ -45,6 +46,7 @@ class Subgradient(Solver):
 
     name = "subgradient"
     by_name_only = True
+    needs = (Trait.SUM_OVER_FEATURES,)
     default_max_iter = 100_000  # steps; safeguard
     patience = 5000  # steps without progress; safeguard
 
@@ -63,8 +65,6 @@ class Subgradient(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Convex losses that are sums over samples, with a penalty that is a sum over features."""
         loss = objective.loss
-        if objective.penalty.sum_over_features is None:
-            return Verdict(False, "the penalty is not a sum over features")
         if self.step is None and loss.smooth and not np.isfinite(loss.smoothness):
             words = f"{loss!r} has no bound on its curvature: pass Subgradient(step=…)"
             return Verdict(False, words)

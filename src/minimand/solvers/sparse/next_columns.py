@@ -53,6 +53,8 @@ def best_columns(
     objective: Objective, judgement: Judgement, form: Separable, size: int = _FEWEST
 ) -> IntArray:
     """The support, free columns, and the best-scored others, at least ``size`` in all."""
+    if objective.n_features <= max(size, _FEWEST):
+        return np.arange(objective.n_features)
     score = _scores(objective, judgement, form)
     size = max(size, _FEWEST, int(np.isinf(score).sum()))
     if size >= score.size:
@@ -66,7 +68,7 @@ def first_columns(objective: Objective, judgement: Judgement, form: Separable) -
     Sweeps over sparse columns are cheap and find most of the support; dense columns need a Gram. A
     quadratic loss is solved to the end on the first columns already, so it takes fewer.
     """
-    if objective.memory is not None and objective.memory.forecast is not None:
+    if objective.path_facts is not None and objective.path_facts.forecast is not None:
         return expected_columns(objective, judgement, form)
     if objective.n_features <= _FEWEST or not objective.design.sparse:
         return best_columns(objective, judgement, form)
@@ -86,7 +88,7 @@ def first_columns(objective: Objective, judgement: Judgement, form: Separable) -
 
 def expected_columns(objective: Objective, judgement: Judgement, form: Separable) -> IntArray:
     """Columns in the model, and those that a path's forecast puts out of bounds."""
-    forecast = objective.memory.forecast if objective.memory else None
+    forecast = objective.path_facts.forecast if objective.path_facts else None
     if forecast is None:
         return violating_columns(objective, judgement, form)
     wanted = movable(form, judgement.point.w) | (np.abs(forecast.slope) >= _NEAR * form.l1)

@@ -1,0 +1,1 @@
+"""Solvers for coefficient matrices whose penalty couples the scores."""
