@@ -9,14 +9,32 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from . import compare, kinks, machine, memory, paths, peers, problems, small, stochastic, tuning
+from . import (
+    compare,
+    kinks,
+    machine,
+    memory,
+    multinomial,
+    paths,
+    peers,
+    problems,
+    small,
+    stochastic,
+    tuning,
+)
 from .problem import Problem
 from .report import Results, markdown
 
 HERE = Path(__file__).resolve().parent
 SMALL, MEMORY = "small", "memory"
-SYNTHETIC = problems.SYNTHETIC | kinks.SYNTHETIC | paths.SYNTHETIC | tuning.SYNTHETIC
-REAL = [*problems.REAL, *paths.REAL]
+SYNTHETIC = (
+    problems.SYNTHETIC
+    | kinks.SYNTHETIC
+    | paths.SYNTHETIC
+    | tuning.SYNTHETIC
+    | multinomial.SYNTHETIC
+)
+REAL = [*problems.REAL, *paths.REAL, *multinomial.REAL]
 STOCHASTIC = [*stochastic.SYNTHETIC, *stochastic.REAL]
 NAMES = [*SYNTHETIC, *REAL, *STOCHASTIC, SMALL, MEMORY]
 CAP, QUICK_CAP = 60.0, 10.0  # seconds a peer may take for one fit, or one path
@@ -103,8 +121,8 @@ def _chosen(
             yield name, partial(SYNTHETIC[name], options.quick)
         elif name in REAL and not options.data.is_dir():
             results.notes.append(f"{name} was skipped: no folder with real data (--data).")
-        elif name in problems.REAL:
-            yield name, partial(problems.REAL[name], options.data)
+        elif name in problems.REAL | multinomial.REAL:
+            yield name, partial((problems.REAL | multinomial.REAL)[name], options.data)
         elif name in paths.REAL:
             yield name, partial(paths.REAL[name], options.quick, options.data)
 

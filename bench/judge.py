@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import joint
 from .problem import Array, Problem
 
 REFERENCE = 1e-4  # tol of the reference, in terms of the gap asked for
@@ -79,13 +80,19 @@ def judge_of(problem: Problem) -> Judge:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = fit(problem, REFERENCE * problem.gap, _SECONDS)
-    bounds = dual(problem, np.broadcast_to(problem.signs(), fitted.theta.shape), fitted.theta)
+    if problem.formulas.joint:
+        bounds = np.array([joint.dual(problem, fitted.theta)])
+    else:
+        signs = np.broadcast_to(problem.signs(), fitted.theta.shape)
+        bounds = dual(problem, signs, fitted.theta)
     value = primal(problem, fitted.model)
     return Judge(problem, bounds, scale(problem), fitted.model, value)
 
 
 def primal(problem: Problem, model: Model) -> Array:
     """Mean loss + alpha·penalty at every alpha, summed over scores."""
+    if problem.formulas.joint:
+        return np.array([joint.primal(problem, model.w, model.b)])
     z = np.asarray(problem.X @ model.w.T).T + model.b[:, None]
     signs = problem.signs()
     loss = problem.formulas.value(z, signs).mean(axis=1)
@@ -130,6 +137,8 @@ def _balanced(theta: Array) -> Array:
 
 def scale(problem: Problem) -> float:
     """P(w = 0, best b) − infimum of the loss, summed over scores."""
+    if problem.formulas.joint:
+        return joint.scale(problem)
     loss, total = problem.formulas, 0.0
     for y in problem.signs():
         b = loss.constant(y) if problem.intercept else 0.0

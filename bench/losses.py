@@ -26,6 +26,7 @@ class Loss:
     legal: Callable[[Array, Array], Array]  # the θ nearest to one given at which it is finite
     constant: Callable[[Array], float]  # the best intercept of the null model
     labels: bool = False  # y is ±1
+    joint: bool = False  # couples the scores of all classes: the formulas are in joint.py
 
 
 def _linear(slope: Array, y: Array) -> Array:
@@ -107,7 +108,15 @@ _SQUARED_HINGE = Loss(
     lambda y: float(y.mean()),
     labels=True,
 )
+
+
+def _elsewhere(*arrays: Array) -> Array:
+    raise NotImplementedError("the formulas of joint losses are in joint.py")
+
+
+_MULTINOMIAL = Loss(_elsewhere, _elsewhere, _elsewhere, lambda y: 0.0, labels=True, joint=True)
 _FIXED = {
+    "multinomial": _MULTINOMIAL,
     "squared": _SQUARED,
     "logistic": _LOGISTIC,
     "absolute": _ABSOLUTE,

@@ -94,7 +94,7 @@ class Problem:
         if not self.formulas.labels:
             return 1
         k = len(np.unique(self.y))
-        return 1 if k == 2 else k
+        return 1 if k == 2 and not self.formulas.joint else k
 
     def signs(self) -> Array:
         """Targets of every score, (n_scores, n_samples): y itself, or ±1 for each class."""
@@ -117,7 +117,8 @@ class Problem:
         else:
             kind = "dense float64"
         intercept = "unpenalised intercept" if self.intercept else "no intercept (for all)"
-        scores = f", {self.n_scores} one-versus-rest scores" if self.n_scores > 1 else ""
+        what = "classes" if self.formulas.joint else "one-versus-rest scores"
+        scores = f", {self.n_scores} {what}" if self.n_scores > 1 else ""
         penalty = f"{_PENALTIES[self.penalty]}, {intercept}{scores}"
         loss = self.loss if self.parameter is None else f"{self.loss}({self.parameter:g})"
         if self.alphas is None:

@@ -86,10 +86,10 @@ def affordable_epochs(run: Callable[[int], object], trial: int, seconds: float) 
 
 
 def one_versus_rest(fit: Fit) -> Fit:
-    """A binary solver, once per class."""
+    """A binary solver, once per class; a joint loss takes all classes at once."""
 
     def fit_all(problem: Problem, tol: float) -> Model:
-        if problem.n_scores == 1:
+        if problem.n_scores == 1 or problem.formulas.joint:
             return fit(problem, tol)
         models = [fit(part, tol) for part in _parts(problem)]
         return Model(np.vstack([m.w for m in models]), np.concatenate([m.b for m in models]))

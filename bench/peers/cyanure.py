@@ -25,7 +25,7 @@ def _fit(problem: Problem, tol: float) -> Model:
 
 def _fit_for(problem: Problem, tol: float, epochs: int) -> Model:
     model = Classifier(
-        loss="logistic",
+        loss="multiclass-logistic" if problem.formulas.joint else "logistic",
         penalty=problem.penalty,
         lambda_1=problem.alpha,
         fit_intercept=problem.intercept,

@@ -172,6 +172,14 @@ struct ClassAscent {
     }
   }
 
+  /// Lets the mean follow u after a sweep, at once while the terms of the gap fall fast.
+  void follow(double before) {
+    const double share = met < 0.8 * before ? 1.0 : 0.25;  // of the latest u; safeguard
+    double* const __restrict mean = state.mean.data();
+    const double* const __restrict u = state.u.data();
+    for (std::size_t e = 0; e < state.u.size(); ++e) mean[e] += share * (u[e] - mean[e]);
+  }
+
   /// Moves the centre of the intercepts to their current values: the method of multipliers for
   /// total = 0. The step grows (factor 1.5) while the sum falls slowly, and shrinks (factor 0.5)
   /// when the sum turns round. Safeguards.
@@ -213,7 +221,8 @@ struct ClassAscent {
     first_total();
     last_total = total;
     ClassReport report{state.bias, state.active, threshold, 0.0, kInfinity};
-    double drift = 0.0;  // of the intercepts since all rows were visited
+    double drift = 0.0;         // of the intercepts since all rows were visited
+    double before = kInfinity;  // the terms that the last sweep met
     bool cut_off = false;
     for (std::int64_t epoch = 0; epoch < epochs && !cut_off; ++epoch) {
       const std::span<const std::uint32_t> visits = order.shuffled(random);
@@ -224,6 +233,8 @@ struct ClassAscent {
         cut_off = stopping();
       }
       report.sweeps += static_cast<double>(visits.size()) / static_cast<double>(n);
+      follow(before);
+      before = met;
       if (any) order.keep([this](std::uint32_t row) { return skip[row] != 0; });
       const double shift = recentre();
       drift = order.count() == n ? 0.0 : drift + shift;

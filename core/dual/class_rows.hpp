@@ -25,8 +25,11 @@ struct ClassProblem {
 };
 
 /// What a run changes: u (n x k), W (d x k) and b (k), and the state that is kept for the next run.
+/// `mean` (n x k) follows u with a lag: the primal loss of a single u goes up and down while the
+/// dual settles, and that of a mean of several is lower.
 struct ClassState {
   std::span<double> u;
+  std::span<double> mean;
   std::span<double> w;
   std::span<double> b;
   std::span<std::uint32_t> order;  // all rows, those that are not skipped first

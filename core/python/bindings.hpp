@@ -11,6 +11,7 @@ void bind_descent(nanobind::module_& m);
 void bind_support(nanobind::module_& m);
 void bind_path(nanobind::module_& m);
 void bind_scalar(nanobind::module_& m);
+void bind_scores(nanobind::module_& m);
 void bind_piecewise(nanobind::module_& m);
 void bind_dual(nanobind::module_& m);
 void bind_class_dual(nanobind::module_& m);

@@ -52,15 +52,16 @@ using Clock = std::tuple<double, std::int64_t, double>;
 /// That, sweeps, and an estimate of the gap.
 using ClassResult = std::tuple<Clock, double, double>;
 
-/// u, W, b and the order of the rows.
-using ClassArraysChanged = std::tuple<MutableArray, MutableArray, MutableArray, MutableArray>;
+/// u, its mean, W, b and the order of the rows.
+using ClassArraysChanged =
+    std::tuple<MutableArray, MutableArray, MutableArray, MutableArray, MutableArray>;
 
 template <class Matrix>
 ClassResult ascend(const Matrix& matrix, const ClassArrays& arrays, const Array& inverse,
                    std::pair<bool, double> intercept, const ClassArraysChanged& changed,
                    const Clock& clock, std::int64_t epochs, double tolerance, std::uint64_t seed,
                    std::size_t n, std::size_t d) {
-  const auto& [u, w, b, order] = changed;
+  const auto& [u, mean, w, b, order] = changed;
   const auto [bias, active, threshold] = clock;
   const std::size_t k = b.size();
   if (k < 2) value_problem("b must have a number for each of two or more classes");
@@ -71,6 +72,7 @@ ClassResult ascend(const Matrix& matrix, const ClassArrays& arrays, const Array&
     value_problem("active must not exceed the length of order");
   }
   const ClassState state{mutable_table(u, "u", n, k),
+                         mutable_table(mean, "mean", n, k),
                          mutable_table(w, "w", d, k),
                          mutable_vector(b, "b", k),
                          rows,

@@ -1,5 +1,6 @@
 #include "sparse/products.hpp"
 
+#include "scores/sparse.hpp"
 #include "sparse/entries.hpp"
 
 namespace minimand {
@@ -46,22 +47,6 @@ void gather_few(const Compressed<Scalar, Index>& matrix, Range majors, std::span
   }
 }
 
-template <class Scalar, class Index>
-void gather_many(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
-                 std::size_t width, std::span<double> y) {
-  for (std::size_t m = majors.begin; m < majors.end; ++m) {
-    const auto values = matrix.values_of(m);
-    const auto indices = matrix.indices_of(m);
-    double* const to = y.data() + m * width;
-    std::fill(to, to + width, 0.0);
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      const double value = static_cast<double>(values[k]);
-      const double* from = x.data() + static_cast<std::size_t>(indices[k]) * width;
-      for (std::size_t c = 0; c < width; ++c) to[c] += value * from[c];
-    }
-  }
-}
-
 template <std::size_t Width, class Scalar, class Index>
 void scatter_few(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
                  std::span<double> y) {
@@ -78,38 +63,24 @@ void scatter_few(const Compressed<Scalar, Index>& matrix, Range majors, std::spa
   }
 }
 
-template <class Scalar, class Index>
-void scatter_many(const Compressed<Scalar, Index>& matrix, Range majors, std::span<const double> x,
-                  std::size_t width, std::span<double> y) {
-  for (std::size_t m = majors.begin; m < majors.end; ++m) {
-    const auto values = matrix.values_of(m);
-    const auto indices = matrix.indices_of(m);
-    const double* const from = x.data() + m * width;
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      const double value = static_cast<double>(values[k]);
-      double* const to = y.data() + static_cast<std::size_t>(indices[k]) * width;
-      for (std::size_t c = 0; c < width; ++c) to[c] += value * from[c];
-    }
-  }
-}
-
 }  // namespace
 
 template <class Scalar, class Index>
 void gather(const Compressed<Scalar, Index>& matrix, std::span<const double> x, std::size_t width,
             std::span<double> y) {
+  if (width > 4) return gather_wide(matrix, x, width, y);
   run_parts(matrix.splits(matrix.stored() * width), [&](Range majors, std::size_t) {
     switch (width) {
+      case 0:
+        return;
       case 1:
         return gather_one(matrix, majors, x, y);
       case 2:
         return gather_few<2>(matrix, majors, x, y);
       case 3:
         return gather_few<3>(matrix, majors, x, y);
-      case 4:
-        return gather_few<4>(matrix, majors, x, y);
       default:
-        return gather_many(matrix, majors, x, width, y);
+        return gather_few<4>(matrix, majors, x, y);
     }
   });
 }
@@ -130,19 +101,20 @@ void gather_picked(const Compressed<Scalar, Index>& matrix, std::span<const std:
 template <class Scalar, class Index>
 void scatter(const Compressed<Scalar, Index>& matrix, std::span<const double> x, std::size_t width,
              std::span<double> y) {
+  if (width > 3) return scatter_wide(matrix, x, width, y);
   const std::size_t work = width == 1 ? stored_at(matrix, x) : matrix.stored() * width;
   const auto splits = matrix.splits(work, y.size());
   PrivateSums sums(y, splits.size() - 1);
   run_parts(splits, [&](Range majors, std::size_t part) {
     switch (width) {
+      case 0:
+        return;
       case 1:
         return scatter_one(matrix, majors, x, sums.of(part));
       case 2:
         return scatter_few<2>(matrix, majors, x, sums.of(part));
-      case 3:
-        return scatter_few<3>(matrix, majors, x, sums.of(part));
       default:
-        return scatter_many(matrix, majors, x, width, sums.of(part));
+        return scatter_few<3>(matrix, majors, x, sums.of(part));
     }
   });
   sums.add_up();

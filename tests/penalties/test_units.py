@@ -65,9 +65,8 @@ def test_without_some_features_a_penalty_is_lower_and_does_not_depend_on_them(pe
         assert fewer.value(w) == pytest.approx(fewer.value(np.where(some, 0.0, w)))
         v = np.where(some, 0.0, rng.normal(size=4))
         x = bound.project(np.where(some, 0.0, rng.normal(size=4)))
-        gap = fewer.by_feature(w, v).sum()
+        gap = fewer.by_feature(w, v).sum()  # bounds what any x gains on w
         assert gap >= -1e-12
-        # Ω* is an upper bound.
         assert fewer.value(x) - v @ x >= fewer.value(w) - v @ w - gap - 1e-12
 
 

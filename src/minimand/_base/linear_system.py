@@ -17,7 +17,7 @@ EPS = float(np.finfo(float).eps)
 # wait for each other, and a Cholesky of side 900 took 120 ms instead of 10.
 _SMALL, _LARGE = 64, 2000
 
-Solve = Callable[[Array], Array]
+Solve = Callable[[Array], Array]  # of one right side, or of several as columns
 
 
 def _scaled(matrix: Array) -> tuple[Array, Array]:
@@ -61,7 +61,12 @@ def factorise(matrix: Array) -> Solve | None:
     # 1e4: factor over the rounding of a pivot; safeguard against systems that are nearly singular.
     if failed or np.diag(factor).min() ** 2 <= 1e4 * EPS * size.size:
         return None
-    return lambda right: np.asarray(lapack.dpotrs(factor, right / size, lower=1)[0]) / size
+
+    def solve(right: Array) -> Array:
+        found = lapack.dpotrs(factor, (right.T / size).T, lower=1)[0]
+        return np.asarray((found.T / size).T)
+
+    return solve
 
 
 def pseudo_inverse(matrix: Array) -> Solve:
@@ -71,7 +76,12 @@ def pseudo_inverse(matrix: Array) -> Solve:
         values, vectors = linalg.eigh(scaled, check_finite=False)
     keep = values > values.max(initial=0.0) * size.size * EPS
     inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
-    return lambda right: (vectors @ (inverse * (vectors.T @ (right / size)))) / size
+
+    def solve(right: Array) -> Array:
+        inside = (inverse * (vectors.T @ (right.T / size).T).T).T
+        return np.asarray(((vectors @ inside).T / size).T)
+
+    return solve
 
 
 def shifted_solutions(matrix: Array, right: Array, shifts: Array) -> Array:

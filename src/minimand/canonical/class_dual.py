@@ -46,6 +46,7 @@ class ClassDual:
     seed: int = field(default=1)
 
     def __post_init__(self) -> None:
+        self.mean = self.u.copy()  # follows u with a lag, and has a lower primal loss
         # Rows without weight are left out.
         self._order = np.flatnonzero(self.mass).astype(np.uint32)
         step = _SHARE_OF_INTERCEPT * float(self._squares.mean()) or 1.0
@@ -75,7 +76,7 @@ class ClassDual:
         self.seed += 1
         lines = self.design.row_lines
         kernel = kernel_for(lines, _core.class_rows, _core.class_rows_dense)
-        changed = (self.u, self.w, self.b, self._order)
+        changed = (self.u, self.mean, self.w, self.b, self._order)
         intercept = self.intercept, self.reach
         self._clock, sweeps, gap = kernel(
             lines, self._arrays, self._inverse, intercept, changed, self._clock, epochs, tol,

@@ -137,8 +137,8 @@ def _judge(
         best = with_rays(objective, point, terms, found, thorough)
     if thorough and finite:
         best = tightest([best, *without_constraints(objective, point, terms, found)])
-        proposals = [*thetas, *(old.theta for old in known)]
-        best = tightest([best, *_in_units(objective, point, proposals)])
+        proposed = [*thetas, *(old.theta for old in known)]
+        best = tightest([best, *_in_units(objective, point, proposed)])
     gap = best.gap if finite else np.inf
     return Judgement(
         point=point,

@@ -135,6 +135,9 @@ class Design:
     def ready_to_pick(self) -> None:
         """Make columns cheap, by a copy if needed, because many problems will read them."""
 
+    def ready_for_scores(self, memory: float) -> None:
+        """Make products with k vectors cheap, by a copy of at most ``memory`` bytes if it helps."""
+
     # Products --------------------------------------------------------------------------------
 
     def matvec(self, w: Array) -> Array:
@@ -170,6 +173,20 @@ class Design:
 
         image, scores = self.reduce(product, h)
         return image, np.concatenate(scores)
+
+    def simplex_product(
+        self, v: Array, shift: Array, p: Array, scale: Array
+    ) -> tuple[Array, Array]:
+        """(Xᵀu, Σu) with u = scale∘(diag(p) − ppᵀ)t by row and t = X v + shift, all (n, k).
+
+        This is the Hessian of a softmax times a step (v, shift).
+        """
+
+        def product(x: np.ndarray, law: Array, weights: Array) -> tuple[Array, Array]:
+            u = _core.simplex_times(law, weights, np.ascontiguousarray(x @ v + shift))
+            return np.asarray(x.T @ u), u.sum(axis=0)
+
+        return self.reduce(product, p, scale)
 
     def moments(self, h: Array) -> Moments:
         """First and second moments of the columns under the row weights h."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from .. import _core
 from .._base.typing import AnyArray, Array, IntArray
@@ -21,10 +22,12 @@ from .base import (
     scaled_rows,
     without_constants,
 )
+from .sparse import SparseDesign
 
 _BLOCK_BYTES = 1 << 22  # bytes of a row block as float64; safeguard: fits a cache
 _WIDE = 8  # vectors, from which BLAS's matrix product is used; safeguard
-_SAMPLE = 1000  # rows for a rough mean; safeguard
+_SAMPLE = 1000  # rows for a rough mean, or a rough share of zeros; safeguard
+_FEW = 0.3  # share of numbers that are not zero, below which products leave zeros out; measured
 
 
 def in_lines(x: AnyArray) -> AnyArray:
@@ -40,6 +43,38 @@ def in_lines(x: AnyArray) -> AnyArray:
     return x if x.flags.aligned and (rows or columns) else plain(x)
 
 
+def without_zeros(x: AnyArray, memory: float) -> SparseDesign | None:
+    """The numbers that are not zero as CSR, or as CSC in Fortran order; None if most are not.
+
+    The copy takes at most ``memory`` bytes. Products with it differ from those with x in their
+    rounding only.
+    """
+    by_rows = x.strides[1] == x.itemsize or x.shape[1] <= 1
+    lines, length = x.shape if by_rows else x.shape[::-1]
+    every = max(1, lines // _SAMPLE)
+    sample = _nonzeros_by_line(x[::every] if by_rows else x[:, ::every])
+    if sample.sum() > _FEW * sample.size * length:
+        return None
+    counts = _nonzeros_by_line(x)
+    total = int(counts.sum())
+    most = min(_FEW * x.size, np.iinfo(np.int32).max, memory / (x.itemsize + 4))
+    if total > most:
+        return None
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    positions, values = np.empty(total, np.int32), np.empty(total, x.dtype)
+    _core.copy_nonzeros(x, starts, positions, values)
+    kind = sparse.csr_array if by_rows else sparse.csc_array
+    return SparseDesign(kind((values, positions, starts), shape=x.shape))
+
+
+def _nonzeros_by_line(x: AnyArray) -> IntArray:
+    """Numbers of every row that are not zero; of every column, in Fortran order."""
+    by_rows = x.strides[1] == x.itemsize or x.shape[1] <= 1
+    counts = np.empty(x.shape[0 if by_rows else 1], np.int64)
+    _core.count_nonzeros(x, counts)
+    return counts
+
+
 class DenseDesign(Design):
     """X as a NumPy array; copied once if neither its rows nor its columns are contiguous."""
 
@@ -48,6 +83,12 @@ class DenseDesign(Design):
             x = x.astype(np.float64)
         self.x = x = in_lines(x)
         self.shape = (x.shape[0], x.shape[1])
+        self._nonzeros: SparseDesign | None = None  # the same numbers, without zeros
+
+    def ready_for_scores(self, memory: float) -> None:
+        """A sparse copy, if most numbers are zero: products with k vectors are then faster."""
+        if self._nonzeros is None and self.x.size:
+            self._nonzeros = without_zeros(self.x, memory)
 
     def blocks(self) -> Iterator[Block]:
         """Row blocks of about 4 MB."""
@@ -59,12 +100,16 @@ class DenseDesign(Design):
 
     def matvec(self, w: Array) -> Array:
         """X w."""
+        if w.ndim == 2 and self._nonzeros is not None:
+            return self._nonzeros.matvec(w)
         if w.ndim == 2 and self._wide(w):
             return np.ascontiguousarray(self.x @ w)
         return _core.dense_matvec(self.x, np.ascontiguousarray(w))
 
     def rmatvec(self, u: Array) -> Array:
         """Xᵀ u."""
+        if u.ndim == 2 and self._nonzeros is not None:
+            return self._nonzeros.rmatvec(u)
         if u.ndim == 2 and self._wide(u):
             return np.ascontiguousarray(self.x.T @ u)
         return _core.dense_rmatvec(self.x, np.ascontiguousarray(u))
@@ -101,6 +146,17 @@ class DenseDesign(Design):
     def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
         """A fused product that reads each row once."""
         return _core.dense_curvature_product(self.x, v, shift, h)
+
+    def simplex_product(
+        self, v: Array, shift: Array, p: Array, scale: Array
+    ) -> tuple[Array, Array]:
+        """A fused product that reads each row once; of columns, in blocks of rows."""
+        if self._nonzeros is not None:
+            return self._nonzeros.simplex_product(v, shift, p, scale)
+        if not self._rows_together:
+            return super().simplex_product(v, shift, p, scale)
+        found = _core.dense_simplex_product(self.x, np.vstack([v, shift]), p, scale)
+        return found[:-1], found[-1]
 
     def moments(self, h: Array) -> Moments:
         """First and second moments of the columns."""

@@ -111,8 +111,9 @@ class SparseDesign(Design):
         """X w: a gather over rows, or a scatter over the columns where w is not zero."""
         w = np.ascontiguousarray(w)
         by_columns = self.x.format == "csc"
-        if not by_columns and self._picks_columns and w.ndim == 1:
-            by_columns = _FEW * np.count_nonzero(w) < w.size
+        if not by_columns and self._picks_columns:
+            few = w.ndim == 1 and _FEW * np.count_nonzero(w) < w.size
+            by_columns = few or (w.ndim == 2 and self._wide)
         if by_columns:
             return _core.scatter(self._columns, w)
         return _core.gather(self._own, w)
@@ -140,6 +141,31 @@ class SparseDesign(Design):
             return _core.curvature_product(self._own, v, shift, h)
         scores = self.matvec(v) + shift
         return self.rmatvec(h * scores), scores
+
+    @property
+    def _wide(self) -> bool:
+        """Whether a table with a row per sample is smaller than one with a row per column."""
+        return self.shape[0] < self.shape[1]
+
+    def ready_for_scores(self, memory: float) -> None:
+        """The CSC form if there are more columns than rows: see `simplex_product`."""
+        per_number = self.x.data.itemsize + self.x.indices.itemsize
+        if self._wide and per_number * self.nnz <= memory:
+            self.ready_to_pick()
+
+    def simplex_product(
+        self, v: Array, shift: Array, p: Array, scale: Array
+    ) -> tuple[Array, Array]:
+        """Fused over the rows, unless columns abound.
+
+        Rows of the tables v and Xᵀu are read in any order, so that they should fit a cache; if rows
+        are fewer than columns, the tables t and u of two products by columns are smaller.
+        """
+        if self.x.format == "csr" and not (self._wide and self._picks_columns):
+            found = _core.simplex_product(self._own, np.vstack([v, shift]), p, scale)
+            return found[:-1], found[-1]
+        u = _core.simplex_times(p, scale, self.matvec(v) + shift)
+        return self.rmatvec(u), u.sum(axis=0)
 
     def moments(self, h: Array) -> Moments:
         """First and second moments of the columns."""

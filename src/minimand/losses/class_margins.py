@@ -102,8 +102,12 @@ class ClassMargins(Loss):
     def gradient(self, z: Array, y: Array) -> Array:
         """p_c = aⱼ at the class of rank j if its margin is positive, and −Σp at y."""
         t, weights = self.margins(z, y), self.order_weights(z.shape[1])
-        order = np.argsort(-t, axis=1, kind="stable")[:, :-1]
         p = np.zeros(z.shape)
+        if not weights[1:].any():
+            rows, worst = np.arange(len(t)), t.argmax(axis=1)
+            p[rows, worst] = np.where(t[rows, worst] > 0, weights[0], 0.0)
+            return self._closed(p, y)
+        order = np.argsort(-t, axis=1, kind="stable")[:, :-1]
         np.put_along_axis(p, order, np.broadcast_to(weights, order.shape), axis=1)
         return self._closed(np.where(t > 0, p, 0.0), y)
 
@@ -120,6 +124,8 @@ class ClassMargins(Loss):
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
         """Σⱼ (a₁ + … + aⱼ − p₍₁₎ − … − p₍ⱼ₎)(t⁺₍ⱼ₎ − t⁺₍ⱼ₊₁₎) + Σ p_c·t⁻_c, in the order of t."""
         t, p = self.margins(z, y), self._others(u, y)
+        if not self.order_weights(z.shape[1])[1:].any():
+            return np.where(self._inside(u, p), self._single_young(t, p, y), np.inf)
         order = np.argsort(-t, axis=1, kind="stable")[:, :-1]
         positive = np.maximum(np.take_along_axis(t, order, axis=1), 0.0)
         falls = positive - np.append(positive[:, 1:], np.zeros((len(t), 1)), axis=1)
@@ -128,6 +134,13 @@ class ClassMargins(Loss):
         terms = np.sum(left * falls, axis=1)
         terms += np.sum(np.maximum(p, 0.0) * np.maximum(-self._others(t, y), 0.0), axis=1)
         return np.where(self._inside(u, p), terms, np.inf)
+
+    def _single_young(self, t: Array, p: Array, y: Array) -> Array:
+        """(a₁ − Σp)·t⁺₍₁₎ + Σ p_c(t⁺₍₁₎ − t_c): the same if only the worst margin counts."""
+        worst = np.maximum(t.max(axis=1), 0.0)
+        left = np.maximum(self.order_weights(p.shape[1])[0] - p.sum(axis=1), 0.0)
+        below = worst[:, None] - self._others(t, y)
+        return left * worst + np.sum(np.maximum(p, 0.0) * below, axis=1)
 
     def into_domain(self, u: Array, y: Array) -> Array:
         """The nearest multipliers: an isotonic regression and a piecewise linear equation."""

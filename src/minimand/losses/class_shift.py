@@ -33,7 +33,8 @@ def best_class_shift(loss: ClassMargins, z: Array, y: Array, mass: Array) -> Arr
     if not order.size or not np.isfinite(z).all():
         return np.zeros(k)
     reach = 1.0 + float(mass @ np.abs(z - z.mean(axis=1, keepdims=True)).max(axis=1))
-    u, b, nothing = np.zeros((n, k)), np.zeros(k), np.zeros((0, k))
+    b = np.zeros(k)
+    changed = (np.zeros((n, k)), np.zeros((n, k)), np.zeros((0, k)), b, order)
     arrays = (labels, cost, weights, z, mass, np.zeros(n))
     clock = (reach, order.size, np.inf)
     best, least = np.zeros(k), float(mass @ loss.value(z, targets))
@@ -41,7 +42,7 @@ def best_class_shift(loss: ClassMargins, z: Array, y: Array, mass: Array) -> Arr
         if not least > 0:
             break
         clock, _, gap = _core.class_rows_dense(
-            np.empty((n, 0)), arrays, np.ones(1), (True, reach), (u, nothing, b, order), clock,
+            np.empty((n, 0)), arrays, np.ones(1), (True, reach), changed, clock,
             _SWEEPS, _SHARE * least, run,
         )  # fmt: skip
         moved = b - b.mean()

@@ -16,6 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .. import _core
+from .._base.row_blocks import in_parts
 from .._base.typing import AnyArray, Array, IntArray
 
 
@@ -35,6 +37,11 @@ class Columns(Protocol):
 
     def rmatvec(self, u: Array) -> Array:
         """Xᵀu."""
+
+    def simplex_product(
+        self, v: Array, shift: Array, p: Array, scale: Array
+    ) -> tuple[Array, Array]:
+        """Xᵀu and Σu, u = scale∘(diag(p) − ppᵀ)(X v + shift)."""
 
 
 class Curvature:
@@ -64,6 +71,11 @@ class Curvature:
     def any(self) -> bool:
         """Whether H is not zero."""
         return bool(self.bound.any())
+
+    def image(self, design: Columns, v: Array, shift: Array) -> tuple[Array, Array]:
+        """Xᵀu and Σu for u = H(X v + shift): the second derivative times a step (v, shift)."""
+        u = self.times(design.matvec(v) + shift)
+        return design.rmatvec(u), np.asarray(u.sum(axis=0))
 
     def over_scores(self) -> Array:
         """The k×k matrix 1ᵀH1: the second derivative in the intercepts."""
@@ -143,8 +155,21 @@ class Simplex(Curvature):
 
     def times(self, t: Array) -> Array:
         """p∘(t − p·t) by row."""
-        moved = self.p * (t - np.sum(self.p * t, axis=1, keepdims=True))
-        return moved if self.scale is None else self.scale[:, None] * moved
+        return _core.simplex_times(self.p, self._scales, np.ascontiguousarray(t))
+
+    @property
+    def _scales(self) -> Array:
+        return np.ones(len(self.p)) if self.scale is None else self.scale
+
+    def image(self, design: Columns, v: Array, shift: Array) -> tuple[Array, Array]:
+        """In one pass over the rows."""
+        return design.simplex_product(v, shift, self.p, self._scales)
+
+    @property
+    def any(self) -> bool:
+        """Whether some row is not certain of its class."""
+        scale = self._scales
+        return any((s[:, None] * p * (1.0 - p)).any() for p, s in in_parts(self.p, scale))
 
     def weighted(self, weights: Array) -> Simplex:
         """Weights times the scale."""

@@ -6,11 +6,11 @@ import numbers
 
 import numpy as np
 
+from .. import _core
 from .._base.typing import Array, BoolArray, IntArray
 from .base import Loss, Terms
 from .curvature import Simplex
 from .numeric.simplex import below_simplex, onto_simplex
-from .softmax import relative_entropy, softmax, softmax_gradient, softmax_terms, softmax_value
 
 _OFF = 1e-12  # distance from the simplex that counts as rounding; safeguard
 _BLOCK = 1 << 20  # numbers in a block of rows, 8 MB; safeguard: temporaries stay that small
@@ -77,21 +77,29 @@ class Multinomial(Loss):
         self._place_of_reference(n_classes)
         return n_classes - 1
 
+    def class_scores(self, z: Array) -> Array:
+        """(n, k): with a reference, its zeros among the other scores."""
+        z = z[:, None] if z.ndim == 1 else z
+        if self.reference is None:
+            return np.ascontiguousarray(z)
+        place = self._place_of_reference(z.shape[1] + 1)
+        return np.ascontiguousarray(np.insert(z, place, 0.0, axis=1))
+
     def value(self, z: Array, y: Array) -> Array:
         """log Σ e^{z_c} − z_y."""
-        return softmax_value(self._all_scores(z), y)
+        return _core.softmax_value(self.class_scores(z), _numbers(y))
 
     def gradient(self, z: Array, y: Array) -> Array:
         """p_c − [c = y]; for c = y this is minus the sum of the others, which does not cancel."""
-        return self._own(softmax_gradient(self._all_scores(z), y), z)
+        return self._own(_core.softmax_gradient(self.class_scores(z), _numbers(y)), z)
 
     def curvature(self, z: Array, y: Array) -> Simplex | Array:
         """Diag(p) − ppᵀ of every row."""
-        return self._curvature(softmax(self._all_scores(z)), z)
+        return self._curvature(_core.softmax(self.class_scores(z)), z)
 
     def terms(self, z: Array, y: Array) -> Terms:
         """All of them from one set of exponentials."""
-        value, gradient, p = softmax_terms(self._all_scores(z), y)
+        value, gradient, p = _core.softmax_terms(self.class_scores(z), _numbers(y))
         return Terms(value, self._own(gradient, z), self._curvature(p, z))
 
     def conjugate(self, u: Array, y: Array) -> Array:
@@ -104,12 +112,17 @@ class Multinomial(Loss):
         return found
 
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
-        """Σ p log(p/q), p = u + [c = y], q the softmax of z."""
+        """Σ p log(p/q), p = u + [c = y], q the softmax of z: the relative entropy.
+
+        A term p log(p/q) − p + q is never negative, and where p and q are close it comes from
+        their difference u − (q − [c = y]), so that it is accurate when it is small.
+        """
         found = np.empty(len(y))
         for rows in _blocks(u):
             moved = self._all_slopes(u[rows])
             inside = _is_law(self._law(u[rows], y[rows]))
-            terms = relative_entropy(self._all_scores(z[rows]), moved, y[rows])
+            scores, numbers = self.class_scores(z[rows]), _numbers(y[rows])
+            terms = _core.softmax_relative_entropy(scores, moved, numbers)
             found[rows] = np.where(inside, terms, np.inf)
         return found
 
@@ -137,7 +150,7 @@ class Multinomial(Loss):
         """The logarithms of the classes' shares, less the scores, if all rows have the same."""
         if not len(z) or (z != z[:1]).any():
             return None
-        scores = self._all_scores(z[:1])[0]
+        scores = self.class_scores(z[:1])[0]
         share = np.bincount(_numbers(y), weights=mass, minlength=scores.size)
         if not (share > 0).all():
             return None  # the score of an absent class falls for ever
@@ -150,7 +163,7 @@ class Multinomial(Loss):
 
     def transform(self, z: Array) -> Array:
         """The probabilities of all k classes."""
-        return softmax(self._all_scores(z))
+        return _core.softmax(self.class_scores(z))
 
     # Scores of all classes, with or without a reference ----------------------------------------
 
@@ -164,19 +177,13 @@ class Multinomial(Loss):
             )
         return int(chosen) % n_classes
 
-    def _all_scores(self, z: Array) -> Array:
-        """(n, k): with a reference, its zeros among the other scores."""
-        z = z[:, None] if z.ndim == 1 else z
-        if self.reference is None:
-            return np.ascontiguousarray(z)
-        return np.insert(z, self._place_of_reference(z.shape[1] + 1), 0.0, axis=1)
-
     def _all_slopes(self, u: Array) -> Array:
         """(n, k): with a reference, its slope is minus the sum of the others."""
         u = u[:, None] if u.ndim == 1 else u
         if self.reference is None:
             return np.ascontiguousarray(u)
-        return np.insert(u, self._place_of_reference(u.shape[1] + 1), -u.sum(axis=1), axis=1)
+        place = self._place_of_reference(u.shape[1] + 1)
+        return np.ascontiguousarray(np.insert(u, place, -u.sum(axis=1), axis=1))
 
     def _own(self, full: Array, z: Array) -> Array:
         """The columns of the scores that the model has, in the shape of z."""

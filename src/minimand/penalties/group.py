@@ -19,6 +19,11 @@ class _GroupPenalty(Penalty):
     groups: Any
     weights: ArrayLike
 
+    @property
+    def couples_scores(self) -> bool:
+        """True: a group holds all scores of its features."""
+        return True
+
     def _bound_groups(self, n_features: Any) -> tuple[Groups, Array]:
         """The groups of all coefficients, and the factors: √size by default."""
         owner = type(self).__name__
@@ -160,8 +165,8 @@ class L21(Penalty):
 
     @property
     def couples_scores(self) -> bool:
-        """A norm joins the coefficients of all scores, or of all columns."""
-        return True
+        """Whether a group or the square joins several outputs, or outputs have weights."""
+        return self.by == "feature" or self.squared or self.weights is not None
 
     def bind(self, n_features: Any, alpha: float = 1.0) -> BoundPenalty:
         """norm = α·weights, a group for every row or column."""

@@ -36,6 +36,8 @@ class ColumnUnits:
         """None if the columns are of similar sizes and their penalty matters."""
         if not objective.single or not objective.convex or not objective.has_columns:
             return None
+        if objective.design.access.only_blocks:
+            return None  # a copy may not fit into memory
         sizes = objective.root_spread
         some = sizes > 0
         if not some.any() or not np.isfinite(sizes).all():
@@ -80,14 +82,13 @@ class ColumnUnits:
         """A point of the whole problem as one of the problem in units."""
         if point is self.whole.null:
             return self.problem.null
-        return point._replace(w=self.problem.penalty.project(point.w / self.units))
+        return _feasible(self.problem, point._replace(w=point.w / self.units))
 
     def outside(self, point: Point) -> Point:
         """A point of the problem in units as one of the whole problem."""
         if point is self.problem.null:
             return self.whole.null
-        w = point.w * self.units
-        return point._replace(w=self.whole.penalty.project(w))
+        return _feasible(self.whole, point._replace(w=point.w * self.units))
 
     def left_out(self, point: Point) -> float:
         """Ω(w) of the whole problem minus that of the problem in units, at a point of the latter.
@@ -96,6 +97,12 @@ class ColumnUnits:
         """
         price = self.whole.price(self.outside(point)) - self.problem.price(point)
         return max(price, 0.0)
+
+
+def _feasible(objective: Objective, point: Point) -> Point:
+    """The point, moved into constraints that it leaves by rounding."""
+    w = objective.penalty.project(point.w)
+    return point if np.array_equal(w, point.w) else objective.point(w, point.b)
 
 
 def _sizes_at_null(objective: Objective) -> tuple[float, float]:

@@ -159,6 +159,11 @@ class Products:
         self.meter.passes += 1
         return self.design.curvature_product(v, shift, h.h if isinstance(h, Diagonal) else h)
 
+    def scores_product(self, v: Array, shift: Array, curvature: Curvature) -> tuple[Array, Array]:
+        """Xᵀu and Σu for u = H(X v + shift), of k scores: a Hessian times a step (v, shift)."""
+        self.meter.passes += 1
+        return curvature.image(self.design, v, shift)
+
     def gram(self, h: Array, columns: IntArray | None = None) -> Array:
         """X_cᵀ diag(h) X_c."""
         self.meter.passes += 1

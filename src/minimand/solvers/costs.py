@@ -128,11 +128,12 @@ def linear_system(objective: Objective, size: int) -> float:
 
 def newton(objective: Objective, *, formed: bool) -> float:
     """Newton's method on a loss that is curved everywhere, by Cholesky or conjugate gradients."""
+    k = objective.n_scores
     if formed:
-        step = hessian(objective) + factor(objective.n_features)
+        step = k * k * hessian(objective) + factor(k * objective.n_features)
     else:
-        step = _NEWTON_PRODUCTS * _KRYLOV_READS * objective.design.nnz
-    return _NEWTON_STEPS * (step + 2.0 * product(objective) + terms(objective))
+        step = k * _NEWTON_PRODUCTS * _KRYLOV_READS * objective.design.nnz
+    return _NEWTON_STEPS * (step + k * (2.0 * product(objective) + terms(objective)))
 
 
 def newton_on_pieces(objective: Objective, form: Separable, *, formed: bool, reused: bool) -> float:

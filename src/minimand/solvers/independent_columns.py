@@ -14,9 +14,9 @@ from ..problem.objective import Objective, Point
 
 
 def independent_columns(objective: Objective) -> IndependentColumns | None:
-    """A problem with unpenalised columns, on independent ones; None if they are independent."""
+    """The problem on independent columns; None if the unpenalised columns are independent."""
     form = objective.penalty.sum_over_features if objective.n_scores == 1 else None
-    if form is None or not objective.convex:
+    if form is None or not objective.convex or not objective.has_free_columns:
         return None
     basis = objective.free_basis
     if basis is None or basis.regular:

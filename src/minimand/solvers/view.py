@@ -10,7 +10,7 @@ from ..certificate.in_units import outside
 from ..problem.column_units import ColumnUnits
 from ..problem.objective import Objective, Point
 from .base import Control, Solver
-from .choose import choose_solver
+from .choose import cheapest_others
 from .independent_columns import IndependentColumns, independent_columns
 
 
@@ -39,8 +39,8 @@ class View:
         """
         units = None if solver.by_name_only else ColumnUnits.of(objective)
         while units is not None:
-            if replaceable:
-                solver = choose_solver(units.problem, control, "auto")
+            chosen = next(cheapest_others(units.problem, control, []), solver)
+            solver = chosen if replaceable else solver
             if solver.verdict(units.problem, control).ok:
                 free = units.problem.has_free_columns
                 columns = independent_columns(units.problem) if free else None

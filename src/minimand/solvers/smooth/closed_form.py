@@ -41,7 +41,7 @@ class ClosedForm(Solver):
     def prepared(self, objective: Objective) -> ClosedForm:
         """A copy with the factorisation done, for other targets on the same data."""
         twin = ClosedForm()
-        reduced = independent_columns(objective) if objective.has_free_columns else None
+        reduced = independent_columns(objective)
         twin._step = next(_steps(objective if reduced is None else reduced.problem))
         return twin
 

@@ -22,7 +22,7 @@ UNCOMPILED_BATCH = 8  # rows per step, at least, if slopes come from NumPy; conv
 _STEP = 10.0  # nanoseconds per stored number and model, at most; measured on 2 cores at 2.5 GHz
 
 Objectives = Objective | Sequence[Objective]
-"""One problem, or several that differ in y alone."""
+"""One problem, which may have several scores, or several of one score that differ in y alone."""
 
 
 class Steps(NamedTuple):
@@ -63,7 +63,8 @@ def compiled(objective: Objective) -> bool:
 class Learner:
     """The state of models that learn row by row; `learn` changes it, `model`, `models` read it.
 
-    Several models that differ in y alone learn side by side: every row is read once for all.
+    Several models that differ in y alone, or the scores of one problem, learn side by side: every
+    row is read once for all.
     """
 
     layout: Layout
@@ -128,7 +129,7 @@ class Learner:
             self._pass(first, slopes, (sign, shift, weight, order), steps, 1.0, moves)
             return
         n = first.n_samples
-        ones = self.layout.by_row([np.ones(n)] * len(problems))
+        ones = self.layout.by_row([np.ones(n)] * self.layout.models)
         zeros = np.zeros_like(ones)
         given = np.zeros_like(ones)
         for start in range(0, order.size, batch):
@@ -158,8 +159,10 @@ class Learner:
         w, b = self.models(first, average=False)
         z = first.design.rows(order).matvec(np.ascontiguousarray(w.T)) + b
         if first.offset is not None:
-            z += first.offset[order, None]
+            z += first.offset[order].reshape(order.size, -1)
         back = np.searchsorted(order, rows)
+        if first.n_scores > 1:
+            return list(first.loss.gradient(z, first.y[order])[back].T)
         return [
             p.loss.gradient(np.ascontiguousarray(z[:, i]), p.y[order])[back]
             for i, p in enumerate(problems)
@@ -297,9 +300,10 @@ def several(objectives: Objectives) -> Sequence[Objective]:
 
 
 def _form(objective: Objective) -> Separable:
+    """The penalty of one score; `Sgd` takes only such as are the same for all of them."""
     form = objective.penalty.sum_over_features
     assert form is not None
-    return form
+    return form if form.l1.ndim == 1 else Separable(form.l1[:, 0], form.l2[:, 0])
 
 
 def _short(factors: Array) -> Array:

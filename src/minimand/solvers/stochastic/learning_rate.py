@@ -115,6 +115,10 @@ def _held_out(
         learner.learn(part, np.ones(n), np.arange(n, dtype=np.uint32), steps)
     coefs, intercepts = learner.models(part[0], average=np.isfinite(steps.average_from))
     value = 0.0
+    if problems[0].n_scores > 1:
+        whole = problems[0].point(np.ascontiguousarray(coefs.T), intercepts)
+        value = problems[0].primal(recentred(problems[0], whole))
+        return value if np.isfinite(value) else np.inf
     for problem, w, shift in zip(problems, coefs, intercepts):
         value += problem.primal(recentred(problem, problem.point(w, float(shift))))
     return value if np.isfinite(value) else np.inf

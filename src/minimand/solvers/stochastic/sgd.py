@@ -70,7 +70,7 @@ class Sgd(Solver):
         their weights are one on average. A stream never knows that average: there a weight
         counts as it is.
     balanced : bool, default=False
-        Spread the rows of every class (sign of the target) evenly over the epoch.
+        Spread the rows of every class (or sign of the target) evenly over the epoch.
     early_stopping : bool, default=False
         Hold out some rows; end when their mean loss has not fallen for 3 epochs, and hand over
         the model for which it was least.
@@ -92,6 +92,7 @@ class Sgd(Solver):
     name = "sgd"
     by_name_only = True
     kind = (Trait.MEAN_OVER_SAMPLES,)
+    shapes = (Trait.COLUMNS,)
     needs = Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS
     exhausted = "its last epoch (stochastic training ends early by design)"
     _classes: Classes | None = None
@@ -150,6 +151,8 @@ class Sgd(Solver):
         """Any loss that is a mean over samples; l1 and l2 parts, or no penalty."""
         form = objective.penalty.sum_over_features
         assert form is not None
+        if form.l1.ndim > 1 and (np.ptp(form.l1, axis=1).any() or np.ptp(form.l2, axis=1).any()):
+            return Verdict(False, "the penalty differs between the scores")
         if self.step != "adaptive" and np.ptp(form.l2) > 0:
             words = "the l2 weights differ between features; take Sgd(step='adaptive')"
             return Verdict(False, words)
@@ -253,7 +256,8 @@ class Sgd(Solver):
         if self.knows_its_steps:
             return plan(float(self.eta0))  # type: ignore[arg-type]
         sample = rows if random is None or not self.shuffle else random.permutation(rows)
-        zeros = np.zeros((len(problems), problems[0].n_features)), np.zeros(len(problems))
+        models = max(len(problems), problems[0].n_scores)
+        zeros = np.zeros((models, problems[0].n_features)), np.zeros(models)
         return plan(first_step(problems, sample, plan, start or zeros))
 
     def _split(self, n: int, random: Any) -> tuple[AnyArray, AnyArray]:
@@ -275,13 +279,17 @@ class Sgd(Solver):
         if not self.shuffle:
             return rows
         mixed = random.permutation(rows)
-        return _interleaved(mixed, objective.y[mixed] > 0, random) if self.balanced else mixed
+        if not self.balanced:
+            return mixed
+        y = objective.y[mixed]
+        return _interleaved(mixed, y if objective.loss.target == "class" else y > 0, random)
 
 
-def _interleaved(rows: AnyArray, positive: AnyArray, random: Any) -> AnyArray:
+def _interleaved(rows: AnyArray, classes: AnyArray, random: Any) -> AnyArray:
     """The same rows with each class spread evenly: the k-th of m comes at about (k + u)/m."""
     place = np.empty(rows.size)
-    for part in (positive, ~positive):
+    for each in np.unique(classes)[::-1]:
+        part = classes == each
         count = int(part.sum())
         place[part] = (np.arange(count) + random.uniform(size=count)) / max(count, 1)
     return rows[np.argsort(place, kind="stable")]

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import interrupt
+from ...losses.curvature import as_curvature, beside
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control
@@ -25,7 +26,7 @@ HELD_OUT = f"early_stopping (the loss of held-out rows had not fallen for {_PATI
 
 
 class Training:
-    """Passes over the rows, for one problem or for several that differ in y alone."""
+    """Passes over the rows, for one problem of any scores or several that differ in y alone."""
 
     def __init__(
         self,
@@ -38,12 +39,12 @@ class Training:
         self.solver, self.objectives = solver, objectives
         self.rows, self.random = rows, random
         self.weight = weights_of(objectives[0])
-        coefs, intercepts = [p.w for p in starts], np.array([p.b for p in starts])
+        coefs, intercepts = [p.w for p in starts], [np.asarray(p.b) for p in starts]
         if not solver.shuffle:  # as in a stream, which begins before any null model is known
             null = [p is o.null for p, o in zip(starts, objectives)]
             coefs = [np.zeros_like(w) if new else w for w, new in zip(coefs, null)]
-            intercepts[null] = 0.0
-        start = np.stack(coefs), intercepts
+            intercepts = [np.zeros_like(b) if new else b for b, new in zip(intercepts, null)]
+        start = np.vstack([w.T for w in coefs]), np.hstack(intercepts)
         self.steps = solver.steps_for(objectives, rows, random, start)
         sparse = objectives[0].design.sparse
         self.learner = Learner.start(*start, self.steps.rule, sparse=sparse)
@@ -73,6 +74,9 @@ class Training:
         """The models on the data, in one product."""
         first = self.objectives[0]
         coefs, intercepts = self.learner.models(first, average)
+        if first.n_scores > 1:
+            point = first.point(np.ascontiguousarray(coefs.T), intercepts)
+            return [self.solver.point_of(first, point)]
         scores = first.design.scores_of(coefs)
         scores += intercepts[:, None]
         if first.offset is not None:
@@ -94,16 +98,16 @@ def thinned(objective: Objective, point: Point) -> Point:
     form = objective.penalty.sum_over_features
     if form is None or not (form.l1[point.w != 0] > 0).any():
         return point
-    terms = objective.loss.terms(point.z, objective.y)
-    slope = objective.backward(objective.mass * terms.gradient) + form.l2 * point.w
-    bend = objective.spread * float(terms.curvature.max(initial=0.0))
+    gradient, curvature = objective.loss.slopes(point.z, objective.y)
+    slope = objective.backward(objective.weigh(gradient)) + form.l2 * point.w
+    bend = beside(objective.spread, point.w) * as_curvature(curvature).max
     doubtful = (point.w != 0) & (np.abs(bend * point.w - slope) <= form.l1)
     places = np.flatnonzero(doubtful)
-    places = places[np.argsort(np.abs(point.w[places]), kind="stable")]
+    places = places[np.argsort(np.abs(point.w.flat[places]), kind="stable")]
     value, count = objective.primal(point), places.size
     while count:
         w = point.w.copy()
-        w[places[:count]] = 0.0
+        w.flat[places[:count]] = 0.0
         thin = recentred(objective, objective.point(w, point.b))
         if objective.primal(thin) < value:
             return thin
