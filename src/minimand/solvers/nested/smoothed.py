@@ -26,8 +26,8 @@ class Smoothed(Solver):
 
     name = "smoothed"
     null_may_do = False
-    kind = (Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY)
-    needs = (Trait.OVER_RUNS, Trait.SMOOTHABLE, Trait.L2_EVERYWHERE, Trait.NO_INTERCEPT)
+    kind = (Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY, Trait.OVER_RUNS)
+    needs = (Trait.SMOOTHABLE, Trait.L2_EVERYWHERE, Trait.NO_INTERCEPT)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses over runs that have a smoothed form; an L2 penalty, and no intercept."""

@@ -34,8 +34,8 @@ class RunNewton(Solver):
 
     name = "run_newton"
     null_may_do = False
-    kind = (Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY)
-    needs = (Trait.OVER_RUNS, Trait.SMOOTH, Trait.L2_EVERYWHERE, Trait.NO_INTERCEPT)
+    kind = (Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY, Trait.OVER_RUNS)
+    needs = (Trait.SMOOTH, Trait.L2_EVERYWHERE, Trait.NO_INTERCEPT)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Smooth losses over runs; an L2 penalty on every coefficient, and no intercept."""
