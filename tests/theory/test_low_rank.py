@@ -227,3 +227,35 @@ def test_units_do_not_matter(size):
     found = solve(scaled, "auto", Control(tol=1e-9))
     assert found.certificate.relative <= 1e-9
     assert np.allclose(found.w, size * plain.w, rtol=1e-3, atol=1e-5 * size)
+
+
+# Estimators ---------------------------------------------------------------------------------------
+
+
+def test_regressors():
+    X, Y = data(n=80, d=6, k=5, rank=2)
+    model = mm.Regressor("squared", "trace_norm", alpha=0.5).fit(X, Y)
+    assert model.coef_.shape == (5, 6)
+    assert model.solver_ == "low_rank"
+    assert mm.certify(model, X, Y).relative <= 1e-6
+    top = mm.alpha_max(model, X, Y)
+    assert rank_of(model.set_params(alpha=1.0001 * top).fit(X, Y).coef_) == 0
+    assert rank_of(model.set_params(alpha=0.99 * top).fit(X, Y).coef_) == 1
+    path = mm.path(model, X, Y, alphas=6)
+    assert path.alphas[0] == pytest.approx(top)
+    ranks = [rank_of(coef) for coef in path.coefs]
+    assert ranks == sorted(ranks)
+    assert max(certificate.relative for certificate in path.certificates) <= 1e-6
+    tuned = mm.Tuned(model, alphas=5, cv=3).fit(X, Y)
+    assert tuned.score(X, Y) > 0.5
+
+
+@pytest.mark.parametrize("loss", ["logistic", "multinomial"])
+def test_classifiers(loss):
+    X, Y = data(n=90, d=5, k=4, rank=1)
+    labels = np.array(["a", "b", "c", "d"])[np.argmax(Y, axis=1)]
+    model = mm.Classifier(loss, mm.TraceNorm(), alpha=0.1).fit(X, labels)
+    assert model.coef_.shape == (4, 5)
+    assert model.certificate_.relative <= 1e-6
+    assert rank_of(model.coef_) < 3
+    assert mm.explain(model, X, labels).chosen == "low_rank"
