@@ -10,7 +10,7 @@ import minimand as mm
 from minimand.certificate import judge
 from minimand.problem.intercept import recentred
 from minimand.solvers import Control, solve
-from minimand.solvers.matrix import low_rank
+from minimand.solvers.matrix import low_rank, quadratic_models
 
 TRACE, SQUARE = mm.TraceNorm(), mm.TraceNorm(squared=True)
 PENALTIES = [TRACE, SQUARE, TRACE + 0.5 * mm.L2(), SQUARE + 0.2 * mm.L2()]
@@ -81,8 +81,8 @@ def test_metrics_agree(name, monkeypatch):
     X, Y = data(n=60)
     objective = objective_of(name, 0.05 * TRACE, X, Y)
     first = solve(objective, "low_rank", Control(tol=1e-8)).certificate
-    for limit in ("_MOST_BLOCKS", "_LARGEST"):
-        monkeypatch.setattr(low_rank, limit, 0)
+    for module, limit in ((quadratic_models, "_MOST_BLOCKS"), (low_rank, "_LARGEST")):
+        monkeypatch.setattr(module, limit, 0)
         again = objective_of(name, 0.05 * TRACE, X, Y)
         found = solve(again, "low_rank", Control(tol=1e-7))
         assert found.converged

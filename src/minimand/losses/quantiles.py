@@ -90,9 +90,9 @@ class Quantiles(Loss):
         return Quantile(float(self.levels[c])) if self.crossing else None
 
     @property
-    def finite(self) -> bool:  # type: ignore[override]
-        """Whether scores may cross."""
-        return bool(self.crossing)
+    def in_order(self) -> bool:  # type: ignore[override]
+        """Whether scores must not cross."""
+        return not self.crossing
 
     @property
     def smooth(self) -> bool:
