@@ -97,7 +97,8 @@ def primal(problem: Problem, model: Model) -> Array:
     signs = problem.signs()
     loss = problem.formulas.value(z, signs).mean(axis=1)
     r = problem.l1_ratio
-    size = r * np.abs(model.w).sum(axis=1) + (1 - r) * 0.5 * np.square(model.w).sum(axis=1)
+    norms = np.sqrt(problem.block) * problem.in_groups(model.w).sum(axis=1)
+    size = r * norms + (1 - r) * 0.5 * np.square(model.w).sum(axis=1)
     return _by_alpha(problem, loss + problem.strengths * size)
 
 
@@ -108,9 +109,10 @@ def dual(problem: Problem, signs: Array, theta: Array) -> Array:
     """
     theta = problem.formulas.legal(theta, signs)
     theta = np.array([_balanced(row) for row in theta]) if problem.intercept else theta
-    slope = np.abs(np.asarray(problem.X.T @ theta.T)).T / problem.n_samples
+    slope = problem.in_groups(np.asarray(problem.X.T @ theta.T).T) / problem.n_samples
+    slope = slope / np.sqrt(problem.block)
     l1, l2 = problem.strengths * problem.l1_ratio, problem.strengths * (1 - problem.l1_ratio)
-    if problem.penalty == "l1":
+    if problem.l1_ratio == 1.0:
         largest = np.maximum(slope.max(axis=1), np.finfo(float).tiny)
         theta = theta * np.minimum(1.0, l1 / largest)[:, None]
         conjugate = np.zeros(len(theta))

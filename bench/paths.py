@@ -22,6 +22,7 @@ SPARSE_LOGISTIC = (
     "snapml primal, each alpha",
 )
 REAL_LOGISTIC = ("celer path", "skglm path", "liblinear -s 6, each alpha")
+GROUPS = ("celer group path", "skglm group path")
 RIDGE = ("sklearn Ridge", "sklearn Ridge cholesky")
 RIDGE_PATH = (
     "sklearn Ridge, each alpha",
@@ -83,6 +84,25 @@ def logistic_dense(name: str, quick: bool) -> Problem:
     X, signal, _ = _autoregressive_data(n, d, k, SEED + 11)
     y = synthetic.noisy_labels(4 * signal / signal.std(), np.random.default_rng(SEED + 12))
     return _path(name, X, y, "logistic", "l1", DENSE_LOGISTIC, 0.5, _NO_INTERCEPT, count)
+
+
+def groups(name: str, quick: bool, *, loss: str) -> Problem:
+    """Groups of ten adjacent columns; a few of them matter."""
+    n, d, k, count = (200, 500, 5, 10) if quick else (1000, 5000, 20, 50)
+    rng, block = np.random.default_rng(SEED + 16), 10
+    X = np.asfortranarray(synthetic.autoregressive(n, d, 0.5, rng))
+    w = np.zeros((d // block, block))
+    w[rng.choice(len(w), size=k, replace=False)] = rng.standard_normal((k, block))
+    signal = X @ w.ravel()
+    y = signal / signal.std() + rng.standard_normal(n) / np.sqrt(5.0)
+    X -= X.mean(axis=0)
+    y = y - y.mean() if loss == "squared" else np.where(y > 0, 1.0, -1.0)
+    slope = X.T @ y / (n if loss == "squared" else 2 * n)
+    top = float(np.linalg.norm(slope.reshape(-1, block), axis=1).max() / np.sqrt(block))
+    alphas, remark = np.geomspace(top, 0.03 * top, count), f"Groups of {block}. {_NO_INTERCEPT}"
+    peers = GROUPS if loss == "squared" else GROUPS[1:]
+    return Problem(name, X, y, loss, "group_l2", alphas[-1], False, peers, 0.8, remark,
+                   alphas=alphas, block=block)  # fmt: skip
 
 
 def squared_sparse(name: str, quick: bool) -> Problem:
@@ -158,6 +178,8 @@ _SYNTHETIC: dict[str, Callable[..., Problem]] = {
     "path_lasso_dense": partial(squared_dense, penalty="l1", d=10000, target=0.4),
     "path_enet_dense": partial(squared_dense, penalty="elastic_net", d=5000, target=0.5),
     "path_logistic_l1_dense": logistic_dense,
+    "path_group_lasso": partial(groups, loss="squared"),
+    "path_group_logistic": partial(groups, loss="logistic"),
     "path_lasso_sparse": squared_sparse,
     "path_logistic_l1_sparse": logistic_sparse,
     "ridge_tall": partial(ridge, wide=False),

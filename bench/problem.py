@@ -17,8 +17,13 @@ from scipy import sparse
 from .losses import Array, Loss, loss_of
 
 Form = TypeVar("Form")
-_L1_RATIO = {"l1": 1.0, "l2": 0.0, "elastic_net": 0.5}
-_PENALTIES = {"l1": "L1", "l2": "L2", "elastic_net": "(½·L1 + ½·L2)"}
+_L1_RATIO = {"l1": 1.0, "l2": 0.0, "elastic_net": 0.5, "group_l2": 1.0}
+_PENALTIES = {
+    "l1": "L1",
+    "l2": "L2",
+    "elastic_net": "(½·L1 + ½·L2)",
+    "group_l2": "Σ √size·‖w_g‖",
+}
 _WARM_UP = 3  # alphas
 TARGET = 1e-6  # relative gap
 
@@ -31,7 +36,7 @@ class Problem:
     X: Any
     y: Array  # real, ±1 for losses of labels, or 0 … k−1 for one of these versus the rest
     loss: str  # a name of losses.NAMES
-    penalty: str  # "l1", "l2" or "elastic_net"
+    penalty: str  # "l1", "l2", "elastic_net", or "group_l2" of adjacent columns
     alpha: float  # of a path: the smallest
     intercept: bool
     peers: tuple[str, ...]
@@ -42,6 +47,7 @@ class Problem:
     alphas: Array | None = None  # decreasing
     folds: list[tuple[Array, Array]] | None = None  # rows to train and to test on: choose alpha
     parameter: float | None = None  # of the loss: q or ε
+    block: int = 1  # columns of a group
     gap: float = TARGET  # that everybody has to reach, relative
     seconds: float = 60.0  # that one fit of a peer may take
     head: int | None = None  # rows of the warm-up, where a peer's whole fit takes a minute
@@ -60,6 +66,12 @@ class Problem:
     def l1_ratio(self) -> float:
         """r in penalty(w) = r·‖w‖₁ + (1 − r)·½‖w‖²."""
         return _L1_RATIO[self.penalty]
+
+    def in_groups(self, values: Array) -> Array:
+        """|values| of every feature, or their norms in every group, in rows."""
+        if self.penalty != "group_l2":
+            return np.abs(values)
+        return np.linalg.norm(values.reshape(len(values), -1, self.block), axis=2)
 
     def at(self, alpha: float) -> Problem:
         """The problem of one alpha; it shares the data in all their forms."""

@@ -29,7 +29,17 @@ SPARSE_L2 = (
     "sklearn newton-cg",
 )
 SPARSE_L1 = ("liblinear -s 6", "skglm", "celer", "snapml primal", "cyanure", "sklearn saga")
-OVR_L2 = ("liblinear -s 0", "liblinear -s 7", "snapml dual", "sklearn lbfgs", "sklearn newton-cg")
+OVR = {
+    "logistic": (
+        "liblinear -s 0",
+        "liblinear -s 7",
+        "snapml dual",
+        "sklearn lbfgs",
+        "sklearn newton-cg",
+    ),
+    "hinge": ("liblinear -s 3",),
+    "squared_hinge": ("liblinear -s 1", "liblinear -s 2"),
+}
 
 SEED = 20260
 
@@ -116,19 +126,19 @@ def leukemia_logistic(folder: Path) -> Problem:
     )
 
 
-def newsgroups(folder: Path) -> Problem:
+def newsgroups(folder: Path, loss: str = "logistic") -> Problem:
     X, y, X_test, y_test = real.newsgroups(folder)
     remark = "C = 1. No intercept for anyone: liblinear and snapml penalise theirs."
     return Problem(
-        "newsgroups_ovr_l2",
+        "newsgroups_ovr_l2" if loss == "logistic" else f"newsgroups_ovr_{loss}",
         X,
         y,
-        "logistic",
+        loss,
         "l2",
         1 / len(y),
         False,
-        OVR_L2,
-        None,
+        OVR[loss],
+        0.35,
         remark,
         (X_test, y_test),
     )
@@ -148,4 +158,6 @@ REAL: dict[str, Callable[[Path], Problem]] = {
     "leukemia_lasso": leukemia_lasso,
     "leukemia_logistic_l1": leukemia_logistic,
     "newsgroups_ovr_l2": newsgroups,
+    "newsgroups_ovr_hinge": lambda folder: newsgroups(folder, "hinge"),
+    "newsgroups_ovr_squared_hinge": lambda folder: newsgroups(folder, "squared_hinge"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from celer import Lasso, LassoCV, celer_path
 
 from ..judge import Model
@@ -42,6 +43,23 @@ def _path(problem: Problem, tol: float) -> Model:
     return as_path(coefs.T, 0.0, problem)
 
 
+def _group_path(problem: Problem, tol: float) -> Model:
+    """Its groups have no weights by default."""
+    count = problem.n_features // problem.block
+    _, coefs, _ = celer_path(
+        problem.columns(),
+        problem.y,
+        "grouplasso",
+        alphas=problem.strengths,
+        groups=problem.block,
+        weights=np.full(count, np.sqrt(problem.block)),
+        tol=tol,
+        prune=True,
+        **_LIMITS,
+    )
+    return as_path(coefs.T, 0.0, problem)
+
+
 class _LassoCV(LassoCV):
     """celer's own, with a constructor that newer versions of scikit-learn accept."""
 
@@ -66,5 +84,6 @@ class _LassoCV(LassoCV):
 PEERS = [
     Peer("celer", "celer", _fit),
     Peer("celer path", "celer", _path, PATH_TOLS),
+    Peer("celer group path", "celer", _group_path, PATH_TOLS),
     Peer("celer LassoCV", "celer", lasso_cv(_LassoCV, _LIMITS["max_iter"]), PATH_TOLS, pooled=True),
 ]

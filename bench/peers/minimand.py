@@ -25,7 +25,9 @@ def estimator(problem: Problem, tol: float) -> Any:
     family = _FAMILIES.get(problem.loss)
     loss = problem.loss if family is None else family(problem.parameter)
     r = problem.l1_ratio
-    penalty = r * mm.L1() + (1 - r) * mm.L2() if 0 < r < 1 else problem.penalty
+    penalty: Any = r * mm.L1() + (1 - r) * mm.L2() if 0 < r < 1 else problem.penalty
+    if problem.penalty == "group_l2":
+        penalty = mm.GroupL2(np.arange(problem.n_features) // problem.block)
     return kind(loss, penalty, problem.alpha, intercept=problem.intercept, tol=tol)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from skglm import ElasticNet, Lasso, SparseLogisticRegression
-from skglm.datafits import Logistic
-from skglm.penalties import L1
-from skglm.solvers import ProxNewton
+from skglm.datafits import Logistic, LogisticGroup, QuadraticGroup
+from skglm.penalties import L1, WeightedGroupL2
+from skglm.solvers import GroupBCD, GroupProxNewton, ProxNewton
+from skglm.utils.data import grp_converter
 
 from ..judge import Model
 from ..problem import Problem
@@ -49,7 +50,26 @@ def _logistic_path(problem: Problem, tol: float) -> Model:
     return as_path(coefs, 0.0, problem)
 
 
+def _group_path(problem: Problem, tol: float) -> Model:
+    """Its solvers for groups, started at the last alpha's solution."""
+    X, block = problem.columns(), problem.block
+    indices, starts = grp_converter(block, problem.n_features)
+    weights = np.full(len(starts) - 1, np.sqrt(block))
+    squared = problem.loss == "squared"
+    kind = GroupBCD if squared else GroupProxNewton
+    solver = kind(tol=tol, max_iter=1000, fit_intercept=False, warm_start=True)
+    datafit = (QuadraticGroup if squared else LogisticGroup)(starts, indices)
+    w, z = np.zeros(problem.n_features), np.zeros(problem.n_samples)
+    coefs = []
+    for alpha in problem.strengths:
+        penalty = WeightedGroupL2(alpha, weights, starts, indices)
+        w = solver.solve(X, problem.y, datafit, penalty, w, z)[0]  # writes to w and z
+        coefs.append(w.copy())
+    return as_path(coefs, 0.0, problem)
+
+
 PEERS = [
     Peer("skglm", "skglm", _fit, compiles=True),
     Peer("skglm path", "skglm", _path, PATH_TOLS, compiles=True),
+    Peer("skglm group path", "skglm", _group_path, PATH_TOLS, compiles=True),
 ]

@@ -120,6 +120,16 @@ MINIMAND_INLINE void add_weighted(const Row& row, double scale, std::span<const 
   }
 }
 
+/// The numbers that a matrix holds.
+template <class Scalar, class Index>
+std::size_t stored_numbers(const Compressed<Scalar, Index>& matrix) {
+  return matrix.stored();
+}
+template <class Scalar>
+std::size_t stored_numbers(const DenseMatrix<Scalar>& matrix) {
+  return matrix.size();
+}
+
 /// The longest row.
 template <class Scalar, class Index>
 std::size_t longest_row(const Compressed<Scalar, Index>& matrix) {

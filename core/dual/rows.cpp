@@ -6,22 +6,13 @@
 namespace minimand {
 namespace {
 
-template <class Scalar, class Index>
-std::size_t stored(const Compressed<Scalar, Index>& matrix) {
-  return matrix.stored();
-}
-template <class Scalar>
-std::size_t stored(const DenseMatrix<Scalar>& matrix) {
-  return matrix.size();
-}
-
 /// Rows with the factors 1 / l2_j that go with their columns; one number where all are equal.
 template <class Matrix>
 struct PenalisedRows {
   Matrix matrix;
   std::span<const double> inverse;
 
-  std::size_t entries() const { return stored(matrix); }
+  std::size_t entries() const { return stored_numbers(matrix); }
   MINIMAND_INLINE void fetch(std::size_t i) const { row_of(matrix, i).fetch(); }
   MINIMAND_INLINE double dot(std::size_t i, std::span<const double> w) const {
     return row_of(matrix, i).dot(w);
@@ -66,7 +57,7 @@ DualReport ascend(const Matrix& matrix, const DualPsi& psi, const DualProblem& p
 template <class Matrix>
 void squares(const Matrix& matrix, std::span<const double> inverse, std::span<double> result) {
   const PenalisedRows<Matrix> rows{matrix, inverse};
-  parallel_ranges(result.size(), stored(matrix), [&](Range range, std::size_t) {
+  parallel_ranges(result.size(), stored_numbers(matrix), [&](Range range, std::size_t) {
     for (std::size_t i = range.begin; i < range.end; ++i) result[i] = rows.square(i);
   });
 }

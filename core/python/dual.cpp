@@ -1,25 +1,13 @@
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
-
 #include "dual/rows.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
-#include "python/pieces.hpp"
+#include "python/dual_psi.hpp"
 
 namespace minimand::python {
 namespace {
 
 /// sign, shift, mass and the rows' squares.
 using RowArrays = std::tuple<Array, Array, Array, Array>;
-
-/// A piecewise quadratic function, or the name of another one.
-using PsiArgument = std::variant<PieceArrays, std::string>;
-
-DualPsi dual_psi(const PsiArgument& psi) {
-  if (const auto* const parts = std::get_if<PieceArrays>(&psi)) return pieces(*parts);
-  if (std::get<std::string>(psi) != "softplus") value_problem("psi must be pieces or 'softplus'");
-  return Softplus{};
-}
 
 DualProblem dual_problem(const RowArrays& rows, const Array& inverse,
                          std::pair<bool, double> intercept, std::size_t n, std::size_t d) {

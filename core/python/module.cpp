@@ -43,10 +43,12 @@ NB_MODULE(_core, m) {
   minimand::python::bind_descent(m);
   minimand::python::bind_support(m);
   minimand::python::bind_path(m);
+  minimand::python::bind_groups(m);
   minimand::python::bind_scalar(m);
   minimand::python::bind_scores(m);
   minimand::python::bind_piecewise(m);
   minimand::python::bind_dual(m);
+  minimand::python::bind_dual_batch(m);
   minimand::python::bind_class_dual(m);
   minimand::python::bind_pairs(m);
   minimand::python::bind_stochastic(m);

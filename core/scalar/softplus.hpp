@@ -19,18 +19,26 @@ struct Softplus {
   /// Parts of a sweep after each of which the gap is checked: two, since the gap falls steadily.
   static constexpr int kParts = 2;
 
-  /// psi', psi'' and psi''' at a point.
+  /// psi', psi'' and psi''' at a point, or at one point a lane.
   struct Derivatives {
     double slope, bend, twist;
   };
+  struct LaneDerivatives {
+    Lanes slope, bend, twist;
+  };
 
   /// Without a branch: the sign of t is unpredictable, and a wrong prediction costs more than this.
-  MINIMAND_INLINE static Derivatives derivatives(double t) {
-    const Lanes at = same_lanes(t), zero = {};
-    const Lanes e = exponential(lanes_of(bits_of(at) | (std::uint64_t{1} << 63)));
+  MINIMAND_INLINE static LaneDerivatives lane_derivatives(Lanes t) {
+    const Lanes zero = {};
+    const Lanes e = exponential(lanes_of(bits_of(t) | (std::uint64_t{1} << 63)));
     const Lanes large = 1.0 / (1.0 + e), small = e * large, bend = small * large;
-    const Lanes minus_slope = select(at < zero, large, small);
-    return {-minus_slope[0], bend[0], bend[0] * (2.0 * minus_slope[0] - 1.0)};
+    const Lanes minus_slope = select(t < zero, large, small);
+    return {-minus_slope, bend, bend * (2.0 * minus_slope - 1.0)};
+  }
+
+  MINIMAND_INLINE static Derivatives derivatives(double t) {
+    const LaneDerivatives found = lane_derivatives(same_lanes(t));
+    return {found.slope[0], found.bend[0], found.twist[0]};
   }
 
   MINIMAND_INLINE double slope(double t) const { return derivatives(t).slope; }
@@ -74,8 +82,6 @@ struct Softplus {
     return far_step(t, v, step, here, young);
   }
 
- private:
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   static constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   // Largest (step^2 * rate of convergence) for the Taylor series: psi' is then known to a
   // thousandth of its change; safeguard.
@@ -83,6 +89,9 @@ struct Softplus {
   static constexpr double kStiff = 8.0;      // step; above, start where psi' is v; safeguard
   static constexpr int kRounds = 200;        // iterations; safeguard
   static constexpr double kSteepest = 0.05;  // least ratio of terms of two sweeps; safeguard
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   MINIMAND_INLINE static double moved_slope(const Derivatives& from, double move) {
     return from.slope + move * (from.bend + 0.5 * move * from.twist);

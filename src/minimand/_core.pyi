@@ -169,6 +169,36 @@ def dual_rows_dense(
     tolerance: float,
     seed: int,
 ) -> tuple[_Scalars, float, float]: ...
+
+# The same for several classes at once; matrices with a class per column are given as vectors. rows:
+# pull, shift and squares; classes: reach, target and whether the intercepts are free; clock: b,
+# their steps, thresholds and gaps.
+def dual_batch(
+    matrix: Compressed,
+    psi: _Psi,
+    rows: tuple[_Vector, _Vector, _Vector],
+    inverse: _Vector,
+    classes: tuple[_Vector, _Vector, bool],
+    v: _Vector,
+    w: _Vector,
+    clock: _Vector,
+    active: NDArray[np.uint8],
+    epochs: int,
+    seed: int,
+) -> tuple[float, bool]: ...
+def dual_batch_dense(
+    X: _Matrix,
+    psi: _Psi,
+    rows: tuple[_Vector, _Vector, _Vector],
+    inverse: _Vector,
+    classes: tuple[_Vector, _Vector, bool],
+    v: _Vector,
+    w: _Vector,
+    clock: _Vector,
+    active: NDArray[np.uint8],
+    epochs: int,
+    seed: int,
+) -> tuple[float, bool]: ...
 def row_squares(matrix: Compressed, inverse: _Vector) -> _Vector: ...
 def row_squares_dense(X: _Matrix, inverse: _Vector) -> _Vector: ...
 
@@ -281,6 +311,59 @@ def along_support(
 ) -> _Vector: ...
 
 # Paths: problems that differ in their penalty alone.
+class GroupsOnGram:
+    def __init__(self) -> None: ...
+    def solve(
+        self,
+        G: _Vector,
+        q: _Vector,
+        square: float,
+        alphas: _Vector,
+        starts: NDArray[np.int64],
+        norm: _Vector,
+        l1: _Vector,
+        l2: _Vector,
+        coefs: _Vector,
+        scores: int,
+        first: int,
+        started: bool,
+        target: float,
+        rounds: int,
+    ) -> int: ...
+
+def groups_columns(
+    matrix: Compressed,
+    cols: NDArray[np.int64],
+    h: _Vector,
+    scale: _Vector,
+    inverse: _Vector,
+    q: _Vector,
+    w: _Vector,
+    shift: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    max_epochs: int,
+    tol: float,
+) -> tuple[int, float]: ...
+def groups_columns_dense(
+    X: _Vector,
+    cols: NDArray[np.int64],
+    h: _Vector,
+    scale: _Vector,
+    inverse: _Vector,
+    q: _Vector,
+    w: _Vector,
+    shift: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    max_epochs: int,
+    tol: float,
+) -> tuple[int, float]: ...
+
 class PathOnGram:
     def __init__(self) -> None: ...
     def solve(

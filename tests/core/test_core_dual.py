@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import expit
+from softplus_oracle import softplus_slope
 from threadpoolctl import threadpool_limits
 
 import minimand as mm
@@ -71,16 +71,6 @@ def test_the_state_is_consistent(
         before = state.v.copy()
         ascend(design, problem, state._replace(clock=found.clock), 1, 0.0, seed + 1)
         assert dual(state.v) >= dual(before) - 1e-12
-
-
-def softplus_slope(t, v, step):
-    """ψ'(s) at the root s of (s − t) + step·(ψ'(s) − v) = 0, by bisection."""
-    low, high = t + step * v, t + step * (1 + v)  # where ψ' is 0 and −1
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        below = (middle - t) - step * (expit(-middle) + v) < 0
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return -expit(-0.5 * (low + high))
 
 
 def independent(t, v, step):

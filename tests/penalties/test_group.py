@@ -1,14 +1,12 @@
-"""Group penalties: their laws, a conic oracle, and what is refused."""
+"""Group penalties: their laws, and what is refused; `theory/test_groups.py` has an oracle."""
 
-import clarabel
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
 import minimand as mm
-from minimand.penalties import Grouped, Separable
+from minimand.penalties import Separable
 
 G = [0, 1, 0, 2, 2, 1]
 
@@ -68,46 +66,6 @@ def test_no_point_of_the_domain_proves_more(seed, squares):
         assert v @ w - penalty.value(w) <= conjugate + 1e-12 * (1 + size)
 
 
-def oracle(penalty, target, step):
-    """argmin Ω(x) + ‖x − target‖²/(2·step) by Clarabel, Ω = Σ norm‖x_g‖ + Σ l1|x| + ½ l2 x²."""
-    d, count = target.size, penalty.groups.count
-    size = 2 * d + count  # x, bounds of |x|, bounds of the norms
-    curve = np.concatenate([penalty.l2 + 1.0 / step, np.zeros(d + count)])
-    cost = np.concatenate([-target / step, penalty.l1, penalty.norm])
-    rows, cones = [], []
-    eye = np.eye(size)
-    for j in range(d):
-        rows += [eye[j] - eye[d + j], -eye[j] - eye[d + j]]
-    cones.append(clarabel.NonnegativeConeT(2 * d))
-    for g in range(count):
-        members = np.flatnonzero(penalty.groups.label == g)
-        rows += [-eye[2 * d + g], *(-eye[j] for j in members)]
-        cones.append(clarabel.SecondOrderConeT(members.size + 1))
-    options = clarabel.DefaultSettings()
-    options.verbose = False
-    options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = 1e-13
-    solver = clarabel.DefaultSolver(
-        sparse.diags_array(curve).tocsc(), cost, sparse.csc_array(np.array(rows)),
-        np.zeros(len(rows)), cones, options,
-    )  # fmt: skip
-    return np.array(solver.solve().x)[:d]
-
-
-@pytest.mark.parametrize("l2", [None, [0.0, 1.0, 3.0, 0.2, 0.0, 0.0]])
-def test_prox_by_a_conic_oracle(l2):
-    rng = np.random.default_rng(3)
-    penalty = mm.SparseGroup(G, 0.4) + (mm.NoPenalty() if l2 is None else mm.L2(l2))
-    bound = penalty.bind(6, 0.8)
-    assert isinstance(bound, Grouped)
-    for step in (0.3, 2.0):
-        for _ in range(3):
-            target = 2.0 * rng.standard_normal(6)
-            x, y = bound.prox(target, step), oracle(bound, target, step)
-            assert x == pytest.approx(y, abs=1e-6)
-            both = [bound.value(p) + ((p - target) ** 2).sum() / (2 * step) for p in (x, y)]
-            assert both[0] <= both[1] + 1e-10
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -117,6 +75,7 @@ def test_prox_by_a_conic_oracle(l2):
         ({"groups": [[0, 1, 2], []]}, "group 1 of GroupL2 is empty"),
         ({"groups": [[0, 1], [3]]}, "from 0 to 2"),
         ({"groups": [0, 1]}, "expected 3, got 2"),
+        ({"groups": [0, [1, 2], 0]}, "all labels of one type"),
         ({"groups": [0.0, 1.0, np.nan]}, "must not be NaN"),
         ({"groups": None}, "one label per feature"),
         ({"groups": "abc"}, "one label per feature"),

@@ -20,6 +20,11 @@ _SMALL, _LARGE = 64, 2000
 Solve = Callable[[Array], Array]  # of one right side, or of several as columns
 
 
+def row_times(factors: Array, x: Array) -> Array:
+    """diag(factors) x, for a vector or for columns x."""
+    return (x.T * factors).T
+
+
 def _scaled(matrix: Array) -> tuple[Array, Array]:
     """The matrix scaled to unit diagonal; a zero (constant column) gives the equation x = right."""
     diagonal = np.diag(matrix)

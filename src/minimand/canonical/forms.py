@@ -120,17 +120,28 @@ class RowDual:
         """Whether ψ is not piecewise quadratic, so that no part of the dual is quadratic."""
         return not isinstance(self.loss.psi, Pieces)
 
+    def resume(self, b: float, step: float, active: BoolArray, threshold: float) -> None:
+        """Go on with the intercept, its step, the rows to visit and the threshold of a run."""
+        heavy = np.flatnonzero(self.mass)
+        if not active.any():
+            active = np.ones_like(active)
+        visited = active[heavy]
+        self._order = np.concatenate([heavy[visited], heavy[~visited]]).astype(np.uint32)
+        self.b = b
+        self._clock = (b, step, int(visited.sum()), threshold)
+
     @cached_property
-    def _inverse(self) -> Array:
+    def inverse(self) -> Array:
+        """1/l2; one number if all are equal."""
         uniform = self.l2.size > 0 and bool((self.l2 == self.l2[0]).all())
         return 1.0 / (self.l2[:1] if uniform else self.l2)
 
     @cached_property
     def squares(self) -> Array:
         """Σⱼ xᵢⱼ²/l2ⱼ of every row."""
-        if self._inverse.size == 1:
-            return self._inverse * self.design.row_lengths
-        return self.design.row_squares(self._inverse)
+        if self.inverse.size == 1:
+            return self.inverse * self.design.row_lengths
+        return self.design.row_squares(self.inverse)
 
     @property
     def step(self) -> float:
@@ -156,7 +167,7 @@ class RowDual:
         self.seed += 1
         rows = (self.loss.sign, self.loss.shift, self.mass, self.squares)
         problem = AscentProblem(
-            self.loss.psi.parts, rows, self._inverse, (self.intercept, self.reach)
+            self.loss.psi.parts, rows, self.inverse, (self.intercept, self.reach)
         )
         state = AscentState(self.v, self.w, self._order, self._clock)
         found = ascend(self.design, problem, state, epochs, tol, self.seed)

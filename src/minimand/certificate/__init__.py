@@ -3,6 +3,7 @@
 from .finding import Certificate, Dual, Finding, Judgement, Kind
 from .measure import UNATTAINED
 from .referee import is_balanced, judge, lifted, slack
+from .together import judge_together
 
 __all__ = [
     "UNATTAINED",
@@ -13,6 +14,7 @@ __all__ = [
     "Kind",
     "is_balanced",
     "judge",
+    "judge_together",
     "lifted",
     "slack",
 ]

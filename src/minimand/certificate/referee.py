@@ -214,15 +214,19 @@ def _admissible(objective: Objective, duals: Iterable[Array], terms: Terms) -> I
     A θ for which no such point is found is left out.
     """
     for theta in duals:
+        if objective.single or not objective.intercept:
+            yield admissible(objective, theta)
+            continue
         inside = objective.loss.into_domain(theta, objective.y)
-        if not objective.intercept:
-            yield inside
-        elif objective.single:
-            yield balance(objective, inside)
-        else:
-            found = balance_scores(objective, inside, terms.curvature)
-            if found is not None:
-                yield found
+        found = balance_scores(objective, inside, terms.curvature)
+        if found is not None:
+            yield found
+
+
+def admissible(objective: Objective, theta: Array) -> Array:
+    """The same for a problem in which every multiplier may shrink by itself."""
+    inside = objective.loss.into_domain(theta, objective.y)
+    return balance(objective, inside) if objective.intercept else inside
 
 
 def slack(primal: float) -> float:

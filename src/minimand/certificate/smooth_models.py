@@ -22,20 +22,39 @@ def smooth_findings(
     The problems differ from ``base`` in their penalty only. The dual point of a model is the
     gradient of the loss there; the slopes of all models come from one product.
     """
-    scores = scores_of_models(base.design, coefs)
+    scores = _scores(base, coefs)
     if base.offset is not None:
         scores += base.offset
     points = []
     for w, z in zip(coefs, scores):
-        shift = best_shift(base, z) if base.intercept else 0.0
+        shift = best_shift(base, z) if base.intercept else base.no_shift
         z += shift
-        points.append(Point(w, float(shift), z))
+        points.append(Point(w, shift, z))
     thetas = [base.loss.gradient(point.z, base.y) for point in points]
-    slopes = base.design.slopes_of(np.stack(thetas) * base.mass)
+    slopes = _slopes(base, thetas)
     for problem, point, theta, slope in zip(problems, points, thetas, slopes):
         problem.meter.passes += 2.0 / len(points)
         mean, size = base.row_mean(theta), base.row_mean_of(np.abs, theta)
-        if base.intercept and not is_balanced(mean, size):
+        if base.intercept and not np.all(is_balanced(mean, size)):
             yield judge(problem, point)  # the gradient is no valid dual point
         else:
             yield judge(problem, point, known=[Dual(theta, slope)], raw=False)
+
+
+def _scores(base: Objective, coefs: Array) -> Array:
+    """The scores of all models, without an intercept: one product."""
+    if coefs.ndim == 2:
+        return scores_of_models(base.design, coefs)
+    models, d, k = coefs.shape
+    beside = np.ascontiguousarray(np.moveaxis(coefs, 0, 1)).reshape(d, -1)
+    scores = base.design.matvec(beside).reshape(-1, models, k)
+    return np.ascontiguousarray(np.moveaxis(scores, 1, 0))
+
+
+def _slopes(base: Objective, thetas: Sequence[Array]) -> Array:
+    """The slopes of all dual points: one product."""
+    if base.n_scores == 1:
+        return base.design.slopes_of(np.stack(thetas) * base.mass)
+    beside = np.concatenate([base.weigh(theta) for theta in thetas], axis=1)
+    slopes = base.design.rmatvec(beside).reshape(base.n_features, len(thetas), -1)
+    return np.ascontiguousarray(np.moveaxis(slopes, 1, 0))

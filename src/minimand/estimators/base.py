@@ -145,7 +145,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
 
         if relay is None and len(objectives) == 1:
             return [self._minimise(objectives[0], self._control([], begun), starts[0], self.solver)]
-        solver = shared(self.solver, objectives, starts)
+        solver = shared(self.solver, objectives, starts, self._control([], begun))
 
         def solve_one(i: int, solved: list[Solution]) -> Solution:
             extra = relay.to(partial(self._attributes_at, posed, solved)) if relay else []

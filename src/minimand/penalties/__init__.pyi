@@ -19,12 +19,12 @@ from .group import L21 as L21
 from .group import GroupL2 as GroupL2
 from .group import SparseGroup as SparseGroup
 from .grouped import Grouped as Grouped
-from .grouped import Groups as Groups
 from .nonconvex import MCP as MCP
 from .nonconvex import SCAD as SCAD
 from .nonconvex import ConcavePenalty as ConcavePenalty
 from .nonconvex import Lq as Lq
 from .norm import Norm as Norm
+from .partition import Groups as Groups
 from .separable import L1 as L1
 from .separable import L2 as L2
 from .separable import NoPenalty as NoPenalty

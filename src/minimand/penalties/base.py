@@ -94,6 +94,13 @@ class BoundPenalty:
         """argmin_x Ω(x) + ‖x − w‖²/(2·step)."""
         raise NotImplementedError(f"{type(self).__name__} must define prox(w, step)")
 
+    def slope_along(self, w: Array, step: Array, *, leaving: bool) -> float:
+        """The derivative of t ↦ Ω(w + t·step) at 0; at a kink, on the side where the step is.
+
+        That is the side ahead if the step begins here (``leaving``), else the side behind.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define slope_along(w, step)")
+
     def times(self, factor: float) -> BoundPenalty:
         """factor·Ω, factor > 0; constraints stay as they are."""
         raise NotImplementedError(f"{type(self).__name__} must define times(factor)")

@@ -8,8 +8,9 @@ import numpy as np
 
 from .._base.typing import Array, ArrayLike, IntArray
 from .base import BoundPenalty, Penalty, number
-from .grouped import Groups, grouped
-from .separable import NoPenalty
+from .grouped import grouped
+from .partition import Groups
+from .separable import NoPenalty, factors
 from .squared_norm import SquaredNorm
 
 
@@ -31,10 +32,10 @@ class _GroupPenalty(Penalty):
         label, count = _labels(self.groups, d, owner)
         sizes = np.bincount(label, minlength=count)
         weights = np.sqrt(sizes) if self.weights is None else self.weights
-        factors = _factors(weights, count, owner, "group")
+        found = factors(weights, count, owner, "group")
         if np.ndim(n_features) > 0:
             label = np.repeat(label[:, None], n_features[1], axis=1)
-        return Groups(label, count), factors
+        return Groups(label, count), found
 
 
 class GroupL2(_GroupPenalty):
@@ -177,7 +178,7 @@ class L21(Penalty):
         label, count = (rows, d) if self.by == "feature" else (columns, k)
         groups = Groups(label.reshape(n_features), count)
         weights = np.ones(count) if self.weights is None else self.weights
-        return _of_norms(groups, _factors(weights, count, "L21", self.by), alpha, self.squared)
+        return _of_norms(groups, factors(weights, count, "L21", self.by), alpha, self.squared)
 
     def formula(self, factor: float = 1.0) -> str:
         """factor·Σ‖Wⱼ‖₂."""
@@ -206,13 +207,18 @@ def _labels(groups: Any, d: int, owner: str) -> tuple[IntArray, int]:
         raise ValueError(
             f"groups of {owner} must be one label per feature, or lists of feature numbers."
         )
-    if len(groups) and any(_is_list(group) for group in groups):
+    if len(groups) and _is_list(next(iter(groups))):
         return _from_lists(groups, d, owner), len(groups)
     if len(groups) != d:
         raise ValueError(
             f"groups of {owner} must hold one label per feature: expected {d}, got {len(groups)}."
         )
-    names, label = np.unique(np.asarray(groups), return_inverse=True)
+    try:
+        names, label = np.unique(np.asarray(groups), return_inverse=True)
+    except (TypeError, ValueError) as error:  # lists among labels, or labels of several types
+        raise ValueError(
+            f"groups of {owner} must be all labels of one type, or all lists of feature numbers."
+        ) from error
     if names.dtype.kind == "f" and np.isnan(names).any():
         raise ValueError(f"groups of {owner} must not be NaN: give every feature a label.")
     return label.reshape(d).astype(np.int64), len(names)
@@ -249,19 +255,3 @@ def _from_lists(groups: Any, d: int, owner: str) -> IntArray:
             "is unpenalised."
         )
     return label
-
-
-def _factors(weights: Any, count: int, owner: str, what: str) -> Array:
-    """One factor per group, checked."""
-    try:
-        array = np.asarray(weights, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"weights of {owner} must be numbers, one per {what}.") from error
-    if array.shape != (count,):
-        raise ValueError(
-            f"weights of {owner} must hold one number per {what}: expected shape ({count},), "
-            f"got {array.shape}."
-        )
-    if not np.isfinite(array).all() or (array < 0).any():
-        raise ValueError(f"weights of {owner} must be finite and not negative.")
-    return array

@@ -17,62 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from .._base.typing import AnyArray, Array, BoolArray, IntArray
+from .._base.typing import Array, BoolArray, IntArray
 from .base import BoundPenalty
+from .partition import Groups, RowGroups, divided
 from .separable import Separable
 
 _NEWTON = 60  # steps of a scalar equation; safeguard, five are usual
 _INSIDE = 1.0 - 1e-14  # factor; safeguard: scaled points stay inside with rounding
-_HUGE, _TINY = 1e150, 1e-150  # sizes whose squares would overflow or vanish; safeguard
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """Which group each coefficient belongs to; ``label`` has the shape of w, 0 … count − 1."""
-
-    label: IntArray
-    count: int
-
-    def sums(self, values: Array) -> Array:
-        """The sum over each group."""
-        return np.asarray(np.bincount(self._flat, values.ravel(), minlength=self.count), float)
-
-    def norms(self, w: Array) -> Array:
-        """‖w_g‖₂ of each group."""
-        most = float(np.abs(w).max(initial=0.0))
-        if most == 0 or _TINY < most < _HUGE:
-            return np.sqrt(self.sums(w * w))
-        if not np.isfinite(most):
-            return np.sqrt(self.sums(np.abs(w)))
-        return most * np.sqrt(self.sums((w / most) ** 2))
-
-    def spread(self, by_group: AnyArray) -> Any:
-        """The number of its group for every coefficient."""
-        return by_group[self.label]
-
-    def any(self, mask: BoolArray) -> BoolArray:
-        """Whether a group has a coefficient that is marked."""
-        return np.bincount(self._flat[mask.ravel()], minlength=self.count) > 0
-
-    def least(self, values: Array) -> Array:
-        """The smallest value of each group."""
-        found = np.full(self.count, np.inf)
-        np.minimum.at(found, self._flat, values.ravel())
-        return found
-
-    def same_as(self, other: Groups) -> bool:
-        """Whether both number the same groups in the same way."""
-        same = self.count == other.count and self.label.shape == other.label.shape
-        return same and bool(np.array_equal(self.label, other.label))
-
-    @cached_property
-    def _flat(self) -> IntArray:
-        return self.label.ravel()
-
-    @cached_property
-    def sizes(self) -> IntArray:
-        """How many coefficients each group has."""
-        return np.bincount(self._flat, minlength=self.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +93,12 @@ class Grouped(BoundPenalty):
         outside = edge & (fixed > self.norm)
         room = np.sqrt(np.maximum((self.norm - fixed) * (self.norm + fixed), 0.0))
         loose = np.where(self.l2 > 0, c, 0.0)
-        moved = loose * groups.spread(_ratio(room, groups.norms(loose)))
+        moved = loose * groups.spread(divided(room, groups.norms(loose)))
         uneven = edge & ~outside & self._uneven & (room > 0)
         if uneven.any():
             level = self._level(np.where(groups.spread(uneven), loose, 0.0), room, self.l2)
-            gone = loose / (1.0 + groups.spread(_ratio(level, room)) * self.l2)
-            gone = gone * groups.spread(_ratio(room, groups.norms(gone)))
+            gone = loose / (1.0 + groups.spread(divided(level, room)) * self.l2)
+            gone = gone * groups.spread(divided(room, groups.norms(gone)))
             moved = np.where(groups.spread(uneven), gone, moved)
         return np.where(groups.spread(edge), stiff + moved, c), edge, outside
 
@@ -215,14 +166,6 @@ class Grouped(BoundPenalty):
             s = min(s - step, s * _INSIDE)
         return 0.0  # rounding at the edge did not settle: θ = 0 is always allowed
 
-    def dual_norm(self, v: Array) -> float | None:
-        """The least t with ‖soft(v, t·l1)‖ ≤ t·norm in every group; None if a part has no kink."""
-        kink = self.groups.spread(self.norm) + self.l1
-        if (kink == 0).any():
-            return None
-        low = float((np.abs(v) / kink).max(initial=0.0))  # a single coefficient needs as much
-        return low / self._shrink(v / low) if low > 0 else 0.0
-
     def shares(self, v: Array) -> set[float]:
         """Also the largest scale at which no square is needed: beyond it Ω* may be huge."""
         largest = self.shrink(v)
@@ -243,10 +186,10 @@ class Grouped(BoundPenalty):
         length = groups.norms(c)
         kept = length > norm
         if not self._uneven_squares.any():
-            share = np.where(kept, 1.0 - _ratio(norm, length), 0.0)
+            share = np.where(kept, 1.0 - divided(norm, length), 0.0)
             return c * groups.spread(share) / bend
         level = self._level(np.where(groups.spread(norm > 0), c, 0.0), norm, bend)
-        under = groups.spread(_ratio(norm, level)) + bend
+        under = groups.spread(divided(norm, level)) + bend
         return np.where(groups.spread(kept), c / under, 0.0)
 
     @cached_property
@@ -254,6 +197,86 @@ class Grouped(BoundPenalty):
         """Groups whose squares have different factors, zeros included."""
         least, most = self.groups.least(self.l2), -self.groups.least(-self.l2)
         return most > least
+
+    def slope_along(self, w: Array, step: Array, *, leaving: bool) -> float:
+        """That of the squares and the l1 part, plus Σ norm_g·(w_g·step_g)/‖w_g‖, or ±‖step_g‖."""
+        groups = self.groups
+        size, length = groups.norms(w), groups.norms(step)
+        along = divided(groups.sums(w * step), size)
+        norms = np.where(size > 0, along, length if leaving else -length)
+        return float(self.norm @ norms) + self._rest.slope_along(w, step, leaving=leaving)
+
+    # What selects groups -------------------------------------------------------------------------
+
+    def gauges(self, v: Array) -> Array:
+        """The least t of each group with ‖soft(v_g, t·l1)‖ ≤ t·norm_g: above 1, it is not zero.
+
+        Infinite for groups without norm and l1 part, unless v vanishes there.
+        """
+        groups = self.groups
+        if groups.count == groups.label.size:
+            return self._single_gauges(v)
+        length = groups.norms(v)
+        if not self.l1.any():
+            return np.where(length > 0, divided(length, self.norm, np.inf), 0.0)
+        # t = 1/s with ‖soft(s·v, l1)‖ = norm: Newton's steps from above, where ‖s·v‖ is as long as
+        # norm and l1 together.
+        s = divided(self.norm + groups.norms(self.l1), length, 0.0)
+        size = np.abs(v)
+        for _ in range(_NEWTON):
+            c = np.maximum(groups.spread(s) * size - self.l1, 0.0)
+            reach = groups.norms(c)
+            rise = groups.sums(divided(c, groups.spread(reach)) * size)
+            step = np.where(reach > self.norm, divided(reach - self.norm, rise), 0.0)
+            s = s - step
+            if not (step > 1e-12 * s).any():  # share of s: enough for a choice; safeguard
+                break
+        return np.where(length > 0, divided(np.ones_like(s), s, np.inf), 0.0)
+
+    def _single_gauges(self, v: Array) -> Array:
+        """The same if every group has one coefficient."""
+        found = np.zeros(self.groups.count)
+        bounds = self.l1 + self.groups.spread(self.norm)
+        found[self.groups.label] = np.where(v != 0, divided(np.abs(v), bounds, np.inf), 0.0)
+        return found
+
+    def reached(self, slope: Array, w: Array, share: float) -> BoolArray:
+        """Features of groups in the model, and of those whose gauge is this share at least."""
+        return feature_gauges(self, slope, w) >= share
+
+    def take(self, features: IntArray) -> Grouped:
+        """The same penalty on some features only."""
+        names, label = np.unique(self.groups.label[features], return_inverse=True)
+        label = label.reshape(self.groups.label[features].shape)
+        groups = Groups(label, len(names))
+        return Grouped(groups, self.norm[names], self.l1[features], self.l2[features])
+
+    def dual_norm(self, v: Array) -> float | None:
+        """The largest gauge; None if some coefficient has neither a norm nor an l1 part."""
+        if ((self.groups.spread(self.norm) == 0) & (self.l1 == 0)).any():
+            return None
+        return float(self.gauges(v).max(initial=0.0))
+
+    @cached_property
+    def by_rows(self) -> RowGroups | None:
+        """The same groups as sets of features with all their scores; None if they are not such.
+
+        Features without a norm are groups by themselves, whatever group their coefficients have.
+        """
+        d = len(self.groups.label)
+        if self.groups.label.ndim == 1 and (self.norm > 0).all():  # the usual case
+            return RowGroups(self.groups.label, self.norm)
+        label = self.groups.label.reshape(d, -1)
+        normed = self.norm[label] > 0
+        first = label[:, 0]
+        whole = (label == label[:, :1]).all(axis=1)
+        if (normed.any(axis=1) & ~whole).any():
+            return None
+        own = np.where(normed[:, 0], first, self.groups.count + np.arange(d))
+        names, found = np.unique(own, return_inverse=True)
+        real = names < self.groups.count
+        norm = np.where(real, self.norm[np.where(real, names, 0)], 0.0)
+        return RowGroups(found.reshape(d), norm)
 
     # Answers -------------------------------------------------------------------------------------
 
@@ -288,11 +311,18 @@ def grouped(groups: Groups, norm: Array, l1: Array, l2: Array) -> BoundPenalty:
     return Separable(l1 + groups.spread(norm), l2)
 
 
-def _ratio(one: Array, two: Array) -> Array:
-    """one/two, 0 where two is 0."""
-    return np.divide(one, two, out=np.zeros_like(two), where=two > 0)
+def feature_gauges(form: Grouped, slope: Array, w: Array) -> Array:
+    """How much the slopes of a feature's groups exceed their norms; infinite where w is not zero.
 
-
-def divided(values: Array, sizes: Array) -> Array:
-    """values/sizes, 0 where the size is 0."""
-    return np.divide(values, sizes, out=np.zeros_like(values), where=sizes > 0)
+    Also infinite for coefficients with neither a norm nor an l1 part, which are never left out.
+    """
+    gauges = form.gauges(slope)[form.groups.label]
+    open_ended = (form.groups.spread(form.norm) == 0) & (form.l1 == 0)
+    gauges = np.where((w != 0) | open_ended, np.inf, gauges)
+    found = gauges.reshape(len(w), -1).max(axis=1)
+    groups = form.by_rows
+    if groups is None:
+        return np.asarray(found)
+    most = np.zeros(groups.norm.size)  # a group is selected as a whole
+    np.maximum.at(most, groups.label, found)
+    return most[groups.label]

@@ -153,7 +153,8 @@ class Separable(BoundPenalty):
     @cached_property
     def sum_over_groups(self) -> Grouped | None:
         """The same with every coefficient as a group of its own, if there are no bounds."""
-        from .grouped import Grouped, Groups
+        from .grouped import Grouped
+        from .partition import Groups
 
         if self.bounds is not None:
             return None
@@ -188,6 +189,16 @@ class Separable(BoundPenalty):
         """soft(w, step·l1)/(1 + step·l2), clipped to the bounds."""
         kept = np.maximum(np.abs(w) - step * self.l1, 0.0)
         return self.project(np.copysign(kept, w) / (1.0 + step * self.l2))
+
+    def slope_along(self, w: Array, step: Array, *, leaving: bool) -> float:
+        """Σ (l2·w + l1·sign)·step, with the sign of the side where the step is."""
+        sign, way = np.sign(w), np.sign(step)
+        kinked = np.where(sign == 0, way if leaving else -way, sign)
+        return float(np.vdot(self.l2 * w + self.l1 * kinked, step))
+
+    def reached(self, slope: Array, w: Array, share: float) -> BoolArray:
+        """Features in the model, and those whose slope is this share of l1 at least."""
+        return (np.abs(slope) >= share * self.l1) | (w != 0)
 
     def in_units(self, units: Array) -> Separable:
         """The same as a function of x, w = units∘x."""
@@ -237,18 +248,24 @@ def _weights(weights: ArrayLike, shape: Any, owner: str) -> Array:
     if weights is None:
         return np.ones(shape)
     n_features = shape if np.ndim(shape) == 0 else shape[0]
+    array = factors(weights, n_features, owner, "feature")
+    return array if np.ndim(shape) == 0 else np.broadcast_to(array[:, None], shape)
+
+
+def factors(weights: Any, count: int, owner: str, what: str) -> Array:
+    """One factor per feature, group or output, checked."""
     try:
         array = np.asarray(weights, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"weights of {owner} must be numbers, one per feature.") from error
-    if array.shape != (n_features,):
+        raise ValueError(f"weights of {owner} must be numbers, one per {what}.") from error
+    if array.shape != (count,):
         raise ValueError(
-            f"weights of {owner} must hold one number per feature: "
-            f"expected shape ({n_features},), got {array.shape}."
+            f"weights of {owner} must hold one number per {what}: "
+            f"expected shape ({count},), got {array.shape}."
         )
     if not np.isfinite(array).all() or (array < 0).any():
         raise ValueError(f"weights of {owner} must be finite and not negative.")
-    return array if np.ndim(shape) == 0 else np.broadcast_to(array[:, None], shape)
+    return array
 
 
 class _Weighted(Penalty):

@@ -15,7 +15,8 @@ import numpy as np
 
 from .._base.typing import Array, BoolArray
 from .base import BoundPenalty
-from .grouped import Grouped, Groups, divided
+from .grouped import Grouped
+from .partition import Groups, divided
 from .separable import Separable
 
 

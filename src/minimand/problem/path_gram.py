@@ -9,6 +9,7 @@ import numpy as np
 from .._base.typing import Array, IntArray
 from ..design import Design
 from ..design.base import without_constants
+from ..losses.curvature import beside
 
 _FIRST = 256  # columns of the first allocation; safeguard
 _GROWTH = 1.6  # factor by which the allocation grows; safeguard
@@ -28,15 +29,18 @@ class PathGram:
         self._known = np.zeros(design.shape[1], dtype=bool)
         self._scaled = np.zeros((design.shape[0], 0), order="F")
         self.gram = np.zeros((0, 0))
-        self.linear = np.zeros(0)
+        self.linear = np.zeros((0, *residual.shape[1:]))
 
     @classmethod
-    def of_all(cls, design: Design, gram: Array, linear: Array) -> PathGram:
-        """All columns at once, whose Gram G and linear term q somebody knows."""
-        d = linear.size
+    def of_all(
+        cls, design: Design, gram: Array, linear: Array, columns: IntArray | None = None
+    ) -> PathGram:
+        """All columns at once, in this order, whose Gram G and linear term q somebody knows."""
+        d = len(linear)
         whole = cls(design, np.zeros(0), False, np.zeros(0))
         whole.gram, whole.linear = np.ascontiguousarray(gram), np.ascontiguousarray(linear)
-        whole._columns, whole._known = np.arange(d), np.ones(d, dtype=bool)
+        whole._columns = np.arange(d) if columns is None else columns
+        whole._known = np.ones(d, dtype=bool)
         return whole
 
     @property
@@ -78,7 +82,8 @@ class PathGram:
         products[before:] = own
         self.gram[:after, before:after] = products
         self.gram[before:after, :before] = products[:before].T
-        self.linear[before:after] = block.T @ (np.sqrt(self._mass) * self._residual)
+        root = np.sqrt(self._mass)
+        self.linear[before:after] = block.T @ (beside(root, self._residual) * self._residual)
         self._columns = np.concatenate([self._columns, new])
         self._known[new] = True
 
@@ -88,7 +93,7 @@ class PathGram:
             return
         room = min(max(_FIRST, count, int(_GROWTH * self.capacity)), self._design.shape[1])
         self.gram = _enlarged(self.gram, (room, room), np.zeros)
-        self.linear = _enlarged(self.linear, (room,), np.zeros)
+        self.linear = _enlarged(self.linear, (room, *self.linear.shape[1:]), np.zeros)
         self._scaled = _enlarged(
             self._scaled, (self._mass.size, room), lambda shape: np.empty(shape, order="F")
         )

@@ -75,9 +75,21 @@ class Products:
         """Columns of the design."""
         return self.design.shape[1]
 
+    def keep_product(self, w: Array, product: Array) -> None:
+        """Note X w, found in one pass with the products of other problems.
+
+        The next call of `scores` uses it up if it is about this array, and drops it if it is about
+        another one; neither of the two arrays may be changed until then.
+        """
+        self.__dict__["_kept_product"] = w, product
+
     def scores(self, w: Array, b: Any) -> Array:
         """offset + X w + b."""
-        z = self.forward(w) if w.any() else np.zeros((self.n_samples, *w.shape[1:]))
+        kept = self.__dict__.pop("_kept_product", (None, None))
+        if kept[0] is w:
+            z: Array = kept[1]
+        else:
+            z = self.forward(w) if w.any() else np.zeros((self.n_samples, *w.shape[1:]))
         if self.offset is not None:
             z += self.offset
         z += b

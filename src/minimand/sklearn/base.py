@@ -25,7 +25,7 @@ from ..estimators.outcome import Part, combined, shortfall
 from ..estimators.stopping import stoppable
 from ..problem.objective import Objective, Point
 from ..report.progress import Bar
-from ..solvers import Control, Solution, Solver, State, choose_solver, solve
+from ..solvers import Control, Solution, Solver, State, choose_solver, shared, solve
 from ..solvers.in_parallel import solve_each
 
 TOL = 1e-6  # relative gap; convention: the default of Regressor and Classifier
@@ -144,18 +144,19 @@ class DropIn(CallbackSupportMixin):
     def _fit_problem(self, X: Any, y: AnyArray, weights: Array | None) -> Fit:
         """Solve the problem of every output to the same tolerance."""
         problem = problem_of(self, X, y, weights)
-        objectives = problem.objectives
+        objectives, starts = problem.objectives, self._starts(problem)
+        solver: str | Solver = self._named_solver()
+        known: Solver | None = None
         with Relay(self, X, y) as relay:
-            solver = self._shared_solver(objectives)
-            starts = self._starts(problem)
+            if len(objectives) > 1:
+                solver = shared(solver, objectives, starts, self._control([]))
+                known = choose_solver(objectives[0], self._control([]), solver)
 
             def solve_one(i: int, solved: list[Solution]) -> Solution:
                 attributes = partial(self._attributes_at, problem, solved)
                 control = self._control(relay.to(attributes))
-                same = objectives[i].penalty is objectives[0].penalty
-                return self._solve(objectives[i], solver if same else "auto", control, starts[i])
+                return self._solve(objectives[i], solver, control, starts[i])
 
-            known = solver if isinstance(solver, Solver) else None
             watched = bool(relay.active or getattr(self, "verbose", False))
             solutions = solve_each(solve_one, len(objectives), known, watched)
         dtype = self._precision(X)
@@ -167,11 +168,9 @@ class DropIn(CallbackSupportMixin):
         """The dtype of the attributes: that of X, or float64 where scikit-learn always has that."""
         return np.dtype(np.float64) if self._DOUBLE else X.dtype
 
-    def _shared_solver(self, objectives: list[Objective]) -> str | Solver:
-        """A solver that shares one factorisation among all outputs, if one applies."""
-        if len(objectives) == 1:
-            return "auto"
-        return choose_solver(objectives[0], self._control([])).prepared(objectives[0])
+    def _named_solver(self) -> str:
+        """The solver by its name here; drop-ins whose ``solver`` has a counterpart give that."""
+        return "auto"
 
     def _solve(
         self, objective: Objective, solver: str | Solver, control: Control, start: Point | None

@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from sklearn import linear_model
 
-from ..problem.objective import Objective
-from ..solvers import Solver
 from .base import Minimiser
 
 _EXACT = 1e-10  # relative gap; safeguard: in practice only a vertex of the program reaches it
@@ -64,6 +62,6 @@ class QuantileRegressor(Minimiser, linear_model.QuantileRegressor):
                 "'highs-ipm'."
             )
 
-    def _shared_solver(self, objectives: list[Objective]) -> str | Solver:
+    def _named_solver(self) -> str:
         """The minimand solver for scikit-learn's ``solver``."""
         return _SOLVERS.get(self.solver, "auto")

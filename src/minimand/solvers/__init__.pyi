@@ -25,6 +25,7 @@ from .matrix.splitting import Splitting as Splitting
 from .nested.by_score import ByScore as ByScore
 from .nested.graduated import Graduated as Graduated
 from .nested.multiplier import Multiplier as Multiplier
+from .nested.norm_level import NormLevel as NormLevel
 from .nested.reweighted import Reweighted as Reweighted
 from .nested.smoothed import Smoothed as Smoothed
 from .programs.constraint_generation import ConstraintGeneration as ConstraintGeneration
@@ -32,6 +33,7 @@ from .programs.linear_program import Simplex as Simplex
 from .smooth.closed_form import ClosedForm as ClosedForm
 from .smooth.newton import Newton as Newton
 from .smooth.run_newton import RunNewton as RunNewton
+from .sparse.working_groups import WorkingGroups as WorkingGroups
 from .sparse.working_set import WorkingSet as WorkingSet
 from .stochastic.sgd import Sgd as Sgd
 from .textbook.coordinates import Cyclic as Cyclic

@@ -31,11 +31,19 @@ CALLBACK = "a callback"  # the reason of a stop, as printed in the warning
 
 
 class Verdict(NamedTuple):
-    """Whether a solver accepts a problem, the reason, and its cost in units of `costs`."""
+    """Whether a solver accepts a problem, the reason, and its cost in units of `costs`.
+
+    The part ``once`` of the cost is paid once by several problems that differ in y only.
+    """
 
     ok: bool
     reason: str
     cost: float = np.inf
+    once: float = 0.0
+
+    def cost_of_each(self, count: int) -> float:
+        """The cost of one of so many problems that differ in y only."""
+        return self.cost - self.once * (1.0 - 1.0 / count)
 
 
 @dataclass(eq=False)
@@ -53,6 +61,7 @@ class HandOver:
 
 
 Callback = Callable[[State], Any]
+Start = tuple[Array, Any] | Point | None  # a model to begin with: w, b; None: the null model
 
 
 @dataclass
@@ -147,6 +156,7 @@ class Solver(Parameterized):
     idle: ClassVar[int] = 4
     """Iterations without progress, after which another solver that uses it goes on; safeguard."""
     exhausted: ClassVar[str] = "no further progress"  # why it stopped, if it has no further point
+    chosen = False  # whether "auto" stands for it, so that others continue where it gives up
 
     def check_parameters(self) -> None:
         """Raise ValueError, in one sentence, for an option outside its range."""
@@ -167,16 +177,11 @@ class Solver(Parameterized):
         unit = "every run of rows" if objective.loss.unit == "run" else "the whole set"
         return trait.value.format(loss=objective.loss, solver=self.name, unit=unit)
 
-    def prepared(self, objective: Objective) -> Solver:
-        """The same solver, with the work done that problems differing in y only can share."""
-        return self
-
-    def shared(
-        self, objectives: Sequence[Objective], starts: Sequence[tuple[Array, float] | None]
-    ) -> Solver:
+    def shared(self, objectives: Sequence[Objective], starts: Sequence[Start]) -> Solver:
         """The same solver for several problems that differ in y only, and the start of each.
 
-        A solver that can train all of them at once does so when the first one is solved.
+        A solver that can train all of them at once does so when the first one is solved; one that
+        can share some work among them keeps it. Others return themselves.
         """
         return self
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from .._base.typing import Array
 from ..problem.objective import Objective
 from . import ASKED, REGISTRY, SOLVERS
-from .base import Control, Solver, Verdict
+from .alike import alike
+from .base import Control, Solver, Start, Verdict
 from .traits import traits_of
 
 _MOST_TO_TAKE_OVER = 1e10  # units of `costs`, about ten seconds; safeguard
@@ -36,16 +36,27 @@ def choose_solver(objective: Objective, control: Control, solver: str | Solver =
 def shared(
     solver: str | Solver,
     objectives: Sequence[Objective],
-    starts: Sequence[tuple[Array, float] | None],
+    starts: Sequence[Start],
+    control: Control,
 ) -> str | Solver:
-    """The solver that was asked for, prepared for several problems that differ in y only."""
-    if isinstance(solver, str) and solver == "auto":
+    """The solver for several problems that differ in y only, with the work that they share.
+
+    "auto" becomes the solver of the first problem if that can share work and the others are alike.
+    """
+    if not (isinstance(solver, str) and solver == "auto"):
+        return REGISTRY.get(solver).shared(objectives, starts)
+    if len(objectives) == 1 or not all(alike(objectives[0], other) for other in objectives):
         return solver
-    return REGISTRY.get(solver).shared(objectives, starts)
+    chosen = _cheapest(objectives[0], control, len(objectives))
+    together = chosen.shared(objectives, starts)
+    if together is chosen:
+        return solver
+    together.chosen = True
+    return together
 
 
-def _cheapest(objective: Objective, control: Control) -> Solver:
-    """The cheapest solver that accepts, except for those that run by name only.
+def _cheapest(objective: Objective, control: Control, count: int = 1) -> Solver:
+    """The cheapest solver of one of ``count`` problems, except for those that run by name only.
 
     Solvers whose traits fit are asked, as long as a cheaper one than found so far is possible.
     """
@@ -58,8 +69,9 @@ def _cheapest(objective: Objective, control: Control) -> Solver:
         if best is not None and best[0] <= solver.least_cost * stored:
             break
         verdict = solver.accepts(objective, control)
-        if verdict.ok and (best is None or (verdict.cost, solver.name) < best[:2]):
-            best = verdict.cost, solver.name, solver
+        cost = verdict.cost_of_each(count)
+        if verdict.ok and (best is None or (cost, solver.name) < best[:2]):
+            best = cost, solver.name, solver
     if best is not None:
         return best[2]
     _point_to_pieces(objective)

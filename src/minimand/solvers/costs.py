@@ -160,6 +160,11 @@ def working_set(objective: Objective, *, zeros: bool) -> float:
     return (1.0 if zeros else _NO_ZEROS) * _WORKING_SET_PASSES * objective.design.nnz
 
 
+def working_groups(objective: Objective, *, zeros: bool) -> float:
+    """The same for groups of columns; every score takes part."""
+    return objective.n_scores * working_set(objective, zeros=zeros)
+
+
 def interior_points(objective: Objective, size: int) -> float:
     """Systems of d unknowns, or of n where these are fewer."""
     gram = hessian(objective) if size == objective.n_features else row_gram(objective)

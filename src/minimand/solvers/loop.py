@@ -33,14 +33,14 @@ def solve(
     """Minimise an objective to a certified gap, by a solver given by name or as an object.
 
     Others may continue where the solver gives up if it is ``replaceable``: by default, if it is
-    "auto".
+    "auto", or stands for it.
     """
     control = control or Control()
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # overflow shows in the gap
         try:
             chosen = choose_solver(objective, control, solver)
             if replaceable is None:
-                replaceable = isinstance(solver, str) and solver == "auto"
+                replaceable = chosen.chosen or (isinstance(solver, str) and solver == "auto")
             return run(chosen, objective, control, start, replaceable=replaceable)
         except (OverflowError, np.linalg.LinAlgError) as error:
             raise ValueError("numbers overflow on these data: rescale X and y.") from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from ..penalties import Ball
+from ..penalties import Ball, SquaredNorm
 from ..problem.objective import Objective
 
 
@@ -34,6 +34,7 @@ class Trait(Enum):
     PIECES = "{loss!r} is not linear or quadratic piece by piece"
     STRAIGHT_PIECES = "{loss!r} is not made of straight pieces"
     ROWS_SOLVED_EXACTLY = "{loss!r} is neither piecewise quadratic nor logistic"
+    SUM_OVER_GROUPS = "the penalty is not a sum over groups of coefficients"
     CLASS_MARGINS = "{loss!r} is not a sum of class margins in decreasing order"
     SUM_OVER_FEATURES = "the penalty is not a sum over features"
     NO_L1 = "the penalty has kinks; {solver!r} takes L2 or no penalty"
@@ -41,6 +42,7 @@ class Trait(Enum):
     NO_L2 = "the penalty has a quadratic part; 'constraint_generation' takes it with Chebyshev"
     SOME_L2 = "the penalty has no quadratic part; 'simplex' finds an exact vertex"
     L2_EVERYWHERE = "the penalty is not L2 on every coefficient"
+    SQUARED_NORM = "the penalty is no squared norm of groups"
     SCORES_APART = "there is one score per row, or {loss!r} couples them"
     IN_ORDER = "{loss!r} keeps no scores in order"
     SINGULAR_VALUES = "the penalty is no function of singular values, as TraceNorm is"
@@ -97,9 +99,14 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     found = [Trait.CONVEX_PENALTY if convex else Trait.NONCONVEX_PENALTY]
     if isinstance(penalty, Ball):
         found.append(Trait.BALL)
+    if isinstance(penalty, SquaredNorm):
+        found.append(Trait.SQUARED_NORM)
     if penalty.singular_values is not None:
         found.append(Trait.SINGULAR_VALUES)
     form = penalty.sum_over_features
+    # Without bounds, a sum over features is one over groups of a single coefficient.
+    if (form is not None and form.bounds is None) or penalty.sum_over_groups is not None:
+        found.append(Trait.SUM_OVER_GROUPS)
     if form is None:
         return found
     found.append(Trait.SUM_OVER_FEATURES)

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..._base.typing import Array
 from ...canonical import Ascent, RowDual
 from ...certificate import Judgement, judge
-from ...losses import Rowwise
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
-from ..base import Control, HandOver, Solver, Verdict
+from ..base import Control, HandOver, Solver, Start, Verdict
+from ..batches import Batches
 from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
+from .class_batches import Begun, class_batches
 from .free_rows import free_step
+from .row_dual import SHARE, SLOW, dual_of, epochs_of
 
 _RUNS = 300  # runs of sweeps; safeguard
-_WORK = 2e8  # numbers read in one run; safeguard: a run can be stopped within a second
-_EPOCHS = 10, 300  # sweeps of one run, least and most; safeguard
+_FREE_SHARE = 0.5  # passes for steps on the free rows, per pass of the sweeps; safeguard
 _BETWEEN = 12  # sweeps between two steps on the free rows; safeguard
-_SLOW = 0.1  # share of the gap that a run may leave before another solver takes over; safeguard
-_SLOW_AT_GOAL = 0.5  # the same for a run that has reached its own goal; safeguard
-_SHARE = 0.8  # share of the target that the estimate of the gap must reach; safeguard
+_SLOW_AT_GOAL = 0.5  # share that a run may leave if it has reached its own goal; safeguard
 
 
 class Dual(Solver):
@@ -35,6 +33,9 @@ class Dual(Solver):
     The logistic loss takes the proximal point of log(1 + e^−t), by Halley's method. The
     intercept is free: the method of multipliers makes Σu vanish. Where the gap falls slowly (weak
     penalties, columns that are not scaled), `newton` or `primal_dual` takes over if it can.
+
+    The classes of one-versus-rest begin together, in batches that read every row once for all of
+    their classes; each goes on by itself where that is better.
     """
 
     name = "dual"
@@ -43,6 +44,7 @@ class Dual(Solver):
     needs = Trait.ROWS_SOLVED_EXACTLY, Trait.L2_EVERYWHERE
     least_cost = costs.LEAST_ASCENT
     heirs = ("newton", "primal_dual")
+    _classes: Batches[Begun] | None = None
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with pieces, and the logistic one; an L2 penalty on every coefficient."""
@@ -58,14 +60,26 @@ class Dual(Solver):
         copies = objective.design.row_copy_bytes
         return row_copy_counted(objective, control, verdict) if copies else verdict
 
+    def shared(self, objectives: Sequence[Objective], starts: Sequence[Start]) -> Dual:
+        """Classes in batches: the rows are read once for all classes of a batch."""
+        if len(objectives) == 1:
+            return self
+        solver = Dual()
+        solver._classes = class_batches(objectives, starts)
+        return solver
+
     def iterate(
         self, objective: Objective, start: Point, control: Control
     ) -> Iterator[Judgement | HandOver]:
         """Runs of coordinate ascent, each ended by its own estimate of the gap."""
-        form = _dual_of(objective, start)
+        form = dual_of(objective, start)
         judgement = _first(objective, start, form)
         yield judgement
-        goal = _SHARE * control.target
+        begun = None if self._classes is None else self._classes.take(objective, control)
+        if begun is not None:
+            form, judgement = begun
+            yield judgement
+        goal = SHARE * control.target
         before, impatient = np.inf, True
         for _ in range(_RUNS):
             found, slow = _advance(form, objective, control, goal, impatient)
@@ -73,7 +87,7 @@ class Dual(Solver):
             theta = form.loss.sign * form.v
             judgement = judge(objective, point, [theta], known=[judgement.dual], raw=False)
             yield judgement
-            most = _SLOW
+            most = SLOW
             if found.gap <= goal:  # the estimate was too optimistic
                 goal *= min(0.25, control.target / judgement.gap)
                 most = _SLOW_AT_GOAL
@@ -98,54 +112,22 @@ def _advance(
 ) -> tuple[Ascent, bool]:
     """Sweeps, and steps on the free rows between them, until the estimated gap is small enough.
 
-    Where such steps are not possible, the pace of the sweeps is checked: True if it is too slow for
-    an ``impatient`` caller.
+    The steps on the free rows get half as many passes as the sweeps took: which of the two is
+    faster is not known before, and so a third of the work may be in vain, but no more. Where such
+    steps are not possible, the pace of the sweeps is checked: True if it is too slow for an
+    ``impatient`` caller.
     """
-    epochs = int(np.clip(_WORK / max(objective.design.nnz, 1), *_EPOCHS))
-    before = np.inf
+    epochs = epochs_of(objective.design.nnz)
+    before, budget = np.inf, 0.0
     while True:
         found = form.ascend(min(epochs, _BETWEEN), goal)
         objective.meter.passes += 2.0 * found.sweeps
+        budget += _FREE_SHARE * 2.0 * found.sweeps
         epochs -= _BETWEEN
-        slow = impatient and form.curved and found.gap > _SLOW * before
+        slow = impatient and form.curved and found.gap > SLOW * before
         if found.gap <= goal or epochs <= 0 or control.expired or slow:
             return found, slow
         before = found.gap
-        objective.meter.passes += free_step(form)
-
-
-def _dual_of(objective: Objective, start: Point) -> RowDual:
-    """The dual at the slopes of the loss at the start; at zero for the null model."""
-    loss, form = objective.loss.rowwise(objective.y), objective.penalty.sum_over_features
-    assert loss is not None
-    assert form is not None
-    if objective.offset is not None:
-        loss = loss._replace(shift=loss.shift - loss.sign * objective.offset)
-    v = _slopes(objective, start, loss)
-    w = -objective.backward(objective.mass * loss.sign * v) / form.l2
-    if start is not objective.null and _is_worse_than_zero(objective, loss.sign * v, w):
-        return _dual_of(objective, objective.null)
-    reach = objective.mean(np.abs(loss.at(np.asarray(objective.null.b)) - loss.psi.middle))
-    return RowDual(
-        objective.design, loss, objective.mass, form.l2, objective.intercept, v, w, start.b, reach
-    )
-
-
-def _is_worse_than_zero(objective: Objective, theta: Array, w: Array) -> bool:
-    """Whether D(θ) = −mean(ℓ*(θ) − θ·offset) − ½Σ l2·w² is less than D(0), the mean infimum.
-
-    The slopes at a model far from the optimum give a w that is even farther from it.
-    """
-    form = objective.penalty.sum_over_features
-    assert form is not None
-    paid = objective.loss.conjugate(theta, objective.y)
-    if objective.offset is not None:
-        paid = paid - theta * objective.offset
-    return not -objective.mean(paid) - form.value(w) >= objective.infimum
-
-
-def _slopes(objective: Objective, start: Point, loss: Rowwise) -> Array:
-    if start is objective.null:
-        return loss.psi.clip(np.zeros(objective.n_samples))
-    z = start.z if objective.offset is None else start.z - objective.offset
-    return loss.psi.slope(loss.at(z))
+        spent = free_step(form, budget)
+        objective.meter.passes += spent
+        budget -= spent

@@ -17,6 +17,7 @@ from ...losses import Pieces
 from ..steps.krylov import conjugate_gradients
 
 _ACCURACY = 0.1  # share of the residual's energy at which CG stops; safeguard
+_VECTORS = 4.0  # vectors as long as w that a product reads or writes; definition
 _HALVINGS = 4  # halvings (to a quarter) of a step that does not gain; safeguard
 
 
@@ -30,8 +31,12 @@ class _Free(NamedTuple):
     hi: Array
 
 
-def free_step(form: RowDual) -> float:
-    """Move the free rows to their joint maximum, or part of the way; returns the passes it took."""
+def free_step(form: RowDual, most: float = np.inf) -> float:
+    """Move the free rows to their joint maximum, or part of the way; returns the passes it took.
+
+    Conjugate gradients end after about ``most`` passes, wherever they are then: each of their
+    iterates raises the quadratic.
+    """
     if form.curved:
         return 0.0  # no row has corners, and the system changes with every step
     assert isinstance(form.loss.psi, Pieces)
@@ -39,7 +44,7 @@ def free_step(form: RowDual) -> float:
     if not 0 < free.rows.size < form.v.size:
         return 0.0
     system = _System(form, free)
-    dv = system.solve()
+    dv = system.solve(most)
     v = form.v[free.rows]
     for _ in range(_HALVINGS):
         moved = np.clip(v + dv, free.lo, free.hi) - v
@@ -98,8 +103,8 @@ class _System:
         z = self.design.matvec(image) + self.form.step * float(u.sum())
         return self.root * self.sign * z + self.free.bend * x, image
 
-    def solve(self) -> Array:
-        """dv, to a few digits."""
+    def solve(self, most: float) -> Array:
+        """dv, to a few digits or as good as ``most`` passes can make it."""
         squares = self.form.squares[self.free.rows] + self.form.step
         diagonal = self.root**2 * squares + self.free.bend
         diagonal[diagonal <= 0] = 1.0
@@ -110,8 +115,10 @@ class _System:
 
         # With more free rows than coefficients the system is singular, and more steps do not help.
         rank = min(self.free.rows.size, self.form.w.size + 1)
+        cost = 2.0 * self.share + _VECTORS * self.form.w.size / max(self.form.design.nnz, 1)
+        affordable = min(2 * rank + 10, max(most / cost, 1))
         x, _ = conjugate_gradients(
-            self._product, target, lambda r: r / diagonal, settled, 2 * rank + 10
+            self._product, target, lambda r: r / diagonal, settled, int(affordable)
         )
         return x / self.root
 

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..._base.typing import Array, BoolArray, IntArray
 from ...certificate import Finding
-from ...penalties import Separable
 from ...problem.objective import Objective
 from ..base import Control, Solution, observe
 from ..history import History
+from .gram_kernels import Form
 from .trail import Trail
 
-NAME = "working_set"  # descent on some columns and a check of all of them, here at many alphas
 _ROUNDS = 20  # rounds of a block without one more model accepted; safeguard
 
 
@@ -32,6 +32,7 @@ class Settler(ABC):
     near: float  # share of the bound, from which a forecast slope is expected to reach it
     most: int  # alphas per block
     least: int = 1  # alphas of the first block, when there is no forecast yet
+    name: str = "working_set"  # the solver that does the same at one alpha
 
     def expect(self, columns: IntArray) -> None:
         """Begin a new block, for which these columns are expected to be enough."""
@@ -43,7 +44,7 @@ class Settler(ABC):
 
     @abstractmethod
     def settled(
-        self, forms: Sequence[Separable], alphas: Sequence[float], trail: Trail, start: Array | None
+        self, forms: Sequence[Any], alphas: Sequence[float], trail: Trail, start: Array | None
     ) -> Array:
         """Coefficients, a row per alpha, up to the first alpha that does not converge.
 
@@ -77,11 +78,11 @@ class Blocks:
         start: Array | None = None
         while rounds < _ROUNDS and not control.expired:
             coefs = settler.settled(forms[done:], alphas[done:], trail, start)
-            first, start, missed = done, None, np.zeros(forms[0].l1.size, dtype=bool)
+            first, start, missed = done, None, np.zeros(len(forms[0].l1), dtype=bool)
             judged = zip(coefs, settler.findings(problems[done : done + len(coefs)], coefs))
             for place, (w, finding) in enumerate(judged, first):
                 if place == done and finding.reaches(problems[done], control.target):
-                    solution = _passed(problems[done], finding, control)
+                    solution = _passed(problems[done], finding, control, settler.name)
                     trail.add(alphas[done], solution.point, solution.slope)
                     yield solution
                     if solution.stopped_by:
@@ -89,7 +90,7 @@ class Blocks:
                     done += 1
                     continue
                 start = w if place == done else start  # the first model that misses
-                missed |= np.abs(finding.slope) > forms[place].l1
+                missed |= forms[place].reached(finding.slope, w, 1.0)
             if done == len(problems):
                 self.size = min(2 * self.size, settler.most)
                 return
@@ -102,24 +103,27 @@ class Blocks:
                 return
 
 
-def form_of(problem: Objective) -> Separable:
-    """The penalty, which must be a sum over features."""
-    form = problem.penalty.sum_over_features
+def form_of(problem: Objective) -> Form:
+    """The penalty, which must be a sum over features, or over groups of them."""
+    penalty = problem.penalty
+    found = penalty.sum_over_features if problem.n_scores == 1 else None
+    form = found or penalty.sum_over_groups
     assert form is not None
     return form
 
 
-def _expected(form: Separable, alpha: float, trail: Trail, near: float) -> BoolArray:
+def _expected(form: Form, alpha: float, trail: Trail, near: float) -> BoolArray:
     """Columns in the model, and those whose slopes come near their bound at that alpha."""
     if not len(trail):
-        return form.l1 == 0
-    return (np.abs(trail.slope(alpha)) >= near * form.l1) | (trail.coefs[-1] != 0)
+        nothing = np.zeros_like(form.l1)
+        return form.reached(nothing, nothing, near)
+    return form.reached(trail.slope(alpha), trail.coefs[-1], near)
 
 
-def _passed(problem: Objective, finding: Finding, control: Control) -> Solution:
+def _passed(problem: Objective, finding: Finding, control: Control, name: str) -> Solution:
     """A model that has reached the tolerance, as a solution."""
-    history = History(NAME, problem.words, control.target)
+    history = History(name, problem.words, control.target)
     said = observe(control, problem, finding, 0, history)
     certificate = finding.certificate(problem, 1, control.seconds)
-    solution = Solution(finding.point, finding.slope, certificate, NAME, True, said, history)
+    solution = Solution(finding.point, finding.slope, certificate, name, True, said, history)
     return solution.certified(certificate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,12 @@ from ..._base.typing import Array, IntArray
 from ...certificate import Finding
 from ...certificate.smooth_models import smooth_findings
 from ...design import Design
-from ...penalties import Separable
 from ...problem.intercept import best_shift
 from ...problem.objective import Objective, Point
 from ..base import Control
 from ..steps.line_search import line_search
 from .blocks import Settler
+from .gram_kernels import Form, GramKernel, Squares
 from .trail import Trail
 
 _NUMBERS = 1 << 22  # scores or slopes held at a time; safeguard of memory
@@ -27,7 +27,6 @@ _SHARE = 0.3  # share of the tolerance that may be left on the columns used; saf
 _MODEL_SHARE = 0.1  # share of that, which the solution of a quadratic model may leave; safeguard
 _STEPS = 15  # steps with one Gram at one alpha; measured: with 8, twice as many Grams are made
 _GRAMS = 4  # Grams for one alpha, before it is left to other solvers; safeguard
-_ROUNDS = 50  # rounds of a sweep and a Newton step for one quadratic model; safeguard
 
 
 class _Weighted(NamedTuple):
@@ -48,27 +47,27 @@ class OnCurves(Settler):
 
     near = 0.9  # measured: 0.95 is a tenth faster on 1000×5000, a third slower on 442×10
 
-    def __init__(self, base: Objective, control: Control) -> None:
-        self._base, self._control = base, control
+    def __init__(self, base: Objective, kernel: GramKernel, control: Control) -> None:
+        self._base, self._kernel, self._control = base, kernel, control
+        self.name = kernel.solver
         self._columns = np.zeros(0, dtype=np.int64)
-        self._path = _core.PathOnGram()
         self._model: _Weighted | None = None
         self.most = max(1, min(_TOGETHER, _NUMBERS // max(base.design.shape)))
 
     def expect(self, columns: IntArray) -> None:
         """Only these columns; the weights are those at the start of the block."""
-        self._columns, self._model = columns, None
+        self._columns, self._model = self._kernel.arranged(columns), None
 
     def meet(self, columns: IntArray) -> bool:
         """More columns, and a new Gram."""
         before = self._columns.size
-        self._columns = np.union1d(self._columns, columns)
+        self._columns = self._kernel.arranged(np.union1d(self._columns, columns))
         if self._columns.size > before:
             self._model = None
         return self._columns.size > before
 
     def settled(
-        self, forms: Sequence[Separable], alphas: Sequence[float], trail: Trail, start: Array | None
+        self, forms: Sequence[Any], alphas: Sequence[float], trail: Trail, start: Array | None
     ) -> Array:
         """One alpha after the other, each started from the line through the last two."""
         base, columns = self._base, self._columns
@@ -77,13 +76,15 @@ class OnCurves(Settler):
             return np.zeros((0, base.n_features))
         way = [(alpha, w[columns]) for alpha, w in zip(trail.alphas, trail.coefs)]
         for form, alpha in zip(forms, alphas):
+            inner = form.take(columns)
             w = way[-1][1] if way else np.zeros(columns.size)
             if start is not None and not rows:
                 w = start[columns]
             elif len(way) == 2:
                 (older, before), (old, last) = way
-                w = _core.drawn_on(before, last, _core.steps_ahead(older, old, alpha))
-            found = self._minimiser(form.take(columns), w)
+                ahead = _core.steps_ahead(older, old, alpha)
+                w = self._kernel.drawn_on(inner, before, last, ahead)
+            found = self._minimiser(inner, w)
             if found is None:
                 break
             way = [*way[-1:], (alpha, found)]
@@ -96,7 +97,7 @@ class OnCurves(Settler):
         """Scores and slopes of all models, by two products with the data."""
         return smooth_findings(self._base, problems, coefs) if len(coefs) else ()
 
-    def _minimiser(self, form: Separable, w: Array) -> Array | None:
+    def _minimiser(self, form: Form, w: Array) -> Array | None:
         """Coefficients with a small gap on the columns used; None if it stays large."""
         base, control = self._base, self._control
         if not w.size:
@@ -109,7 +110,7 @@ class OnCurves(Settler):
             for _ in range(_STEPS):
                 gradient = base.loss.gradient(point.z, base.y)
                 slope = model.design.rmatvec(base.mass * gradient)
-                if _shortfall(form, point.w, slope) <= _SHARE * control.target:
+                if self._kernel.shortfall(form, point.w, slope) <= _SHARE * control.target:
                     return point.w
                 if control.expired:
                     return None
@@ -131,7 +132,7 @@ class OnCurves(Settler):
         else:
             gram, mean = design.gram(h), np.zeros(w.size)
         base.meter.passes += self._columns.size / base.n_features
-        self._path.forget()
+        self._kernel.forget()
         self._model = _Weighted(design, np.ascontiguousarray(gram), mean, total)
         return self._model
 
@@ -146,7 +147,7 @@ class OnCurves(Settler):
         return Point(w, float(shift), z)
 
     def _step(
-        self, form: Separable, model: _Weighted, point: Point, gradient: Array, slope: Array
+        self, form: Form, model: _Weighted, point: Point, gradient: Array, slope: Array
     ) -> Point | None:
         """The minimiser of the quadratic model and a line search towards it; None: no descent."""
         base, w = self._base, point.w
@@ -155,10 +156,9 @@ class OnCurves(Settler):
         # The model's own gap is that of a mean of squares; here it is scaled to the objective's.
         square = base.scale - float(w @ (slope + linear))
         goal = _MODEL_SHARE * _SHARE * self._control.target
-        self._path.solve(
-            model.gram, linear, square, np.ones(1), form.l1[None], form.l2[None], coefs, 0, True,
-            goal, _ROUNDS,
-        )  # fmt: skip
+        everything = np.arange(w.size)
+        squares = Squares(model.gram, linear, square)
+        self._kernel.on(form).solve(squares, [form], everything, np.ones(1), coefs, True, goal)
         new = coefs[0]
         step = new - w
         if not step.any() or not np.isfinite(step).all():
@@ -175,15 +175,3 @@ class OnCurves(Settler):
             return end
         more = best_shift(base, end.z)
         return Point(end.w, end.b + more, end.z + more)
-
-
-def _shortfall(form: Separable, w: Array, slope: Array) -> float:
-    """An estimate of the gap of a model on these columns.
-
-    Slopes beyond l1 shrink the dual point, which costs that share of Ω; a slope on the support that
-    does not balance the penalty costs its product with the coefficient.
-    """
-    rest = slope + form.l2 * w
-    bounded = form.l1 > 0
-    excess = np.max(np.abs(rest[bounded]) / form.l1[bounded], initial=1.0) - 1.0
-    return float(excess * form.value(w) + np.abs((rest + form.l1 * np.sign(w)) * w).sum())

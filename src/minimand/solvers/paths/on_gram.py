@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from ... import _core
 from ..._base.typing import Array, IntArray
 from ..._base.watch import interrupt
 from ...certificate import Finding
 from ...certificate.least_squares import Models
-from ...penalties import Separable
+from ...certificate.smooth_models import smooth_findings
 from ...problem.condensed import Sums, sums
 from ...problem.objective import Objective
 from ...problem.path_gram import PathGram
 from ..base import Control
 from .blocks import Settler
+from .gram_kernels import FeatureKernel, GramKernel, Squares
 from .trail import Trail
 
 MOST_COLUMNS = 5000  # columns of the Gram of a path; safeguard of memory: 200 MB
@@ -25,28 +26,36 @@ _EVERYTHING = 1000  # columns, up to which all are used at once; a guess, not sw
 _NUMBERS = 1 << 22  # scores or slopes held at a time, beside the solutions; safeguard of memory
 _TOGETHER = 8  # alphas per block while columns are added; from a prototype, not swept here
 _SHARE = 0.5  # share of the tolerance that may be left on the Gram; a Newton step leaves far less
-_ROUNDS = 50  # rounds of a sweep and a Newton step for one alpha; safeguard, two are usual
 
 
 class OnGram(Settler):
-    """½wᵀG w + qᵀw over the columns used; a Cholesky factor of the support is kept."""
+    """½wᵀG w + qᵀw over the columns used, for every score."""
 
     near = 0.95  # share of the bound; from a prototype on a wide path, not swept here
 
-    def __init__(self, base: Objective, control: Control, known: Sums | None = None) -> None:
+    def __init__(
+        self, base: Objective, kernel: GramKernel, control: Control, known: Sums | None = None
+    ) -> None:
         """``known`` are the sums over all rows, if they are known."""
-        self._base, self._control = base, control
-        self._path = _core.PathOnGram()
+        self._base, self._kernel, self._control = base, kernel, control
+        self.name = kernel.solver
         n, d = base.design.shape
-        room = max(1, _NUMBERS // max(n, d))
-        if d <= _EVERYTHING:
+        room = max(1, _NUMBERS // (max(n, d) * base.n_scores))
+        if d <= _EVERYTHING and base.n_scores == 1 and isinstance(kernel, FeatureKernel):
             second = (sums(base) if known is None else known).central
             self._square = float(second[d, d])
             self._gram = PathGram.of_all(base.design, second[:d, :d], -second[:d, d])
             self.most = self.least = room
+            return
+        gradient = base.loss.gradient(base.null.z, base.y)
+        self._square = base.row_total_of(np.square, gradient)
+        if d <= _EVERYTHING:
+            order = kernel.arranged(np.arange(d))
+            gram = base.hessian(base.mass).matrix[np.ix_(order, order)]
+            linear = base.backward(base.weigh(gradient))[order]
+            self._gram = PathGram.of_all(base.design, gram, linear, order)
+            self.most = self.least = room
         else:
-            gradient = base.loss.gradient(base.null.z, base.y)
-            self._square = base.mean(gradient * gradient)
             self._gram = PathGram(base.design, base.mass, base.intercept, gradient)
             self.most = min(_TOGETHER, room)
 
@@ -57,46 +66,40 @@ class OnGram(Settler):
 
     def meet(self, columns: IntArray) -> bool:
         """Add their products with each other and with all other columns to the Gram."""
-        new = self._gram.missing(columns)
+        new = self._kernel.arranged(self._gram.missing(columns))
         self._gram.add(new)
         return bool(new.size)
 
     def settled(
-        self, forms: Sequence[Separable], alphas: Sequence[float], trail: Trail, start: Array | None
+        self, forms: Sequence[Any], alphas: Sequence[float], trail: Trail, start: Array | None
     ) -> Array:
         """One compiled call, with the last models of the trail as the rows before the first."""
         columns, before = self._gram.columns, len(trail)
-        shape = before + len(forms), columns.size
-        l1, l2, coefs = np.ones(shape), np.zeros(shape), np.zeros(shape)
-        for i, form in enumerate(forms, before):
-            l1[i], l2[i] = form.l1[columns], form.l2[columns]
+        scores = self._base.coef_shape[1:]
+        coefs = np.zeros((before + len(forms), columns.size, *scores))
         known = [*trail.coefs, *([] if start is None else [start])]
         for i, w in enumerate(known):
             coefs[i] = w[columns]
+        gram = self._gram
+        model = Squares(gram.gram, gram.linear[: columns.size], self._square)
+        values, goal = np.array([*trail.alphas, *alphas]), _SHARE * self._control.target
         reached = before
         try:
-            reached = self._path.solve(
-                self._gram.gram,
-                self._gram.linear[: columns.size],
-                self._square,
-                np.array([*trail.alphas, *alphas]),
-                l1,
-                l2,
-                coefs,
-                before,
-                start is not None,
-                _SHARE * self._control.target,
-                _ROUNDS,
+            reached = self._kernel.solve(
+                model, forms, columns, values, coefs, start is not None, goal
             )
         except KeyboardInterrupt:
             interrupt()  # accepted models are kept, and nothing else is begun
-        full = np.zeros((reached - before, self._base.n_features))
+        full = np.zeros((reached - before, self._base.n_features, *scores))
         full[:, columns] = coefs[before:reached]
         return full
 
     def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterable[Finding]:
         """Scores and slopes of all models, by two products with the data."""
         if not len(coefs):
+            return
+        if self._base.n_scores > 1:
+            yield from smooth_findings(self._base, problems, coefs)
             return
         models = Models(self._base, coefs, np.zeros(len(coefs)))
         for i, problem in enumerate(problems):

@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...penalties import Grouped
 from ...problem.condensed import Sums, is_worthwhile
 from ...problem.objective import Objective
 from ...problem.path_facts import PathFacts
 from .. import choose_solver, solve
 from ..base import Control, Solution, Solver
 from ..smooth.closed_form import ridge_path
-from .blocks import Blocks, Settler
+from .blocks import Blocks, Settler, form_of
 from .certified_models import certify_models
+from .gram_kernels import FeatureKernel, GramKernel, GroupKernel
 from .on_columns import OnColumns
 from .on_curves import OnCurves
 from .on_gram import MOST_COLUMNS, OnGram
@@ -98,30 +100,48 @@ def settler_of(
         return None
     _ = base.root_spread  # now, so that all problems share it
     control.target = control.tol * base.scale
-    return OnGram(base, control, known) if kind is OnGram else kind(base, control)
+    if kind is OnColumns:
+        return OnColumns(base, control)
+    form = form_of(at(base, min(alphas)))
+    kernel: GramKernel = GroupKernel(form) if isinstance(form, Grouped) else FeatureKernel()
+    if kind is OnCurves:
+        return OnCurves(base, kernel, control)
+    return OnGram(base, kernel, control, known)
 
 
 Kind = type[OnGram] | type[OnCurves] | type[OnColumns]
 
 
 def kind_of_settler(base: Objective, at: At, alphas: Sequence[float]) -> Kind | None:
-    """Blocks are for smooth losses with an l1 part, a penalty on every column, and no bounds."""
-    if not base.loss.smooth or base.loss.pooled or not base.single or len(alphas) < 2:
+    """Blocks are for smooth losses with an l1 part or norms, all columns penalised, no bounds."""
+    if not base.loss.smooth or base.loss.pooled or base.loss.unit == "run" or len(alphas) < 2:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(base.scale):
             return None
     least = at(base, min(alphas))
-    form = least.penalty.sum_over_features
-    if form is None or form.has_constraints or not least.convex or least.has_rays:
-        return None
-    if not form.makes_zeros:
+    form = least.penalty.sum_over_features if base.n_scores == 1 else None
+    if form is None:
+        return _kind_for_groups(base, least)
+    if form.has_constraints or not least.convex or least.has_rays or not form.makes_zeros:
         return None
     if not base.loss.quadratic:
         return OnCurves if _is_curved(base) else None
     if base.design.sparse and not is_worthwhile(base):
         return OnColumns
     return OnGram if min(base.design.shape) <= MOST_COLUMNS else None
+
+
+def _kind_for_groups(base: Objective, least: Objective) -> Kind | None:
+    """The same for sums over groups of features: dense columns, one curvature for all scores."""
+    form = least.penalty.sum_over_groups
+    if form is None or form.by_rows is None or least.has_rays or not form.makes_zeros:
+        return None
+    if base.design.sparse:
+        return None
+    if base.loss.quadratic:
+        return OnGram if min(base.design.shape) <= MOST_COLUMNS else None
+    return OnCurves if base.n_scores == 1 and _is_curved(base) else None
 
 
 def _is_curved(base: Objective) -> bool:
@@ -137,7 +157,8 @@ def _is_curved(base: Objective) -> bool:
 
 def _sparse_models(objective: Objective) -> bool:
     """Whether most coefficients will be zero, so that few columns matter."""
-    form = objective.penalty.sum_over_features
+    penalty = objective.penalty
+    form = penalty.sum_over_features or penalty.sum_over_groups
     return form is not None and form.makes_zeros
 
 

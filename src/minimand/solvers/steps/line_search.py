@@ -10,7 +10,7 @@ import numpy as np
 from ..._base.typing import Array
 from ...losses import Terms
 from ...losses.curvature import Curvature, Diagonal
-from ...penalties import Separable
+from ...penalties import BoundPenalty
 from ...problem.objective import EPS, Objective, Point, dot
 
 _BEND = 10.0  # least ratio of `wrong` to gain²/scale; safeguard
@@ -74,7 +74,7 @@ class Caution:
 
 def line_search(
     objective: Objective,
-    form: Separable,
+    form: BoundPenalty,
     point: Point,
     dw: Array,
     dz: Array,
@@ -117,7 +117,7 @@ def line_search(
 
 
 def _falls(
-    objective: Objective, form: Separable, point: Point, dw: Array, dz: Array, t: float
+    objective: Objective, form: BoundPenalty, point: Point, dw: Array, dz: Array, t: float
 ) -> bool:
     """Whether P(t) ≤ P(0) up to rounding; beyond its minimum φ may have risen again."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -129,7 +129,7 @@ def _falls(
 
 
 def _slope(
-    objective: Objective, form: Separable, point: Point, dw: Array, dz: Array, t: float
+    objective: Objective, form: BoundPenalty, point: Point, dw: Array, dz: Array, t: float
 ) -> float:
     """φ'(t); at a kink of Ω the one-sided slope that faces the step: right at 0, left beyond.
 
@@ -139,7 +139,5 @@ def _slope(
         z = point.z + t * dz if t else point.z
         smooth = dot(objective.weigh(objective.loss.gradient(z, objective.y)), dz)
     w = point.w + t * dw if t else point.w
-    sign = np.sign(w)
-    kinked = np.where(sign == 0, -np.sign(dw) if t else np.sign(dw), sign)
-    slope = smooth + dot(form.l2 * w + form.l1 * kinked, dw)
+    slope = smooth + form.slope_along(w, dw, leaving=not t)
     return np.inf if math.isnan(slope) else slope

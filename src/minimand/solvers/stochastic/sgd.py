@@ -15,7 +15,7 @@ from ...canonical.row_steps import Rule
 from ...certificate import Judgement, judge
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
-from ..base import Control, Solver, Verdict
+from ..base import Control, Solver, Start, Verdict
 from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
 from .learner import UNCOMPILED_BATCH, Objectives, Steps, compiled, several
@@ -169,9 +169,7 @@ class Sgd(Solver):
         copies = objective.design.row_copy_bytes
         return row_copy_counted(objective, control, verdict) if copies else verdict
 
-    def shared(
-        self, objectives: Sequence[Objective], starts: Sequence[tuple[Array, float] | None]
-    ) -> Sgd:
+    def shared(self, objectives: Sequence[Objective], starts: Sequence[Start]) -> Sgd:
         """All classes learn from one pass over the rows, with one schedule."""
         if len(objectives) == 1 or self.early_stopping or self.balanced:
             return self

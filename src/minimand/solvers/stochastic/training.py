@@ -13,7 +13,7 @@ from ..._base.watch import interrupt
 from ...losses.curvature import as_curvature, beside
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
-from ..base import Control
+from ..base import Control, Start
 from .learner import Learner
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Classes:
         self,
         solver: Sgd,
         objectives: Sequence[Objective],
-        starts: Sequence[tuple[Array, float] | None],
+        starts: Sequence[Start],
     ) -> None:
         self.solver, self.objectives, self.starts = solver, objectives, starts
         self._epochs: list[list[Point]] | None = None

@@ -1,0 +1,41 @@
+#include "groups/path.hpp"
+
+#include "path/on_gram.hpp"
+
+namespace minimand {
+namespace {
+
+/// A line through two models: groups that are zero stay zero, and so do numbers with an l1 part.
+void draw_groups_on(const GroupPenalties& penalties, std::span<const double> before,
+                    std::span<const double> last, double ahead, std::span<double> next) {
+  for (std::size_t g = 0; g < penalties.count(); ++g) {
+    const std::size_t begin = penalties.begin(g), size = penalties.size_of(g);
+    const bool zero = !(squared_length(last.data() + begin, size) > 0.0);
+    for (std::size_t i = begin; i < begin + size; ++i) {
+      const double value = ahead > 0.0 ? last[i] + ahead * (last[i] - before[i]) : last[i];
+      const bool crosses = penalties.l1[i] > 0.0 && !(last[i] * value > 0.0);
+      next[i] = zero || crosses ? 0.0 : value;
+    }
+  }
+}
+
+}  // namespace
+
+std::size_t solve_groups(GroupsOnGram& solver, const GroupModel& model, const GroupGrid& grid,
+                         std::size_t first, bool started, GroupGoal goal) {
+  const std::size_t n = model.q.size();
+  const auto row = [&](std::size_t k) { return grid.coefs.subspan(k * n, n); };
+  for (std::size_t k = first; k < grid.alphas.size(); ++k) {
+    const GroupPenalties penalties = grid.penalties(k);
+    if (k > 0 && !(k == first && started)) {
+      const auto before = row(k > 1 ? k - 2 : k - 1);
+      const double ahead =
+          k > 1 ? steps_ahead(grid.alphas[k - 2], grid.alphas[k - 1], grid.alphas[k]) : 0.0;
+      draw_groups_on(penalties, before, row(k - 1), ahead, row(k));
+    }
+    if (!solver.minimise(model, penalties, row(k), goal)) return k;
+  }
+  return grid.alphas.size();
+}
+
+}  // namespace minimand

@@ -1,0 +1,136 @@
+#include "groups/columns.hpp"
+#include "groups/on_gram.hpp"
+#include "groups/path.hpp"
+#include "python/arrays.hpp"
+#include "python/bindings.hpp"
+
+namespace minimand::python {
+namespace {
+
+/// Numbers of any shape, of which there must be so many.
+template <class Element, class AnyArray>
+std::span<Element> numbers(const AnyArray& array, const char* name, std::size_t size) {
+  check_elements<double>(array, name);
+  check_size(array.size(), size, name);
+  return {static_cast<Element*>(array.data()), array.size()};
+}
+
+/// The first rows of groups, and the end of the last one, which must be `rows`.
+std::span<const std::int64_t> runs(const Array& starts, std::size_t rows) {
+  const auto found = vector<std::int64_t>(starts, "starts");
+  bool good =
+      !found.empty() && found.front() == 0 && found.back() == static_cast<std::int64_t>(rows);
+  for (std::size_t g = 0; good && g + 1 < found.size(); ++g) good = found[g] <= found[g + 1];
+  if (!good) value_problem("starts must rise from 0 to the number of rows");
+  return found;
+}
+
+std::size_t solve(GroupsOnGram& solver, const Array& G, const Array& q, double square,
+                  const Array& alphas, const Array& starts, const Array& norm, const Array& l1,
+                  const Array& l2, const MutableArray& coefs, std::int64_t scores,
+                  std::int64_t first, bool started, double target, std::int64_t rounds) {
+  const std::size_t width = count(scores, "scores");
+  check_elements<double>(q, "q");
+  const std::size_t size = q.size();
+  if (width == 0 || size % width != 0) value_problem("q must hold a number for every score");
+  const std::size_t rows = size / width;
+  check_elements<double>(G, "G");
+  if (G.ndim() != 2 || G.shape(0) != G.shape(1) || G.shape(0) < rows) {
+    value_problem("G must be a square matrix with a row for every row of q at least");
+  }
+  const std::span<const double> values(static_cast<const double*>(G.data()), G.size());
+  const GroupModel model{
+      {values, G.shape(0), rows}, {static_cast<const double*>(q.data()), size}, square};
+  const auto places = vector<double>(alphas, "alphas");
+  const auto groups = runs(starts, rows);
+  const std::size_t many = places.size();
+  const GroupGrid grid{places,
+                       groups,
+                       numbers<const double>(norm, "norm", many * (groups.size() - 1)),
+                       numbers<const double>(l1, "l1", many * size),
+                       numbers<const double>(l2, "l2", many * size),
+                       numbers<double>(coefs, "coefs", many * size),
+                       width};
+  const std::size_t begin = count(first, "first");
+  const GroupGoal goal{target, count(rounds, "rounds")};
+  return without_gil([&] { return solve_groups(solver, model, grid, begin, started, goal); });
+}
+
+template <class Matrix>
+std::pair<std::int64_t, double> descend(const Matrix& matrix, std::size_t samples,
+                                        std::size_t columns, const Array& cols, const Array& h,
+                                        const Array& scale, const Array& inverse,
+                                        const MutableArray& q, const MutableArray& w,
+                                        const MutableArray& shift, const Array& starts,
+                                        const Array& norm, const Array& l1, const Array& l2,
+                                        StopRule stop) {
+  const auto chosen = places(cols, "cols", columns);
+  const std::size_t scores = shift.size(), size = chosen.size() * scores;
+  const auto groups = runs(starts, chosen.size());
+  const GroupPenalties penalties{groups, vector<double>(norm, "norm", groups.size() - 1),
+                                 numbers<const double>(l1, "l1", size),
+                                 numbers<const double>(l2, "l2", size), scores};
+  const ScoreCurvature curvature{
+      numbers<const double>(h, "h", samples * scores),
+      numbers<const double>(scale, "scale", scale.size() == 0 ? 0 : samples)};
+  const auto inverted =
+      numbers<const double>(inverse, "inverse", inverse.size() == 0 ? 0 : scores * scores);
+  const auto slopes = numbers<double>(q, "q", samples * scores);
+  const auto values = numbers<double>(w, "w", size);
+  const auto shifts = numbers<double>(shift, "shift", scores);
+  const SweepReport report = without_gil([&] {
+    return descend_groups(matrix, chosen, curvature, inverted, slopes, values, shifts, penalties,
+                          stop);
+  });
+  return {report.epochs, report.decrease};
+}
+
+std::pair<std::int64_t, double> groups_columns(const CheckedMatrix& checked, const Array& cols,
+                                               const Array& h, const Array& scale,
+                                               const Array& inverse, const MutableArray& q,
+                                               const MutableArray& w, const MutableArray& shift,
+                                               const Array& starts, const Array& norm,
+                                               const Array& l1, const Array& l2,
+                                               std::int64_t max_epochs, double tol) {
+  return checked.visit([&](const auto& matrix) {
+    return descend(matrix, matrix.minors, matrix.majors(), cols, h, scale, inverse, q, w, shift,
+                   starts, norm, l1, l2, {max_epochs, tol});
+  });
+}
+
+std::pair<std::int64_t, double> groups_columns_dense(
+    const Array& X, const Array& cols, const Array& h, const Array& scale, const Array& inverse,
+    const MutableArray& q, const MutableArray& w, const MutableArray& shift, const Array& starts,
+    const Array& norm, const Array& l1, const Array& l2, std::int64_t max_epochs, double tol) {
+  return with_dense(X, [&](const auto& given) {
+    const auto matrix = by_columns(given);
+    return descend(matrix, matrix.rows(), matrix.columns(), cols, h, scale, inverse, q, w, shift,
+                   starts, norm, l1, l2, {max_epochs, tol});
+  });
+}
+
+}  // namespace
+
+void bind_groups(nb::module_& m) {
+  using nb::arg;
+  nb::class_<GroupsOnGram>(m, "GroupsOnGram",
+                           "Minimises quadratics with group penalties on a Gram matrix.")
+      .def(nb::init<>())
+      .def("solve", &solve, arg("G"), arg("q"), arg("square"), arg("alphas"), arg("starts"),
+           arg("norm"), arg("l1"), arg("l2"), arg("coefs").noconvert(), arg("scores"), arg("first"),
+           arg("started"), arg("target"), arg("rounds"),
+           "Minimise sum_c w_c'Gw_c/2 + q'w + square/2 + sum norm|w_g| + sum l1|w| + sum l2 w^2/2 "
+           "for a row "
+           "of norm, l1, l2 and coefs per alpha, in place, each to a gap. Rows solved.");
+  m.def("groups_columns", &groups_columns, arg("matrix"), arg("cols"), arg("h"), arg("scale"),
+        arg("inverse"), arg("q").noconvert(), arg("w").noconvert(), arg("shift").noconvert(),
+        arg("starts"), arg("norm"), arg("l1"), arg("l2"), arg("max_epochs"), arg("tol"),
+        "Descent over groups of columns of a CSC for several scores; q, w and shift in place: "
+        "(epochs, decrease).");
+  m.def("groups_columns_dense", &groups_columns_dense, arg("X"), arg("cols"), arg("h"),
+        arg("scale"), arg("inverse"), arg("q").noconvert(), arg("w").noconvert(),
+        arg("shift").noconvert(), arg("starts"), arg("norm"), arg("l1"), arg("l2"),
+        arg("max_epochs"), arg("tol"), "The same over columns of a dense matrix.");
+}
+
+}  // namespace minimand::python

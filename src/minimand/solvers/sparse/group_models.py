@@ -1,0 +1,165 @@
+"""Quadratic models of a Newton step on groups: on one Gram, on that of all scores, on columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._base.typing import Array
+from ...canonical import Runs, ScoreModel, minimise_groups
+from ...design import Design
+from ...losses.curvature import Curvature, Simplex
+from ...problem.objective import Objective
+from ..base import Control
+
+_GRAM_COLUMNS = 4000  # columns of a Gram; safeguard of memory: 130 MB
+_FLAT = 600  # coefficients of all scores on one Gram; safeguard: it has their number squared
+SHARE = 0.3  # share of the goal that the minimiser of a model may leave; safeguard
+_SWEEPS = 8  # sweeps between two looks at the slopes; safeguard
+_LOOKS = 100  # looks; safeguard
+_LEFT = 1e-8  # share of the goal: decrease of a sweep at which descent ends; safeguard: a small
+# decrease may leave slopes that cost far more of the gap, which `price` tells
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Σ qᵢ·tᵢ + ½ tᵢᵀHᵢtᵢ over the scores t of gathered columns, to be minimised to a gap."""
+
+    objective: Objective
+    design: Design
+    curvature: Curvature
+    q: Array
+    goal: float
+
+    @cached_property
+    def weighted(self) -> Curvature:
+        """The curvature with the masses of the rows."""
+        return self.curvature.weighted(self.objective.row_mass)
+
+    @property
+    def shared(self) -> bool:
+        """Whether all scores have the same curvature, one number per row."""
+        return self.objective.n_scores == 1 or self.objective.loss.quadratic
+
+    @cached_property
+    def over_scores(self) -> Array:
+        """The inverse of Σ Hᵢ, in which directions without curvature are left out."""
+        return np.asarray(np.linalg.pinv(self.weighted.over_scores(), hermitian=True), float)
+
+
+def is_flat(objective: Objective, n_features: int) -> bool:
+    """Whether all coefficients of so many features may have one Gram."""
+    return n_features * objective.n_scores <= _FLAT
+
+
+def minimiser(
+    step: Step, runs: Runs, w: Array, *, flat: bool, control: Control
+) -> tuple[Array, Any]:
+    """The minimiser of the model with the penalties, and the intercept's move."""
+    columns = step.design.shape[1]
+    if flat or (not step.shared and is_flat(step.objective, columns)):
+        return _on_all_scores(step, runs, w, flat)
+    if step.shared and columns <= _GRAM_COLUMNS:
+        return _on_one_gram(step, runs, w)
+    return _on_columns(step, runs, w, control)
+
+
+def _on_one_gram(step: Step, runs: Runs, w: Array) -> tuple[Array, Any]:
+    """All scores have the same Gram."""
+    objective, q = step.objective, step.q
+    h = step.weighted.bound
+    h = h if h.ndim == 1 else np.ascontiguousarray(h[:, 0])
+    total = float(h.sum()) if objective.intercept else 0.0
+    slope = step.design.rmatvec(q)
+    mean = np.zeros(len(w))
+    if total > 0:
+        gram, mean = step.design.covariance(h)
+        slope = slope - np.multiply.outer(mean, q.sum(axis=0))
+    else:
+        gram = step.design.gram(h)
+    new = np.ascontiguousarray(w).copy()
+    linear = slope - gram @ w
+    square = square_of(step, w, slope + linear)
+    minimise_groups(gram, linear, square, runs, new, SHARE * step.goal)
+    shift = -(mean @ (new - w)) - (q.sum(axis=0) / total if total > 0 else 0.0)
+    return new, shift
+
+
+def _on_all_scores(step: Step, runs: Runs, w: Array, flat: bool) -> tuple[Array, Any]:
+    """One Gram of all coefficients; the intercepts are minimised out."""
+    objective, design, q = step.objective, step.design, step.q
+    (d, k), curvature = w.reshape(len(w), -1).shape, step.weighted
+    gram = curvature.gram(design)
+    slope = design.rmatvec(q).ravel()
+    cross = np.zeros((d * k, k))
+    inverse = step.over_scores if objective.intercept else np.zeros((k, k))
+    total = np.atleast_1d(q.sum(axis=0))
+    if objective.intercept:
+        for c in range(k):
+            t = np.zeros((len(q), k))
+            t[:, c] = 1.0
+            cross[:, c] = design.rmatvec(curvature.times(t.reshape(q.shape))).ravel()
+        gram = gram - cross @ inverse @ cross.T
+        slope = slope - cross @ (inverse @ total)
+    order = runs.order if flat else np.arange(d * k)
+    runs = runs if flat else _one_by_one(runs)
+    start = w.ravel()[order].copy()
+    gram, slope = gram[np.ix_(order, order)], slope[order]
+    new, linear = start.copy(), slope - gram @ start
+    square = square_of(step, start, slope + linear)
+    minimise_groups(gram, linear, square, runs, new, SHARE * step.goal)
+    full = np.empty(d * k)
+    full[order] = new
+    move = full - w.ravel()
+    shift = -inverse @ (total + cross.T @ move)
+    return full.reshape(w.shape), shift if q.ndim > 1 else float(shift[0])
+
+
+def square_of(step: Step, w: Array, slopes: Array) -> float:
+    """The constant with which the model, as a mean of squares, is as large as the objective."""
+    return step.objective.scale - float(np.vdot(w, slopes))
+
+
+def _one_by_one(runs: Runs) -> Runs:
+    """The same runs with every coefficient as a row of its own."""
+    numbers = [part.reshape(-1, 1) for part in (runs.l1, runs.l2)]
+    return Runs(np.arange(runs.l1.size), runs.scores * runs.starts, runs.norm, *numbers)
+
+
+def _on_columns(step: Step, runs: Runs, w: Array, control: Control) -> tuple[Array, Any]:
+    """Descent over groups of columns, without a Gram."""
+    objective, curvature = step.objective, step.weighted
+    k = objective.n_scores
+    inverse = step.over_scores if objective.intercept else np.zeros((0, 0))
+    q = np.array(step.q.reshape(-1, k), order="C")
+    if k == 1 and isinstance(curvature, Simplex):
+        raise AssertionError("a single score has no shares")
+    model = ScoreModel(step.design, curvature, q, np.ascontiguousarray(inverse))
+    new, shift = np.array(w.reshape(-1, k), order="C"), np.zeros(k)
+    tol = _LEFT * step.goal
+    for _ in range(_LOOKS):
+        _, decrease = model.descend(runs, new, shift, _SWEEPS, tol)
+        if decrease <= tol or control.expired:
+            break
+        if price(runs, new, step.design.rmatvec(model.q).reshape(new.shape)) <= SHARE * step.goal:
+            break
+    return new.reshape(w.shape), shift if step.q.ndim > 1 else float(shift[0])
+
+
+def price(runs: Runs, w: Array, slope: Array) -> float:
+    """An estimate of the gap of a model: see `GroupsOnGram::shortfall`."""
+    rest = slope + runs.l2 * w
+    c = np.maximum(np.abs(rest) - runs.l1, 0.0)
+    firsts = runs.starts[:-1]
+    length = np.sqrt(np.add.reduceat((c * c).sum(axis=1), firsts))
+    size = np.sqrt(np.add.reduceat((w * w).sum(axis=1), firsts))
+    alone = np.repeat(runs.norm == 0, np.diff(runs.starts))
+    excess = float(np.max(length[runs.norm > 0] / runs.norm[runs.norm > 0], initial=1.0))
+    singles = alone[:, None] & (runs.l1 > 0)
+    excess = max(excess, float(np.max(np.abs(rest[singles]) / runs.l1[singles], initial=1.0)))
+    charge = runs.norm @ size + float(np.sum(runs.l1 * np.abs(w) + 0.5 * runs.l2 * w * w))
+    along = np.add.reduceat((w * rest + runs.l1 * np.abs(w)).sum(axis=1), firsts)
+    return float((excess - 1.0) * charge + np.abs(along + runs.norm * size).sum())
