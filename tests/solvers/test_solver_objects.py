@@ -23,6 +23,7 @@ PROBLEMS = {  # that a solver accepts, where it does not take a ridge
     "class_dual": (mm.CrammerSinger(), "l2"),
     "run_newton": ("squared_hinge", "l2"),
     "smoothed": ("hinge", "l2"),
+    "working_groups": ("squared", mm.GroupL2([0, 0, 1, 1])),
     "low_rank": ("squared", mm.TraceNorm()),
     "splitting": ("absolute", mm.TraceNorm()),
     "by_score": (mm.Quantiles(), "l2"),
