@@ -24,6 +24,7 @@ PROBLEMS = {  # that a solver accepts, where it does not take a ridge
     "run_newton": ("squared_hinge", "l2"),
     "smoothed": ("hinge", "l2"),
     "working_groups": ("squared", mm.GroupL2([0, 0, 1, 1])),
+    "norm_level": ("squared", mm.GroupL2([0, 0, 1, 1], squared=True)),
     "low_rank": ("squared", mm.TraceNorm()),
     "splitting": ("absolute", mm.TraceNorm()),
     "by_score": (mm.Quantiles(), "l2"),
