@@ -35,7 +35,8 @@ def _fit_for(problem: Problem, tol: float, epochs: int) -> Model:
         n_threads=os.cpu_count() or 1,
     )
     model.fit(problem.rows(), problem.y)
-    return as_model(model.coef_, model.intercept_ if problem.intercept else 0.0, problem)
+    coef = model.coef_.T if problem.formulas.joint else model.coef_  # (d, k) if joint
+    return as_model(coef, model.intercept_ if problem.intercept else 0.0, problem)
 
 
 PEERS = [

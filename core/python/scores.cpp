@@ -72,6 +72,24 @@ std::tuple<Result, Result, Result> softmax_terms(const Array& z, const Array& y)
   return {value.hand_over(), gradient.hand_over(), p.hand_over()};
 }
 
+std::tuple<double, Result, Result, Result> softmax_sums(const Array& z, const Array& shift,
+                                                        const Array& y, const Array& mass) {
+  const Vectors scores = table(z, "z");
+  const std::size_t k = scores.width;
+  const auto numbers = classes(y, scores);
+  const auto added = vector<double>(shift, "shift", k);
+  const auto weights = vector<double>(mass, "mass", scores.rows);
+  Fresh slope({k}), size({k}), square({k, k});
+  const double value = without_gil([&] {
+    const SoftmaxSums found = minimand::softmax_sums(scores.values, k, added, numbers, weights);
+    std::copy(found.slope.begin(), found.slope.end(), slope.values().begin());
+    std::copy(found.size.begin(), found.size.end(), size.values().begin());
+    std::copy(found.square.begin(), found.square.end(), square.values().begin());
+    return found.value;
+  });
+  return {value, slope.hand_over(), size.hand_over(), square.hand_over()};
+}
+
 Result softmax_relative_entropy(const Array& z, const Array& u, const Array& y) {
   const Vectors scores = table(z, "z");
   const Vectors moved = table(u, "u", scores);
@@ -174,6 +192,8 @@ void bind_scores(nb::module_& m) {
   m.def("softmax_gradient", &softmax_gradient, arg("z"), arg("y"), "softmax(z)_c - [c = y].");
   m.def("softmax_terms", &softmax_terms, arg("z"), arg("y"),
         "(value, gradient, probabilities) of log sum_c exp(z_c) - z_y.");
+  m.def("softmax_sums", &softmax_sums, arg("z"), arg("shift"), arg("y"), arg("mass"),
+        "Sums, weighted by mass, of (value, gradient, |gradient|, p p') at z + shift.");
   m.def("softmax_relative_entropy", &softmax_relative_entropy, arg("z"), arg("u"), arg("y"),
         "sum_c p log(p / q) of every row, p = max(u + [c = y], 0), q = softmax(z).");
   m.def("simplex_times", &simplex_times, arg("p"), arg("scale"), arg("t"),

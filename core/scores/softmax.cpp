@@ -17,6 +17,8 @@ void relative_entropy_rows(const double* z, std::size_t k, const double* u, cons
                            Range rows, double* row, double* result);
 void simplex_range(const double* p, std::size_t k, const double* scale, const double* t, Range rows,
                    double* result);
+void sums_range(const double* z, std::size_t k, const double* shift, const std::int64_t* y,
+                const double* mass, Range rows, double* row, double* sums);
 
 namespace {
 
@@ -132,6 +134,65 @@ MINIMAND_CLONES void simplex_range(const double* p, std::size_t k, const double*
   for (std::size_t i = rows.begin; i < rows.end; ++i) {
     simplex_row(p + i * k, k, scale == nullptr ? 1.0 : scale[i], t + i * k, result + i * k);
   }
+}
+
+/// sums: the value, then padded rows of slope and size, then k padded rows of squares.
+MINIMAND_CLONES void sums_range(const double* z, std::size_t k, const double* shift,
+                                const std::int64_t* y, const double* mass, Range rows, double* row,
+                                double* sums) {
+  const Lanes zero = {};
+  const std::size_t stride = padded(k);
+  double* const moved = row + stride;
+  double* const slope = sums + kLanes;
+  double* const size = slope + stride;
+  for (std::size_t i = rows.begin; i < rows.end; ++i) {
+    for (std::size_t c = 0; c < k; ++c) moved[c] = z[i * k + c] + shift[c];
+    const Relative found = relative(moved, k, row);
+    const auto own = static_cast<std::size_t>(y[i]);
+    sums[0] += mass[i] * ((found.top - moved[own]) + log_of_sum(found.rest));
+    multiply(row, k, 1.0 / (1.0 + found.rest));
+    double* square = size + stride;
+    for (std::size_t c = 0; c < k; ++c, square += stride) {
+      const Lanes factor = same_lanes(mass[i] * row[c]);
+      for (std::size_t l = 0; l < stride; l += kLanes) {
+        store_lanes(square + l, load_lanes(square + l) + factor * load_lanes(row + l));
+      }
+    }
+    subtract_one(row, k, own);
+    const Lanes weight = same_lanes(mass[i]);
+    for (std::size_t l = 0; l < stride; l += kLanes) {
+      const Lanes part = weight * load_lanes(row + l);
+      store_lanes(slope + l, load_lanes(slope + l) + part);
+      store_lanes(size + l, load_lanes(size + l) + select(part < zero, -part, part));
+    }
+  }
+}
+
+SoftmaxSums softmax_sums(std::span<const double> z, std::size_t k, std::span<const double> shift,
+                         std::span<const std::int64_t> y, std::span<const double> mass) {
+  const std::size_t stride = padded(k), length = kLanes + (k + 2) * stride;
+  const auto splits =
+      even_splits(y.size(), part_count(y.size(), (kOperations + k / 4) * z.size(), length));
+  std::vector<double> all(length);
+  PrivateSums sums(all, splits.size() - 1);
+  run_parts(splits, [&](Range rows, std::size_t part) {
+    std::vector<double> row(2 * stride);
+    sums_range(z.data(), k, shift.data(), y.data(), mass.data(), rows, row.data(),
+               sums.of(part).data());
+  });
+  sums.add_up();
+  SoftmaxSums found;
+  const double* from = all.data();
+  found.value = from[0];
+  from += kLanes;
+  found.slope.assign(from, from + k);
+  from += stride;
+  found.size.assign(from, from + k);
+  for (std::size_t c = 0; c < k; ++c) {
+    from += stride;
+    found.square.insert(found.square.end(), from, from + k);
+  }
+  return found;
 }
 
 void softmax_terms(std::span<const double> z, std::size_t k, std::span<const std::int64_t> y,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 // The softmax of rows of k scores each; y holds the number of a class for every row. Results of
 // which a caller has no use are empty spans.
@@ -22,6 +23,17 @@ void softmax_terms(std::span<const double> z, std::size_t k, std::span<const std
 /// sum_c p_c log(p_c / q_c) of every row, for p = u + [c = y] >= 0 and the softmax q of z.
 void softmax_relative_entropies(std::span<const double> z, std::size_t k, std::span<const double> u,
                                 std::span<const std::int64_t> y, std::span<double> result);
+
+/// Sums over rows, with a mass each, of the softmax loss at z + shift: what its best intercepts
+/// need.
+struct SoftmaxSums {
+  double value = 0.0;
+  std::vector<double> slope;   // of the gradient, (k,)
+  std::vector<double> size;    // of its absolute values, (k,)
+  std::vector<double> square;  // of p p', (k, k)
+};
+SoftmaxSums softmax_sums(std::span<const double> z, std::size_t k, std::span<const double> shift,
+                         std::span<const std::int64_t> y, std::span<const double> mass);
 
 /// scale_i (p - p p') t for every row; scale may be empty.
 void simplex_times(std::span<const double> p, std::size_t k, std::span<const double> scale,

@@ -178,6 +178,39 @@ def test_the_best_intercepts_of_equal_rows_are_the_shares(reference):
     assert loss.best_shift(z, np.zeros(40), mass) is None  # two classes are absent
 
 
+@pytest.mark.parametrize("reference", [None, 1])
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_sums_at_a_shift_are_those_of_the_terms(reference, k):
+    rng = np.random.default_rng(k)
+    loss = mm.Multinomial(reference)
+    z, y = rng.standard_normal((5000, loss.scores_for(k))), rng.integers(0, k, 5000).astype(float)
+    b, mass = rng.standard_normal(z.shape[1]), rng.uniform(0.0, 1.0, 5000)
+    for found, expected in zip(
+        loss.shifted_sums(z, b, y, mass), mm.Loss.shifted_sums(loss, z, b, y, mass)
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("reference", [None, 0])
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("step", [1e-3, 1.0, 1e4])
+def test_the_proximal_point_is_stationary(reference, k, step):
+    rng = np.random.default_rng(7)
+    loss = mm.Multinomial(reference)
+    shape = (50, loss.scores_for(k)) if loss.scores_for(k) > 1 else (50,)
+    z, y = 5 * rng.standard_normal(shape), rng.integers(0, k, 50).astype(float)
+    t = loss.prox(z, y, step)
+    assert np.abs(loss.gradient(t, y) + (t - z) / step).max() <= 1e-9 * (1 + np.abs(t).max() / step)
+
+
+def test_facts():
+    loss = mm.Multinomial()
+    assert loss.robust
+    assert loss.calibrated
+    assert not loss.bounded
+    assert not loss.upper_bounds_zero_one
+
+
 def test_a_thousand_classes():
     rng = np.random.default_rng(6)
     z, y = rng.standard_normal((3000, 1000)), rng.integers(0, 1000, 3000).astype(float)

@@ -69,7 +69,7 @@ def factorise(matrix: Array) -> Solve | None:
 
     def solve(right: Array) -> Array:
         found = lapack.dpotrs(factor, (right.T / size).T, lower=1)[0]
-        return np.asarray((found.T / size).T)
+        return np.ascontiguousarray((found.T / size).T)
 
     return solve
 

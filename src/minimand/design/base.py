@@ -123,6 +123,11 @@ class Design:
         return self.shape[0] * self.shape[1]
 
     @property
+    def nnz_for_scores(self) -> int:
+        """Numbers that a product with k vectors reads: see `ready_for_scores`."""
+        return self.nnz
+
+    @property
     def column_sizes(self) -> IntArray:
         """Stored numbers of every column, the cost of a coordinate step."""
         return np.full(self.shape[1], self.shape[0])
@@ -174,19 +179,18 @@ class Design:
         image, scores = self.reduce(product, h)
         return image, np.concatenate(scores)
 
-    def simplex_product(
-        self, v: Array, shift: Array, p: Array, scale: Array
-    ) -> tuple[Array, Array]:
-        """(Xᵀu, Σu) with u = scale∘(diag(p) − ppᵀ)t by row and t = X v + shift, all (n, k).
+    def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
+        """[X 1]ᵀu with u = scale∘(diag(p) − ppᵀ)t by row and t = [X 1]·table, all (n, k).
 
-        This is the Hessian of a softmax times a step (v, shift).
+        This is the Hessian of a softmax times a step; the last row of tables is for intercepts.
         """
+        v, shift = table[:-1], table[-1]
 
         def product(x: np.ndarray, law: Array, weights: Array) -> tuple[Array, Array]:
             u = _core.simplex_times(law, weights, np.ascontiguousarray(x @ v + shift))
             return np.asarray(x.T @ u), u.sum(axis=0)
 
-        return self.reduce(product, p, scale)
+        return np.vstack(self.reduce(product, p, scale))
 
     def moments(self, h: Array) -> Moments:
         """First and second moments of the columns under the row weights h."""

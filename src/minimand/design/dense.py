@@ -85,6 +85,11 @@ class DenseDesign(Design):
         self.shape = (x.shape[0], x.shape[1])
         self._nonzeros: SparseDesign | None = None  # the same numbers, without zeros
 
+    @property
+    def nnz_for_scores(self) -> int:
+        """Without zeros, once there is a copy without them."""
+        return self.nnz if self._nonzeros is None else self._nonzeros.nnz
+
     def ready_for_scores(self, memory: float) -> None:
         """A sparse copy, if most numbers are zero: products with k vectors are then faster."""
         if self._nonzeros is None and self.x.size:
@@ -147,16 +152,13 @@ class DenseDesign(Design):
         """A fused product that reads each row once."""
         return _core.dense_curvature_product(self.x, v, shift, h)
 
-    def simplex_product(
-        self, v: Array, shift: Array, p: Array, scale: Array
-    ) -> tuple[Array, Array]:
+    def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
         """A fused product that reads each row once; of columns, in blocks of rows."""
         if self._nonzeros is not None:
-            return self._nonzeros.simplex_product(v, shift, p, scale)
+            return self._nonzeros.simplex_product(table, p, scale)
         if not self._rows_together:
-            return super().simplex_product(v, shift, p, scale)
-        found = _core.dense_simplex_product(self.x, np.vstack([v, shift]), p, scale)
-        return found[:-1], found[-1]
+            return super().simplex_product(table, p, scale)
+        return _core.dense_simplex_product(self.x, table, p, scale)
 
     def moments(self, h: Array) -> Moments:
         """First and second moments of the columns."""

@@ -150,22 +150,33 @@ class SparseDesign(Design):
     def ready_for_scores(self, memory: float) -> None:
         """The CSC form if there are more columns than rows: see `simplex_product`."""
         per_number = self.x.data.itemsize + self.x.indices.itemsize
-        if self._wide and per_number * self.nnz <= memory:
-            self.ready_to_pick()
+        if self._wide and 2 * per_number * (self.nnz + self.shape[0]) <= memory:
+            _ = self._columns_and_ones
 
-    def simplex_product(
-        self, v: Array, shift: Array, p: Array, scale: Array
-    ) -> tuple[Array, Array]:
+    @cached_property
+    def _columns_and_ones(self) -> _core.Compressed:
+        """[X 1] as CSC; the CSC form of X itself becomes a view of it."""
+        x, n = self.by_column, self.shape[0]
+        data = np.concatenate([x.data, np.ones(n, x.dtype)])
+        indices = np.concatenate([x.indices, np.arange(n, dtype=x.indices.dtype)])
+        indptr = np.append(x.indptr, x.indptr[-1:] + x.indptr.dtype.type(n))
+        if self.x.format == "csr":
+            stored = x.nnz
+            self.by_column = type(x)(
+                (data[:stored], indices[:stored], indptr[:-1]), shape=x.shape, copy=False
+            )
+        return _core.Compressed(indptr, indices, data, n)
+
+    def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
         """Fused over the rows, unless columns abound.
 
-        Rows of the tables v and Xᵀu are read in any order, so that they should fit a cache; if rows
-        are fewer than columns, the tables t and u of two products by columns are smaller.
+        Rows of the tables of coefficients are read in any order, so that they should fit a cache;
+        if rows are fewer than columns, the tables of two products by columns are smaller.
         """
-        if self.x.format == "csr" and not (self._wide and self._picks_columns):
-            found = _core.simplex_product(self._own, np.vstack([v, shift]), p, scale)
-            return found[:-1], found[-1]
-        u = _core.simplex_times(p, scale, self.matvec(v) + shift)
-        return self.rmatvec(u), u.sum(axis=0)
+        if self.x.format == "csr" and "_columns_and_ones" not in self.__dict__:
+            return _core.simplex_product(self._own, table, p, scale)
+        t = _core.scatter(self._columns_and_ones, table)
+        return _core.gather(self._columns_and_ones, _core.simplex_times(p, scale, t))
 
     def moments(self, h: Array) -> Moments:
         """First and second moments of the columns."""

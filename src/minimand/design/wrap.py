@@ -78,13 +78,14 @@ class Standardized(Design):
         g, t = self.inner.curvature_product(v, shift - float(self.shift @ v), h)
         return (g - self.shift * float(h @ t)) / self.scale, t
 
-    def simplex_product(
-        self, v: Array, shift: Array, p: Array, scale: Array
-    ) -> tuple[Array, Array]:
+    def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
         """Likewise, for k scores."""
-        v = (v.T / self.scale).T
-        g, total = self.inner.simplex_product(v, shift - self.shift @ v, p, scale)
-        return ((g - np.multiply.outer(self.shift, total)).T / self.scale).T, total
+        size = np.append(self.scale, 1.0)[:, None]
+        inner = table / size
+        inner[-1] -= self.shift @ inner[:-1]
+        g = self.inner.simplex_product(inner, p, scale)
+        g[:-1] -= np.multiply.outer(self.shift, g[-1])
+        return np.asarray(g / size)
 
     def moments(self, h: Array) -> Moments:
         """Moments of the standardised columns."""

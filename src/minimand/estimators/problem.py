@@ -107,7 +107,8 @@ class Coded:
     def objectives(self, X: Any) -> list[Objective]:
         """The problems on φ(X): one per score, or one of all scores if these are coupled."""
         if self.output.scores == 1:
-            return [self._problem(self._of_one_score, X, self.target, self.offset)]
+            weights = self._weights_of(self.target)
+            return [self._problem(self._of_one_score, X, self.target, self.offset, weights)]
         return [self._coupled(X)] if self.coupled else self.separate(X)
 
     def separate(self, X: Any) -> list[Objective]:
@@ -115,9 +116,15 @@ class Coded:
         target, *others = self.targets
         offsets = self._offsets(len(others) + 1)
         shares = self.settings.loss.score_weights(len(others) + 1)
-        first = self._problem(self._of_one_score, X, target, offsets[0])
+        weights = self._weights_of(target)
+        first = self._problem(self._of_one_score, X, target, offsets[0], weights)
         kept = slice(None) if self.weights is None else np.flatnonzero(self.weights)
         found = [first, *(first.with_target(other[kept]) for other in others)]
+        if weights is not self.weights:  # they depend on the target
+            masses = [
+                first.loss.masses(cast(Array, self._weights_of(t))[kept]) for t in self.targets
+            ]
+            found = [replace(o, mass=mass) for o, mass in zip(found, masses)]
         if self.offset is not None and self.offset.ndim > 1:
             found = [replace(o, offset=cast(Array, s)[kept]) for o, s in zip(found, offsets)]
         if shares is None:
@@ -130,17 +137,38 @@ class Coded:
         """The problem of all scores."""
         settings, k = self.settings, self.output.scores
         loss = settings.loss
+        if loss.target_weights(self.target[:1]) is not None:
+            raise ValueError(
+                f"{loss!r} needs a problem for every class by itself, but the penalty couples the "
+                "classes: take L1() or L2(), or leave out balance."
+            )
         if not loss.joint and loss.by_score is None:
             settings = replace(settings, loss=OverScores(loss))
         offset = self.offset
         if offset is not None and offset.ndim == 1:
             offset = np.repeat(offset[:, None], k, axis=1)
-        return self._problem(settings, X, np.ascontiguousarray(self.target), offset, k)
+        target = np.ascontiguousarray(self.target)
+        return self._problem(settings, X, target, offset, self.weights, k)
 
     def _problem(
-        self, settings: Settings, X: Any, y: Array, offset: Array | None, n_scores: int = 1
+        self,
+        settings: Settings,
+        X: Any,
+        y: Array,
+        offset: Array | None,
+        weights: Array | None,
+        n_scores: int = 1,
     ) -> Objective:
-        return build(settings, X, y, self.weights, offset, settings.intercept, n_scores)
+        found = build(settings, X, y, weights, offset, settings.intercept, n_scores)
+        words = self.settings.loss.weighing
+        return replace(found, words=f"{found.words}; {words}") if words else found
+
+    def _weights_of(self, target: Array) -> Array | None:
+        """The weights of the samples in the problem of one score."""
+        heavy = self.settings.loss.target_weights(target)
+        if heavy is None:
+            return self.weights
+        return heavy if self.weights is None else self.weights * heavy
 
     @property
     def _of_one_score(self) -> Settings:
@@ -252,6 +280,11 @@ class PosesProblems(MapsFeatures):
         batch, and ``classes`` may name classes that it lacks.
         """
         y = self._checked_target(y)
+        if stream and settings.loss.target_weights(np.ones(1)) is not None:
+            raise ValueError(
+                f"{settings.loss!r} is for fit alone: give a stream sample_weight instead of "
+                "balance."
+            )
         output = self._output_of_stream(y, settings.loss, classes) if stream else None
         n = y.shape[0]
         weights = None if sample_weight is None else data.check_weights(sample_weight, n)

@@ -39,6 +39,15 @@ class Terms(NamedTuple):
     curvature: Any  # a `Curvature`, or one number per row that stands for a `Diagonal`
 
 
+class ShiftedSums(NamedTuple):
+    """Σ mass·ℓ(z + b), its slope in b, the size of the slope's terms, its second derivative."""
+
+    value: float
+    slope: Array
+    size: Array
+    hessian: Array
+
+
 class Loss(Parameterized):
     """A convex function of z for each y; it holds no data, weights, 1/n or intercept.
 
@@ -81,6 +90,15 @@ class Loss(Parameterized):
     def score_weights(self, n_scores: int) -> Array | None:
         """The weight of every score in that sum; None if all are 1."""
         return None
+
+    def target_weights(self, y: Array) -> Array | None:
+        """A weight for every number in y, by which its term counts; None if all are 1."""
+        return None
+
+    @property
+    def weighing(self) -> str:
+        """These weights in words, for the formula of an objective."""
+        return ""
 
     def scores_for(self, n_classes: int) -> int:
         """Scores per row that a loss of ``joint`` scores has for that many classes."""
@@ -169,6 +187,13 @@ class Loss(Parameterized):
         if type(self).terms is Loss.terms:
             return self.gradient(z, y), self.curvature(z, y)
         return self.terms(z, y)[1:]
+
+    def shifted_sums(self, z: Array, b: Array, y: Array, mass: Array) -> ShiftedSums:
+        """Sums over rows that are units, for the best intercepts of k scores; see `ShiftedSums`."""
+        value, gradient, curvature = self.terms(z + b, y)
+        hessian = as_curvature(curvature).weighted(mass).over_scores()
+        slope, size = np.asarray(mass @ gradient), np.asarray(mass @ np.abs(gradient))
+        return ShiftedSums(float(mass @ value), slope, size, hessian)
 
     def conjugate(self, u: Array, y: Array) -> Array:
         """ℓ*(u, y) = sup_z u·z − ℓ(z, y), or an upper bound of it; inf outside its domain."""

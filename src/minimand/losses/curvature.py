@@ -38,10 +38,8 @@ class Columns(Protocol):
     def rmatvec(self, u: Array) -> Array:
         """Xᵀu."""
 
-    def simplex_product(
-        self, v: Array, shift: Array, p: Array, scale: Array
-    ) -> tuple[Array, Array]:
-        """Xᵀu and Σu, u = scale∘(diag(p) − ppᵀ)(X v + shift)."""
+    def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
+        """[X 1]ᵀu, u = scale∘(diag(p) − ppᵀ)[X 1]·table."""
 
 
 class Curvature:
@@ -72,10 +70,10 @@ class Curvature:
         """Whether H is not zero."""
         return bool(self.bound.any())
 
-    def image(self, design: Columns, v: Array, shift: Array) -> tuple[Array, Array]:
-        """Xᵀu and Σu for u = H(X v + shift): the second derivative times a step (v, shift)."""
-        u = self.times(design.matvec(v) + shift)
-        return design.rmatvec(u), np.asarray(u.sum(axis=0))
+    def image(self, design: Columns, table: Array) -> Array:
+        """[X 1]ᵀH[X 1]·table: the second derivative times a step, whose last row is for b."""
+        u = self.times(design.matvec(np.ascontiguousarray(table[:-1])) + table[-1])
+        return np.vstack([design.rmatvec(u), u.sum(axis=0)])
 
     def over_scores(self) -> Array:
         """The k×k matrix 1ᵀH1: the second derivative in the intercepts."""
@@ -161,9 +159,9 @@ class Simplex(Curvature):
     def _scales(self) -> Array:
         return np.ones(len(self.p)) if self.scale is None else self.scale
 
-    def image(self, design: Columns, v: Array, shift: Array) -> tuple[Array, Array]:
+    def image(self, design: Columns, table: Array) -> Array:
         """In one pass over the rows."""
-        return design.simplex_product(v, shift, self.p, self._scales)
+        return design.simplex_product(table, self.p, self._scales)
 
     @property
     def any(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -116,7 +117,12 @@ class OverScores(Loss):
     def smoothness(self) -> float:  # type: ignore[override]
         """The largest curvature of one score."""
         heaviest = 1.0 if self.weights is None else float(np.max(np.asarray(self.weights)))
-        return heaviest * self.loss.smoothness
+        return heaviest * self._heaviest_target * self.loss.smoothness
+
+    @property
+    def _heaviest_target(self) -> float:
+        """The largest weight of a target."""
+        return 1.0
 
     @property
     def convex(self) -> bool:
@@ -151,51 +157,50 @@ class OverScores(Loss):
 
     def value(self, z: Array, y: Array) -> Array:
         """Σ_c v_c·ℓ₁(z_c, y_c)."""
-        return self._summed(_each(self.loss.value, z, y))
+        return self._summed(_each(self.loss.value, z, y), y)
 
     def gradient(self, z: Array, y: Array) -> Array:
         """The gradient of every score by itself."""
-        return self._weighed(_each(self.loss.gradient, z, y))
+        return self._weighed(_each(self.loss.gradient, z, y), y)
 
     def curvature(self, z: Array, y: Array) -> Diagonal:
         """A diagonal: scores do not interact."""
-        return Diagonal(self._weighed(_each(self._curvature, z, y)))
+        return Diagonal(self._weighed(_each(self._curvature, z, y), y))
 
     def _curvature(self, z: Array, y: Array) -> Array:
         return np.broadcast_to(self.loss.curvature(z, y), z.shape)
 
     def conjugate(self, u: Array, y: Array) -> Array:
         """Σ_c v_c·ℓ₁*(u_c/v_c)."""
-        return self._summed(_each(self.loss.conjugate, self._shared(u), y))
+        return self._summed(_each(self.loss.conjugate, self._shared(u, y), y), y)
 
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
         """The sum of the terms of all scores."""
-        return self._summed(_each(self.loss.fenchel_young, z, self._shared(u), y))
+        return self._summed(_each(self.loss.fenchel_young, z, self._shared(u, y), y), y)
 
     def into_domain(self, u: Array, y: Array) -> Array:
         """Score by score."""
-        return self._weighed(_each(self.loss.into_domain, self._shared(u), y))
+        return self._weighed(_each(self.loss.into_domain, self._shared(u, y), y), y)
 
     def room(self, u: Array, y: Array) -> Array:
         """Score by score."""
-        return self._weighed(_each(self.loss.room, self._shared(u), y))
+        return self._weighed(_each(self.loss.room, self._shared(u, y), y), y)
 
     def infimum(self, y: Array) -> Array:
         """Σ_c v_c·inf ℓ₁."""
-        return self._summed(_each(self.loss.infimum, y))
+        return self._summed(_each(self.loss.infimum, y), y)
 
     def noise(self, z: Array, y: Array) -> float | Array:
         """The sum over scores of what the loss of one hides."""
         found = self.loss.noise(np.ascontiguousarray(z).ravel(), np.ascontiguousarray(y).ravel())
         if isinstance(found, np.ndarray):
-            return self._summed(found.reshape(z.shape))
-        weights = self.score_weights(z.shape[1])
-        return found * (z.shape[1] if weights is None else float(weights.sum()))
+            return self._summed(found.reshape(z.shape), y)
+        return self._summed(np.full(z.shape, found), y)
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
         """Score by score."""
-        weights = self.score_weights(z.shape[1])
-        steps = np.broadcast_to(step if weights is None else step * weights, z.shape)
+        factors = self._factors(y)
+        steps = np.broadcast_to(step if factors is None else step * factors, z.shape)
         return _each(self.loss.prox, z, y, steps)
 
     def best_shift(self, z: Array, y: Array, mass: Array) -> Array | None:
@@ -210,7 +215,9 @@ class OverScores(Loss):
             plq = self.loss.plq(np.ascontiguousarray(target))
             if plq is None:
                 return None
-            low, high = plq.best_shifts(np.ascontiguousarray(scores), mass)
+            heavy = self.target_weights(target)
+            share = mass if heavy is None else mass * heavy
+            low, high = plq.best_shifts(np.ascontiguousarray(scores), share)
             finite = [end for end in (low, high) if np.isfinite(end)]
             found[c] = sum(finite) / len(finite) if finite else 0.0
         return found
@@ -221,17 +228,23 @@ class OverScores(Loss):
 
     # Weights of the scores -----------------------------------------------------------------------
 
-    def _weighed(self, values: Array) -> Array:
-        weights = self.score_weights(values.shape[1])
-        return values if weights is None else weights * values
+    def _factors(self, y: Array) -> Array | None:
+        """The weight of every score, (k,) or (n, k); None if all are 1."""
+        weights, heavy = self.score_weights(y.shape[1]), self.target_weights(y)
+        if weights is None or heavy is None:
+            return heavy if weights is None else weights
+        return weights * heavy
 
-    def _shared(self, u: Array) -> Array:
-        weights = self.score_weights(u.shape[1])
-        return u if weights is None else u / weights
+    def _weighed(self, values: Array, y: Array) -> Array:
+        factors = self._factors(y)
+        return values if factors is None else factors * values
 
-    def _summed(self, values: Array) -> Array:
-        weights = self.score_weights(values.shape[1])
-        return values.sum(axis=1) if weights is None else values @ weights
+    def _shared(self, u: Array, y: Array) -> Array:
+        factors = self._factors(y)
+        return u if factors is None else u / factors
+
+    def _summed(self, values: Array, y: Array) -> Array:
+        return self._weighed(values, y).sum(axis=1)
 
 
 def _each(function: Any, *arrays: Array) -> Array:
@@ -255,13 +268,56 @@ class OneVsRest(OverScores):
         A loss of the margin, such as `Hinge()`.
     weights : array-like of shape (n_classes,), optional
         Positive weights of the classes' problems; 1 by default.
+    balance : float, default=1.0
+        The weight of the samples of a class against those of the rest, in the problem of that
+        class: as if each of them were there so many times. The rest are many, so that a number
+        above 1 finds more of the rare classes; `Tuned` finds it by cross-validation, with
+        ``grid={"loss__balance": [1, 2, 4, 8]}`` and ``scoring="accuracy"``, for example.
 
     Examples
     --------
     >>> import minimand as mm
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = mm.Classifier(mm.OneVsRest(mm.SquaredHinge())).fit(X, y)
+    >>> model = mm.Classifier(mm.OneVsRest(mm.SquaredHinge(), balance=2.0)).fit(X, y)
     >>> model.coef_.shape
     (3, 4)
     """
+
+    def __init__(self, loss: Loss, weights: ArrayLike = None, balance: float = 1.0) -> None:
+        super().__init__(loss, weights)
+        self.balance = balance
+
+    def check_parameters(self) -> None:
+        """As for a sum over outputs; the balance must be a positive number."""
+        super().check_parameters()
+        number = isinstance(self.balance, numbers.Real) and not isinstance(self.balance, bool)
+        if not number or not 0 < self.balance < np.inf:
+            raise ValueError(f"balance of OneVsRest must be a positive number: {self.balance!r}.")
+
+    def target_weights(self, y: Array) -> Array | None:
+        """The balance for samples of a class, 1 for the rest."""
+        return None if self.balance == 1 else np.where(y > 0, float(self.balance), 1.0)
+
+    @property
+    def weighing(self) -> str:
+        """``samples of the class weigh 3``."""
+        return "" if self.balance == 1 else f"samples of the class weigh {self.balance:g}"
+
+    def of_score(self, c: int) -> Loss | None:
+        """The loss of one score; None if classes or targets have weights."""
+        return super().of_score(c) if self.balance == 1 else None
+
+    @property
+    def quadratic(self) -> bool:  # type: ignore[override]
+        """Whether the curvature is 1 everywhere."""
+        return super().quadratic and self.balance == 1
+
+    @property
+    def _heaviest_target(self) -> float:
+        return max(1.0, float(self.balance))
+
+    @property
+    def name(self) -> str:
+        """With a balance ``Σ β·logistic(…)``, where β counts for samples of the class only."""
+        return super().name if self.balance == 1 else super().name.replace("Σ ", "Σ β·", 1)

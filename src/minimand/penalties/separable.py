@@ -192,6 +192,8 @@ class Separable(BoundPenalty):
 
     def slope_along(self, w: Array, step: Array, *, leaving: bool) -> float:
         """Σ (l2·w + l1·sign)·step, with the sign of the side where the step is."""
+        if not self.makes_zeros:
+            return float(np.vdot(self.l2 * w, step))
         sign, way = np.sign(w), np.sign(step)
         kinked = np.where(sign == 0, way if leaving else -way, sign)
         return float(np.vdot(self.l2 * w + self.l1 * kinked, step))

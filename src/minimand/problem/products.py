@@ -171,10 +171,10 @@ class Products:
         self.meter.passes += 1
         return self.design.curvature_product(v, shift, h.h if isinstance(h, Diagonal) else h)
 
-    def scores_product(self, v: Array, shift: Array, curvature: Curvature) -> tuple[Array, Array]:
-        """Xᵀu and Σu for u = H(X v + shift), of k scores: a Hessian times a step (v, shift)."""
+    def scores_product(self, table: Array, curvature: Curvature) -> Array:
+        """[X 1]ᵀH[X 1]·table, of k scores: a Hessian times a step, whose last row is for b."""
         self.meter.passes += 1
-        return curvature.image(self.design, v, shift)
+        return curvature.image(self.design, table)
 
     def gram(self, h: Array, columns: IntArray | None = None) -> Array:
         """X_cᵀ diag(h) X_c."""

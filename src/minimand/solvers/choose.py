@@ -27,6 +27,8 @@ def choose_solver(objective: Objective, control: Control, solver: str | Solver =
     if isinstance(solver, str) and solver == "auto":
         return _cheapest(objective, control)
     found = REGISTRY.get(solver)
+    if found.chosen:  # it has accepted a problem that is alike
+        return found
     verdict = found.verdict(objective, control)
     if not verdict.ok:
         raise ValueError(f"solver={found.name!r} does not accept this problem: {verdict.reason}.")

@@ -55,6 +55,13 @@ def is_calibrated(loss: Loss | str) -> Calibration:
         from .. import REGISTRY
 
         loss = REGISTRY.get(loss)
+    if loss.target == "class":
+        if loss.probabilistic:
+            words = (
+                "the expected loss is least at the true probabilities, the largest of which wins"
+            )
+            return Calibration(True, words)
+        return Calibration(False, f"{loss!r} is over classes: the criterion is for margin losses")
     if labels(loss) is None:
         words = "takes numbers, not labels: ask of a loss of the margin, such as SquaredMargin()"
         return Calibration(False, f"{loss!r} {words}")

@@ -82,8 +82,7 @@ def _ascend(together: DualBatch, objectives: list[Objective], control: Control) 
         left -= _EPOCHS
         for objective in objectives:
             objective.meter.passes += 2.0 * found.sweeps / len(objectives)
-        # Rows between kinks need other steps than sweeps, which each class takes by itself.
-        if control.expired or not found.worthwhile or not together.forms[0].curved:
+        if control.expired or not found.worthwhile:
             return
         if ((found.gaps <= goals) | (found.gaps > SLOW * before)).all():
             return

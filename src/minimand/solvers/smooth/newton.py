@@ -89,7 +89,8 @@ class Newton(Solver):
             curvature = caution.curvature(objective, point, terms)
             gradient = judgement.slope + form.l2 * point.w
             dw, db, dz = direction(curvature.weighted(objective.mass), gradient)
-            t, new = line_search(objective, form, point, dw, dz, db, beyond=True)
+            first = direction.slope_along(gradient, dw)
+            t, new = line_search(objective, form, point, dw, dz, db, beyond=True, first=first)
             duals = [terms.gradient + curvature.times(dz)] if direction.exact else []
             if t == 0.0 and caution.share == 1.0:
                 yield judge(objective, point, duals, known=[judgement.dual])

@@ -1,16 +1,18 @@
 """How Newton systems of k scores are solved: Cholesky, or conjugate gradients.
 
 The unknowns are W, a row per column of X, and the intercepts. Columns are centred by their means:
-z = (X − 1·meanᵀ)W + b, so that the intercepts hardly interact with W. If a shift of all scores of a
-row changes nothing (a softmax), the system is singular along shifts that no penalty determines;
-the gradient has no part along them, and neither has the step.
+z = (X − 1·meanᵀ)W + b, so that the intercepts hardly interact with W. If a shift of all
+scores of a row changes nothing (a softmax), the system is singular along shifts that no penalty
+determines; the gradient has no part along them, and neither has the step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 
 from ..._base.linear_system import Solve, factorise, solver_for
 from ..._base.typing import Array
@@ -18,35 +20,40 @@ from ...design import Standardized
 from ...losses.curvature import Curvature, Simplex
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, dot
+from .. import costs
 from ..base import Control
-from ..steps.krylov import conjugate_gradients
-from .newton_systems import STALE, Direction, Step
+from ..steps.krylov import add, conjugate_gradients
+from .newton_systems import Direction, Step
 
 _FORCING = 0.1  # share of the gradient that conjugate gradients may leave; measured on MNIST
 _MOST = 500  # products of one step; safeguard
 _GRAM_COLUMNS = 2000  # columns, up to which a Gram preconditions; safeguard
+_PRODUCT = 0.3, 0.8  # units of `costs` per number, dense and sparse, and score; measured on MNIST
+_CALLS = 2e6  # units that making a Gram takes, whatever its size; measured: about 1 ms
+_GAIN, _GAIN_OF_NEW = 0.5, 0.2  # share of products that a Gram saves, or a new one; measured, MNIST
 _GRAM_ROWS = 6  # rows per column in that Gram; measured on MNIST, where all rows gain 10 % more
 
 
 class _Centred(Direction):
-    """Steps (W, b) as one table of d + 1 rows; without an intercept, of d rows."""
+    """Steps (W, b) as one table of d + 1 rows, the last of which is zero without an intercept."""
 
     def __init__(self, objective: Objective, form: Separable, control: Control) -> None:
         super().__init__(objective, form, control)
         self._mean = np.zeros(objective.n_features)
         if objective.intercept:
             self._mean = objective.moments(objective.mass).first
-        self._l2 = self._with_intercepts(form.l2, 0.0)
 
-    def _with_intercepts(self, table: Array, last: float) -> Array:
-        """The table with a last row for the intercepts, if there are any."""
-        if not self._objective.intercept:
-            return table
-        return np.vstack([table, np.full((1, table.shape[1]), last)])
+    def _table(self, top: Array) -> Array:
+        """With a last row of zeros."""
+        return np.vstack([top, np.zeros((1, top.shape[1]))])
+
+    def slope_along(self, gradient: Array, dw: Array) -> float:
+        """At the best intercept, that of w alone."""
+        return dot(gradient, dw)
 
     def _step(self, table: Array) -> Step:
         objective = self._objective
-        dw = np.ascontiguousarray(table[: objective.n_features])
+        dw = np.ascontiguousarray(table[:-1])
         db = table[-1] - self._mean @ dw if objective.intercept else objective.no_shift
         return Step(dw, db, objective.forward(dw) + db)
 
@@ -56,35 +63,35 @@ class ScoresCholesky(_Centred):
 
     def __call__(self, curvature: Curvature, gradient: Array) -> Step:
         """Solve with the Hessian itself."""
-        right = self._with_intercepts(gradient, 0.0)
+        right = self._table(gradient)
+        l2 = self._table(self._form.l2)
         hessian = self._hessian(curvature)
         if _shifts_freely(curvature):
-            _fix_shifts(hessian, self._l2)
-        hessian.flat[:: len(hessian) + 1] += self._l2.ravel()
+            _fix_shifts(hessian, l2)
+        hessian.flat[:: len(hessian) + 1] += l2.ravel()
         return self._step(-solver_for(hessian)(right.ravel()).reshape(right.shape))
 
     def _hessian(self, curvature: Curvature) -> Array:
         """Of W, and of the intercepts: [X 1]ᵀH[X 1] for centred X."""
-        objective = self._objective
-        objective.meter.passes += objective.n_scores**2
-        ones = np.ones_like(self._mean)
-        centred = Standardized(objective.design, self._mean, ones)
+        objective, k = self._objective, self._objective.n_scores
+        objective.meter.passes += k * k
+        centred = Standardized(objective.design, self._mean, np.ones_like(self._mean))
         inner = curvature.gram(centred)
-        if not objective.intercept:
-            return inner
-        k = objective.n_scores
-        crossed = np.empty((k, len(inner)))
-        for c in range(k):
-            nothing, shift = np.zeros(objective.coef_shape), np.eye(k)[c]
-            crossed[c] = curvature.image(centred, nothing, shift)[0].ravel()
-        return np.block([[inner, crossed.T], [crossed, curvature.over_scores()]])
+        crossed, across = np.zeros((k, len(inner))), np.zeros((k, k))
+        if objective.intercept:
+            across = curvature.over_scores()
+            for c in range(k):
+                shift = self._table(np.zeros(objective.coef_shape))
+                shift[-1, c] = 1.0
+                crossed[c] = curvature.image(centred, shift)[:-1].ravel()
+        return np.block([[inner, crossed.T], [crossed, across]])
 
 
 class ScoresKrylov(_Centred):
     """Steps by preconditioned conjugate gradients.
 
     One matrix preconditions every score: the Gram of some rows, weighted by the mean curvature of
-    their scores, or its diagonal if columns are many.
+    their scores, or its diagonal as long as that takes fewer operations.
     """
 
     exact = False
@@ -92,45 +99,93 @@ class ScoresKrylov(_Centred):
 
     def __call__(self, curvature: Curvature, gradient: Array) -> Step:
         """Solve until the residual is a tenth of the gradient."""
-        objective, d = self._objective, self._objective.n_features
-        if self.products >= STALE:
-            self.near_inverse = None
         precondition = self._preconditioner(curvature)
         self.products = 0
+        penalty = _Quadratic(self._form.l2)
+        nothing = np.zeros(0)
 
         def product(table: Array) -> tuple[Array, Array]:
             self.products += 1
-            v = np.ascontiguousarray(table[:d])
-            shift = table[-1] - self._mean @ v if objective.intercept else objective.no_shift
-            image, total = objective.scores_product(v, shift, curvature)
-            if objective.intercept:
-                image = np.vstack([image - np.multiply.outer(self._mean, total), total])
-            image += self._l2 * table
-            return image, np.zeros(0)
+            image = self._image(curvature, table)
+            penalty.add_slope(image, table)
+            return image, nothing
 
-        right = self._with_intercepts(-gradient, 0.0)
-        stop = _good_enough(self._form, gradient, self._control)
+        right = self._table(-gradient)
+        stop = self._good_enough(penalty, gradient)
         return self._step(conjugate_gradients(product, right, precondition, stop, _MOST)[0])
+
+    def _image(self, curvature: Curvature, table: Array) -> Array:
+        """The Hessian of the loss times a step, for centred columns."""
+        if not self._objective.intercept:
+            image = self._objective.scores_product(table, curvature)
+            image[-1] = 0.0
+            return image
+        b = table[-1].copy()
+        table[-1] -= self._mean @ table[:-1]  # in place: a copy of a wide table takes as long
+        image = self._objective.scores_product(table, curvature)
+        table[-1] = b
+        # image −= mean·totalᵀ, in place: the transpose of a C-ordered table is in BLAS's order.
+        blas.dger(-1.0, image[-1], self._mean, a=image[:-1].T, overwrite_a=1)
+        return image
+
+    def _good_enough(
+        self, penalty: _Quadratic, gradient: Array
+    ) -> Callable[[Array, float, float], bool]:
+        """Stop when the residual r adds little to the gap that is left, Σ r²/(2·l2).
+
+        Without a penalty on every column, the energy rᵀM⁻¹r stands for the gap.
+        """
+        control = self._control
+        if not penalty.everywhere:
+
+            def small(residual: Array, energy: float, first: float) -> bool:
+                # Share of the first energy; safeguard.
+                return energy <= 1e-4 * first * min(1.0, first) or control.expired
+
+            return small
+        # Share of the target that is left to the residual; safeguard.
+        goal = max(0.4 * control.target, _FORCING**2 * penalty.conjugate(gradient))
+
+        def stop(residual: Array, energy: float, first: float) -> bool:
+            return penalty.conjugate(residual[:-1]) <= goal or control.expired
+
+        return stop
 
     def _preconditioner(self, curvature: Curvature) -> Solve:
         """Of the mean curvature over the scores, the same for every score."""
-        objective, l2 = self._objective, self._l2.mean(axis=1)
-        if not objective.design.sparse and objective.n_features <= _GRAM_COLUMNS:
-            self.near_inverse = self.near_inverse or self._of_some_rows(curvature, l2)
-            if self.near_inverse is not None:
-                return self.near_inverse
+        objective, l2 = self._objective, np.append(self._form.l2.mean(axis=1), 0.0)
+        if self._pays_for_gram:
+            self.near_inverse = self._of_some_rows(curvature, l2)
+        if self.near_inverse is not None:
+            return self.near_inverse
         total = float(_mean_curvature(curvature).sum())
         diagonal = np.maximum(objective.spread - self._mean**2, EPS * objective.spread) * total
-        diagonal = np.append(diagonal, total) if objective.intercept else diagonal
-        diagonal += l2
+        diagonal = np.append(diagonal, total) + l2
         diagonal[diagonal <= 0] = 1.0
         return lambda residual: residual / diagonal[:, None]
 
+    @property
+    def _pays_for_gram(self) -> bool:
+        """Whether a Gram takes less time than the products that it saves in a step."""
+        objective, design = self._objective, self._objective.design
+        d = objective.n_features
+        if d > _GRAM_COLUMNS or 3 * 8 * d * d > self._control.memory:
+            return False
+        sparse = design.sparse or design.nnz_for_scores < design.nnz
+        product = _PRODUCT[sparse] * design.nnz_for_scores * objective.n_scores
+        gram = costs.hessian(objective) / self._every + costs.factor(d) + _CALLS
+        gain = _GAIN if self.near_inverse is None else _GAIN_OF_NEW
+        return gain * self.products * product >= gram
+
+    @property
+    def _every(self) -> int:
+        """One row in so many is enough for a Gram."""
+        n, d = self._objective.design.shape
+        return max(n // (_GRAM_ROWS * d), 1)
+
     def _of_some_rows(self, curvature: Curvature, l2: Array) -> Solve | None:
         """The weighted Gram of some rows, centred as the system is."""
-        objective = self._objective
-        n, d = objective.design.shape
-        every = max(n // (_GRAM_ROWS * d), 1)
+        objective, every = self._objective, self._every
         objective.meter.passes += 1.0 / every
         h = np.ascontiguousarray(every * _mean_curvature(curvature)[::every])
         some = objective.design.thinned(every)
@@ -139,8 +194,7 @@ class ScoresKrylov(_Centred):
             return None
         off, total = found.mean - self._mean, float(h.sum())
         matrix = found.matrix + total * np.outer(off, off)
-        if objective.intercept:
-            matrix = np.block([[matrix, total * off[:, None]], [total * off, total]])
+        matrix = np.block([[matrix, total * off[:, None]], [total * off, total]])
         matrix.flat[:: len(matrix) + 1] += l2
         return factorise(matrix)
 
@@ -172,26 +226,22 @@ def _fix_shifts(hessian: Array, l2: Array) -> None:
         blocks[j, :, j] += (size or 1.0) / k
 
 
-def _good_enough(
-    form: Separable, gradient: Array, control: Control
-) -> Callable[[Array, float, float], bool]:
-    """Stop when the residual adds little to the gap that is left, Σ r²/(2·l2) of the gradient r.
+class _Quadratic:
+    """½Σ l2·W²; one factor for all coefficients takes no table of factors."""
 
-    Without a penalty on every column, the energy rᵀM⁻¹r stands for the gap.
-    """
-    if not (form.l2 > 0).all():
+    def __init__(self, l2: Array) -> None:
+        self.everywhere = bool((l2 > 0).all())
+        self._l2: Any = float(l2.flat[0]) if l2.size and np.ptp(l2) == 0 else l2
 
-        def small(residual: Array, energy: float, first: float) -> bool:
-            # Share of the first energy; safeguard.
-            return energy <= 1e-4 * first * min(1.0, first) or control.expired
+    def add_slope(self, to: Array, table: Array) -> None:
+        """Add l2·W for tables with a last row for the intercepts."""
+        if isinstance(self._l2, float):
+            add(to[:-1], self._l2, table[:-1])
+        else:
+            to[:-1] += self._l2 * table[:-1]
 
-        return small
-    gap = 0.5 * dot(gradient / form.l2, gradient)
-    # Share of the target that is left to the residual; safeguard.
-    goal = max(0.4 * control.target, _FORCING**2 * gap)
-
-    def stop(residual: Array, energy: float, first: float) -> bool:
-        own = residual[: len(gradient)]
-        return 0.5 * dot(own / form.l2, own) <= goal or control.expired
-
-    return stop
+    def conjugate(self, slope: Array) -> float:
+        """Σ slope²/(2·l2)."""
+        if isinstance(self._l2, float):
+            return dot(slope, slope) / (2.0 * self._l2)
+        return 0.5 * dot(slope / self._l2, slope)

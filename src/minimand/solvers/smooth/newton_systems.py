@@ -18,7 +18,7 @@ from ..steps.line_search import Caution
 
 _SAMPLED_ROWS = 60  # rows per column in the Hessian of a preconditioner; safeguard
 _MOST_PRODUCTS = 30  # CG products, beyond which the preconditioner is abandoned; safeguard
-STALE = 10  # CG products of a step, from which the next step makes a new Hessian; safeguard
+_STALE = 10  # CG products of a step, from which the next step makes a new Hessian; safeguard
 
 
 class Step(NamedTuple):
@@ -43,6 +43,10 @@ class Direction:
     def __call__(self, curvature: Curvature, gradient: Array) -> Step:
         """The step for the second derivative of the weighted loss and a gradient in w."""
         raise NotImplementedError
+
+    def slope_along(self, gradient: Array, dw: Array) -> float | None:
+        """The slope of the objective along the step, if it need not be found from the scores."""
+        return None
 
 
 class Cholesky(Direction):
@@ -109,7 +113,7 @@ class Reused(Krylov):
         """The same, or by Cholesky once the preconditioner has failed."""
         if self.products >= self.most:
             return Cholesky(self._objective, self._form, self._control)(curvature, gradient)
-        if self.products >= STALE:
+        if self.products >= _STALE:
             self.near_inverse = None
         return super().__call__(curvature, gradient)
 

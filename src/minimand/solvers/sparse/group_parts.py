@@ -17,7 +17,7 @@ from scipy import sparse
 from ..._base.typing import Array, IntArray
 from ...canonical import Runs, minimise_groups
 from ...certificate import Judgement
-from ...design import Design
+from ...design import Design, as_design
 from ...losses.curvature import Curvature, Simplex
 from ...penalties import Grouped, Separable
 from ...problem.objective import Objective
@@ -25,6 +25,7 @@ from ..base import Control
 from .group_models import SHARE, Step, minimiser, square_of
 
 _FEWEST = 500  # coefficients of a working set at least; safeguard
+_NEAR = 0.5  # share of the bound, from which slopes are looked at first; safeguard
 _MOST = 3000  # coefficients of a working set; safeguard of memory: 70 MB
 
 
@@ -97,17 +98,19 @@ class Features(Part):
         return minimiser(step, self.runs, w, flat=self.divided, control=control)
 
 
-def best_coefficients(judgement: Judgement, form: Separable, factor: int) -> IntArray | None:
+def best_coefficients(judgement: Judgement, form: Separable) -> IntArray | None:
     """Places in W.ravel(), by score, of the model and the steepest others; None: too many."""
     w, l1 = judgement.point.w.ravel(), form.l1.ravel()
-    gauges = np.abs(judgement.slope.ravel()) / np.where(l1 > 0, l1, 1.0)
+    gauges = np.abs(judgement.slope.ravel())
+    gauges /= np.where(l1 > 0, l1, 1.0)
     inside = (w != 0) | (l1 == 0)
-    count = int(np.count_nonzero(inside))
-    size = min(max(factor * count, _FEWEST), w.size)
+    size = min(max(2 * int(np.count_nonzero(inside)), _FEWEST), w.size)
     if size > _MOST:
         return None
     gauges[inside] = np.inf
-    places = np.argpartition(-gauges, size - 1)[:size]
+    near = np.flatnonzero(gauges >= _NEAR)  # sorting all d·k takes as long as a pass
+    near = near if near.size >= size else np.arange(w.size)
+    places = near[np.argpartition(-gauges[near], size - 1)[:size]]
     scores = judgement.point.w.shape[1]
     return places[np.lexsort((places // scores, places % scores))]
 
@@ -142,12 +145,19 @@ class Coefficients(Part):
         return self.objective.design.columns(self._features[0])
 
     @cached_property
-    def _columns(self) -> Any:
-        """A column for every coefficient."""
+    def _matrix(self) -> Any:
+        """The columns of the features as a matrix, by rows if it is sparse."""
         parts = [part.matrix for part in self.design.blocks()]
         if self.design.sparse:
-            return sparse.vstack(parts).tocsc()[:, self._features[1]]
-        return np.concatenate([np.asarray(part, float) for part in parts])[:, self._features[1]]
+            return sparse.vstack(parts).tocsr()
+        return np.concatenate([np.asarray(part, float) for part in parts])
+
+    @cached_property
+    def _columns(self) -> Any:
+        """A column for every coefficient."""
+        if not self.design.sparse:
+            return self._matrix[:, self._features[1]]
+        return self._matrix.tocsc()[:, self._features[1]].tocsr()
 
     def spread(self, values: Array) -> Array:
         """The coefficients as rows of the features, a number for every score."""
@@ -164,27 +174,35 @@ class Coefficients(Part):
         columns = self._columns
         if not sparse.issparse(columns):
             return columns * weights[:, self.score]
-        score = np.repeat(self.score, np.diff(columns.indptr))
-        data = columns.data * weights[columns.indices, score]
-        return sparse.csc_array((data, columns.indices, columns.indptr), shape=columns.shape)
+        row = np.repeat(np.arange(len(weights)), np.diff(columns.indptr))
+        data = columns.data * weights[row, self.score[columns.indices]]
+        return sparse.csr_matrix((data, columns.indices, columns.indptr), shape=columns.shape)
 
     def hessian(self, curvature: Curvature) -> tuple[Array, Array]:
-        """The second derivative in the coefficients, and its mixed part with the intercepts."""
-        joint = isinstance(curvature, Simplex)
-        diagonal = curvature.p if isinstance(curvature, Simplex) else curvature.bound
-        scale = np.ones(len(diagonal))
-        if isinstance(curvature, Simplex) and curvature.scale is not None:
-            scale = curvature.scale
-        own = self._weighted(np.sqrt(scale[:, None] * diagonal))
-        same = self.score[:, None] == self.score
-        gram = np.where(same, _dense(own.T @ own), 0.0)
-        sums = self._weighted(scale[:, None] * diagonal)
-        total = np.asarray(sums.sum(axis=0)).ravel()
-        cross = np.where(self.score[:, None] == np.arange(diagonal.shape[1]), total[:, None], 0.0)
-        if joint:
-            shared = self._weighted(np.sqrt(scale)[:, None] * diagonal)
-            gram -= _dense(shared.T @ shared)
-            cross -= np.asarray(shared.T @ (np.sqrt(scale)[:, None] * diagonal))
+        """The second derivative in the coefficients, and its mixed part with the intercepts.
+
+        Scores of their own add a Gram for each; shares p of a row, −Σ s·(Σ_c p_c a_c)(…)ᵀ, a_c the
+        columns of score c.
+        """
+        diagonal, scale = curvature.bound, None
+        if isinstance(curvature, Simplex):
+            diagonal = curvature.p
+            scale = np.ones(len(diagonal)) if curvature.scale is None else curvature.scale
+        h = diagonal if scale is None else scale[:, None] * diagonal
+        k = diagonal.shape[1]
+        size, design = self.places.size, as_design(self._matrix)
+        gram, cross = np.zeros((size, size)), np.zeros((size, k))
+        sums = design.rmatvec(h)
+        for c in range(k):  # coefficients are in the order of their scores
+            own = np.flatnonzero(self.score == c)
+            if own.size:
+                weights, places = np.ascontiguousarray(h[:, c]), self._features[1][own]
+                gram[np.ix_(own, own)] = design.gram(weights, places)
+                cross[own, c] = sums[places, c]
+        if scale is not None:
+            shared = as_design(self._weighted(diagonal))
+            gram -= shared.gram(scale)
+            cross -= shared.rmatvec(h)
         return gram, cross
 
     def minimiser(self, step: Step, w: Array, control: Control) -> tuple[Array, Any]:
@@ -217,7 +235,3 @@ class Coefficients(Part):
     def scores(self, change: Array) -> Array:
         """The scores that they change."""
         return self.design.matvec(self.spread(change))
-
-
-def _dense(product: Any) -> Array:
-    return np.asarray(product.toarray() if sparse.issparse(product) else product, float)

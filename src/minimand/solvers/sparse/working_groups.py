@@ -71,12 +71,12 @@ class WorkingGroups(Solver):
 
 def _part(objective: Objective, judgement: Judgement, form: Grouped) -> Part:
     """The coefficients of the next round."""
-    factor = 4 if judgement.promise > _LATE * objective.scale else 2
     by_coefficient = objective.penalty.sum_over_features
     if by_coefficient is not None and objective.n_scores > 1:
-        places = best_coefficients(judgement, by_coefficient, factor)
+        places = best_coefficients(judgement, by_coefficient)
         if places is not None:
             return Coefficients.chosen(objective, by_coefficient, places)
+    factor = 4 if judgement.promise > _LATE * objective.scale else 2
     return Features.chosen(objective, form, best_groups(objective, judgement, form, factor))
 
 

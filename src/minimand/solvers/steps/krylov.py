@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import blas
 
 from ..._base.typing import Array
 from ...problem.objective import dot
+
+
+def add(to: Array, factor: float, more: Array) -> None:
+    """To += factor·more, without a temporary if both are C-ordered."""
+    if to.size and to.flags.c_contiguous:
+        blas.daxpy(more.reshape(-1), to.reshape(-1), a=factor)
+    else:
+        to += factor * more
 
 
 def conjugate_gradients(
@@ -20,7 +29,8 @@ def conjugate_gradients(
     """Approximate solution x of A x = right, A positive semi-definite, and its scores.
 
     ``product(v)`` gives A v and a vector that is linear in v (the scores X v); the second result
-    is that vector for x, at no extra cost. ``precondition(r)`` is M⁻¹r, M near A.
+    is that vector for x, at no extra cost. ``precondition(r)`` is M⁻¹r, M near A; both results
+    are new arrays.
     ``stop(residual, energy, first_energy)`` is called after every step; energy is rᵀM⁻¹r.
     """
     x = np.zeros_like(right)
@@ -35,13 +45,14 @@ def conjugate_gradients(
         if not (curvature > 0 and energy > 0):
             break
         step = energy / curvature
-        x += step * direction
-        along += step * scores
-        residual -= step * image
+        add(x, step, direction)
+        add(along, step, scores)
+        add(residual, -step, image)
         scaled = precondition(residual)
         previous, energy = energy, dot(residual, scaled)
         if stop(residual, energy, first):
             break
-        direction = scaled + (energy / previous) * direction
+        add(scaled, energy / previous, direction)
+        direction = scaled
     assert along is not None
     return x, along

@@ -81,6 +81,7 @@ def line_search(
     db: float,
     *,
     beyond: bool = False,
+    first: float | None = None,
     trials: int = 40,  # safeguard
 ) -> tuple[float, Point]:
     """Minimise t ↦ P along the step, roughly: the full step if it is good, else a root of φ'.
@@ -88,8 +89,10 @@ def line_search(
     φ(t) = mean ℓ(z + t·dz) + Ω(w + t·dw) is convex, so bisection on the sign of its slope is safe;
     slopes stay accurate where differences of values are lost in rounding. If Ω has no kinks
     the step may be lengthened (``beyond``); with kinks, the exact zeros of the full step are kept.
+    ``first`` is φ'(0), where it is known.
     """
-    first = _slope(objective, form, point, dw, dz, 0.0)
+    if first is None:
+        first = _slope(objective, form, point, dw, dz, 0.0)
     if not first < 0:
         return 0.0, point
     lo, hi, slope_lo, slope_hi = 0.0, np.inf, first, np.inf

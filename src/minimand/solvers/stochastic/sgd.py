@@ -171,7 +171,8 @@ class Sgd(Solver):
 
     def shared(self, objectives: Sequence[Objective], starts: Sequence[Start]) -> Sgd:
         """All classes learn from one pass over the rows, with one schedule."""
-        if len(objectives) == 1 or self.early_stopping or self.balanced:
+        same = all(other.mass is objectives[0].mass for other in objectives)
+        if len(objectives) == 1 or self.early_stopping or self.balanced or not same:
             return self
         solver = Sgd(**self.get_params(deep=False))
         solver._classes = Classes(solver, objectives, starts)
