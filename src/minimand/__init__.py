@@ -92,6 +92,7 @@ _NAMES = {
         "TraceNorm",
     ),
     "estimators.perceptron": ("Perceptron",),
+    "estimators.priors": ("with_priors",),
     "estimators.ranker": ("Ranker",),
     "report": ("plot_history",),
     "selection": ("Path", "Tuned", "alpha_max", "path"),

@@ -66,8 +66,6 @@ def test_without_an_intercept_it_is_zero(cls):
 def test_what_there_is_no_model_for_is_refused_in_words():
     with pytest.raises(ValueError, match="penalty='l1' and loss='hinge' is not supported"):
         LinearSVC(penalty="l1", loss="hinge").fit(X, LABELS)
-    with pytest.raises(ValueError, match="no such loss yet"):
-        LinearSVC(multi_class="crammer_singer").fit(X, LABELS)
     with pytest.raises(ValueError, match="at least 2 classes"):
         LinearSVC().fit(X, np.ones(50))
     with pytest.raises(ValueError, match="epsilon must be a number ≥ 0"):
@@ -112,3 +110,35 @@ def test_the_audit_of_an_unfinished_peer_is_its_distance_from_the_optimum(peer, 
     true = audit.primal - optimum
     assert true > 0
     assert audit.gap == pytest.approx(true, rel=1e-3, abs=1e-7)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("intercept", [{"fit_intercept": False}, {"intercept_scaling": 2.0}])
+@pytest.mark.parametrize("by_class", [None, {0: 3.0, 1: 0.5}, "balanced"])
+def test_crammer_and_singer_have_the_optimum_of_liblinear(classes, intercept, by_class):
+    y, weights = np.minimum(THREE, classes - 1), RNG.uniform(0.0, 2.0, 50)
+    weights[:5] = 0.0
+    settings = {"multi_class": "crammer_singer", "C": 0.5, "class_weight": by_class, **intercept}
+    ours = LinearSVC(**settings, tol=1e-9).fit(X, y, weights)
+    peer = svm.LinearSVC(**settings, tol=1e-9, max_iter=100_000).fit(X, y, weights)
+    assert ours.coef_.shape == peer.coef_.shape
+    assert np.shape(ours.intercept_) == np.shape(peer.intercept_)
+    np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.intercept_, peer.intercept_, atol=1e-4)
+    audit = mm.certify(peer, X, y, weights)
+    assert audit.relative <= 1e-6
+    assert audit.primal == pytest.approx(ours.certificate_.primal, rel=1e-7)
+
+
+def test_the_value_of_crammer_and_singer():
+    model = LinearSVC(multi_class="crammer_singer", C=0.2, intercept_scaling=3.0).fit(X, THREE)
+    z = model.decision_function(X)
+    margins = z + (np.arange(3) != THREE[:, None])
+    loss = margins.max(axis=1) - z[np.arange(50), THREE]
+    half_squares = 0.5 * (model.coef_**2).sum() + 0.5 * ((model.intercept_ / 3.0) ** 2).sum()
+    value = loss.mean() + half_squares / (0.2 * 50)
+    assert model.certificate_.primal == pytest.approx(value)
+    assert "penalised column" in model.certificate_.objective
+    # The penalty and the loss have no effect, as in scikit-learn.
+    other = LinearSVC("l1", "hinge", multi_class="crammer_singer", C=0.2, intercept_scaling=3.0)
+    np.testing.assert_array_equal(other.fit(X, THREE).coef_, model.coef_)

@@ -21,6 +21,7 @@ _FEW = [
     mm.Regressor("huber", "l1", **_TIGHT),
     mm.Classifier("logistic", "l1", **_TIGHT),
     mm.Classifier("squared_hinge", "l2", **_TIGHT),
+    mm.Classifier(mm.Multinomial(), "l2", **_TIGHT),
 ]
 _OTHERS = [
     mm.Regressor("squared", "l1", **_TIGHT),
@@ -42,6 +43,12 @@ _OTHERS = [
     mm.Classifier("cross_entropy", "l2", **_TIGHT),
     mm.Classifier("squared", "no_penalty", **_TIGHT),
     mm.Classifier("huber", "l2", **_TIGHT),
+    mm.Regressor("squared", mm.L21(), **_TIGHT),
+    mm.Regressor("huber", mm.L21() + 0.5 * mm.L2(), **_TIGHT),
+    mm.Classifier(mm.Multinomial(), "l1", **_TIGHT),
+    mm.Classifier(mm.Multinomial(), mm.L21(), alpha=0.01, tol=1e-15),
+    mm.Classifier(mm.Multinomial(reference=0), "l2", **_TIGHT),
+    mm.Classifier(mm.CrammerSinger(), "l2", **_TIGHT),
     mm.Regressor(features=StandardScaler()),
     mm.Classifier(class_weight="balanced", tol=1e-12),
 ]

@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from accepted import accepted
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -31,13 +32,12 @@ def fit(solver="auto", **kwargs):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_leaves_one(solver):
     seen = []
-    special = {"multiplier": mm.L1Ball(2.0), "reweighted": mm.MCP(), "simplex": "l1"}
-    special["column_generation"] = "l1"
-    loss = {"simplex": "absolute", "constraint_generation": "chebyshev"}
-    loss = (loss | {"graduated": "geman_mc_clure", "column_generation": "absolute"}).get(
-        solver, "squared"
-    )
-    model = fit(solver, callbacks=[seen.append], penalty=special.get(solver, "l2"), loss=loss)
+    kind, loss, penalty, y = accepted(solver, X, Y)
+    settings = {"loss": loss, "penalty": penalty, "alpha": 0.1, "max_iter": 30}
+    settings |= {} if kind is mm.Ranker else {"random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = kind(solver=solver, callbacks=[seen.append], **settings).fit(X, y)
     history = model.history_
     assert history.solver == model.solver_ == solver
     assert history.objective == model.certificate_.objective

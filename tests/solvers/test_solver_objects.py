@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from accepted import accepted
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -13,22 +14,6 @@ from minimand.solvers import REGISTRY, SOLVERS, Control
 S = mm.solvers
 X = np.random.default_rng(0).standard_normal((30, 4))
 Y = X @ [1.0, -1.0, 0.0, 2.0] + 0.1
-PROBLEMS = {  # that a solver accepts, where it does not take a ridge
-    "simplex": ("absolute", "l1"),
-    "column_generation": ("absolute", "l1"),
-    "constraint_generation": ("chebyshev", "l2"),
-    "graduated": ("geman_mc_clure", "l2"),
-    "multiplier": ("squared", mm.L1Ball(2.0)),
-    "reweighted": ("squared", mm.MCP()),
-    "class_dual": (mm.CrammerSinger(), "l2"),
-    "run_newton": ("squared_hinge", "l2"),
-    "smoothed": ("hinge", "l2"),
-    "low_rank": ("squared", mm.TraceNorm()),
-    "splitting": ("absolute", mm.TraceNorm()),
-    "by_score": (mm.Quantiles(), "l2"),
-    "ordered": (mm.Quantiles(crossing=False), "l2"),
-}
-KINDS = {"class_dual": mm.Classifier, "run_newton": mm.Ranker, "smoothed": mm.Ranker}
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -36,11 +21,9 @@ def test_names_and_objects_are_the_same(name):
     assert REGISTRY.get(name).name == name
     assert REGISTRY.get(name) == SOLVERS[name]
     assert pickle.loads(pickle.dumps(SOLVERS[name])) == SOLVERS[name]
-    loss, penalty = PROBLEMS.get(name, ("squared", "l2"))
-    kind = KINDS.get(name, mm.Regressor)
-    settings = {"loss": loss, "penalty": penalty, "tol": 1e-3}
+    kind, loss, penalty, y = accepted(name, X, Y)
+    settings = {"loss": loss, "penalty": penalty, "tol": 1e-3, "alpha": 0.1}
     settings |= {} if kind is mm.Ranker else {"random_state": 0}
-    y = Y if kind is mm.Regressor else np.digitize(Y, [-1.0, 1.0])
     by_name = kind(solver=name, **settings).fit(X, y)
     by_object = kind(solver=SOLVERS[name], **settings).fit(X, y)
     np.testing.assert_array_equal(by_name.coef_, by_object.coef_)

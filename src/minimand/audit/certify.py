@@ -47,10 +47,11 @@ def certify(
     ----------
     model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
         Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
-        LogisticRegression, LogisticRegressionCV (both of two classes), PoissonRegressor,
-        GammaRegressor, TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale),
-        LinearSVC, LinearSVR, SVC or SVR with a linear kernel, SGDClassifier, SGDRegressor, or one
-        of their drop-ins in `minimand.sklearn`, or a `HardMargin`.
+        MultiTaskLasso, MultiTaskElasticNet, MultiTaskLassoCV, MultiTaskElasticNetCV,
+        LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor,
+        TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale), LinearSVC, LinearSVR,
+        SVC or SVR with a linear kernel, SGDClassifier, SGDRegressor, or one of their drop-ins in
+        `minimand.sklearn`, or a `HardMargin`.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator or a Certificate, optional

@@ -97,7 +97,9 @@ def _of_many_scores(found: Examination) -> Duality:
     A sample has one product, that of all its scores: it stands in the table of each of them.
     """
     (objective,), (judgement,) = found.objectives, found.judgements
-    labels = getattr(found.model, "classes_", range(objective.n_scores))
+    labels = list(getattr(found.model, "classes_", range(objective.n_scores)))
+    if len(labels) > objective.n_scores:  # the class of reference has no score
+        del labels[objective.loss.reference]  # type: ignore[attr-defined]
     what = "class" if hasattr(found.model, "classes_") else "output"
     tables = [
         SampleTable(

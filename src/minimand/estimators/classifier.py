@@ -16,7 +16,7 @@ from ..penalties import Penalty
 from .base import Estimator
 from .inputs import data
 from .inputs.stream_classes import stream_classes
-from .settings import Settings, check_settings, loss_of
+from .settings import Settings, check_settings, loss_of, penalty_of
 from .support_vectors import Margins
 
 
@@ -38,6 +38,12 @@ def _can_learn_from_batches(estimator: Any) -> bool:
         raise AttributeError(
             f"class_weight={estimator.class_weight!r} needs all of y at once: pass a dict by class "
             "to use partial_fit."
+        )
+    penalty = penalty_of(estimator)
+    if penalty is not None and penalty.couples_scores:
+        raise AttributeError(
+            f"penalty={penalty!r} joins the scores, and stochastic steps take sums over "
+            "coefficients: call fit, or take L1() and L2() to use partial_fit."
         )
     return True
 

@@ -62,5 +62,5 @@ def _same_predictions(objective: Objective, z: Array, best: Array) -> bool:
 
 def _is_constant(objective: Objective) -> bool:
     """Whether one constant is best for every sample: y and the offset do not vary."""
-    offset = objective.offset
-    return bool(np.ptp(objective.y) == 0 and (offset is None or np.ptp(offset) == 0))
+    given = [objective.y] if objective.offset is None else [objective.y, objective.offset]
+    return all((np.ptp(values, axis=0) == 0).all() for values in given)

@@ -241,7 +241,7 @@ class PosesProblems(MapsFeatures):
 
     def _takes_many(self, loss: Loss, y: Any) -> bool:
         """Whether y has several columns, and may have them; one column is taken as a vector."""
-        return not loss.joint and data.n_columns(y) > 1
+        return (not loss.joint or loss.target == "vector") and data.n_columns(y) > 1
 
     def _checked_target(self, y: AnyArray) -> AnyArray:
         """y, refused if it is not of the right kind."""

@@ -114,6 +114,14 @@ def loss_of(estimator: Any) -> Loss | None:
         return None
 
 
+def penalty_of(estimator: Any) -> Penalty | None:
+    """The penalty that the parameters name; None if the name is not valid."""
+    try:
+        return PENALTIES.get(estimator.penalty)
+    except ValueError:
+        return None
+
+
 def with_found_scale(settings: Settings, known: Loss | None) -> Settings:
     """The settings with the scale that an earlier fit has found, if the loss needs one.
 

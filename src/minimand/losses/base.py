@@ -18,7 +18,7 @@ from .rowwise import Rowwise
 if TYPE_CHECKING:
     from .concave import RobustLoss
 
-Target = Literal["real", "sign", "unit", "count", "positive", "class"]
+Target = Literal["real", "sign", "unit", "count", "positive", "class", "vector"]
 Unit = Literal["row", "run", "set"]
 
 _DOMAINS: dict[str, str] = {
@@ -28,6 +28,7 @@ _DOMAINS: dict[str, str] = {
     "count": "numbers that are not negative",
     "positive": "positive numbers",
     "class": "the numbers 0, 1, … of classes",
+    "vector": "rows of finite numbers",
 }
 
 
@@ -76,6 +77,11 @@ class Loss(Parameterized):
     def pooled(self) -> bool:
         """Whether units hold more than single rows."""
         return self.unit != "row"
+
+    @property
+    def level_free(self) -> bool:
+        """Whether one number added to all scores of a row changes nothing."""
+        return False
 
     @property
     def by_score(self) -> Loss | None:
@@ -332,6 +338,7 @@ class Loss(Parameterized):
             "unit": lambda: ((y >= 0) & (y <= 1)).all(),
             "count": lambda: ((y >= 0) & np.isfinite(y)).all(),
             "positive": lambda: ((y > 0) & np.isfinite(y)).all(),
+            "vector": lambda: np.isfinite(y).all(),
             "class": lambda: ((y >= 0) & np.isfinite(y) & (y == np.floor(y))).all(),
         }[self.target]()
         if not legal:

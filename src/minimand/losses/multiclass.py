@@ -72,6 +72,11 @@ class Multinomial(Loss):
                 f"or None, not {chosen!r}."
             )
 
+    @property
+    def level_free(self) -> bool:
+        """Without a reference, scores count by their differences."""
+        return self.reference is None
+
     def scores_for(self, n_classes: int) -> int:
         """One for every class, or for every class but the reference."""
         if self.reference is None:

@@ -67,7 +67,7 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> Any:  # steps: safegua
 
 
 def recentred(objective: Objective, point: Point) -> Point:
-    """The same w with the best intercept.
+    """The same w with the best intercept; if only differences of scores count, they sum to 0.
 
     The scores are recomputed from w if large coefficients cancel in them.
     """
@@ -78,6 +78,8 @@ def recentred(objective: Objective, point: Point) -> Point:
     if not objective.intercept:
         return point
     shift = best_shift(objective, point.z)
+    if objective.loss.level_free and objective.n_scores > 1:
+        shift = shift - np.mean(point.b + shift)
     moves = shift if objective.n_scores == 1 else shift.any()
     return Point(point.w, point.b + shift, point.z + shift) if moves else point
 

@@ -18,6 +18,12 @@ from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .linear_svm import LinearSVC, LinearSVR
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
+from .multi_task import (
+    MultiTaskElasticNet,
+    MultiTaskElasticNetCV,
+    MultiTaskLasso,
+    MultiTaskLassoCV,
+)
 from .perceptron import Perceptron
 from .quantile import QuantileRegressor
 from .ridge_cv import RidgeCV
@@ -36,6 +42,10 @@ __all__ = [
     "LinearSVR",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "MultiTaskElasticNet",
+    "MultiTaskElasticNetCV",
+    "MultiTaskLasso",
+    "MultiTaskLassoCV",
     "Perceptron",
     "PoissonRegressor",
     "QuantileRegressor",

@@ -143,7 +143,7 @@ class DropIn(CallbackSupportMixin):
 
     def _fit_problem(self, X: Any, y: AnyArray, weights: Array | None) -> Fit:
         """Solve the problem of every output to the same tolerance."""
-        problem = problem_of(self, X, y, weights)
+        problem = self._problem(X, y, weights)
         objectives, starts = problem.objectives, self._starts(problem)
         solver: str | Solver = self._named_solver()
         known: Solver | None = None
@@ -163,6 +163,10 @@ class DropIn(CallbackSupportMixin):
         if dtype == np.float32:
             solutions = [in_single(o, s) for o, s in zip(objectives, solutions)]
         return Fit(problem, solutions, dtype)
+
+    def _problem(self, X: Any, y: AnyArray, weights: Array | None) -> Problem:
+        """What is minimised."""
+        return problem_of(self, X, y, weights)
 
     def _precision(self, X: Any) -> Any:
         """The dtype of the attributes: that of X, or float64 where scikit-learn always has that."""

@@ -30,7 +30,11 @@ class LinearSVC(_Liblinear, svm.LinearSVC):
 
     p = 1 for the hinge and 2 for its square; c is ``intercept_scaling``: like liblinear, the model
     has a constant column of that value, whose weight is penalised like all others. With
-    ``penalty="l1"`` it is :math:`\|w\|_1 + |b/c|`. More than two classes are one versus rest.
+    ``penalty="l1"`` it is :math:`\|w\|_1 + |b/c|`. More than two classes are one versus rest. With
+    ``multi_class="crammer_singer"`` they are one problem: the right class should beat all others,
+
+    .. math:: \min_{W,b} C \sum_i s_i \max_c ([c \ne y_i] + z_{ic} - z_{iy_i})
+        + \tfrac{1}{2} \|W\|_F^2 + \tfrac{1}{2} \|b/c\|_2^2, \quad z_{ic} = x_i^T w_c + b_c
 
     `minimand.Classifier` with ``Hinge()`` does not penalise the intercept, and has the support
     vectors as attributes.
@@ -48,7 +52,7 @@ class LinearSVC(_Liblinear, svm.LinearSVC):
     C : float, default=1.0
         Inverse strength of the penalty.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        "crammer_singer" is refused: that loss is not available yet.
+        With "crammer_singer", ``penalty`` and ``loss`` have no effect, as in scikit-learn.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1
         The value of the penalised constant column.
@@ -146,13 +150,8 @@ class LinearSVR(_Liblinear, svm.LinearSVR):
 
 
 def _check_combination(model: Any) -> None:
-    """Refuse combinations that scikit-learn does not define or minimand does not support yet."""
-    if model.multi_class == "crammer_singer":
-        raise ValueError(
-            "multi_class='crammer_singer' is not supported: minimand has no such loss yet; leave "
-            "multi_class='ovr', one versus rest."
-        )
-    if model.penalty == "l1" and model.loss == "hinge":
+    """Refuse a combination that scikit-learn does not define."""
+    if model.multi_class == "ovr" and model.penalty == "l1" and model.loss == "hinge":
         raise ValueError(
             "Unsupported set of arguments: The combination of penalty='l1' and loss='hinge' is not "
             f"supported, Parameters: penalty='l1', loss='hinge', dual={model.dual}; take "

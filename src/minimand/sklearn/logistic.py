@@ -10,6 +10,8 @@ import numpy as np
 from sklearn import linear_model
 
 from .._base.typing import AnyArray, Array
+from ..audit.foreign.objectives import Problem
+from .absent_classes import in_all_classes, of_present_classes
 from .base import Fit, Minimiser, own_tolerance
 from .classes import classes_of
 
@@ -25,7 +27,11 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
     .. math:: \min_{w,b} C \sum_i s_i \log(1 + e^{-y_i (x_i^T w + b)})
         + \rho \|w\|_1 + \tfrac{1}{2}(1-\rho) \|w\|_2^2, \quad \rho = \text{l1\_ratio}
 
-    For two classes; more are refused until a multinomial loss is available.
+    More than two classes have one multinomial model, with a score for each class and the softmax of
+    the scores as probabilities:
+
+    .. math:: \min_{W,b} C \sum_i s_i \Big(\log \sum_c e^{x_i^T w_c + b_c}
+        - x_i^T w_{y_i} - b_{y_i}\Big) + \rho \|W\|_1 + \tfrac{1}{2}(1-\rho) \|W\|_F^2
 
     Parameters
     ----------
@@ -43,8 +49,8 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
         With ``solver="liblinear"``, the value of the penalised constant column.
     class_weight : dict or "balanced", optional
     solver : str, default="lbfgs"
-        ``"liblinear"`` penalises the intercept, as in scikit-learn. The others have no effect on
-        the optimum, and each of them can be used with every penalty.
+        ``"liblinear"`` penalises the intercept and takes two classes only, as in scikit-learn. The
+        others have no effect on the optimum, and each of them can be used with every penalty.
     max_iter : int, default=100
         Most iterations.
     verbose : int, default=0
@@ -54,9 +60,10 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,); 0.0 with ``solver="liblinear"`` and no intercept
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,); 0.0 with ``solver="liblinear"`` and no
+        intercept
     certificate_ : Certificate
     n_iter_ : ndarray of shape (1,)
 
@@ -68,6 +75,11 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
     >>> model = LogisticRegression(C=0.1, l1_ratio=1.0).fit(X, y)
     >>> model.certificate_.relative < 1e-6
     True
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)              # three classes
+    >>> model = LogisticRegression(C=0.1).fit(X, y)
+    >>> model.predict_proba(X).shape, model.certificate_.relative < 1e-6
+    ((178, 3), True)
     """
 
     _NUMERIC = False
@@ -81,6 +93,12 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
         self.classes_ = classes_of(self, y, weights)
         return y
 
+    def _problem(self, X: Any, y: AnyArray, weights: Array | None) -> Problem:
+        return of_present_classes(super()._problem(X, y, weights))
+
+    def _fit_problem(self, X: Any, y: AnyArray, weights: Array | None) -> Fit:
+        return in_all_classes(super()._fit_problem(X, y, weights))
+
     def _store(self, fit: Fit, X: Any, y: AnyArray) -> None:
         self.coef_, self.intercept_ = fit.coef, fit.intercept
         if self.solver == "liblinear" and not self.fit_intercept:
@@ -90,12 +108,6 @@ class LogisticRegression(Minimiser, linear_model.LogisticRegression):
     def _precision(self, X: Any) -> Any:
         """float64 with solver="liblinear", as in scikit-learn."""
         return np.dtype(np.float64) if self.solver == "liblinear" else X.dtype
-
-    def __sklearn_tags__(self) -> Any:
-        """Two classes."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     def set_callbacks(self, *callbacks: Any) -> Self:
         """Set scikit-learn callbacks; they work with every ``solver``."""
@@ -115,7 +127,8 @@ def _warn_of_old_parameters(model: Any) -> None:
         )
     if getattr(model, "multi_class", "deprecated") not in ("deprecated", "auto"):
         warnings.warn(
-            f"multi_class={model.multi_class!r} has no effect on two classes.",
+            "'multi_class' was deprecated in version 1.5 and will be removed in 1.8: leave it out; "
+            f"a OneVsRestClassifier fits one model per class (got {model.multi_class!r}).",
             FutureWarning,
             stacklevel=6,
         )

@@ -18,9 +18,11 @@ from .._base.typing import AnyArray, Array, IntArray
 from .._base.watch import reason
 from ..audit.foreign.objectives import problem_of
 from ..certificate import judge
+from ..estimators.models import split, stacked
 from ..estimators.stopping import as_far_as_it_came
 from ..selection.path import solved_along
 from ..solvers.in_parallel import in_threads
+from .absent_classes import of_present_classes
 from .base import own_tolerance
 from .classes import check_classes, classes_of
 from .logistic import LogisticRegression
@@ -31,7 +33,7 @@ from .tuned_base import TunedDropIn
 class Table(NamedTuple):
     """Results of the folds; the axes are fold, C and l1_ratio."""
 
-    coefs: Array  # with the intercept at the end, if there is one
+    coefs: Array  # one row for two classes, else one per class; intercepts at the end, if any
     scores: Array
     iterations: IntArray
     short: IntArray  # fits that missed the tolerance
@@ -42,8 +44,8 @@ class LogisticRegressionCV(TunedDropIn, linear_model.LogisticRegressionCV):
 
     .. math:: \mathrm{score}(C, \rho) = \tfrac1K \sum_k \mathrm{score}_k(w^{(-k)}(C, \rho))
 
-    Every model of every fold is certified to ``tol``. For two classes; more are refused until a
-    multinomial loss is available.
+    Every model of every fold is certified to ``tol``. More than two classes have one multinomial
+    model, as in `LogisticRegression`.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ class LogisticRegressionCV(TunedDropIn, linear_model.LogisticRegressionCV):
     l1_ratios : array-like, optional
         The values to choose from.
     cv : int, splitter or iterable, optional
-        Five stratified folds by default; each must train on both classes.
+        Five stratified folds by default; each must train on at least two classes.
     scoring : str or callable, optional
         A scorer, by default the accuracy.
     n_jobs : int, optional
@@ -69,7 +71,7 @@ class LogisticRegressionCV(TunedDropIn, linear_model.LogisticRegressionCV):
 
     Attributes
     ----------
-    C_, l1_ratio_ : float, or ndarray of shape (1,)
+    C_, l1_ratio_ : float, or ndarray of shape (1,) or (n_classes,)
         The best values.
     Cs_, l1_ratios_ : ndarray
         All candidate values.
@@ -179,17 +181,16 @@ class LogisticRegressionCV(TunedDropIn, linear_model.LogisticRegressionCV):
         count, *grid = table.scores.shape
         best = np.argmax(table.scores.reshape(count, -1), axis=1)
         at, ratio = np.unravel_index(best, grid)
-        w = table.coefs[np.arange(count), at, ratio].mean(axis=0)[None]
-        self.coef_, self.intercept_ = w, np.zeros(1)
+        w = table.coefs[np.arange(count), at, ratio].mean(axis=0)
+        self.coef_, self.intercept_ = w, np.zeros(len(w))
         if self.fit_intercept:
             self.coef_, self.intercept_ = w[:, :-1].copy(), w[:, -1].copy()
         self.C_ = np.mean(candidates.Cs[at])
         best = [candidates.read(candidates.ratios[i]) for i in ratio]
         self.l1_ratio_ = 0.0 if candidates.unasked else float(np.mean(best))
         problem = problem_of(self, X, y, weights)
-        points, shifts = problem.points(self.coef_, self.intercept_)
-        objective = problem.objectives[0]
-        point = objective.point(np.ascontiguousarray(points[0]), float(shifts[0]))
+        points = split(problem.objectives, *problem.points(self.coef_, self.intercept_))
+        objective, point = problem.objectives[0], problem.objectives[0].point(*points[0])
         self.certificate_ = judge(objective, point, thorough=True).certificate(objective)
 
     def _store(self, candidates: Candidates, table: Table) -> None:
@@ -198,24 +199,22 @@ class LogisticRegressionCV(TunedDropIn, linear_model.LogisticRegressionCV):
         if not candidates.legacy:
             self.C_ = float(self.C_)
             self.l1_ratio_ = candidates.read(self.l1_ratio_)
-            # (n_folds, n_l1_ratios, n_cs, 1, n_dof): one row for two classes.
-            self.coefs_paths_ = np.swapaxes(coefs, 1, 2)[:, :, :, None]
+            # (n_folds, n_l1_ratios, n_cs, n_classes, n_dof): one row for two classes.
+            self.coefs_paths_ = np.swapaxes(coefs, 1, 2)
             self.scores_ = np.swapaxes(scores, 1, 2)
             self.n_iter_ = np.swapaxes(iterations, 1, 2)
             return
         if candidates.unasked:
             coefs, scores, iterations = coefs[:, :, 0], scores[:, :, 0], iterations[:, :, 0]
-        self.C_, self.l1_ratio_ = np.array([self.C_]), np.array([self.l1_ratio_])
-        label = self.classes_[1]
-        named: Any = {label: coefs}, {label: scores}
+        labels = self.classes_[-coefs.shape[-2] :]  # of two classes the second
+        self.C_ = np.tile(self.C_, labels.size)
+        self.l1_ratio_ = np.tile(self.l1_ratio_, labels.size)
+        named: Any = (
+            {label: coefs[..., row, :] for row, label in enumerate(labels)},
+            {label: scores.copy() for label in labels},
+        )
         self.coefs_paths_, self.scores_ = named
         self.n_iter_ = iterations[None]
-
-    def __sklearn_tags__(self) -> Any:
-        """Two classes."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 def _fold(
@@ -231,35 +230,33 @@ def _fold(
     """One path on a fold: coefficients, scores and iterations at every C, in their order."""
     train, test = fold
     own = None if weights is None else weights[train]
-    problem = problem_of(model, X[train], y[train], own)
+    problem = of_present_classes(problem_of(model, X[train], y[train], own))
     # The problem is that of C = 1; a path goes from strong to weak penalties.
     order = np.argsort(Cs, kind="stable")
     alphas = problem.settings.factor / Cs[order]
     objective = problem.objectives[0]
     found = solved_along(problem.settings, objective, alphas, model._control([]))
     found = [found[i] for i in np.argsort(order)]
-    coefs, intercepts = problem.attributes(
-        np.stack([s.w for s in found]), np.array([s.b for s in found])
-    )
     params = _check_method_params(X, heard, indices=test)
-    scores = []
-    for C, w, b in zip(Cs, coefs, intercepts):
+    table, scores = [], []
+    for C, solution in zip(Cs, found):
+        w, b = problem.attributes(*stacked([(solution.w, solution.b)]))
         fitted = LogisticRegression(C=C)
-        fitted.classes_, fitted.coef_, fitted.intercept_ = model.classes_, w[None], np.array([b])
+        fitted.classes_, fitted.coef_, fitted.intercept_ = model.classes_, w, b
         scores.append(float(scorer(fitted, X[test], y[test], **params)))
-    table = np.column_stack([coefs, intercepts]) if model.fit_intercept else coefs
+        table.append(np.column_stack([w, b]) if model.fit_intercept else w)
     iterations = np.array([max(s.certificate.iterations, 1) for s in found], dtype=np.int32)
-    return table, np.array(scores), iterations, np.array([not s.converged for s in found])
+    return np.stack(table), np.array(scores), iterations, np.array([not s.converged for s in found])
 
 
 def _with_labels(scorer: Any, classes: AnyArray) -> Any:
-    """The scorer with the labels of both classes, as a fold may contain only one of them."""
+    """The scorer with the labels of all classes, as a fold may lack some of them."""
     if not hasattr(scorer, "_score_func"):
         return scorer
     known = inspect.signature(scorer._score_func).parameters
     if "labels" not in known:
         return scorer
-    more = {"pos_label": classes[-1]} if "pos_label" in known else {}
+    more = {"pos_label": classes[-1]} if "pos_label" in known and len(classes) == 2 else {}
     return make_scorer(
         scorer._score_func,
         greater_is_better=scorer._sign == 1,

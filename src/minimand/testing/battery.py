@@ -30,12 +30,14 @@ from ..losses import (
 from ..penalties import L1, L2, MCP, SCAD, Ball, L2Ball, Lq, NonNegative, NoPenalty, Penalty
 from ..problem.objective import Objective
 from ..problem.tangent import Tangent
+from .battery_of_scores import several_scores
 
 
 @lru_cache(maxsize=1)
 def battery_with_optima() -> tuple[tuple[Objective, float], ...]:
     """Every problem with the objective that a generic method reaches: the optimum if convex."""
-    return tuple((objective, _generic_optimum(objective)) for objective in _battery())
+    single = ((objective, _generic_optimum(objective)) for objective in _battery())
+    return *single, *several_scores()
 
 
 def _battery() -> Iterator[Objective]:

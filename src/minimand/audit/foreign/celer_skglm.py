@@ -10,7 +10,7 @@ from typing import Any
 
 from ...losses import Gamma, Hinge, Huber, Logistic, Loss, Poisson, Squared
 from ...penalties import L1, L2, MCP, SCAD, Lq, NonNegative, Penalty
-from .formulation import Formulation, Total, mix, signed
+from .formulation import Formulation, Total, mix, mix_of_rows, signed
 
 LIBRARIES = ("celer", "skglm")
 
@@ -25,6 +25,12 @@ def _cross_validated_net(model: Any, total: Total) -> Formulation:
     """The same, at the alpha and ratio found by cross-validation."""
     penalty = mix(getattr(model, "l1_ratio_", 1.0))
     return Formulation(Squared(), signed(model, penalty), float(model.alpha_), model.fit_intercept)
+
+
+def _multi_task(model: Any, total: Total) -> Formulation:
+    """Least squares of several targets with Σ‖W_j‖₂; its CV form at the alpha that was found."""
+    alpha = float(model.alpha_ if hasattr(model, "alpha_") else model.alpha)
+    return Formulation(Squared(), mix_of_rows(1.0), alpha, model.fit_intercept)
 
 
 def _mcp_regression(model: Any, total: Total) -> Formulation:
@@ -100,10 +106,13 @@ PEERS: dict[str, Callable[[Any, Total], Formulation]] = {
     "celer.ElasticNet": _net,
     "celer.LassoCV": _cross_validated_net,
     "celer.ElasticNetCV": _cross_validated_net,
+    "celer.MultiTaskLasso": _multi_task,
+    "celer.MultiTaskLassoCV": _multi_task,
     "celer.LogisticRegression": _l1_logistic,
     "skglm.Lasso": _net,
     "skglm.WeightedLasso": _net,
     "skglm.ElasticNet": _net,
+    "skglm.MultiTaskLasso": _multi_task,
     "skglm.MCPRegression": _mcp_regression,
     "skglm.SparseLogisticRegression": _sparse_logistic,
     "skglm.LinearSVC": _linear_svc,

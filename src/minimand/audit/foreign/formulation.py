@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...losses import Loss
-from ...penalties import L1, L2, NonNegative, Penalty
+from ...penalties import L1, L2, L21, NonNegative, Penalty
 
 Total = Callable[[], float]
 
@@ -41,3 +41,9 @@ def signed(model: Any, penalty: Penalty) -> Penalty:
 def mix(l1_ratio: float, weights: Any = None) -> Penalty:
     """l1_ratio·‖w‖₁ + (1 − l1_ratio)·½‖w‖², with weights per feature if there are any."""
     return float(l1_ratio) * L1(weights) + (1.0 - float(l1_ratio)) * L2(weights)
+
+
+def mix_of_rows(l1_ratio: float) -> Penalty:
+    """l1_ratio·Σ‖W_j‖₂ + (1 − l1_ratio)·½‖W‖², which couples the outputs unless l1_ratio is 0."""
+    ratio = float(l1_ratio)
+    return ratio * L21() + (1.0 - ratio) * L2() if ratio else L2()

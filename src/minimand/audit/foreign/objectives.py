@@ -53,7 +53,8 @@ def problem_of(
     """The problem of a scikit-learn model on data that have been checked."""
     name = check_known(model)
     weigh = _WEIGHTS.get(name, _weighted)
-    if name in _WEIGH_THE_ONE and len(model.classes_) > 2 and model.class_weight is not None:
+    apart = name in _WEIGH_THE_ONE and getattr(model, "multi_class", "ovr") == "ovr"
+    if apart and len(model.classes_) > 2 and model.class_weight is not None:
         plain = np.ones(y.shape[0]) if weights is None else weights
         weighted = weigh(model, y, plain)
         assert weighted is not None
@@ -82,10 +83,7 @@ def _problem(
     alphas = alpha_of(formulation, X.shape[0], total, len(targets))
     intercept = bool(formulation.intercept) and not formulation.constant
     settings = [Settings(formulation.loss, formulation.penalty, alpha) for alpha in alphas]
-    first = build(settings[0], X, targets[0], weights, offset, intercept)
-    if formulation.constant:
-        note = " (the intercept is a penalised column of X, as liblinear has it)"
-        first = replace(first, words=first.words + note)
+    first = _noted(build(settings[0], X, targets[0], weights, offset, intercept), formulation)
     kept = slice(None) if weights is None or weights.all() else np.flatnonzero(weights)
     others = [
         _for_output(first, settings[0], own, target[kept])
@@ -111,14 +109,23 @@ def _coupled(
         output = ClassOutput(loss, model.classes_)
         target, scores = output.encode(y), output.scores
     else:
-        target, scores = np.ascontiguousarray(check_numbers(y)), y.shape[1]
+        target = np.ascontiguousarray(check_numbers(y if y.ndim == 2 else y[:, None]))
+        scores = target.shape[1]
         loss, target = (OverScores(loss), target) if scores > 1 else (loss, target[:, 0])
     (alpha,) = alpha_of(formulation, X.shape[0], total, 1)
     settings = Settings(loss, formulation.penalty, alpha)
     if offset is not None and offset.ndim == 1 and scores > 1:
         offset = np.repeat(offset[:, None], scores, axis=1)
-    objective = build(settings, X, target, weights, offset, free, scores)
+    objective = _noted(build(settings, X, target, weights, offset, free, scores), formulation)
     return Problem([objective], settings, formulation.constant, (total / X.shape[0],))
+
+
+def _noted(objective: Objective, formulation: Formulation) -> Objective:
+    """The objective, with a penalised intercept named in its words."""
+    if not formulation.constant:
+        return objective
+    note = " (the intercept is a penalised column of X, as liblinear has it)"
+    return replace(objective, words=objective.words + note)
 
 
 def _refuse_unknown(model: Any, y: AnyArray) -> None:

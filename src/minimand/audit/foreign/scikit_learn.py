@@ -11,9 +11,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import HuberRegressor
+from sklearn.linear_model import (
+    HuberRegressor,
+    MultiTaskElasticNet,
+    MultiTaskElasticNetCV,
+    MultiTaskLassoCV,
+)
 
 from ...losses import (
+    CrammerSinger,
     EpsilonInsensitive,
     Gamma,
     Hinge,
@@ -21,6 +27,7 @@ from ...losses import (
     Logistic,
     Loss,
     Margin,
+    Multinomial,
     PerceptronLoss,
     Pieces,
     Poisson,
@@ -32,7 +39,7 @@ from ...losses import (
 )
 from ...penalties import L1, L2, NoPenalty, Penalty
 from .celer_skglm import LIBRARIES, PEERS
-from .formulation import Formulation, Total, mix, signed
+from .formulation import Formulation, Total, mix, mix_of_rows, signed
 
 
 def read(model: Any, total: Total) -> Formulation:
@@ -89,26 +96,26 @@ def _ridge_cv(model: Any, total: Total) -> Formulation:
     return Formulation(Squared(), L2(), np.asarray(model.alpha_) / total(), model.fit_intercept)
 
 
-def _lasso(model: Any, total: Total) -> Formulation:
-    return Formulation(Squared(), signed(model, L1()), float(model.alpha), model.fit_intercept)
-
-
 def _elastic_net(model: Any, total: Total) -> Formulation:
-    penalty = net_penalty(model, model.l1_ratio)
+    penalty = net_penalty(model, getattr(model, "l1_ratio", 1.0))
     return Formulation(Squared(), penalty, float(model.alpha), model.fit_intercept)
 
 
 def net_penalty(model: Any, l1_ratio: float) -> Penalty:
-    """The penalty of an elastic net at one of the ratios that it chooses from."""
-    return signed(model, mix(l1_ratio))
+    """The penalty of an elastic net at one of the ratios that it chooses from.
+
+    In a multi-task model the rows of W take the place of single coefficients.
+    """
+    return mix_of_rows(l1_ratio) if is_multi_task(model) else signed(model, mix(l1_ratio))
 
 
-def _lasso_cv(model: Any, total: Total) -> Formulation:
-    return Formulation(Squared(), net_penalty(model, 1.0), float(model.alpha_), model.fit_intercept)
+def is_multi_task(model: Any) -> bool:
+    """Whether it is an elastic net whose penalty couples the targets."""
+    return isinstance(model, MultiTaskElasticNet | MultiTaskElasticNetCV | MultiTaskLassoCV)
 
 
 def _elastic_net_cv(model: Any, total: Total) -> Formulation:
-    penalty = net_penalty(model, getattr(model, "l1_ratio_", 1.0))  # our LassoCV has none
+    penalty = net_penalty(model, getattr(model, "l1_ratio_", 1.0))  # a LassoCV has none
     return Formulation(Squared(), penalty, float(model.alpha_), model.fit_intercept)
 
 
@@ -126,12 +133,13 @@ def _logistic_regression_cv(model: Any, total: Total) -> Formulation:
 
 
 def _logistic(model: Any, total: Total, penalty: Any, ratio: float, C: float) -> Formulation:
-    if len(model.classes_) > 2:
+    """Two classes have one score, more of them one score each, with free intercepts."""
+    many = len(model.classes_) > 2
+    if many and model.solver == "liblinear":
         raise ValueError(
-            "Only binary classification is supported. "
-            f"{type(model).__name__} with {len(model.classes_)} classes is a multinomial model, "
-            "which minimand cannot fit or certify yet: take two classes at a time, or "
-            "minimand.Classifier for one versus rest."
+            "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). "
+            "Either use another solver or wrap the estimator in a OneVsRestClassifier to keep "
+            "applying a one-versus-rest scheme."
         )
     by_name: dict[Any, Penalty] = {None: NoPenalty(), "l1": L1(), "l2": L2()}
     # scikit-learn ≥ 1.8 deprecates `penalty` in favour of l1_ratio alone.
@@ -141,7 +149,9 @@ def _logistic(model: Any, total: Total, penalty: Any, ratio: float, C: float) ->
     constant = 0.0
     if model.solver == "liblinear" and model.fit_intercept:
         constant = float(model.intercept_scaling)
-    return Formulation(Logistic(), form, alpha, model.fit_intercept, constant, labels=True)
+    apart = getattr(model, "multi_class", None) == "ovr"  # until scikit-learn 1.7
+    loss = Multinomial() if many and not apart else Logistic()
+    return Formulation(loss, form, alpha, model.fit_intercept, constant, labels=True)
 
 
 def _poisson(model: Any, total: Total) -> Formulation:
@@ -183,11 +193,12 @@ def _quantile_regressor(model: Any, total: Total) -> Formulation:
 
 
 def _linear_svc(model: Any, total: Total) -> Formulation:
-    if model.multi_class != "ovr":
-        raise ValueError(
-            f"cannot certify LinearSVC with multi_class={model.multi_class!r}: only 'ovr', one "
-            "versus rest, is a sum over classes."
-        )
+    """One versus rest, or Crammer and Singer's loss of all classes, whose penalty is always L2."""
+    if model.multi_class == "crammer_singer":
+        many = len(model.classes_) > 2
+        found = _liblinear(model, total, CrammerSinger() if many else Hinge(), L2(), labels=True)
+        # Of two classes scikit-learn keeps w = w₁ − w₀, where w₁ = −w₀: ½‖w₀‖² + ½‖w₁‖² = ¼‖w‖².
+        return found if many else replace(found, alpha=0.5 * found.alpha)
     loss = Hinge() if model.loss == "hinge" else SquaredHinge()
     penalty = L1() if model.penalty == "l1" else L2()
     return _liblinear(model, total, loss, penalty, labels=True)
@@ -261,11 +272,15 @@ READERS: dict[str, Callable[[Any, Total], Formulation]] = {
     "Ridge": _ridge,
     "RidgeClassifier": _ridge_classifier,
     "RidgeCV": _ridge_cv,
-    "Lasso": _lasso,
+    "Lasso": _elastic_net,
     "ElasticNet": _elastic_net,
-    "LassoCV": _lasso_cv,
+    "MultiTaskLasso": _elastic_net,
+    "MultiTaskElasticNet": _elastic_net,
+    "LassoCV": _elastic_net_cv,
     "ElasticNetCV": _elastic_net_cv,
-    "LassoLarsIC": _lasso_cv,
+    "MultiTaskLassoCV": _elastic_net_cv,
+    "MultiTaskElasticNetCV": _elastic_net_cv,
+    "LassoLarsIC": _elastic_net_cv,
     "LogisticRegression": _logistic_regression,
     "LogisticRegressionCV": _logistic_regression_cv,
     "LinearSVC": _linear_svc,
