@@ -3,7 +3,8 @@
 With p = θ + [c = y], a law for every sample whose sums over samples are the classes' counts if
 there is an intercept,
 
-    D(θ) = −mean Σ p log p − ‖Xᵀθ/n‖²/(2·alpha)
+    D(θ) = −mean Σ p log p − ‖Xᵀθ/n‖²/(2·alpha)             softmax
+    D(θ) = mean (1 − p_y) − ‖Xᵀθ/n‖²/(2·alpha)              Crammer-Singer, here without intercept
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _ROUNDS = 1000  # of balancing rows and columns; safeguard
 
 
 def primal(problem: Problem, w: Array, b: Array) -> float:
-    """Mean log Σ e^z − z_y, plus alpha·½‖W‖²."""
+    """Mean log Σ e^z − z_y, or max (z + [c ≠ y]) − z_y, plus alpha·½‖W‖²."""
     z = np.asarray(problem.X @ w.T).T + b[:, None]
     return _mean_loss(problem, z) + problem.alpha * 0.5 * float(np.square(w).sum())
 
@@ -29,19 +30,29 @@ def dual(problem: Problem, theta: Array) -> float:
     if problem.intercept:
         p = _balanced(p, _true(problem).sum(axis=1))
     slope = np.asarray(problem.X.T @ (p - _true(problem)).T) / problem.n_samples
-    entropy = float(xlogy(p, p).sum()) / problem.n_samples
-    return -entropy - float(np.square(slope).sum()) / (2 * problem.alpha)
+    if problem.loss == "crammer_singer":
+        earned = float(np.mean(1.0 - _own(problem, p)))
+    else:
+        earned = -float(xlogy(p, p).sum()) / problem.n_samples
+    return earned - float(np.square(slope).sum()) / (2 * problem.alpha)
 
 
 def scale(problem: Problem) -> float:
-    """The mean loss of the null model: the entropy of the classes' shares, or log k."""
+    """The mean loss of the null model: the entropy of the classes' shares, or log k, or 1."""
+    if problem.loss == "crammer_singer":
+        return 1.0
     share = _true(problem).mean(axis=1)
     return float(-xlogy(share, share).sum()) if problem.intercept else float(np.log(len(share)))
 
 
 def _mean_loss(problem: Problem, z: Array) -> float:
-    own = z[problem.y.astype(int), np.arange(problem.n_samples)]
-    return float(np.mean(logsumexp(z, axis=0) - own))
+    if problem.loss == "crammer_singer":
+        return float(np.mean((z + 1.0 - _true(problem)).max(axis=0) - _own(problem, z)))
+    return float(np.mean(logsumexp(z, axis=0) - _own(problem, z)))
+
+
+def _own(problem: Problem, z: Array) -> Array:
+    return np.asarray(z[problem.y.astype(int), np.arange(problem.n_samples)])
 
 
 def _true(problem: Problem) -> Array:

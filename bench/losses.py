@@ -114,9 +114,10 @@ def _elsewhere(*arrays: Array) -> Array:
     raise NotImplementedError("the formulas of joint losses are in joint.py")
 
 
-_MULTINOMIAL = Loss(_elsewhere, _elsewhere, _elsewhere, lambda y: 0.0, labels=True, joint=True)
+_JOINT = Loss(_elsewhere, _elsewhere, _elsewhere, lambda y: 0.0, labels=True, joint=True)
 _FIXED = {
-    "multinomial": _MULTINOMIAL,
+    "multinomial": _JOINT,
+    "crammer_singer": _JOINT,
     "squared": _SQUARED,
     "logistic": _LOGISTIC,
     "absolute": _ABSOLUTE,

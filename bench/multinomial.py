@@ -1,4 +1,4 @@
-"""Problems of many classes with one joint loss: the softmax."""
+"""Problems of many classes with one joint loss: the softmax, Crammer and Singer's hinge."""
 
 from __future__ import annotations
 
@@ -38,8 +38,18 @@ def newsgroups(folder: Path) -> Problem:
     )  # fmt: skip
 
 
+def crammer_singer(folder: Path) -> Problem:
+    X, y, *test = real.newsgroups(folder)
+    return Problem(
+        "crammer_singer_newsgroups", X, y, "crammer_singer", "l2", 1 / len(y), False,
+        ("liblinear -s 4",), 0.6, "C = 1. No intercept for anyone: LIBLINEAR penalises its own.",
+        (test[0], test[1]), gap=1e-5,
+    )  # fmt: skip
+
+
 SYNTHETIC: dict[str, Callable[[bool], Problem]] = {"multinomial_digits": digits}
 REAL: dict[str, Callable[[Path], Problem]] = {
     "multinomial_mnist": mnist,
     "multinomial_newsgroups": newsgroups,
+    "crammer_singer_newsgroups": crammer_singer,
 }

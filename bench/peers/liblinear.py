@@ -50,7 +50,7 @@ PEERS = [
     Peer("liblinear -s 0", "liblinear-official", _solver(0), decades(0, -10)),
     *(
         Peer(f"liblinear -s {number}", "liblinear-official", _solver(number), decades(1, -10))
-        for number in (1, 2, 3, 11, 12, 13)  # losses with kinks, and their squares
+        for number in (1, 2, 3, 4, 11, 12, 13)  # losses with kinks, and their squares
     ),
     Peer("liblinear -s 7", "liblinear-official", _solver(7), decades(2, -10)),
 ]

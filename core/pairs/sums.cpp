@@ -46,7 +46,7 @@ struct RunSums {
   const double* values;
   double* above;
   double* below;
-  double* sums;
+  double* sums;  // first of the partners' values, in the end of the differences
   LevelSums levels;
 
   MINIMAND_INLINE void run(std::span<const std::uint32_t> order) {
@@ -71,6 +71,12 @@ struct RunSums {
         levels.add(static_cast<std::size_t>(top - level[i]), values + i * levels.m);
       }
       below[j] = levels.below(static_cast<std::size_t>(top - level[j]), sums + j * levels.m);
+    }
+    for (const std::uint32_t i : order) {
+      const double degree = above[i] + below[i];
+      const double* const own = values + i * levels.m;
+      double* const __restrict out = sums + i * levels.m;
+      for (std::size_t c = 0; c < levels.m; ++c) out[c] = degree * own[c] - out[c];
     }
   }
 };
@@ -105,11 +111,11 @@ void order_pairs(std::span<const double> z, std::span<const std::int64_t> units,
 
 void sum_pairs(const PairRows& rows, std::span<const std::uint32_t> order,
                std::span<const double> values, std::span<double> above, std::span<double> below,
-               std::span<double> sums) {
+               std::span<double> differences) {
   const std::size_t n = rows.z.size(), m = n > 0 ? values.size() / n : 0;
-  std::fill(sums.begin(), sums.end(), 0.0);
+  std::fill(differences.begin(), differences.end(), 0.0);
   parallel_ranges(rows.units.size() - 1, 8 * n * (m + 2), [&](Range range, std::size_t) {
-    RunSums run{rows, values.data(), above.data(), below.data(), sums.data(), LevelSums(m)};
+    RunSums run{rows, values.data(), above.data(), below.data(), differences.data(), LevelSums(m)};
     for (std::size_t q = range.begin; q < range.end; ++q) {
       run_kernel(run, of_run(order, rows.units, q));
     }

@@ -20,9 +20,9 @@ void order_pairs(std::span<const double> z, std::span<const std::int64_t> units,
                  std::span<std::uint32_t> order);
 
 /// For every row: active pairs in which its level is the higher one, those in which it is the lower
-/// one, and the sums of its partners' values (n x m) in both.
+/// one, and in both the sums of its values (n x m) minus those of its partners.
 void sum_pairs(const PairRows& rows, std::span<const std::uint32_t> order,
                std::span<const double> values, std::span<double> above, std::span<double> below,
-               std::span<double> sums);
+               std::span<double> differences);
 
 }  // namespace minimand

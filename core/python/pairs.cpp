@@ -27,7 +27,7 @@ void pair_order(const Array& z, const Array& units, const MutableArray& order) {
   without_gil([&] { order_pairs(scores, runs_of_rows, places); });
 }
 
-/// Pairs above, pairs below, and sums of values.
+/// Pairs above, pairs below, and sums of differences of values.
 using PairSums = std::tuple<Result, Result, Result>;
 
 PairSums pair_sums(const Array& z, const Array& level, const Array& units, const Array& order,
@@ -64,7 +64,7 @@ void bind_pairs(nb::module_& m) {
   m.def("pair_sums", &pair_sums, arg("z"), arg("level"), arg("units"), arg("order"), arg("values"),
         arg("margin"),
         "Of every row: active pairs in which it is the higher one, those in which it is the lower "
-        "one, and the sums of its partners' values.");
+        "one, and the sums of its values minus those of its partners.");
 }
 
 }  // namespace minimand::python

@@ -10,16 +10,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minimand as mm
 
-_FOLDS = "folds differ if a row is left out instead of having weight 0, as scikit-learn says of its"
-
 
 @pytest.mark.conformance
 @parametrize_with_checks(
     [mm.Calibrated(mm.Classifier("squared_hinge", tol=1e-10), cv=3, method=m, ensemble=e)
      for m, e in (("sigmoid", True), ("isotonic", False))],
-    expected_failed_checks=lambda estimator: dict.fromkeys(
-        ("check_sample_weight_equivalence_on_dense_data",
-         "check_sample_weight_equivalence_on_sparse_data"), _FOLDS),
 )  # fmt: skip
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -183,8 +183,8 @@ def test_singletons_are_the_lasso():
     many = solved(problem(Squares(), 0.1 * mm.L1(weights), X, Y, 3))
     for c in range(3):
         single = solved(problem(mm.Squared(), 0.1 * mm.L1(weights), X, Y[:, c]))
-        assert many.w[:, c] == pytest.approx(single.w, abs=1e-5)
-        assert many.b[c] == pytest.approx(single.b, abs=1e-5)
+        assert many.w[:, c] == pytest.approx(single.w, abs=1e-4)
+        assert many.b[c] == pytest.approx(single.b, abs=1e-4)
 
 
 def test_labels_and_columns_may_be_permuted():
@@ -194,7 +194,8 @@ def test_labels_and_columns_may_be_permuted():
     first = solved(problem(mm.Logistic(), 0.05 * mm.GroupL2(LABEL), X, np.sign(Y[:, 0])))
     again = 0.05 * mm.GroupL2(names[LABEL][order])
     second = solved(problem(mm.Logistic(), again, X[:, order], np.sign(Y[:, 0])))
-    assert second.w == pytest.approx(first.w[order], abs=1e-5)
+    # A gap of 1e-10 leaves about its root of w.
+    assert second.w == pytest.approx(first.w[order], abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import minimand as mm
 from minimand.certificate import judge
 from minimand.problem.intercept import recentred
 from minimand.solvers import Control, solve
-from minimand.solvers.matrix import low_rank
+from minimand.solvers.matrix import low_rank, quadratic_models
 
 TRACE, SQUARE = mm.TraceNorm(), mm.TraceNorm(squared=True)
 PENALTIES = [TRACE, SQUARE, TRACE + 0.5 * mm.L2(), SQUARE + 0.2 * mm.L2()]
@@ -81,8 +81,8 @@ def test_metrics_agree(name, monkeypatch):
     X, Y = data(n=60)
     objective = objective_of(name, 0.05 * TRACE, X, Y)
     first = solve(objective, "low_rank", Control(tol=1e-8)).certificate
-    for limit in ("_MOST_BLOCKS", "_LARGEST"):
-        monkeypatch.setattr(low_rank, limit, 0)
+    for module, limit in ((quadratic_models, "_MOST_BLOCKS"), (low_rank, "_LARGEST")):
+        monkeypatch.setattr(module, limit, 0)
         again = objective_of(name, 0.05 * TRACE, X, Y)
         found = solve(again, "low_rank", Control(tol=1e-7))
         assert found.converged
@@ -227,3 +227,35 @@ def test_units_do_not_matter(size):
     found = solve(scaled, "auto", Control(tol=1e-9))
     assert found.certificate.relative <= 1e-9
     assert np.allclose(found.w, size * plain.w, rtol=1e-3, atol=1e-5 * size)
+
+
+# Estimators ---------------------------------------------------------------------------------------
+
+
+def test_regressors():
+    X, Y = data(n=80, d=6, k=5, rank=2)
+    model = mm.Regressor("squared", "trace_norm", alpha=0.5).fit(X, Y)
+    assert model.coef_.shape == (5, 6)
+    assert model.solver_ == "low_rank"
+    assert mm.certify(model, X, Y).relative <= 1e-6
+    top = mm.alpha_max(model, X, Y)
+    assert rank_of(model.set_params(alpha=1.0001 * top).fit(X, Y).coef_) == 0
+    assert rank_of(model.set_params(alpha=0.99 * top).fit(X, Y).coef_) == 1
+    path = mm.path(model, X, Y, alphas=6)
+    assert path.alphas[0] == pytest.approx(top)
+    ranks = [rank_of(coef) for coef in path.coefs]
+    assert ranks == sorted(ranks)
+    assert max(certificate.relative for certificate in path.certificates) <= 1e-6
+    tuned = mm.Tuned(model, alphas=5, cv=3).fit(X, Y)
+    assert tuned.score(X, Y) > 0.5
+
+
+@pytest.mark.parametrize("loss", ["logistic", "multinomial"])
+def test_classifiers(loss):
+    X, Y = data(n=90, d=5, k=4, rank=1)
+    labels = np.array(["a", "b", "c", "d"])[np.argmax(Y, axis=1)]
+    model = mm.Classifier(loss, mm.TraceNorm(), alpha=0.1).fit(X, labels)
+    assert model.coef_.shape == (4, 5)
+    assert model.certificate_.relative <= 1e-6
+    assert rank_of(model.coef_) < 3
+    assert mm.explain(model, X, labels).chosen == "low_rank"

@@ -112,7 +112,11 @@ class _Solve:
     def __init__(self, objective: Objective, columns: Array, metric: Curvature) -> None:
         from ..design import as_design
 
-        gram = metric.weighted(objective.row_mass).gram(as_design(columns))
+        weighted = metric.weighted(objective.row_mass)
+        if columns.shape[1] == 1 and not np.ptp(columns):  # the intercepts alone: one product
+            gram = float(columns[0, 0]) ** 2 * weighted.over_scores()
+        else:
+            gram = weighted.gram(as_design(columns))
         values, self._vectors = np.linalg.eigh(gram)
         kept = values > _RANK * max(float(values[-1]), 0.0)
         self._inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)

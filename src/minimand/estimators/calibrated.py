@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.utils.validation import column_or_1d
 
 from .._base.typing import AnyArray, ArrayLike
 from ..certificate import Certificate
@@ -86,6 +87,8 @@ class Calibrated(CalibratedClassifierCV):
         """
         if "offset" in fit_params:
             raise ValueError("Calibrated takes no offset: probabilities are those of the score.")
+        if y is not None:
+            y = column_or_1d(y, warn=True)
         super().fit(X, y, sample_weight=sample_weight, **fit_params)
         models = [each.estimator for each in self.calibrated_classifiers_]
         found = [getattr(model, "certificate_", None) for model in models]

@@ -117,6 +117,12 @@ class Ranker(Summarised):
         X, y = data.check_xy(self, X, y)
         runs = _Runs.of(data.check_numbers(y), groups, sample_weight)
         objective = self._objective(X, runs, loss, penalty, alpha)
+        ridge = objective.penalty.ridge
+        if ridge is None or not (ridge > 0).all():
+            raise ValueError(
+                f"Ranker needs an L2 on every coefficient, but penalty={penalty!r} with "
+                f"alpha={self.alpha!r} is none: use penalty='l2' and an alpha above 0."
+            )
         with stoppable(self):
             solution = solve(objective, self.solver, self._control(self.callbacks or []))
             self.coef_ = solution.point.w

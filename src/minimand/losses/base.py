@@ -68,6 +68,7 @@ class Loss(Parameterized):
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
     joint: ClassVar[bool] = False  # whether it couples the scores of a row: one problem for all
     flows: ClassVar[bool] = False  # whether multipliers flow from y to other classes: `class_flows`
+    in_order: bool = False  # whether it is infinite unless the scores of a row are in order
     unit: ClassVar[Unit] = "row"  # a loss has one value per unit
     largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends

@@ -38,6 +38,9 @@ class Columns(Protocol):
     def rmatvec(self, u: Array) -> Array:
         """Xᵀu."""
 
+    def map_rows(self, f: Callable[..., Array]) -> Array:
+        """f of every block of rows, stacked."""
+
     def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
         """[X 1]ᵀu, u = scale∘(diag(p) − ppᵀ)[X 1]·table."""
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
+from .._base.threads import one_blas_thread
 from .._base.typing import Array, IntArray
-from .curvature import Columns, Curvature
+from .curvature import Columns, Curvature, beside
 
 _MOST_LEVELS = 4096  # integers of y that are used as they are; safeguard: others are renumbered
 
@@ -27,7 +28,7 @@ class Items(NamedTuple):
     pairs: Array  # of every query: how many there are, at least 1
 
     def sums(self, margin: float, values: Array) -> tuple[Array, Array, Array]:
-        """Active pairs above and below every row, and sums of their values."""
+        """Active pairs above and below every row, and sums of its values minus its partners'."""
         values = np.ascontiguousarray(values)
         return _core.pair_sums(self.z, self.level, self.units, self.order, values, margin)
 
@@ -67,13 +68,15 @@ class Laplacian(Curvature):
         return self.items.z.shape
 
     def times(self, t: Array) -> Array:
-        """Σ factor·(degree∘t − sums of t over partners)."""
-        found = np.zeros_like(t)
-        for margin, factor in zip(self.margins, self.factors):
-            above, below, sums = self.items.sums(margin, t)
-            degree = above + below
-            found += factor * ((degree if t.ndim == 1 else degree[:, None]) * t - sums)
-        return (self.scale if t.ndim == 1 else self.scale[:, None]) * found
+        """Σ factor·(sums of tᵢ − tⱼ over the partners j of i)."""
+        (first, *margins), (factor, *factors) = self.margins, self.factors
+        found = self.items.sums(first, t)[2]
+        for margin, other in zip(margins, factors):
+            more = self.items.sums(margin, t)[2]
+            more *= other / factor
+            found += more
+        found *= beside(factor * self.scale, found)
+        return found
 
     def weighted(self, weights: Array) -> Laplacian:
         """Weights times the scale."""
@@ -87,15 +90,20 @@ class Laplacian(Curvature):
     def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
         """Xᵀ(H X), all columns in one sweep over the pairs."""
         part = design if columns is None else design.columns(columns)
-        dense = np.ascontiguousarray(part.matvec(np.eye(part.shape[1])))
-        return part.rmatvec(self.times(dense))
+        dense = np.ascontiguousarray(part.map_rows(_dense), dtype=float)
+        image = self.times(dense)
+        with one_blas_thread():  # a second thread costs more than it saves on so few columns
+            return np.asarray(dense.T @ image)
+
+
+def _dense(matrix: Any) -> Array:
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
 
 
 def hinges(items: Items, margin: float) -> Hinges:
     """Q(z; margin) and Σ max(0, margin − m), with their slopes: all divided by a query's pairs."""
     share = items.share
-    above, below, sums = items.sums(margin, items.z)
-    spread = (above + below) * items.z - sums
+    above, below, spread = items.sums(margin, items.z)
     count = below - above
     linear = margin * above + count * items.z
     # ½Σ(c − m)² = ½Σ (c² − 2c·m + m²), and Σ m = −Σ count·z, Σ m² = z·spread.

@@ -90,6 +90,11 @@ class Quantiles(Loss):
         return Quantile(float(self.levels[c])) if self.crossing else None
 
     @property
+    def in_order(self) -> bool:  # type: ignore[override]
+        """Whether scores must not cross."""
+        return not self.crossing
+
+    @property
     def smooth(self) -> bool:
         """False: every quantile has a kink."""
         return False

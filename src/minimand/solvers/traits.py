@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from ..losses import Quantiles
 from ..penalties import Ball, SquaredNorm
 from ..problem.objective import Objective
 
@@ -68,7 +67,7 @@ def _of_loss(objective: Objective) -> list[Trait]:
     found = [Trait.CONVEX_LOSS]
     if objective.n_scores > 1 and loss.of_score(0) is not None:
         found.append(Trait.SCORES_APART)
-    if isinstance(loss, Quantiles) and not loss.crossing:
+    if loss.in_order:
         found.append(Trait.IN_ORDER)
     if loss.largest_residual:
         return [*found, Trait.LARGEST_RESIDUAL, Trait.STRAIGHT_PIECES]

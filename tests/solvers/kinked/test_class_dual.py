@@ -4,6 +4,7 @@ import clarabel
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_iris
 
 import minimand as mm
 from minimand.certificate import judge
@@ -210,3 +211,20 @@ def test_a_warm_start_and_a_penalty_that_is_refused():
     )  # fmt: skip
     with pytest.raises(ValueError, match="L2 on every coefficient"):
         solve(lasso, "class_dual")
+
+
+def test_a_classifier_of_many_classes():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    for loss in ("crammer_singer", "ranking", mm.TopK(2), mm.CrammerSinger(COST)):
+        model = mm.Classifier(loss, alpha=1e-2).fit(X, names)
+        assert model.certificate_.relative <= 1e-6
+        assert model.coef_.shape == (3, 4)
+        assert model.score(X, names) > 0.9
+        assert mm.certify(model, X, names).relative <= 2e-6
+    with pytest.raises(ValueError, match="4×4, but there are 3 classes"):
+        mm.Classifier(mm.CrammerSinger(np.ones((4, 4)) - np.eye(4))).fit(X, names)
+    with pytest.raises(ValueError, match="weights that do not increase"):
+        mm.Classifier(mm.WeightedRanking([0.5, 1.0])).fit(X, names)
+    with pytest.raises(ValueError, match=r"minimand\.Classifier"):
+        mm.Regressor("crammer_singer").fit(X, y)

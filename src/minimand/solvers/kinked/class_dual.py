@@ -18,7 +18,7 @@ from ..traits import Trait
 
 _RUNS = 300  # runs of sweeps; safeguard
 _WORK = 2e9  # numbers of W read in one run; safeguard: some seconds
-_EPOCHS = 10, 300  # sweeps of one run, least and most; safeguard
+_EPOCHS = 10, 20_000  # sweeps of one run, least and most; safeguard
 _SHARE = 1.4  # share of the target that the estimate of the gap, which is that of the latest
 # multipliers, must reach; that of their mean is about 0.6 of it; measured: 20newsgroups
 

@@ -55,8 +55,7 @@ class Gram(Metric):
 
     def solve(self, right: Array) -> Array:
         """By a Cholesky factor."""
-        columns = [self._factor(column) for column in right.reshape(len(right), -1).T]
-        return np.stack(columns, axis=1).reshape(right.shape)
+        return self._factor(right)
 
     @cached_property
     def _factor(self) -> Solve:
@@ -113,8 +112,7 @@ class Coupled(Metric):
         self._shift = np.zeros((k, len(self._matrix)))
         if objective.intercept:
             pull = [objective.backward(weighted.times(each)).ravel() for each in _ones(curvature)]
-            inverse = pseudo_inverse(weighted.over_scores())
-            self._shift = np.stack([inverse(column) for column in np.array(pull).T], axis=1)
+            self._shift = pseudo_inverse(weighted.over_scores())(np.array(pull))
             self._matrix = self._matrix - np.array(pull).T @ self._shift
         self._steps = self._matrix + np.kron(floor, np.eye(k))
         self.top = _rough_top(self._steps)

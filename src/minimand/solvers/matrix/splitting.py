@@ -1,13 +1,4 @@
-"""Losses with kinks and a penalty on singular values: alternating directions, with a true gap.
-
-min Σ mass·ℓ(Z) + Ω(W) where Z = offset + X W + b, with multipliers θ = ρU of that constraint:
-
-    W, b  ←  argmin Ω(W) + ½ρ‖offset + X W + b − Z + U‖²      on the Gram matrix
-    Z     ←  prox of ℓ at T + U, T = offset + X W + b           row by row
-    U     ←  U + T − Z
-
-θ is a subgradient of ℓ at Z, so it is always in the dual's domain.
-"""
+"""Losses with kinks and a penalty on singular values."""
 
 from __future__ import annotations
 
@@ -15,23 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
 from ..traits import Trait
-from .gram_descent import Descent
-from .low_rank import form_of, is_formed
-from .metric import Gram
+from .low_rank import is_formed
 
-_WEIGHT = 3.0  # ρ in units of mean θ²/(2·scale); measured on absolute, quantile, hinge and tube
-_RELAXED = 1.6  # factor of the step of T; convention
-_STEPS = 3, 6  # proximal steps on W per round: at first, and later; measured as for `_WEIGHT`
-_EARLY = 50  # rounds that are early; safeguard
-_BALANCED = 1000  # rounds after which ρ stays as it is; safeguard: then they converge
-_UNEVEN, _CHANGE = 2.0, 5.0  # factors of ρ: the least that is worth a change, the most at once
 _JUDGED = 20  # rounds per judgement, which costs as much as two of them; safeguard
 
 
@@ -64,9 +46,11 @@ class Splitting(Solver):
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Rounds; every twentieth is judged."""
+        from .alternating import Alternating  # not needed for a verdict
+
         judgement = judge(objective, recentred(objective, start))
         yield judgement
-        state = _Split(objective, judgement)
+        state = Alternating(objective, judgement)
         while np.isfinite(judgement.primal):
             for _ in range(_JUDGED):
                 state.round()
@@ -77,59 +61,3 @@ class Splitting(Solver):
             judgement = judge(objective, point, [theta], [judgement.dual], raw=False)
             yield judgement
             state.balance()
-
-
-class _Split:
-    """W and b, the copy Z of their scores, and the scaled multipliers U."""
-
-    def __init__(self, objective: Objective, begin: Judgement) -> None:
-        self.objective, self.form = objective, form_of(objective)
-        self.metric = Gram(objective)
-        gradient = begin.terms.gradient
-        steep = objective.row_total_of(np.square, gradient)
-        self.weight = _WEIGHT * max(steep / (2.0 * max(objective.scale, 1e-300)), 1e-300)
-        self.w, self.b, self.copy = begin.point.w, begin.point.b, begin.point.z
-        self.scaled = gradient / self.weight
-        self._rounds = 0
-        self._apart = self._moved = np.zeros_like(self.copy)  # T − Z, and the last step of Z
-
-    @property
-    def theta(self) -> Array:
-        """The multipliers."""
-        return self.weight * self.scaled
-
-    def round(self) -> None:
-        """One update of everything."""
-        objective = self.objective
-        wanted = self.copy - self.scaled
-        if objective.offset is not None:
-            wanted = wanted - objective.offset
-        mean = objective.row_mean(wanted) if objective.intercept else objective.no_shift
-        pull = objective.backward(objective.weigh(wanted - mean))
-        descent = Descent(self.metric, pull, self.form.times(1.0 / self.weight), self.w)
-        for _ in range(_STEPS[self._rounds >= _EARLY]):
-            descent.step()
-        self.w = descent.w
-        self.b = mean - self.metric.means @ self.w if objective.intercept else objective.no_shift
-        moved = _RELAXED * objective.scores(self.w, self.b) + (1.0 - _RELAXED) * self.copy
-        copy = objective.loss.prox(moved + self.scaled, objective.y, 1.0 / self.weight)
-        self.scaled = self.scaled + moved - copy
-        self._apart, self._moved = moved - copy, copy - self.copy
-        self.copy = copy
-        self._rounds += 1
-
-    def balance(self) -> None:
-        """Change ρ if scores are far behind multipliers, or the reverse, each in its own size."""
-        if self._rounds > _BALANCED:
-            return
-        size = self._size(self.copy - self.objective.null.z), self._size(self.scaled)
-        wrong = self._size(self._apart) * size[1], self._size(self._moved) * size[0]
-        if not min(*wrong) > 0:
-            return
-        factor = float(np.sqrt(wrong[0] / wrong[1]))
-        if not 1.0 / _UNEVEN <= factor <= _UNEVEN:
-            factor = float(np.clip(factor, 1.0 / _CHANGE, _CHANGE))
-            self.weight, self.scaled = factor * self.weight, self.scaled / factor
-
-    def _size(self, values: Array) -> float:
-        return float(np.sqrt(self.objective.row_total_of(np.square, values)))

@@ -12,13 +12,13 @@ from ..base import Control, HandOver, Solver, Verdict
 from ..smooth.run_newton import newton_steps
 from ..traits import Trait
 
-_WIDTHS = 14  # smoothed problems; safeguard: the last width is near rounding
-_FACTOR = 0.25  # from one width to the next; safeguard
+_WIDTHS = 8  # smoothed problems; safeguard: the last width is near rounding
+_FACTOR = 1 / 16  # from one width to the next, a power of ½; measured: 1e5 items in 1e3 queries
 _SHARE = 0.25  # share of the target that the smoothed problem may leave; safeguard
 
 
 class Smoothed(Solver):
-    """Minimises a smoothed form of the loss, then one of a quarter of the width, and so on.
+    """Minimises a smoothed form of the loss, then one of a much smaller width, and so on.
 
     The slopes of the smoothed loss are multipliers of the loss itself, so every solution has a gap
     in the problem with kinks; it falls with the square of the width.

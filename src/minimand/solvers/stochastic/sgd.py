@@ -151,6 +151,8 @@ class Sgd(Solver):
         """Any loss that is a mean over samples; l1 and l2 parts, or no penalty."""
         form = objective.penalty.sum_over_features
         assert form is not None
+        if objective.loss.in_order:
+            return Verdict(False, f"{objective.loss!r} is infinite where a step may lead")
         if form.l1.ndim > 1 and (np.ptp(form.l1, axis=1).any() or np.ptp(form.l2, axis=1).any()):
             return Verdict(False, "the penalty differs between the scores")
         if self.step != "adaptive" and np.ptp(form.l2) > 0:

@@ -1,0 +1,220 @@
+"""Quadratic models of a smooth loss and a penalty on singular values, in the metric of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._base.typing import Array
+from ...certificate import Judgement, judge
+from ...losses.curvature import Curvature, Diagonal
+from ...penalties.spectral import Factors, SingularValues
+from ...problem.intercept import recentred
+from ...problem.objective import Objective, Point
+from ..base import Control
+from ..steps.step_size import lipschitz
+from .gram_descent import Correction, Descent, correction
+from .metric import Blocks, Coupled, Gram, Metric, Plain
+
+_MOST_BLOCKS = 4e6  # numbers in a matrix for every score; safeguard of memory: 32 MB
+_MOST = 2000  # steps on one quadratic model; safeguard
+_SHARE = 0.3  # of the target that the model of a quadratic loss is solved to; safeguard
+_INNER = 0.05  # share of ½⟨D, GD⟩, D the step, to which a model is solved; safeguard
+_TIGHTER = 0.1  # factor of that accuracy if the referee asks for more; safeguard
+_PROGRESS = 0.5  # factor of the gap that another round must gain; safeguard
+_NEAR = 10.0  # targets: an estimated gap below it is worth a judgement of its own; safeguard
+_GROWTH, _FALL = 2.0, 0.7  # factors of the curvature after a step that was too long, or was not
+_TRIALS = 60  # doublings of the curvature; safeguard
+_STEEP = 0.9  # share of the gain promised by a model that may be lost to its error; safeguard
+_FLOOR = 1e-2  # share of the safe curvature that is added for steps; safeguard
+
+
+class _Tangent(NamedTuple):
+    """A point with the gradient of the loss in z, and of the mean loss in W."""
+
+    point: Point
+    gradient: Array
+    slope: Array
+
+    @classmethod
+    def of(cls, judgement: Judgement) -> _Tangent:
+        """From a judgement, which has computed all of it."""
+        return cls(judgement.point, judgement.terms.gradient, judgement.slope)
+
+
+class _Found(NamedTuple):
+    """The minimiser of a quadratic model, with its factors."""
+
+    point: Point
+    factors: Factors
+
+
+def the_model(objective: Objective, control: Control, judgement: Judgement) -> Iterator[Judgement]:
+    """The squared loss is its own quadratic model; more rounds only mend the rounding of V."""
+    metric, form, share = Gram(objective), form_of(objective), _SHARE
+    while np.isfinite(judgement.primal):
+        before, point = judgement, judgement.point
+        descent = Descent(metric, metric.times(point.w) - before.slope, form, point.w)
+        found = descent.run(_below(share * control.target), _MOST, lambda: control.expired)
+        new = recentred(objective, objective.point(descent.w, point.b))
+        duals = [_corrected(objective, metric, new, found)]
+        judgement = judge(objective, new, duals, known=[before.dual], raw=False)
+        yield judgement
+        if control.expired or not judgement.gap < _PROGRESS * before.gap:
+            return
+        judgement = judge(objective, new, known=[judgement.dual])  # for the slope at this point
+        share *= _TIGHTER
+
+
+def _below(target: float) -> Callable[[Correction], bool]:
+    """Whether an estimated gap is below the target."""
+    return lambda found: found.gap <= target
+
+
+def _corrected(objective: Objective, metric: Metric, point: Point, found: Correction) -> Array:
+    """Multipliers whose slope is the subgradient of Ω nearest to that of the gradient."""
+    gradient = objective.loss.gradient(point.z, objective.y)
+    return gradient + metric.lifted(objective, found.step)
+
+
+def several_models(
+    objective: Objective, control: Control, judgement: Judgement, formed: bool
+) -> Iterator[Judgement]:
+    """Models at points extrapolated by momentum, or at the last one if they follow the curvature.
+
+    ``formed`` says whether the metric is that of the data.
+    """
+    course = _Course(objective, control, judgement, formed)
+    ahead, last, age = _Tangent.of(judgement), judgement.point, 0
+    while np.isfinite(judgement.primal):
+        found = course.step(ahead, last.w)
+        judgement = course.judged(judgement, found)
+        yield judgement
+        moved = course.metric.times(found.point.w - last.w)
+        uphill = float(np.vdot(ahead.point.w - found.point.w, moved)) > 0
+        age = 0 if uphill or course.local else age + 1
+        ahead = course.extrapolated(judgement, last, age)
+        last = judgement.point
+
+
+class _Course:
+    """What the steps of one fit share: the metric, and the factor m of its curvature."""
+
+    def __init__(
+        self, objective: Objective, control: Control, first: Judgement, formed: bool
+    ) -> None:
+        self.objective, self.control, self.form = objective, control, form_of(objective)
+        curvature = first.terms.curvature
+        self.local = formed and _is_local(objective, control, curvature)
+        """Whether the metric is made anew from the curvature at every point."""
+        mean = objective.row_total_of(lambda h: h, curvature.bound) / objective.n_scores
+        most = objective.loss.smoothness
+        self._share, self._most = _SHARE, np.inf if self.local else most
+        self._bend = 1.0 if self.local else min(max(mean, 1e-300), most)
+        self.metric: Metric = Plain(0.0)
+        if formed:
+            gram = self.metric = Gram(objective)
+            self._floor = _FLOOR * (most if np.isfinite(most) else mean) * gram.matrix
+        else:
+            self.metric = Plain(lipschitz(objective, objective.mass))
+        self._renew(first)
+
+    def _renew(self, judgement: Judgement) -> None:
+        """The metric at a new point, if it follows the curvature."""
+        if not self.local:
+            return
+        curvature = judgement.terms.curvature
+        if isinstance(curvature, Diagonal):
+            self.metric = Blocks(self.objective, curvature.h, self._floor)
+        else:
+            self.metric = Coupled(self.objective, curvature, self._floor)
+
+    def step(self, ahead: _Tangent, start: Array) -> _Found:
+        """The minimiser of the model at a point, its curvature doubled until it is good enough.
+
+        The Bregman divergence is a mean of Fenchel-Young terms: no digits cancel. At most m⟨D, GD⟩
+        is gained by the model, so a smaller divergence means that the objective falls; momentum
+        needs one of half that size.
+        """
+        allowed = _STEEP if self.local else 0.5
+        for _ in range(_TRIALS):
+            found, bent = self._minimised(ahead, start)
+            divergence = self.objective.mean_young(found.point.z, ahead.gradient)
+            if self._bend >= self._most or divergence <= allowed * self._bend * bent:
+                break
+            self._bend = min(_GROWTH * self._bend, self._most)
+        self._bend = max(_FALL * self._bend, 1.0 if self.local else 1e-300)
+        return found
+
+    def _minimised(self, ahead: _Tangent, start: Array) -> tuple[_Found, float]:
+        """The minimiser W of the model, and ⟨D, GD⟩ for its distance D from the point."""
+        at, metric, bend = ahead.point, self.metric, self._bend
+        linear = metric.times(at.w) - ahead.slope / bend
+        descent = Descent(metric, linear, self.form.times(1.0 / bend), start)
+        enough = self._share * self.control.target / bend
+
+        def bent() -> float:
+            moved = descent.w - at.w
+            return float(np.vdot(moved, metric.times(moved)))
+
+        if metric.formed:
+            descent.run(
+                lambda found: found.gap <= max(enough, 0.5 * _INNER * bent()),
+                _MOST,
+                lambda: self.control.expired,
+            )
+        else:
+            descent.step()
+        assert descent.factors is not None
+        z = at.z + self.objective.forward(descent.w - at.w)
+        point = recentred(self.objective, Point(descent.w, at.b, z))
+        return _Found(point, descent.factors), bent()
+
+    def judged(self, before: Judgement, found: _Found) -> Judgement:
+        """The gradient as dual point, and the corrected one where it promises to be enough."""
+        target = self.control.target
+        raw = judge(self.objective, found.point, known=[before.dual])
+        if not self.metric.formed or raw.reaches(self.objective, target):
+            return raw
+        self._renew(raw)
+        better = correction(self.metric, self.form, found.factors, -raw.slope)
+        promise = better.gap if self.local else better.gap / self._bend
+        best = raw
+        if promise <= min(_NEAR * target, raw.gap):
+            dual = _corrected(self.objective, self.metric, found.point, better)
+            again = judge(self.objective, found.point, [dual], known=[raw.dual], raw=False)
+            best = replace(again, slope=raw.slope) if again.gap < raw.gap else raw
+        if promise <= target < best.gap:
+            self._share *= _TIGHTER  # only a more accurate point can prove more
+        return best
+
+    def extrapolated(self, judgement: Judgement, last: Point, age: int) -> _Tangent:
+        """The point ahead by the momentum age/(age + 3), with the best intercepts."""
+        point, objective = judgement.point, self.objective
+        share = age / (age + 3.0)
+        if share == 0.0:
+            return _Tangent.of(judgement)
+        w = point.w + share * (point.w - last.w)
+        b, z = point.b + share * (point.b - last.b), point.z + share * (point.z - last.z)
+        ahead = recentred(objective, Point(w, b, z))
+        gradient = objective.loss.gradient(ahead.z, objective.y)
+        if not np.isfinite(gradient).all():
+            return _Tangent.of(judgement)
+        return _Tangent(ahead, gradient, objective.backward(objective.weigh(gradient)))
+
+
+def form_of(objective: Objective) -> SingularValues:
+    """The penalty, which the traits have shown to be a function of singular values."""
+    form = objective.penalty.singular_values
+    assert form is not None
+    return form
+
+
+def _is_local(objective: Objective, control: Control, curvature: Curvature) -> bool:
+    """Whether matrices of the curvature are small enough to be made at every point."""
+    d, k = objective.n_features, objective.n_scores
+    size = k * d * d if isinstance(curvature, Diagonal) else (k * d) ** 2
+    return size <= min(_MOST_BLOCKS, control.memory / 24.0)
