@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("bench", reason="run from the root of the checkout")
 
-from bench import kinks, losses, paths, peers, readme, report, stochastic, tuning
+from bench import joint, kinks, losses, paths, peers, readme, report, stochastic, tuning
 from bench.judge import Model, dual, judge_of, primal, scale
 from bench.problem import Problem
 from bench.timing import Lap, OverCap, best_of, climb, clock
@@ -22,7 +22,9 @@ PARAMETERS = {
     "squared_epsilon_insensitive": 0.2,
 }
 PENALTIES = ("l1", "l2", "elastic_net")
-CASES = list(product(losses.NAMES, PENALTIES, (0, 1)))
+JOINT = [name for name in losses.NAMES if losses.loss_of(name, 0.5).joint]
+SINGLE = [name for name in losses.NAMES if name not in JOINT]
+CASES = list(product(SINGLE, PENALTIES, (0, 1)))
 
 
 def targets(loss: str, z: Any) -> Any:
@@ -49,7 +51,7 @@ def small_path(loss: str, penalty: str, intercept: bool, count: int = 4) -> Prob
     )
 
 
-@pytest.mark.parametrize("name", losses.NAMES)
+@pytest.mark.parametrize("name", SINGLE)
 def test_conjugates_are_suprema_over_the_legal_slopes(name):
     loss = losses.loss_of(name, PARAMETERS.get(name))
     grid = np.linspace(-20.0, 20.0, 40001)[:, None]  # holds every kink
@@ -65,7 +67,7 @@ def test_conjugates_are_suprema_over_the_legal_slopes(name):
         assert (reached >= 15 * beyond - 20).all()
 
 
-@pytest.mark.parametrize("name", losses.NAMES)
+@pytest.mark.parametrize("name", SINGLE)
 def test_the_null_model_has_the_best_constant(name):
     loss = losses.loss_of(name, PARAMETERS.get(name))
     y = targets(name, np.random.default_rng(1).standard_normal(101) + 0.3)
@@ -78,6 +80,26 @@ def test_the_null_model_has_the_best_constant(name):
     assert scale(problem) == pytest.approx(best)
     problem.intercept = False
     assert scale(problem) == pytest.approx(loss.value(np.zeros_like(y), y).mean())
+
+
+@pytest.mark.parametrize(("name", "intercept"), [(name, i) for name in JOINT for i in (0, 1)])
+def test_any_dual_point_of_several_scores_bounds_every_model(name, intercept):
+    if name == "crammer_singer" and intercept:
+        return  # its problems have none
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 4))
+    y = np.argmax(X[:, :3] + rng.standard_normal((60, 3)), axis=1).astype(float)
+    problem = Problem("joint", X, y, name, "l2", 0.05, bool(intercept), ())
+    judge = judge_of(problem)
+    assert -1e-13 <= judge.slack <= 1e-7
+    best = joint.primal(problem, judge.model.w, judge.model.b)
+    for size in (1e-3, 0.1, 3.0):
+        theta = size * rng.standard_normal((3, 60))
+        assert joint.dual(problem, theta) <= best + 1e-12
+        w = judge.model.w + size * rng.standard_normal((3, 4))
+        assert joint.primal(problem, w, judge.model.b) >= best - 1e-6
+    null = joint.primal(problem, np.zeros((3, 4)), np.zeros(3))
+    assert scale(problem) <= null + 1e-12
 
 
 def test_a_loss_of_a_family_needs_its_parameter():

@@ -41,7 +41,7 @@ class Quantiles(Loss):
     --------
     >>> import numpy as np, minimand as mm
     >>> loss = mm.Quantiles([0.1, 0.9])
-    >>> float(loss.value(np.array([[-1.0, 1.0]]), np.zeros(1))[0])
+    >>> round(float(loss.value(np.array([[-1.0, 1.0]]), np.zeros(1))[0]), 12)
     0.2
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(size=200)

@@ -89,10 +89,10 @@ def test_without_memory_for_a_batch_every_class_is_solved_by_itself():
     assert small.certificate_.primal == pytest.approx(full.certificate_.primal, rel=1e-6)
 
 
-@pytest.mark.parametrize("loss", [mm.Hinge(), mm.Logistic()], ids=repr)
-def test_a_warm_start_is_used(loss):
+def test_a_warm_start_is_used():
+    """Of a smooth loss; at kinks the coefficients of a model do not say its multipliers."""
     X, y = classes()
-    model = fit(loss, X, y, warm_start=True)
+    model = fit(mm.Logistic(), X, y, warm_start=True)
     first = model.certificate_.passes
     model.fit(X, y)
     assert model.certificate_.passes < first
