@@ -11,7 +11,7 @@ from .._base.typing import AnyArray, Array, ArrayLike
 from ..certificate import Certificate
 from ..design import as_design
 from ..losses import Hinge, Loss, PairwiseHinge, PairwiseSquaredHinge, SquaredHinge
-from ..losses.pair_sums import levels, pair_counts
+from ..losses.joint.pair_sums import levels, pair_counts
 from ..metrics import ndcg, rows_of_queries
 from ..penalties import REGISTRY as PENALTIES
 from ..penalties import Penalty

@@ -9,7 +9,7 @@ import numpy as np
 from ..._base.typing import Array
 from ...canonical import ClassDual as Form
 from ...certificate import Dual, Judgement, judge
-from ...losses.class_margins import ClassMargins
+from ...losses.joint.class_margins import ClassMargins
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from .. import _core
-from .._base.typing import Array, ArrayLike, BoolArray, IntArray
-from .base import Loss, Target
+from ... import _core
+from ..._base.typing import Array, ArrayLike, BoolArray, IntArray
+from ..base import Loss, Target
 
 _ROOM = 1e-12  # by which sums of multipliers may exceed their limits; safeguard: rounding
 

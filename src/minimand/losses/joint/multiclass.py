@@ -6,12 +6,12 @@ import numbers
 
 import numpy as np
 
-from .. import _core
-from .._base.typing import Array, BoolArray, IntArray
-from .base import Loss, ShiftedSums, Terms
-from .curvature import Simplex
-from .numeric.simplex import below_simplex, onto_simplex
-from .numeric.softmax_prox import softmax_prox
+from ... import _core
+from ..._base.typing import Array, BoolArray, IntArray
+from ..base import Loss, ShiftedSums, Terms
+from ..curvature import Simplex
+from ..numeric.simplex import below_simplex, onto_simplex
+from ..numeric.softmax_prox import softmax_prox
 
 _OFF = 1e-12  # distance from the simplex that counts as rounding; safeguard
 _MANY = 64  # classes, beyond which BLAS multiplies their probabilities; safeguard

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._base.typing import Array, ArrayLike, BoolArray
-from .base import Loss
-from .curvature import Diagonal
-from .piecewise import Quantile
+from ..._base.typing import Array, ArrayLike, BoolArray
+from ..base import Loss
+from ..curvature import Diagonal
+from ..piecewise import Quantile
 
 _SAME = 1e-10  # share of |z| + |y| by which scores in order may seem to cross; safeguard: rounding
 

@@ -13,10 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from .. import _core
-from .._base.typing import Array
-from .base import Loss, Terms, Unit, runs_of
-from .curvature import Curvature
+from ... import _core
+from ..._base.typing import Array
+from ..base import Loss, Terms, Unit, runs_of
+from ..curvature import Curvature
 from .pair_sums import Hinges, Items, Laplacian, hinges, levels, pair_counts
 
 _SMOOTHINGS = 30  # widths 1, ½, ¼, … of a smoothed hinge that are recognised; safeguard

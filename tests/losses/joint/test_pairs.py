@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 import minimand as mm
 from minimand.design import as_design
-from minimand.losses.pairs import SmoothedPairwiseHinge
+from minimand.losses.joint.pairs import SmoothedPairwiseHinge
 
 UNITS = np.array([0, 6, 7, 9, 20, 40])
 LOSSES = {

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import _core
-from .._base.typing import Array, IntArray
+from ... import _core
+from ..._base.typing import Array, IntArray
 
 if TYPE_CHECKING:
     from .class_margins import ClassMargins

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._base.typing import Array, ArrayLike
-from .base import Loss, Target
-from .curvature import Diagonal
+from ..._base.typing import Array, ArrayLike
+from ..base import Loss, Target
+from ..curvature import Diagonal
 
 
 class OverScores(Loss):

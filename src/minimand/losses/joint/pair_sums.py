@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _core
-from .._base.threads import one_blas_thread
-from .._base.typing import Array, IntArray
-from .curvature import Columns, Curvature, beside
+from ... import _core
+from ..._base.threads import one_blas_thread
+from ..._base.typing import Array, IntArray
+from ..curvature import Columns, Curvature, beside
 
 _MOST_LEVELS = 4096  # integers of y that are used as they are; safeguard: others are renumbered
 

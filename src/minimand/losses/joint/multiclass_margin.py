@@ -14,7 +14,7 @@ from numbers import Integral
 
 import numpy as np
 
-from .._base.typing import Array, ArrayLike
+from ..._base.typing import Array, ArrayLike
 from .class_margins import ClassMargins
 
 
