@@ -132,3 +132,11 @@ def test_one_vs_rest_by_name():
     two = FLOWERS[KIND < 2], KIND[KIND < 2]
     one = mm.Classifier(mm.OneVsRest(mm.Hinge())).fit(*two)
     assert one.coef_.shape == (1, 4)
+
+
+def test_classes_of_one_sample_do_not_overflow():
+    rng = np.random.default_rng(0)
+    features, kind = rng.normal(size=(40, 4)), np.zeros(40, int)
+    kind[0], kind[1] = 1, 2
+    found = mm.Classifier(mm.TopK(2), "l2", alpha=0.05).fit(features, kind)
+    assert found.certificate_.relative <= 1e-6

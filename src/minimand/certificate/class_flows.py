@@ -76,11 +76,14 @@ def _reduced(total: Array) -> Array:
 
 
 def _potential(total: Array, excess: Array) -> Array:
-    """The shortest φ with L φ = excess."""
+    """The shortest φ with L φ = excess; NaN if numbers overflow."""
     laplacian = np.diag(total.sum(axis=0) + total.sum(axis=1)) - total - total.T
     # Classes of very different flows: scaled to a unit diagonal.
     size = np.sqrt(np.maximum(np.diag(laplacian), 1e-300))
-    values, vectors = np.linalg.eigh(laplacian / size[:, None] / size)
+    scaled = laplacian / size[:, None] / size
+    if not np.isfinite(scaled).all():
+        return np.full_like(excess, np.nan)
+    values, vectors = np.linalg.eigh(scaled)
     kept = values > _RANK * max(float(values[-1]), 0.0)
     along = (vectors.T @ (excess / size))[kept] / values[kept]
     return np.asarray((vectors[:, kept] @ along) / size)

@@ -75,6 +75,8 @@ def _projected(
     lengths = np.sqrt(objective.row_mass @ columns**2)
     columns = columns / np.where(lengths > 0, lengths, 1.0)
     noise = 4 * EPS * np.sqrt(objective.n_samples + 16.0)
+    if not np.isfinite(theta).all():
+        return None
     for metric in _metrics(objective, theta, curvature):
         solve, moved = None, theta
         for _ in range(_ROUNDS):
@@ -83,6 +85,8 @@ def _projected(
             if (np.abs(slope) <= limit).all():
                 return moved
             solve = solve or _Solve(objective, columns, metric)
+            if not solve.known:
+                break  # its numbers overflow: another metric may do
             step = metric.times(columns @ solve(slope))
             moved = objective.loss.into_domain(moved - step, objective.y)
     return None
@@ -117,6 +121,9 @@ class _Solve:
             gram = float(columns[0, 0]) ** 2 * weighted.over_scores()
         else:
             gram = weighted.gram(as_design(columns))
+        self.known = bool(np.isfinite(gram).all())
+        if not self.known:
+            return
         values, self._vectors = np.linalg.eigh(gram)
         kept = values > _RANK * max(float(values[-1]), 0.0)
         self._inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)

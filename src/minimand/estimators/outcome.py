@@ -16,6 +16,9 @@ from ..solvers import REGISTRY as SOLVERS
 from ..solvers import Control, Solution, verdicts
 from ..solvers.base import CALLBACK
 
+_UNEVEN = 30.0  # ratio of column sizes; safeguard
+_SWEEPS = ("class_dual", "dual")  # solvers whose sweeps over rows suffer from such columns
+
 
 class Part(NamedTuple):
     """One of several independent problems: the unit of its gap, and what it counts in the sum."""
@@ -70,7 +73,7 @@ def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution
         return
     worst = max(short, key=lambda s: s.certificate.gap)
     others = _alternatives(objective, estimator._control([]), worst)
-    text = shortfall(worst, estimator.tol, others)
+    text = shortfall(worst, estimator.tol, others, uneven=_uneven(objective))
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=4)
 
 
@@ -96,7 +99,15 @@ def _alternatives(objective: Objective, control: Control, solution: Solution) ->
     return [n for _, n in ranked if n not in ran and not known[n].by_name_only]
 
 
-def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
+def _uneven(objective: Objective) -> bool:
+    """Whether the sizes of columns differ so much that sweeps over rows are slow."""
+    if not objective.has_columns:
+        return False
+    sizes = objective.root_spread[objective.root_spread > 0]
+    return bool(sizes.size and sizes.max() > _UNEVEN * sizes.min())
+
+
+def shortfall(solution: Solution, tol: float, others: list[str], *, uneven: bool = False) -> str:
     """What a fit that stopped short has reached, and what may help."""
     found = solution.certificate
     optimum = "the optimum" if found.kind != "stationary" else "the least of its convex tangent"
@@ -109,11 +120,11 @@ def shortfall(solution: Solution, tol: float, others: list[str]) -> str:
         f"solver={solution.solver!r} was stopped by {solution.stopped_by} after "
         f"{counted(found.iterations, 'iteration')} and {counted(found.passes, 'pass')} with a "
         f"relative gap of {found.relative:.1e}, {missed}; the model is valid and {reached}; "
-        f"{_advice(solution, others)}."
+        f"{_advice(solution, others, uneven)}."
     )
 
 
-def _advice(solution: Solution, others: list[str]) -> str:
+def _advice(solution: Solution, others: list[str], uneven: bool) -> str:
     """What may help, by what stopped the fit."""
     from ..solvers import Sgd
     from ..solvers.stochastic.training import HELD_OUT
@@ -126,6 +137,8 @@ def _advice(solution: Solution, others: list[str]) -> str:
         advice = "set early_stopping=False to train for all epochs"
     elif solution.solver == Sgd.name:
         advice = "raise epochs for more of the same"
+    elif solution.solver in _SWEEPS and uneven:
+        advice = "scale the columns, features=StandardScaler(), since their sizes differ much"
     elif solution.stopped_by.startswith("max_"):
         advice = "raise the limit or tol"
     else:
