@@ -45,7 +45,7 @@ _OTHERS = [
     mm.Classifier("huber", "l2", **_TIGHT),
     mm.Regressor("squared", mm.L21(), **_TIGHT),
     mm.Regressor("huber", mm.L21() + 0.5 * mm.L2(), **_TIGHT),
-    mm.Classifier(mm.Multinomial(), "l1", **_TIGHT),
+    mm.Classifier(mm.Multinomial(), "l1", alpha=0.01, tol=1e-15),
     mm.Classifier(mm.Multinomial(), mm.L21(), alpha=0.01, tol=1e-15),
     mm.Classifier(mm.Multinomial(reference=0), "l2", **_TIGHT),
     mm.Classifier(mm.CrammerSinger(), "l2", **_TIGHT),

@@ -137,6 +137,7 @@ def _logistic(model: Any, total: Total, penalty: Any, ratio: float, C: float) ->
     many = len(model.classes_) > 2
     if many and model.solver == "liblinear":
         raise ValueError(
+            "Only binary classification is supported. "
             "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). "
             "Either use another solver or wrap the estimator in a OneVsRestClassifier to keep "
             "applying a one-versus-rest scheme."
