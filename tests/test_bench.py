@@ -82,10 +82,10 @@ def test_the_null_model_has_the_best_constant(name):
     assert scale(problem) == pytest.approx(loss.value(np.zeros_like(y), y).mean())
 
 
-@pytest.mark.parametrize(("name", "intercept"), [(name, i) for name in JOINT for i in (0, 1)])
+@pytest.mark.parametrize(  # problems of Crammer-Singer have no intercept in the benchmark
+    ("name", "intercept"), [("multinomial", 0), ("multinomial", 1), ("crammer_singer", 0)]
+)
 def test_any_dual_point_of_several_scores_bounds_every_model(name, intercept):
-    if name == "crammer_singer" and intercept:
-        return  # its problems have none
     rng = np.random.default_rng(5)
     X = rng.standard_normal((60, 4))
     y = np.argmax(X[:, :3] + rng.standard_normal((60, 3)), axis=1).astype(float)
