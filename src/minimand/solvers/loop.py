@@ -162,7 +162,9 @@ class _Fit:
     def _points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
         """Judged points of the problem as solvers get it, as points of the whole problem."""
         if self._course is None:
-            self._view = View.of(self.objective, solver)
+            # A textbook solver gets the columns as they are.
+            if self.objective.has_free_columns and not solver.by_name_only:
+                self._view = View.on_independent_columns(self.objective, solver)
             self._course = Succession(solver, self._view.problem, self.control)
         view = self._view
         if view.problem is self.objective:
