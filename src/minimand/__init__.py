@@ -53,6 +53,7 @@ _NAMES = {
         "Margin",
         "MatchingLoss",
         "Multinomial",
+        "OneVsOne",
         "OneVsRest",
         "OverScores",
         "PerceptronLoss",
