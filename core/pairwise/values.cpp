@@ -14,8 +14,8 @@ void gaussian_row(float* row, const double* column_squares, std::size_t n, doubl
                   double factor);
 void laplacian_row(const double* x, const double* z, std::size_t stride, std::size_t n,
                    std::size_t d, double factor, double* row);
-void laplacian_row(const float* x, const float* z, std::size_t stride, std::size_t n,
-                   std::size_t d, double factor, float* row);
+void laplacian_row(const float* x, const float* z, std::size_t stride, std::size_t n, std::size_t d,
+                   double factor, float* row);
 void minima_row(const double* x, const double* z, std::size_t stride, std::size_t n, std::size_t d,
                 double* row);
 void minima_row(const float* x, const float* z, std::size_t stride, std::size_t n, std::size_t d,
@@ -122,8 +122,8 @@ MINIMAND_CLONES void laplacian_row(const float* x, const float* z, std::size_t s
   laplacian(x, z, stride, n, d, factor, row);
 }
 
-MINIMAND_CLONES void minima_row(const double* x, const double* z, std::size_t stride,
-                                std::size_t n, std::size_t d, double* row) {
+MINIMAND_CLONES void minima_row(const double* x, const double* z, std::size_t stride, std::size_t n,
+                                std::size_t d, double* row) {
   for (std::size_t j = 0; j < n; ++j) row[j] = total<Least>(x, z + j * stride, d);
 }
 

@@ -1,5 +1,4 @@
 #include "pairwise/values.hpp"
-
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
 

@@ -68,6 +68,7 @@ _NAMES = {
         "Margin",
         "MatchingLoss",
         "Multinomial",
+        "OneVsOne",
         "OneVsRest",
         "OverScores",
         "PerceptronLoss",

@@ -58,6 +58,7 @@ from .losses import Lp as Lp
 from .losses import Margin as Margin
 from .losses import MatchingLoss as MatchingLoss
 from .losses import Multinomial as Multinomial
+from .losses import OneVsOne as OneVsOne
 from .losses import OneVsRest as OneVsRest
 from .losses import OverScores as OverScores
 from .losses import PerceptronLoss as PerceptronLoss

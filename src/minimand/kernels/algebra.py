@@ -16,7 +16,7 @@ from .rows import Parts, count, dense
 
 
 class Nested(Kernel):
-    """A kernel with one kernel inside."""
+    """A kernel with one kernel inside, whose values it takes over by default."""
 
     kernel: Kernel
 
@@ -47,6 +47,18 @@ class Nested(Kernel):
     def rows(self, X: Any, *, training: bool = False) -> Any:
         """Those of the inner kernel."""
         return self.kernel.rows(X, training=training)
+
+    def block(self, x: Any, z: Any) -> Array:
+        """That of the inner kernel."""
+        return self.kernel.block(x, z)
+
+    def diagonal(self, x: Any) -> Array:
+        """That of the inner kernel."""
+        return self.kernel.diagonal(x)
+
+    def feature_map(self, x: Any) -> Any:
+        """That of the inner kernel."""
+        return self.kernel.feature_map(x)
 
 
 class Pair(Kernel):

@@ -186,18 +186,6 @@ class Mapped(Nested):
         """The rows of the inner kernel, after the map."""
         return self.kernel.rows(self._applied(X), training=training)
 
-    def block(self, x: Any, z: Any) -> Array:
-        """That of the inner kernel."""
-        return self.kernel.block(x, z)
-
-    def diagonal(self, x: Any) -> Array:
-        """That of the inner kernel."""
-        return self.kernel.diagonal(x)
-
-    def feature_map(self, x: Any) -> Any:
-        """That of the inner kernel."""
-        return self.kernel.feature_map(x)
-
     def _applied(self, X: Any) -> Any:
         if self._transformer is not None:
             return self._transformer.transform(X)
@@ -248,18 +236,6 @@ class On(Nested):
     def rows(self, X: Any, *, training: bool = False) -> Any:
         """The rows of the inner kernel, from these columns."""
         return self.kernel.rows(self._chosen(X), training=training)
-
-    def block(self, x: Any, z: Any) -> Array:
-        """That of the inner kernel."""
-        return self.kernel.block(x, z)
-
-    def diagonal(self, x: Any) -> Array:
-        """That of the inner kernel."""
-        return self.kernel.diagonal(x)
-
-    def feature_map(self, x: Any) -> Any:
-        """That of the inner kernel."""
-        return self.kernel.feature_map(x)
 
     def _chosen(self, X: Any) -> Any:
         single = isinstance(self.columns, str | int | np.integer)
