@@ -53,6 +53,7 @@ _WORKING_SET_PASSES = 40.0  # passes over the data in a fit of a working set
 _NO_ZEROS = 50.0  # times as many where no l1 part keeps columns out
 _INTERIOR_STEPS = 20.0  # systems that an interior-point method solves
 _INTERIOR_CALLS = 2.5e4  # units per such a system, whatever its size
+_SCORES_CALLS = 8e5  # units per such a system of k scores, likewise; measured: wine, iris
 _COLUMN_STEPS = 60.0  # the same over all rounds of column generation
 _CURVED_SWEEPS = 13.0  # sweeps of dual ascent on orthogonal rows, the slope of the loss continuous
 _KINKED_SWEEPS = 13.0  # the same where it jumps
@@ -171,6 +172,15 @@ def interior_points(objective: Objective, size: int) -> float:
     return _INTERIOR_STEPS * (gram + factor(size) + _around_a_system(objective))
 
 
+def interior_points_of_scores(objective: Objective) -> float:
+    """A Gram for any two of k coupled scores, and a system of all their coefficients."""
+    k = objective.n_scores
+    grams = 0.5 * k * (k + 1) * (hessian(objective) + terms(objective))
+    rows = 8.0 * k * terms(objective) + 2.0 * k * image(objective)
+    system = grams + factor(k * (objective.n_features + 1)) + rows
+    return _INTERIOR_STEPS * (system + _SCORES_CALLS)
+
+
 def column_generation(objective: Objective, size: float) -> float:
     """The same on some columns at a time."""
     n = objective.n_samples
@@ -212,10 +222,15 @@ def ascent_on_logistic(objective: Objective, form: Separable) -> float:
 
 
 def ascent_on_classes(objective: Objective) -> float:
-    """Dual ascent for class margins: k adjacent numbers are read for every stored one."""
+    """Dual ascent for class margins."""
+    return _CLASS_SWEEPS * sweep_over_classes(objective)
+
+
+def sweep_over_classes(objective: Objective) -> float:
+    """One sweep of it: k adjacent numbers are read for every stored one."""
     n, k = objective.n_samples, objective.n_scores
     reads = RATES["sparse_sweep" if objective.design.sparse else "dense_sweep"]
-    return _CLASS_SWEEPS * k * (reads * objective.design.nnz + RATES["row"] * n)
+    return k * (reads * objective.design.nnz + RATES["row"] * n)
 
 
 def newton_on_runs(objective: Objective) -> float:
