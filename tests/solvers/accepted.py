@@ -12,7 +12,7 @@ PROBLEMS = {
     "multiplier": ("squared", mm.L1Ball(0.5)),
     "reweighted": ("squared", mm.MCP()),
     "class_dual": (mm.CrammerSinger(), "l2"),
-    "class_interior": (mm.CrammerSinger(), "l1"),
+    "class_primal_dual": (mm.CrammerSinger(), "l2"),
     "run_newton": ("squared_hinge", "l2"),
     "smoothed": ("hinge", "l2"),
     "low_rank": ("squared", mm.TraceNorm()),
@@ -22,7 +22,7 @@ PROBLEMS = {
 }
 KINDS = {
     "class_dual": mm.Classifier,
-    "class_interior": mm.Classifier,
+    "class_primal_dual": mm.Classifier,
     "run_newton": mm.Ranker,
     "smoothed": mm.Ranker,
 }

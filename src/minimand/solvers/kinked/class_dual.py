@@ -15,7 +15,7 @@ from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
-from .class_interior import ClassInterior
+from .class_primal_dual import ClassPrimalDual
 
 _RUNS = 300  # runs of sweeps; safeguard
 _WORK = 2e9  # numbers of W read in one run; safeguard: some seconds
@@ -39,7 +39,7 @@ class ClassDual(Solver):
     shapes = (Trait.COLUMNS,)
     needs = Trait.CLASS_MARGINS, Trait.L2_EVERYWHERE
     least_cost = costs.LEAST_ASCENT
-    heirs = ("class_interior",)
+    heirs = ("class_primal_dual",)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses of class margins; an L2 penalty on every coefficient, the same for all classes."""
@@ -48,7 +48,7 @@ class ClassDual(Solver):
         if (form.l2 != form.l2[:, :1]).any():
             return Verdict(False, "the penalty differs from class to class")
         words = "class margins and L2: a projection per sample"
-        verdict = Verdict(True, words, costs.ascent_on_classes(objective))
+        verdict = Verdict(True, words, costs.ascent_on_classes(objective, form))
         return row_copy_counted(objective, control, verdict)
 
     def iterate(
@@ -76,7 +76,7 @@ class ClassDual(Solver):
 
     def _sweeps_before_heir(self, objective: Objective, control: Control) -> float:
         """Sweeps that cost as much as interior points; without limit if these are refused."""
-        heir = ClassInterior().verdict(objective, control)
+        heir = ClassPrimalDual().verdict(objective, control)
         return max(_PATIENCE * heir.cost / costs.sweep_over_classes(objective), _EPOCHS[0])
 
 

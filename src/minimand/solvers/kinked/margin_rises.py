@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..._base.typing import Array, IntArray
+from ...losses.curvature import Coupled
 from ...losses.joint.class_margins import ClassMargins, class_numbers
-from .scores_interior import Coupling
 from .slope_rises import Rises
 
 _ROOM = 1.0  # slacks at the start, in units of the margins; safeguard
@@ -47,7 +47,7 @@ class MarginRises:
             level.begin(t, width)
         return width, sum(level.share for level in self._levels)
 
-    def system(self, z: Array) -> Coupling:
+    def system(self, z: Array) -> Coupled:
         """Edges between the scores of every row."""
         t = self._margins(z)
         k, n = len(t) + 1, t.shape[1]
@@ -64,7 +64,7 @@ class MarginRises:
             total = rates.sum(axis=0)
             for c in range(k):
                 edges[c] += rates[c] / total * rates
-        return Coupling(edges, None)
+        return Coupled(edges)
 
     def pulled(self, z: Array) -> Array:
         """Slopes p_c of the margins, and −Σp at the right class."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._base.typing import Array
 from ...losses import Quantiles
-from .scores_interior import Coupling
+from ...losses.curvature import Coupled
 from .slope_rises import Rises
 
 _ROOM = 2.0  # slacks at the start, in units of the residuals; safeguard
@@ -37,7 +37,7 @@ class OrderRises:
         self._order.begin(t, np.full(t.size, width), np.full(t.size, 1.0 / self._k))
         return width, 1.0
 
-    def system(self, z: Array) -> Coupling:
+    def system(self, z: Array) -> Coupled:
         """The rates of the quantiles, and edges between neighbours."""
         k, n = self._k, self._y.size
         ground, _ = self._quantiles.system(self._residuals(z))
@@ -45,7 +45,7 @@ class OrderRises:
         edges = np.zeros((k, k, n))
         below = np.arange(k - 1)
         edges[below, below + 1] = edges[below + 1, below] = order.reshape(k - 1, n)
-        return Coupling(edges, ground.reshape(k, n))
+        return Coupled(edges, ground.reshape(k, n))
 
     def pulled(self, z: Array) -> Array:
         """The slopes of the quantiles, and those of the order on both sides."""

@@ -14,27 +14,21 @@ A Laplacian is a sum of positive terms, so that nothing cancels where rates grow
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from ..._base.linear_system import factorise, pseudo_inverse
 from ..._base.typing import Array
-from ...design import Standardized
+from ...losses.curvature import Coupled
 from ...penalties import Separable
 from ...problem.objective import Objective, Point
+from ..base import Control
+from ..smooth.newton_scores import ScoresCholesky
+from ..smooth.newton_systems import Step
 from .central_path import CentralPath
 from .slope_rises import Rises, of_penalty
 
-_STEADY = 1e-13  # share of the diagonal, added to it; safeguard
 _PINNED = 1e200  # curvature of a coefficient whose two bounds are equal; safeguard
-
-
-class Coupling(NamedTuple):
-    """H of every row: its Laplacian's weights (k, k, n), and what is added to its diagonal."""
-
-    edges: Array
-    ground: Array | None  # (k, n)
 
 
 class RowRises(Protocol):
@@ -45,7 +39,7 @@ class RowRises(Protocol):
     def begin(self, z: Array, room: float) -> tuple[float, float]:
         """Start well inside; returns the typical size of a slack, and of a slope."""
 
-    def system(self, z: Array) -> Coupling:
+    def system(self, z: Array) -> Coupled:
         """Newton's equations at μ = 0, reduced to H Δz."""
 
     def pulled(self, z: Array) -> Array:
@@ -62,15 +56,7 @@ class RowRises(Protocol):
         """Multipliers of the rows, as the risers represent them."""
 
 
-class Step(NamedTuple):
-    """A step of the coefficients, of the intercepts and of the scores."""
-
-    dw: Array
-    db: Array
-    dz: Array
-
-
-Solve = Callable[[Array, Array], Step]
+Solve = Callable[..., Step]
 
 
 class ScoresInterior(CentralPath[Solve, Step]):
@@ -79,15 +65,18 @@ class ScoresInterior(CentralPath[Solve, Step]):
     nearest = 0.95  # measured: quantiles of 5000 rows with outliers take half the steps of 0.9995
 
     def __init__(
-        self, objective: Objective, form: Separable, rows: RowRises, start: Point, room: float = 1.0
+        self,
+        objective: Objective,
+        form: Separable,
+        rows: RowRises,
+        start: Point,
+        control: Control,
+        room: float = 1.0,
     ) -> None:
         self.objective, self.form, self.rows = objective, form, rows
         d, k = objective.coef_shape
         self.w, self.b = form.project(start.w).copy(), np.array(start.b, dtype=float)
-        self._mean = np.zeros(d)
-        if objective.intercept:
-            self._mean = objective.moments(objective.mass).first
-        self._centred = Standardized(objective.design, self._mean, np.ones(d))
+        self._cholesky = ScoresCholesky(objective, form, control)
         flat = _flattened(form)
         self._features = of_penalty(flat, 1.0 / objective.n_samples)
         self._pinned = np.zeros((d, k), dtype=bool)
@@ -121,64 +110,15 @@ class ScoresInterior(CentralPath[Solve, Step]):
         return self.form.project(w), self.b
 
     def _system(self) -> Solve:
-        objective = self.objective
-        coupling = self.rows.system(self.z)
-        stiff, _ = self._features.system(self.w.ravel())
-        diagonal = self.form.l2 + stiff.reshape(self.w.shape)
-        diagonal[self._pinned] = _PINNED
-        matrix = self._matrix(coupling, diagonal)
-        inverse = factorise(matrix) or pseudo_inverse(matrix)
-
-        def solve(gradient: Array, balance: Array) -> Step:
-            table = gradient
-            if objective.intercept:
-                table = np.vstack([gradient, balance])
-            step = -inverse(table.ravel()).reshape(table.shape)
-            dw = np.ascontiguousarray(step[: len(gradient)])
-            db = objective.no_shift
-            if objective.intercept:
-                db = step[-1] - self._mean @ dw
-            return Step(dw, db, objective.forward(dw) + db)
-
-        return solve
-
-    def _matrix(self, coupling: Coupling, diagonal: Array) -> Array:
-        """The matrix of the system; shifts of all scores that nothing determines stay put."""
-        d, k = diagonal.shape
-        side = d + self.objective.intercept
-        blocks = np.zeros((side, k, side, k))
-        for c in range(k):
-            for e in range(c):
-                if coupling.edges[c, e].any():
-                    gram = self._gram(coupling.edges[c, e])
-                    blocks[:, c, :, e] = blocks[:, e, :, c] = -gram
-                    blocks[:, c, :, c] += gram
-                    blocks[:, e, :, e] += gram
-            if coupling.ground is not None:
-                blocks[:, c, :, c] += self._gram(coupling.ground[c])
-        if coupling.ground is None:
-            loose = np.append(~diagonal.any(axis=1), [True] * (side - d))
-            for j in np.flatnonzero(loose):
-                blocks[j, :, j] += (float(np.trace(blocks[j, :, j])) / k or 1.0) / k
-        matrix = blocks.reshape(side * k, side * k)
-        places = matrix.reshape(-1)[:: side * k + 1]
-        places *= 1.0 + _STEADY
-        places[: d * k] += diagonal.ravel()
-        return matrix
-
-    def _gram(self, weights: Array) -> Array:
-        """[X 1]ᵀdiag(mass∘weights)[X 1] for centred X."""
-        h = np.ascontiguousarray(self.objective.mass * weights)
-        inner = self._centred.gram(h)
-        if not self.objective.intercept:
-            return inner
-        cross = self._centred.rmatvec(h)[:, None]
-        return np.block([[inner, cross], [cross.T, np.array([[h.sum()]])]])
+        curvature = self.rows.system(self.z).weighted(self.objective.mass)
+        stiff = self._features.system(self.w.ravel())[0].reshape(self.w.shape)
+        stiff[self._pinned] = _PINNED
+        return self._cholesky.solver(curvature, stiff)
 
     def _solve(self, system: Solve) -> Step:
         objective = self.objective
         u = objective.weigh(self.rows.pulled(self.z))
-        gradient = self._centred.rmatvec(u) + self.form.l2 * self.w
+        gradient = objective.backward(u) + self.form.l2 * self.w
         gradient += self._features.pulled(self.w.ravel()).reshape(self.w.shape)
         gradient[self._pinned] = 0.0
         step = system(gradient, u.sum(axis=0))

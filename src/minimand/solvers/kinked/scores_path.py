@@ -49,12 +49,14 @@ class ScoresPath(Solver):
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Problems with not too many coefficients."""
         k, n = objective.n_scores, objective.n_samples
-        size = k * (objective.n_features + objective.intercept)
+        size = k * (objective.n_features + 1)
         # Bytes: three matrices of the system, an edge between any two scores of a row twice, and
         # about twenty numbers for every score of it.
         memory = 8.0 * (3.0 * size * size + n * (2.0 * k * k + 20.0 * k))
         if size > _LARGEST or memory > control.memory:
-            return Verdict(False, f"a system of {size} unknowns in every iteration is too large")
+            return Verdict(
+                False, f"a dense system of {size} unknowns in every iteration is too large"
+            )
         words = "scores coupled by kinks: an interior-point method on all of them"
         return Verdict(True, words, costs.interior_points_of_scores(objective))
 
@@ -67,7 +69,7 @@ class ScoresPath(Solver):
         best = judge(objective, self.nearby(objective, start))
         yield best
         begin = best.point
-        inner = ScoresInterior(objective, form, self.rises(objective), begin)
+        inner = ScoresInterior(objective, form, self.rises(objective), begin, control)
         before, waited, idle, again = float("inf"), 0, 0, _AGAIN
         for taken in range(1, _ITERATIONS + 1):
             length = inner.step(_CENTRED if waited > 3 else 0.0)
@@ -78,7 +80,7 @@ class ScoresPath(Solver):
             if stuck and again and not near and inner.products > _FAR * objective.scale:
                 again -= 1
                 room = _WIDER ** (_AGAIN - again)
-                inner = ScoresInterior(objective, form, self.rises(objective), begin, room)
+                inner = ScoresInterior(objective, form, self.rises(objective), begin, control, room)
                 before, waited = float("inf"), 0
                 continue
             last = taken == control.max_iter

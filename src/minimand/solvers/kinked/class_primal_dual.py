@@ -1,4 +1,4 @@
-"""Interior points for losses of class margins (Crammer-Singer, rankings), L1 included."""
+"""A primal-dual interior-point method for losses of class margins (Crammer-Singer, rankings)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .scores_interior import RowRises
 from .scores_path import ScoresPath
 
 
-class ClassInterior(ScoresPath):
+class ClassPrimalDual(ScoresPath):
     """Mehrotra's method for class margins with a sum over features: L2, L1, bounds, or nothing.
 
-    Where `class_dual` crawls, as on columns of very different sizes, it continues here.
+    Where `class_dual` crawls, as on columns of very different sizes, this one continues.
 
     Examples
     --------
@@ -21,10 +21,10 @@ class ClassInterior(ScoresPath):
     >>> X, y = load_wine(return_X_y=True)
     >>> model = mm.Classifier(mm.CrammerSinger(), "l1", alpha=0.01).fit(X, y)
     >>> model.solver_, model.certificate_.relative <= 1e-6
-    ('class_interior', True)
+    ('class_primal_dual', True)
     """
 
-    name = "class_interior"
+    name = "class_primal_dual"
     needs = Trait.CLASS_MARGINS, Trait.SUM_OVER_FEATURES
 
     def rises(self, objective: Objective) -> RowRises:

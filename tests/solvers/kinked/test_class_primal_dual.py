@@ -33,7 +33,7 @@ def test_equals_its_program(loss, penalty, intercept):
             loss, X, y, intercept=intercept, penalty=PENALTIES[penalty],
             weights=rng.uniform(0.2, 2.0, len(y)), offset=0.3 * rng.standard_normal((len(y), 3)),
         )  # fmt: skip
-        found = solve(objective, "class_interior", Control(tol=1e-8))
+        found = solve(objective, "class_primal_dual", Control(tol=1e-8))
         assert found.converged
         best = program_value(objective)
         assert found.certificate.primal == pytest.approx(best, abs=3e-7 * objective.scale)
@@ -44,7 +44,7 @@ def test_equals_its_program(loss, penalty, intercept):
 def test_certificates_hold_everywhere(penalty):
     X, y = data()
     objective = problem(mm.CrammerSinger(COST), X, y, penalty=PENALTIES[penalty])
-    best = solve(objective, "class_interior", Control(tol=1e-9))
+    best = solve(objective, "class_primal_dual", Control(tol=1e-9))
     high = best.certificate.primal
     rng = np.random.default_rng(2)
     for size in (1e-3, 0.1, 10.0):
@@ -99,13 +99,6 @@ def test_two_classes_are_the_hinge():
     two = solve(problem(mm.CrammerSinger(), X, y, 0.05, k=2, penalty=mm.L1()), "auto")
     hinge = mm.Classifier("hinge", "l1", alpha=0.05).fit(X, y)
     assert two.certificate.primal == pytest.approx(hinge.certificate_.primal, rel=1e-5)
-
-
-def test_too_many_coefficients_are_refused_in_words():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((30, 600)), rng.integers(0, 3, 30)
-    with pytest.raises(ValueError, match="a system of 1803 unknowns"):
-        mm.Classifier(mm.CrammerSinger(), "l1", alpha=0.1, solver="class_interior").fit(X, y)
 
 
 def test_limits_are_kept():
