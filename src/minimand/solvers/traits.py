@@ -125,9 +125,6 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     return found
 
 
-def missing(needs: Iterable[Trait], traits: frozenset[Trait]) -> Trait | None:
-    """The first trait that a solver needs and a problem does not have."""
-    for trait in needs:
-        if trait not in traits:
-            return trait
-    return None
+def missing(needs: Iterable[Trait], traits: frozenset[Trait]) -> list[Trait]:
+    """The traits that a solver needs and a problem does not have."""
+    return [trait for trait in needs if trait not in traits]
