@@ -28,7 +28,8 @@ class Ordered(ScoresPath):
 
     name = "ordered"
     null_may_do = True
-    needs = Trait.IN_ORDER, Trait.SUM_OVER_FEATURES
+    kind = (*ScoresPath.kind, Trait.IN_ORDER)
+    needs = (Trait.SUM_OVER_FEATURES,)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Problems with intercepts, and not too many coefficients."""
