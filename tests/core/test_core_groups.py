@@ -38,7 +38,7 @@ def test_minimisers_on_a_gram(k):
     for gram in (G, larger):
         w = np.zeros((1, *q.shape))
         square = float((Y**2).sum() / n)
-        done = _core.GroupsOnGram().solve(
+        done = _core.groups_on_gram(
             gram, q.ravel(), square, np.ones(1), STARTS, norm, l1, l2, w, k, 0, True, 1e-13, 60
         )
         assert done == 1
@@ -81,7 +81,7 @@ def test_bad_arguments():
     X, Y, norm, l1, l2 = problem(1)
     G, q, w = X.T @ X, X.T @ Y[:, 0], np.zeros(10)
     numbers = l1.ravel(), l2.ravel()
-    solve = _core.GroupsOnGram().solve
+    solve = _core.groups_on_gram
     for starts in (np.array([0, 3]), np.array([0, 5, 4, 10]), np.array([1, 10])):
         with pytest.raises(ValueError, match="starts"):
             solve(G, q, 1.0, np.ones(1), starts, norm, *numbers, w, 1, 0, True, 1e-3, 5)

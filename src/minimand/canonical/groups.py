@@ -58,7 +58,7 @@ class Runs:
 
 def minimise_groups(gram: Array, q: Array, square: float, runs: Runs, w: Array, gap: float) -> bool:
     """Minimise ½ Σ_c w_cᵀG w_c + q·w + ½·square + penalties in place, to a gap; whether it was."""
-    found = _core.GroupsOnGram().solve(
+    found = _core.groups_on_gram(
         np.ascontiguousarray(gram),
         np.ascontiguousarray(q).ravel(),
         square,

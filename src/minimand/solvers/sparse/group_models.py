@@ -150,7 +150,7 @@ def _on_columns(step: Step, runs: Runs, w: Array, control: Control) -> tuple[Arr
 
 
 def price(runs: Runs, w: Array, slope: Array) -> float:
-    """An estimate of the gap of a model: see `GroupsOnGram::shortfall`."""
+    """An estimate of the gap of a model: see `GroupMinimiser::shortfall`."""
     rest = slope + runs.l2 * w
     c = np.maximum(np.abs(rest) - runs.l1, 0.0)
     firsts = runs.starts[:-1]

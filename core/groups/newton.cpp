@@ -1,0 +1,227 @@
+#include "groups/newton.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/lanes.hpp"
+
+namespace minimand {
+namespace {
+
+constexpr int kHalvings = 8;   // of a Newton step; safeguard
+constexpr int kProducts = 60;  // of a Newton step; safeguard
+
+double inner_product(std::span<const double> a, std::span<const double> b) {
+  return dot(a.data(), b.data(), a.size());
+}
+
+/// Cholesky factor of a small matrix in place, row by row; a pivot that vanishes is made larger.
+void factorise(double* matrix, std::size_t size) {
+  constexpr double kCaution = 1e-12;  // share of the largest diagonal; safeguard
+  double most = 0.0;
+  for (std::size_t i = 0; i < size; ++i) most = std::max(most, matrix[i * size + i]);
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      double sum = matrix[i * size + j];
+      for (std::size_t k = 0; k < j; ++k) sum -= matrix[i * size + k] * matrix[j * size + k];
+      if (i > j) {
+        matrix[i * size + j] = sum / matrix[j * size + j];
+      } else {
+        matrix[i * size + i] = std::sqrt(std::max(sum, kCaution * most + 1e-300));
+      }
+    }
+  }
+}
+
+/// Solves with that factor in place, for numbers `stride` apart.
+void solve_with(const double* factor, std::size_t size, double* x, std::size_t stride) {
+  for (std::size_t i = 0; i < size; ++i) {
+    double sum = x[i * stride];
+    for (std::size_t k = 0; k < i; ++k) sum -= factor[i * size + k] * x[k * stride];
+    x[i * stride] = sum / factor[i * size + i];
+  }
+  for (std::size_t i = size; i-- > 0;) {
+    double sum = x[i * stride];
+    for (std::size_t k = i + 1; k < size; ++k) sum -= factor[k * size + i] * x[k * stride];
+    x[i * stride] = sum / factor[i * size + i];
+  }
+}
+
+/// Whether all numbers of a group are zero, and stay so in a Newton step.
+bool rests(const GroupPenalties& penalties, std::size_t group) {
+  if (penalties.norm[group] > 0.0) return true;
+  const auto l1 = penalties.l1.subspan(penalties.begin(group), penalties.size_of(group));
+  return std::ranges::all_of(l1, [](double bound) { return bound > 0.0; });
+}
+
+}  // namespace
+
+bool GroupNewton::step(GroupQuadratic& loss, const GroupPenalties& penalties, GroupPoint point,
+                       double share) {
+  gather(loss, penalties, point);
+  if (members_.empty()) return false;
+  const std::size_t scores = penalties.scores;
+  direction(loss, share);
+  if (!go_along(loss, penalties, point)) return false;
+  for (const Member& member : members_) {
+    const std::size_t begin = penalties.begin(member.group), size = penalties.size_of(member.group);
+    const auto moved = std::span<const double>(move_).subspan(member.row * scores, size);
+    for (std::size_t i = 0; i < size; ++i) point.w[begin + i] = target_[member.row * scores + i];
+    point.sizes[member.group] = squared_length(point.w.data() + begin, size);
+    loss.move(loss.rows_of(member.group), moved);
+  }
+  return true;
+}
+
+void GroupNewton::gather(GroupQuadratic& loss, const GroupPenalties& penalties, GroupPoint point) {
+  members_.clear();
+  parts_.clear();
+  std::size_t rows = 0, factors = 0;
+  for (std::size_t g = 0; g < penalties.count(); ++g) {
+    if (point.sizes[g] == 0.0 && rests(penalties, g)) continue;
+    const auto l2 = penalties.l2.subspan(penalties.begin(g), penalties.size_of(g));
+    if (!(loss.steep(g) > 0.0) && std::ranges::all_of(l2, [](double x) { return x == 0.0; }))
+      continue;
+    const double norm = penalties.norm[g];
+    const double bend = norm > 0.0 ? norm / std::sqrt(point.sizes[g]) : 0.0;
+    const Rows part = loss.rows_of(g);
+    members_.push_back({g, rows, part.count, bend, 0.0, factors});
+    parts_.push_back(part);
+    rows += part.count;
+    factors += part.count * part.count;
+  }
+  const std::size_t size = rows * penalties.scores;
+  for (auto* numbers : {&start_, &unit_, &radial_, &l2_, &right_, &step_, &residual_, &ready_,
+                        &move_, &image_, &target_}) {
+    numbers->resize(size);
+  }
+  held_.resize(size);
+  factors_.resize(factors);
+  for (Member& member : members_) describe(member, loss, penalties, point);
+  loss.choose(parts_);
+}
+
+void GroupNewton::describe(Member& member, GroupQuadratic& loss, const GroupPenalties& penalties,
+                           GroupPoint point) {
+  const std::size_t scores = penalties.scores, size = member.rows * scores;
+  const std::size_t from = penalties.begin(member.group), to = member.row * scores;
+  const double length = std::sqrt(point.sizes[member.group]);
+  double shift = 0.0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double value = point.w[from + i], l1 = penalties.l1[from + i];
+    start_[to + i] = value;
+    unit_[to + i] = length > 0.0 ? value / length : 0.0;
+    l2_[to + i] = penalties.l2[from + i];
+    held_[to + i] = l1 > 0.0 && value == 0.0;
+    const double sign = static_cast<double>((value > 0.0) - (value < 0.0));
+    const double slope = loss.slopes()[from + i] + l2_[to + i] * value + l1 * sign +
+                         penalties.norm[member.group] * unit_[to + i];
+    right_[to + i] = held_[to + i] ? 0.0 : -slope;
+    shift += l2_[to + i];
+  }
+  shift /= static_cast<double>(std::max<std::size_t>(size, 1));
+  const OwnMatrix own = loss.own(member.group);
+  double* const factor = factors_.data() + member.factor;
+  for (std::size_t i = 0; i < member.rows; ++i) {
+    std::copy_n(own.row(i), member.rows, factor + i * member.rows);
+    factor[i * member.rows + i] += member.bend + shift;
+  }
+  factorise(factor, member.rows);
+  std::copy_n(unit_.data() + to, size, radial_.data() + to);
+  for (std::size_t c = 0; c < scores; ++c) {
+    solve_with(factor, member.rows, radial_.data() + to + c, scores);
+  }
+  member.along = dot(radial_.data() + to, unit_.data() + to, size);
+}
+
+/// image = (G + l2 + norm/|w| (I - unit unit')) d, zero for numbers that are held.
+void GroupNewton::product(GroupQuadratic& loss, std::span<const double> d,
+                          std::span<double> image) const {
+  loss.multiply(d, image);
+  const std::size_t scores = loss.scores();
+  for (const Member& member : members_) {
+    const std::size_t at = member.row * scores, size = member.rows * scores;
+    const double radial = dot(unit_.data() + at, d.data() + at, size);
+    for (std::size_t i = at; i < at + size; ++i) {
+      image[i] += l2_[i] * d[i] + member.bend * (d[i] - radial * unit_[i]);
+      if (held_[i]) image[i] = 0.0;
+    }
+  }
+}
+
+/// Solves with the blocks of single groups: K - bend unit unit', by the formula of a rank-one
+/// change.
+void GroupNewton::precondition(std::span<const double> r, std::span<double> x,
+                               std::size_t scores) const {
+  std::copy(r.begin(), r.end(), x.begin());
+  for (const Member& member : members_) {
+    const std::size_t at = member.row * scores, size = member.rows * scores;
+    const double* const factor = factors_.data() + member.factor;
+    for (std::size_t c = 0; c < scores; ++c)
+      solve_with(factor, member.rows, x.data() + at + c, scores);
+    const double left = 1.0 - member.bend * member.along;
+    if (member.bend > 0.0 && left > 1e-12) {  // share of one: rounding; safeguard
+      const double more = member.bend * dot(unit_.data() + at, x.data() + at, size) / left;
+      for (std::size_t i = 0; i < size; ++i) x[at + i] += more * radial_[at + i];
+    }
+    for (std::size_t i = at; i < at + size; ++i) {
+      if (held_[i]) x[i] = 0.0;
+    }
+  }
+}
+
+void GroupNewton::direction(GroupQuadratic& loss, double share) {
+  const std::size_t scores = loss.scores();
+  std::ranges::fill(step_, 0.0);
+  residual_ = right_;
+  precondition(residual_, ready_, scores);
+  move_ = ready_;
+  double energy = inner_product(residual_, ready_);
+  const double enough = share * energy;
+  for (int count = 0; count < kProducts && energy > enough; ++count) {
+    product(loss, move_, image_);
+    const double bend = inner_product(move_, image_);
+    if (!(bend > 0.0)) break;
+    const double length = energy / bend;
+    for (std::size_t i = 0; i < step_.size(); ++i) {
+      step_[i] += length * move_[i];
+      residual_[i] -= length * image_[i];
+    }
+    precondition(residual_, ready_, scores);
+    const double next = inner_product(residual_, ready_);
+    for (std::size_t i = 0; i < step_.size(); ++i) move_[i] = ready_[i] + next / energy * move_[i];
+    energy = next;
+  }
+}
+
+/// Goes along the step as far as the objective falls; numbers with an l1 part that would change
+/// their sign become zero. The numbers go to `target_`, by `move_`.
+bool GroupNewton::go_along(GroupQuadratic& loss, const GroupPenalties& penalties,
+                           GroupPoint point) {
+  const std::size_t scores = penalties.scores;
+  double share = 1.0;
+  for (int trial = 0; trial < kHalvings; ++trial, share *= 0.5) {
+    double change = 0.0;
+    bool finite = true;
+    for (const Member& member : members_) {
+      const std::size_t from = penalties.begin(member.group), to = member.row * scores;
+      for (std::size_t i = 0; i < member.rows * scores; ++i) {
+        const double value = start_[to + i];
+        double aim = value + share * step_[to + i];
+        finite &= std::isfinite(aim);
+        if (penalties.l1[from + i] > 0.0 && value * aim <= 0.0) aim = 0.0;
+        target_[to + i] = aim;
+        move_[to + i] = aim - value;
+        change += move_[to + i] * loss.slopes()[from + i];
+      }
+      change += group_charge(penalties, member.group, target_.data() + to) -
+                group_charge(penalties, member.group, point.w.data() + from);
+    }
+    if (!finite) return false;
+    loss.multiply(move_, image_);
+    if (change + 0.5 * inner_product(move_, image_) <= 0.0) return true;
+  }
+  return false;
+}
+
+}  // namespace minimand
