@@ -6,8 +6,9 @@
 
 namespace minimand {
 
-/// A quadratic of columns A, n numbers each, G = A'A. Its scores A w are kept up to date, and slopes
-/// are products with them: where the columns outnumber their entries, that is less than G has.
+/// A quadratic of columns A, n numbers each, G = A'A. Its scores A w are kept up to date, and
+/// slopes are products with them: where the columns outnumber their entries, that is less than G
+/// has.
 ///
 /// Newton steps see the columns in single precision. They need two or three digits, and A'A of
 /// rounded columns is a Gram matrix as well, so that it bends upwards in every direction.

@@ -20,8 +20,8 @@ struct OwnMatrix {
   const double* row(std::size_t i) const { return values + i * stride; }
 };
 
-/// 0.5 sum_c w_c'G w_c + q'w + 0.5 square, a mean of squares, at a point w that moves: every score c
-/// has the same matrix G. How G is known is left to the classes below.
+/// 0.5 sum_c w_c'G w_c + q'w + 0.5 square, a mean of squares, at a point w that moves: every score
+/// c has the same matrix G. How G is known is left to the classes below.
 class GroupQuadratic {
  public:
   GroupQuadratic(std::span<const std::int64_t> starts, std::span<const double> q, double square,

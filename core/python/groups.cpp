@@ -142,9 +142,9 @@ std::pair<std::int64_t, double> groups_columns_dense(
 
 void bind_groups(nb::module_& m) {
   using nb::arg;
-  m.def("groups_on_gram", &on_gram, arg("G"), arg("q"), arg("square"), arg("alphas"),
-        arg("starts"), arg("norm"), arg("l1"), arg("l2"), arg("coefs").noconvert(), arg("scores"),
-        arg("first"), arg("started"), arg("target"), arg("rounds"),
+  m.def("groups_on_gram", &on_gram, arg("G"), arg("q"), arg("square"), arg("alphas"), arg("starts"),
+        arg("norm"), arg("l1"), arg("l2"), arg("coefs").noconvert(), arg("scores"), arg("first"),
+        arg("started"), arg("target"), arg("rounds"),
         "Minimise sum_c w_c'Gw_c/2 + q'w + square/2 + sum norm|w_g| + sum l1|w| + sum l2 w^2/2 "
         "for a row of norm, l1, l2 and coefs per alpha, in place, each to a gap. Rows solved.");
   m.def("groups_on_columns", &on_columns, arg("A"), arg("q"), arg("square"), arg("alphas"),

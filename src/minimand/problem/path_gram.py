@@ -83,24 +83,13 @@ class PathGram:
         before, after = self._columns.size, self._columns.size + new.size
         self._reserve(after)
         block = self._scaled[:, before:after]
-        gathered = self._design.columns(new)
-        if gathered.sparse:
-            block[:] = gathered.matvec(np.eye(new.size))
-        else:
-            for part in gathered.blocks():
-                block[part.rows] = part.matrix
-        size = self._mass @ (block * block)
-        if self._centred:
-            mean = self._mass @ block
-            block -= mean
-        root = np.sqrt(self._mass)
-        block *= root[:, None]
-        # Share of mean²; safeguard: constant up to rounding, see `without_constants`.
-        block[:, np.einsum("ij,ij->j", block, block) <= 1e-26 * size] = 0.0
+        fill_with_columns(block, self._design.columns(new))
+        weigh_columns(block, self._mass, self._centred)
         if self.has_gram:
             products = self._scaled[:, :after].T @ block
             self.gram[:after, before:after] = products
             self.gram[before:after, :before] = products[:before].T
+        root = np.sqrt(self._mass)
         self.linear[before:after] = block.T @ (beside(root, self._residual) * self._residual)
         self._columns = np.concatenate([self._columns, new])
         self._known[new] = True
@@ -120,6 +109,30 @@ class PathGram:
         self._scaled = _enlarged(
             self._scaled, (self._mass.size, room), lambda shape: np.empty(shape, order="F")
         )
+
+
+def fill_with_columns(block: Array, design: Design) -> None:
+    """Write all numbers of a design into an array."""
+    if design.sparse:
+        block[:] = design.matvec(np.eye(design.shape[1]))
+        return
+    for part in design.blocks():
+        block[part.rows] = part.matrix
+
+
+def weigh_columns(block: Array, h: Array, centred: bool) -> Array:
+    """Centre columns by their means under h, times √h, in place; the means.
+
+    The products of such columns are their covariances under h. Without centring the means are zero.
+    """
+    size, mean = h @ (block * block), np.zeros(block.shape[1])
+    if centred:
+        mean = h @ block / h.sum()
+        block -= mean
+    block *= np.sqrt(h)[:, None]
+    # Share of mean²; safeguard: constant up to rounding, see `without_constants`.
+    block[:, np.einsum("ij,ij->j", block, block) <= 1e-26 * size] = 0.0
+    return mean
 
 
 def _enlarged(
