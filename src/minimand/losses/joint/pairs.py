@@ -37,6 +37,23 @@ class Pairwise(Loss):
         _core.pair_order(z, units, order)
         return Items(z, level, units, order, np.maximum(pair_counts(level, units), 1.0))
 
+    def value(self, z: Array, y: Array) -> Array:
+        """One number per query."""
+        return self.terms(z, y).value
+
+    def gradient(self, z: Array, y: Array) -> Array:
+        """By row."""
+        return self.terms(z, y).gradient
+
+    def curvature(self, z: Array, y: Array) -> Curvature | Array:
+        """Between rows of a query."""
+        return self.terms(z, y).curvature
+
+    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
+        """0 if u is the slope at z, up to rounding; ℓ(z) if it is 0; else no bound is known."""
+        value, slope, _ = self.terms(z, y)
+        return _bounded(self, z, u, value, [(slope, np.zeros_like(value))])
+
     def infimum(self, y: Array) -> Array:
         """0."""
         return np.zeros(runs_of(self).size - 1)
@@ -61,28 +78,10 @@ class PairwiseSquaredHinge(Pairwise):
     smoothness = 4.0
 
     def terms(self, z: Array, y: Array) -> Terms:
-        """All three from one sweep."""
-        items = self.items(z, y)
-        found = hinges(items, 1.0)
+        """2Q(z; 1) per pair, its slope, and twice the Laplacian of the active pairs: one sweep."""
+        found = hinges(self.items(z, y), 1.0)
         curvature = replace(found.laplacian, factors=(2.0,))
         return Terms(2.0 * found.value, 2.0 * found.slope, curvature)
-
-    def value(self, z: Array, y: Array) -> Array:
-        """2Q(z; 1) per pair."""
-        return self.terms(z, y).value
-
-    def gradient(self, z: Array, y: Array) -> Array:
-        """Its slope."""
-        return self.terms(z, y).gradient
-
-    def curvature(self, z: Array, y: Array) -> Curvature:
-        """Twice the Laplacian of the active pairs, per pair."""
-        return self.terms(z, y).curvature
-
-    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
-        """0 if u is the slope at z, up to rounding; ℓ(z) if it is 0; else no bound is known."""
-        value, slope, _ = self.terms(z, y)
-        return _bounded(self, z, u, value, [(slope, np.zeros_like(value))])
 
 
 class SmoothedPairwiseHinge(Pairwise):
@@ -101,7 +100,7 @@ class SmoothedPairwiseHinge(Pairwise):
         return 2.0 / self.width
 
     def terms(self, z: Array, y: Array) -> Terms:
-        """All three from two sweeps."""
+        """(Q(z; 1) − Q(z; 1 − μ))/μ per pair, its slope and curvature, from two sweeps."""
         upper, lower, items = self._both(z, y)
         inverse = 1.0 / self.width
         curvature = Laplacian(
@@ -110,23 +109,6 @@ class SmoothedPairwiseHinge(Pairwise):
         )  # fmt: skip
         value = inverse * (upper.value - lower.value)
         return Terms(value, inverse * (upper.slope - lower.slope), curvature)
-
-    def value(self, z: Array, y: Array) -> Array:
-        """(Q(z; 1) − Q(z; 1 − μ))/μ per pair."""
-        return self.terms(z, y).value
-
-    def gradient(self, z: Array, y: Array) -> Array:
-        """Its slope."""
-        return self.terms(z, y).gradient
-
-    def curvature(self, z: Array, y: Array) -> Curvature:
-        """The Laplacian of the pairs on the parabola, divided by μ."""
-        return self.terms(z, y).curvature
-
-    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
-        """0 if u is the slope at z, up to rounding; ℓ(z) if it is 0; else no bound is known."""
-        value, slope, _ = self.terms(z, y)
-        return _bounded(self, z, u, value, [(slope, np.zeros_like(value))])
 
     def to_hinge(self, z: Array, y: Array) -> tuple[Array, Array]:
         """The slope, and its Fenchel-Young terms for the hinge itself.
@@ -170,17 +152,12 @@ class PairwiseHinge(Pairwise):
         return SmoothedPairwiseHinge(width).bind(runs_of(self))
 
     def terms(self, z: Array, y: Array) -> Terms:
-        """All three from one sweep."""
+        """Σ max(0, 1 − m) per pair, its slope, and no curvature.
+
+        The slope counts the active pairs in which a row is the lower item, minus the others.
+        """
         found = hinges(self.items(z, y), 1.0)
         return Terms(found.linear, found.balance, self.curvature(z, y))
-
-    def value(self, z: Array, y: Array) -> Array:
-        """Σ max(0, 1 − m) per pair."""
-        return self.terms(z, y).value
-
-    def gradient(self, z: Array, y: Array) -> Array:
-        """Active pairs in which a row is the lower item minus those in which it is the higher."""
-        return self.terms(z, y).gradient
 
     def curvature(self, z: Array, y: Array) -> Array:
         """0."""
