@@ -82,7 +82,7 @@ class PairwiseSquaredHinge(Pairwise):
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
         """0 if u is the slope at z, up to rounding; ℓ(z) if it is 0; else no bound is known."""
         value, slope, _ = self.terms(z, y)
-        return _bounded(self, z, u, value, [(slope, np.zeros_like(value))])
+        return bounded_by_slopes(self, u, value, [(slope, np.zeros_like(value))])
 
 
 class SmoothedPairwiseHinge(Pairwise):
@@ -126,7 +126,7 @@ class SmoothedPairwiseHinge(Pairwise):
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
         """0 if u is the slope at z, up to rounding; ℓ(z) if it is 0; else no bound is known."""
         value, slope, _ = self.terms(z, y)
-        return _bounded(self, z, u, value, [(slope, np.zeros_like(value))])
+        return bounded_by_slopes(self, u, value, [(slope, np.zeros_like(value))])
 
     def to_hinge(self, z: Array, y: Array) -> tuple[Array, Array]:
         """The slope, and its Fenchel-Young terms for the hinge itself.
@@ -208,7 +208,7 @@ class PairwiseHinge(Pairwise):
                 high = middle
             else:
                 low = middle + 1
-        return _bounded(self, z, u, found.linear, known)
+        return bounded_by_slopes(self, u, found.linear, known)
 
 
 def _alike(u: Array, slope: Array) -> bool:
@@ -216,8 +216,8 @@ def _alike(u: Array, slope: Array) -> bool:
     return bool((np.abs(u - slope) <= _SAME * size).all())
 
 
-def _bounded(
-    loss: Loss, z: Array, u: Array, value: Array, known: list[tuple[Array, Array]]
+def bounded_by_slopes(
+    loss: Loss, u: Array, value: Array, known: list[tuple[Array, Array]]
 ) -> Array:
     """The terms of the known slopes where u is one of them, ℓ(z) for queries where it is 0."""
     starts = runs_of(loss)[:-1]
