@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 _MODULES = (
     "design",
     "features",
+    "kernels",
     "losses",
     "metrics",
     "norms",
@@ -35,6 +36,20 @@ _NAMES = {
     "estimators.calibrated": ("Calibrated",),
     "estimators.hard_margin": ("HardMargin",),
     "solvers.history": ("History",),
+    "kernels": (
+        "RBF",
+        "Callable",
+        "Cosine",
+        "Kernel",
+        "Laplace",
+        "Linear",
+        "Matern",
+        "Min",
+        "Periodic",
+        "Polynomial",
+        "Precomputed",
+        "check_psd",
+    ),
     "losses": (
         "Absolute",
         "Chebyshev",
