@@ -12,10 +12,10 @@ from scipy import sparse
 
 from ..._base.typing import Array, IntArray
 from ..base import Terms, runs_of
-from ..curvature import Curvature, beside
+from ..curvature import beside
 from ..margin import Logistic
 from .pair_sums import OfPairs, levels, pair_counts
-from .pairs import Pairwise, bounded_by_slopes
+from .pairs import Pairwise
 
 _MOST_PAIRS = 10**8  # pairs; safeguard: each takes some 50 bytes
 _LOGISTIC = Logistic()
@@ -53,23 +53,6 @@ class PairwiseLogistic(Pairwise):
         gradient = pairs.differences.T @ (pairs.share * slope)
         curvature = _Bends(pairs.differences, pairs.share * np.asarray(bend), np.ones(z.size))
         return Terms(by_query, gradient, curvature)
-
-    def value(self, z: Array, y: Array) -> Array:
-        """The mean over the pairs of every query."""
-        return self.terms(z, y).value
-
-    def gradient(self, z: Array, y: Array) -> Array:
-        """Its slope."""
-        return self.terms(z, y).gradient
-
-    def curvature(self, z: Array, y: Array) -> Curvature:
-        """The Laplacian of the pairs, weighted by the curvatures of ψ."""
-        return self.terms(z, y).curvature
-
-    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
-        """0 if u is the slope at z, up to rounding; ℓ(z) if it is 0; else no bound is known."""
-        value, slope, _ = self.terms(z, y)
-        return bounded_by_slopes(self, u, value, [(slope, np.zeros_like(value))])
 
     def _pairs(self, y: Array) -> _Pairs:
         """The pairs of y, kept for the next call with the same y."""
