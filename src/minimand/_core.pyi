@@ -397,3 +397,15 @@ def drawn_on(before: _Vector, last: _Vector, ahead: float) -> _Vector: ...
 def gap_of_squares(
     square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
 ) -> tuple[float, float, float]: ...
+
+# Kernel machines.
+def box_steps(
+    rows: _Matrix,
+    box: tuple[_Vector, _Vector, _Vector, _Vector, NDArray[np.uint8]],
+    balanced: bool,
+    a: _Vector,
+    f: _Vector,
+    goal: float,
+    block: int,
+    most_blocks: int,
+) -> tuple[float, int, int]: ...

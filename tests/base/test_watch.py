@@ -358,9 +358,13 @@ def test_the_words_say_how_far_a_choice_came():
         if len(seen) == 250:
             raise KeyboardInterrupt
 
-    tuned = mm.Tuned(mm.Regressor("huber", "l1", callbacks=[impatient]), alphas=30)
-    with pytest.raises(mm.Interrupted, match=r"among \d+ of 30 alphas on \d of 5 folds"):
-        tuned.fit(X, y)
+    model = mm.Regressor("huber", "l1", callbacks=[impatient])
+    words = r"among \d+ of 30 alphas on \d of 5 folds"
+    with pytest.raises(mm.Interrupted, match=words):
+        mm.Tuned(model, alphas=30).fit(X, y)
+    seen.clear()
+    with pytest.raises(mm.Interrupted, match=words + ", in 1 of 2 combinations,"):
+        mm.Tuned(model, alphas=30, grid={"loss__delta": [1.0, 2.0]}).fit(X, y)
 
 
 def test_the_words_do_not_speak_of_a_choice_before_there_was_one(monkeypatch):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..design import as_design
 from ..losses import Loss, OverScores
-from ..outputs import Output, PairsOutput, QueriesOutput, columns_of, of_one_score
+from ..outputs import Output, PairsOutput, QueriesOutput, columns_of
 from ..problem.objective import Objective
 from .feature_map import MapsFeatures
 from .inputs import data
@@ -199,7 +199,7 @@ class Coded:
     @property
     def _of_one_score(self) -> Settings:
         """The settings of a problem of one score."""
-        loss = of_one_score(self.settings.loss)
+        loss = self.output.loss
         return self.settings if loss is self.settings.loss else replace(self.settings, loss=loss)
 
     def _offsets(self, count: int) -> list[Array | None]:

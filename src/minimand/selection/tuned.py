@@ -195,7 +195,7 @@ class Tuned(DelegatesToBest):
         limits, self._scoring = probe._control([]), self.scoring
         with stoppable(self):
             trials, best = search.run(combinations, limits)
-            self._choose(trials, best)
+            self._choose(trials, best, len(combinations))
             # For callers that fit the model themselves: a start from the sums of the folds.
             sums, self._start = trials[best].sums, None
             if sums is not None and not self.refit and not trials[best].reason:
@@ -230,15 +230,18 @@ class Tuned(DelegatesToBest):
         scores = probe._output_of(y, weight, loss).scores
         return Samples(X, y, weight, data.check_offset(offset, len(y), scores))
 
-    def _choose(self, trials: list[Trial], best: int) -> None:
+    def _choose(self, trials: list[Trial], best: int, planned: int) -> None:
         """Set the attributes of the best combination and of the alpha that the rule chooses."""
         trial = trials[best]
         scores, (first, end) = trial.scores, rows_of(trials, best)
         place = scores.best(self.rule)
         self._rows = (first, end)  # rows of the chosen combination in the table
         self.best_index_ = first + place
-        folds = f" on {scores.folds.sum()} of {counted(scores.folds.size, 'fold')}"
-        self._course = chosen_so_far(int(scores.known.sum()), scores.known.size, folds)
+        detail = f" on {scores.folds.sum()} of {counted(scores.folds.size, 'fold')}"
+        if planned > 1:
+            compared = max(sum(not each.reason for each in trials), 1)
+            detail += f", in {compared} of {counted(planned, 'combination')}"
+        self._course = chosen_so_far(int(scores.known.sum()), scores.known.size, detail)
         self.alphas_ = scores.alphas
         self.alpha_ = float(self.alphas_[place])
         self.best_score_ = float(scores.mean[place])

@@ -69,6 +69,8 @@ _ROUNDS_OF_ROWS = 50.0, 500.0  # passes, and systems, of quadratic programs on a
 _GRAM_STEPS = 30.0  # proximal steps on a Gram; measured at 5000×200 with 100 scores
 _PROXIMAL_STEPS = 200.0  # the same on the data; estimate
 _DECOMPOSITION = 20.0  # products of the same size that a singular value decomposition takes
+_ACTIVE = 0.4  # share of the rows of a kernel matrix that are computed; measured, 12000×30, MNIST
+_PAIR_READS = 10.0  # reads of each of them by steps of pairs; measured at 12000×30
 _HEAD_START = 2e6  # units granted to Newton: its digits beyond tol are worth a millisecond or two
 _LOOK = 4e5  # units that it takes to look at some rows
 _SAMPLE = 1000  # rows that are enough for a rough mean square of every column (safeguard)
@@ -189,6 +191,13 @@ def column_generation(objective: Objective, size: float) -> float:
 def _around_a_system(objective: Objective) -> float:
     """What a step of interior points takes beside its system: products, and slacks of every row."""
     return _INTERIOR_CALLS + 2.0 * image(objective) + 8.0 * terms(objective)
+
+
+def pairs(objective: Objective) -> float:
+    """Steps of pairs on some rows of a kernel matrix, and a pass in float64 for the certificate."""
+    n, width = objective.n_samples, getattr(objective.design, "width", 1)
+    values = 2.0 * _ACTIVE * n * n
+    return values * (RATES["dense_gram"] * width + RATES["terms"]) + _PAIR_READS * _ACTIVE * n * n
 
 
 def ascent_on_curves(objective: Objective, form: Separable) -> float:

@@ -29,7 +29,8 @@ class Ordered(Solver):
 
     name = "ordered"
     shapes = (Trait.COLUMNS,)
-    needs = Trait.IN_ORDER, Trait.SUM_OVER_FEATURES
+    kind = (*Solver.kind, Trait.IN_ORDER)
+    needs = (Trait.SUM_OVER_FEATURES,)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Problems with intercepts, and not too many coefficients."""
