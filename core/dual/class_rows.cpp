@@ -241,7 +241,11 @@ struct ClassAscent {
       if (order.count() == 0 || drift > threshold) order.visit_all();
       threshold = worst + shift > 0.0 ? worst + shift : kInfinity;
       report.gap = met + (problem.intercept ? imbalance() : 0.0);
-      if (report.gap <= tolerance || cut_off) break;
+      if (cut_off) break;
+      if (report.gap > tolerance) continue;
+      // Rows that were left out may have moved meanwhile: they must meet the tolerance, too.
+      if (visits.size() == n) break;
+      order.visit_all();
     }
     if (cut_off) report.gap = kInfinity;
     if (cut_off || report.gap <= tolerance) order.visit_all();  // the skipped ones may have moved
