@@ -41,14 +41,15 @@ def certify(
     against: Any = None,
     *,
     batches: Iterable[Any] | None = None,
+    groups: ArrayLike = None,
 ) -> Certificate:
     """Bound how far a fitted model is from the optimum of the objective it was meant to minimise.
 
     Parameters
     ----------
-    model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
-        Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
-        MultiTaskLasso, MultiTaskElasticNet, MultiTaskLassoCV, MultiTaskElasticNetCV,
+    model : a fitted `Regressor`, `Classifier` or `Ranker`, or a fitted scikit-learn
+        LinearRegression, Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV,
+        LassoLarsIC, MultiTaskLasso, MultiTaskElasticNet, MultiTaskLassoCV, MultiTaskElasticNetCV,
         LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor,
         TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale), LinearSVC, LinearSVR,
         SVC or SVR with a linear kernel, SGDClassifier, SGDRegressor, or one of their drop-ins in
@@ -70,6 +71,9 @@ def certify(
         the loss is smooth, with dual points from a Newton step: the bound is then about as tight as
         for data in memory, and ``passes`` is 2. ``relative`` is an upper bound, and there is no
         ``by_sample``.
+    groups : array-like of shape (n_samples,), optional
+        The query of every item, for a `Ranker`, whose `by_sample` has a number per query with
+        pairs.
 
     Returns
     -------
@@ -100,6 +104,8 @@ def certify(
     if isinstance(model, HardMargin):
         refuse_weights(model, sample_weight, offset)
         return model.judged(X, y)[1]
+    if isinstance(model, Estimator):
+        y = model._with_groups(y, groups)
     if scikit_learn.has_joint_scale(model):
         return _with_scale(model, X, y, sample_weight, offset, against)
     return examine(model, X, y, sample_weight, offset, against).certificate
@@ -263,8 +269,10 @@ def _dual_points(against: Any, objectives: Sequence[Objective]) -> list[list[Arr
     """The dual points of ``against``, one list per problem."""
     if against is None:
         return [[] for _ in objectives]
-    first = objectives[0]
-    shape = (first.n_samples, score_count(objectives)) if first.slot is None else first.slot.shape
+    first, several = objectives[0], len(objectives) > 1
+    shape = (first.n_samples, score_count(objectives))
+    if first.slot is not None and several:
+        shape = first.slot.shape
     certificate = (
         against if isinstance(against, Certificate) else getattr(against, "certificate_", None)
     )
@@ -279,7 +287,7 @@ def _dual_points(against: Any, objectives: Sequence[Objective]) -> list[list[Arr
     if first.n_scores > 1:
         return [[np.ascontiguousarray(points)]]
     return [
-        [np.ascontiguousarray(points[:, i]) if o.slot is None else o.slot.cut(points)]
+        [o.slot.cut(points) if o.slot and several else np.ascontiguousarray(points[:, i])]
         for i, o in enumerate(objectives)
     ]
 

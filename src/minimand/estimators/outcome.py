@@ -76,7 +76,7 @@ def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution
     worst = max(short, key=lambda s: s.certificate.gap)
     others = _alternatives(objective, estimator._control([]), worst)
     text = shortfall(worst, estimator.tol, others, uneven=_uneven(objective))
-    warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=4)
+    warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=5)
 
 
 def warn_if_cut(estimator: Any) -> None:
@@ -103,7 +103,7 @@ def warn_if_zero_is_perfect(estimator: Any, objective: Objective) -> None:
         f"cost nothing under {objective.loss!r}: take a loss with a margin, such as Hinge(), or "
         "the algorithm minimand.Perceptron.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
