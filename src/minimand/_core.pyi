@@ -247,6 +247,13 @@ def pair_sums(
     margin: float,
 ) -> tuple[_Vector, _Vector, _Vector]: ...
 
+# Values of kernel functions of all pairs of rows, in tables of float32 or float64.
+def gaussians(
+    table: _Matrix, row_squares: _Vector, column_squares: _Vector, factor: float
+) -> None: ...
+def laplacians(x: _Matrix, z: _Matrix, factor: float, table: _Matrix) -> None: ...
+def sums_of_minima(x: _Matrix, z: _Matrix, table: _Matrix) -> None: ...
+
 # Steps over rows. rule: 0 plain, 1 adaptive, 2 perceptron, 3 PA-I, 4 PA-II; slopes: kind (0 pieces,
 # 1 logistic, 2 given), pieces, slopes given, left at kinks; rows: sign, shift, weight, order;
 # penalty: l1, l2; options: eta, t0, power, tick, average_from, average_power, the intercept's share
@@ -314,26 +321,38 @@ def along_support(
 ) -> _Vector: ...
 
 # Paths: problems that differ in their penalty alone.
-class GroupsOnGram:
-    def __init__(self) -> None: ...
-    def solve(
-        self,
-        G: _Vector,
-        q: _Vector,
-        square: float,
-        alphas: _Vector,
-        starts: NDArray[np.int64],
-        norm: _Vector,
-        l1: _Vector,
-        l2: _Vector,
-        coefs: _Vector,
-        scores: int,
-        first: int,
-        started: bool,
-        target: float,
-        rounds: int,
-    ) -> int: ...
-
+def groups_on_gram(
+    G: _Vector,
+    q: _Vector,
+    square: float,
+    alphas: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    coefs: _Vector,
+    scores: int,
+    first: int,
+    started: bool,
+    target: float,
+    rounds: int,
+) -> int: ...
+def groups_on_columns(
+    A: _Vector,
+    q: _Vector,
+    square: float,
+    alphas: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    coefs: _Vector,
+    scores: int,
+    first: int,
+    started: bool,
+    target: float,
+    rounds: int,
+) -> int: ...
 def groups_columns(
     matrix: Compressed,
     cols: NDArray[np.int64],
@@ -390,3 +409,15 @@ def drawn_on(before: _Vector, last: _Vector, ahead: float) -> _Vector: ...
 def gap_of_squares(
     square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
 ) -> tuple[float, float, float]: ...
+
+# Kernel machines.
+def box_steps(
+    rows: _Matrix,
+    box: tuple[_Vector, _Vector, _Vector, _Vector, NDArray[np.uint8]],
+    balanced: bool,
+    a: _Vector,
+    f: _Vector,
+    goal: float,
+    block: int,
+    most_blocks: int,
+) -> tuple[float, int, int]: ...

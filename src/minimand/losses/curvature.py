@@ -2,15 +2,16 @@
 
     Diagonal    Hᵢ = hᵢ, or diag(hᵢ) for k scores       losses of one number, sums over scores
     Simplex     Hᵢ = sᵢ·(diag(pᵢ) − pᵢpᵢᵀ)              the softmax: pᵢ are probabilities
+    Coupled     Hᵢ = diag(gᵢ) + a Laplacian             interior points of losses of class margins
     Operator    a product and nothing else              losses over runs of rows (sequences)
 
-A row has k scores; the first two kinds have one block per row. Coefficients are numbered as in
+A row has k scores; the first three kinds have one block per row. Coefficients are numbered as in
 W.ravel(): those of one feature are adjacent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,6 +20,8 @@ import numpy as np
 from .. import _core
 from .._base.row_blocks import in_parts
 from .._base.typing import AnyArray, Array, IntArray
+
+_EPS = float(np.finfo(float).eps)
 
 
 class Columns(Protocol):
@@ -73,6 +76,11 @@ class Curvature:
         """Whether H is not zero."""
         return bool(self.bound.any())
 
+    @property
+    def shifts_freely(self) -> bool:
+        """Whether a shift of all scores of a row has no curvature."""
+        return False
+
     def image(self, design: Columns, table: Array) -> Array:
         """[X 1]ᵀH[X 1]·table: the second derivative times a step, whose last row is for b."""
         u = self.times(design.matvec(np.ascontiguousarray(table[:-1])) + table[-1])
@@ -87,6 +95,16 @@ class Curvature:
             t[:, c] = 1.0
             found[:, c] = self.times(t.reshape(self.shape)).reshape(-1, k).sum(axis=0)
         return found
+
+    def bordered_gram(self, design: Columns) -> Array:
+        """[X 1]ᵀH[X 1]: the second derivative in W and then in the intercepts, by products."""
+        k = self.shape[1]
+        inner, crossed = self.gram(design), np.zeros((k, design.shape[1] * k))
+        for c in range(k):
+            shift = np.zeros((design.shape[1] + 1, k))
+            shift[-1, c] = 1.0
+            crossed[c] = self.image(design, shift)[:-1].ravel()
+        return np.block([[inner, crossed.T], [crossed, self.over_scores()]])
 
     def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
         """XᵀHX in the coefficients of some columns (all by default), by products with H."""
@@ -142,8 +160,35 @@ class Diagonal(Curvature):
         return found.reshape(found.shape[0] * k, -1)
 
 
+class Pairs(Curvature):
+    """A sum over pairs of scores, of h·(1_c − 1_e)(1_c − 1_e)ᵀ, and of single ones, of h·1_c1_cᵀ.
+
+    No digits cancel in it, however different the weights h ≥ 0 are.
+    """
+
+    def _pairs(self) -> Iterator[tuple[int, int, Array]]:
+        """c, e and the weights of all rows; e = c for single scores."""
+        raise NotImplementedError
+
+    def over_scores(self) -> Array:
+        """1ᵀH1."""
+        k = self.shape[1]
+        return _laplacian(((c, e, np.array([[h.sum()]])) for c, e, h in self._pairs()), 1, k)
+
+    def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
+        """A Gram for every pair of scores."""
+        d = design.shape[1] if columns is None else columns.size
+        blocks = ((c, e, design.gram(h, columns)) for c, e, h in self._pairs())
+        return _laplacian(blocks, d, self.shape[1])
+
+    def bordered_gram(self, design: Columns) -> Array:
+        """The same for columns of X followed by a column of ones."""
+        blocks = ((c, e, _bordered(design, h)) for c, e, h in self._pairs())
+        return _laplacian(blocks, design.shape[1] + 1, self.shape[1])
+
+
 @dataclass(frozen=True, eq=False)
-class Simplex(Curvature):
+class Simplex(Pairs):
     """scaleᵢ·(diag(pᵢ) − pᵢpᵢᵀ) for every row; the pᵢ are ≥ 0 and add up to at most 1."""
 
     p: Array
@@ -191,23 +236,106 @@ class Simplex(Curvature):
         high = self.p.max(axis=1, keepdims=True) > 0.5
         return np.where(high, 2.0 * self.p * (1.0 - self.p), self.p)
 
-    def over_scores(self) -> Array:
-        """diag(Σ s·p) − Σ s·ppᵀ."""
-        p = self.p if self.scale is None else self.scale[:, None] * self.p
-        return np.diag(p.sum(axis=0)) - self.p.T @ p
+    def _pairs(self) -> Iterator[tuple[int, int, Array]]:
+        """Weights s·p_c·p_e of pairs of scores, and s·p_c·(1 − Σp) of single ones, if not 0.
 
-    def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
-        """A Gram for every pair of scores, weighted by s·p and by s·p·pᵀ."""
-        p = self.p if self.scale is None else self.scale[:, None] * self.p
-        k = p.shape[1]
-        d = design.shape[1] if columns is None else columns.size
-        found = np.empty((d, k, d, k))
+        diag(p) − ppᵀ is the sum of p_c·p_e·(1_c − 1_e)(1_c − 1_e)ᵀ over pairs and of
+        p_c·(1 − Σp)·1_c1_cᵀ: no digits cancel, even if one p is all but 1 and the scale is large.
+        """
+        scale, k = self._scales, self.p.shape[1]
+        p = np.asfortranarray(self.p)
+        rest = 1.0 - self.p.sum(axis=1)
+        rest[np.abs(rest) <= _EPS * (k + 4)] = 0.0  # rounding of a sum that is 1; safeguard
         for c in range(k):
-            found[:, c, :, c] = design.gram(p[:, c] * (1.0 - self.p[:, c]), columns)
+            weighted = scale * p[:, c]
+            if rest.any():
+                yield c, c, weighted * rest
             for e in range(c):
-                block = design.gram(p[:, c] * self.p[:, e], columns)
-                found[:, c, :, e] = found[:, e, :, c] = -block
-        return found.reshape(d * k, d * k)
+                yield c, e, weighted * p[:, e]
+
+    @property
+    def shifts_freely(self) -> bool:
+        """Whether all p add up to 1, up to rounding (safeguard)."""
+        return bool((np.abs(self.p.sum(axis=1) - 1.0) <= 1e-8).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Coupled(Pairs):
+    """diag(groundᵢ) plus the Laplacian of the edgesᵢ between the scores of every row.
+
+    Parameters
+    ----------
+    edges : array of shape (k, k, n), symmetric and ≥ 0; what is on its diagonal does not count
+    ground : array of shape (k, n), ≥ 0, or None
+    """
+
+    edges: Array
+    ground: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """(n, k)."""
+        return self.edges.shape[2], self.edges.shape[0]
+
+    def times(self, t: Array) -> Array:
+        """Σ_e edge·(t_c − t_e) + ground·t_c."""
+        columns = t.T
+        found = np.zeros_like(columns)
+        for c, e, h in self._pairs():
+            if c == e:
+                found[c] += h * columns[c]
+                continue
+            flow = h * (columns[c] - columns[e])
+            found[c] += flow
+            found[e] -= flow
+        return np.ascontiguousarray(found.T)
+
+    def weighted(self, weights: Array) -> Coupled:
+        """Both times the weights."""
+        ground = None if self.ground is None else weights * self.ground
+        return Coupled(weights * self.edges, ground)
+
+    @property
+    def bound(self) -> Array:
+        """Twice the sum of the edges of a score, and its ground."""
+        degrees = self.edges.sum(axis=1) - np.einsum("ccn->cn", self.edges)
+        found = 2.0 * degrees if self.ground is None else 2.0 * degrees + self.ground
+        return np.ascontiguousarray(found.T)
+
+    def _pairs(self) -> Iterator[tuple[int, int, Array]]:
+        for c in range(len(self.edges)):
+            if self.ground is not None:
+                yield c, c, self.ground[c]
+            for e in range(c):
+                if self.edges[c, e].any():
+                    yield c, e, self.edges[c, e]
+
+    @property
+    def shifts_freely(self) -> bool:
+        """Whether nothing but differences of scores counts."""
+        return self.ground is None
+
+
+def _bordered(design: Columns, h: Array) -> Array:
+    """[X 1]ᵀdiag(h)[X 1]."""
+    d = design.shape[1]
+    found = np.empty((d + 1, d + 1))
+    found[:d, :d] = design.gram(h)
+    found[d, :d] = found[:d, d] = design.rmatvec(h)
+    found[d, d] = h.sum()
+    return found
+
+
+def _laplacian(blocks: Iterable[tuple[int, int, Array]], d: int, k: int) -> Array:
+    """Σ block ⊗ (1_c − 1_e)(1_c − 1_e)ᵀ over pairs of scores; a pair (c, c) stands for 1_c1_cᵀ."""
+    found = np.zeros((d, k, d, k))
+    for c, e, block in blocks:
+        found[:, c, :, c] += block
+        if e != c:
+            found[:, e, :, e] += block
+            found[:, c, :, e] -= block
+            found[:, e, :, c] -= block
+    return found.reshape(d * k, d * k)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from .base import Solver
 _NAMES = {
     "base": ("STOP", "Control", "HandOver", "Solution", "Solver", "State", "Verdict"),
     "kinked.class_dual": ("ClassDual",),
+    "kinked.class_primal_dual": ("ClassPrimalDual",),
     "smooth.closed_form": ("ClosedForm",),
     "kinked.column_generation": ("ColumnGeneration",),
     "programs.constraint_generation": ("ConstraintGeneration",),
@@ -35,6 +36,7 @@ _NAMES = {
     "nested.smoothed": ("Smoothed",),
     "stochastic.sgd": ("Sgd",),
     "textbook.subgradient": ("Subgradient",),
+    "kernel.smo": ("Smo",),
     "sparse.working_groups": ("WorkingGroups",),
     "sparse.working_set": ("WorkingSet",),
 }
@@ -48,6 +50,7 @@ _ASKED = (  # considered by solver="auto"
     "WorkingGroups",
     "Dual",
     "ClassDual",
+    "ClassPrimalDual",
     "PrimalDual",
     "ColumnGeneration",
     "Multiplier",
@@ -62,6 +65,7 @@ _ASKED = (  # considered by solver="auto"
     "Splitting",
     "ByScore",
     "Ordered",
+    "Smo",
 )
 _BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")
 
