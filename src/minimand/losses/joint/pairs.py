@@ -9,14 +9,13 @@ The unit is a query, a run of rows. All sums over pairs come from Q(z; c) = Σ �
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import _core
 from ..._base.typing import Array
 from ..base import Loss, Terms, Unit, runs_of
-from ..curvature import Curvature
 from .pair_sums import Hinges, Items, Laplacian, hinges, levels, pair_counts
 
 _SMOOTHINGS = 30  # widths 1, ½, ¼, … of a smoothed hinge that are recognised; safeguard
@@ -38,21 +37,21 @@ class Pairwise(Loss):
         return Items(z, level, units, order, np.maximum(pair_counts(level, units), 1.0))
 
     def value(self, z: Array, y: Array) -> Array:
-        """One number per query."""
+        """The mean over the pairs of every query."""
         return self.terms(z, y).value
 
     def gradient(self, z: Array, y: Array) -> Array:
-        """By row."""
+        """Its slope."""
         return self.terms(z, y).gradient
 
-    def curvature(self, z: Array, y: Array) -> Curvature | Array:
-        """Between rows of a query."""
+    def curvature(self, z: Array, y: Array) -> Any:
+        """The Laplacian of the pairs, weighted by the curvatures of ψ."""
         return self.terms(z, y).curvature
 
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
         """0 if u is the slope at z, up to rounding; ℓ(z) if it is 0; else no bound is known."""
         value, slope, _ = self.terms(z, y)
-        return _bounded(self, z, u, value, [(slope, np.zeros_like(value))])
+        return bounded_by_slopes(self, u, value, [(slope, np.zeros_like(value))])
 
     def infimum(self, y: Array) -> Array:
         """0."""
@@ -78,8 +77,9 @@ class PairwiseSquaredHinge(Pairwise):
     smoothness = 4.0
 
     def terms(self, z: Array, y: Array) -> Terms:
-        """2Q(z; 1) per pair, its slope, and twice the Laplacian of the active pairs: one sweep."""
-        found = hinges(self.items(z, y), 1.0)
+        """All three from one sweep."""
+        items = self.items(z, y)
+        found = hinges(items, 1.0)
         curvature = replace(found.laplacian, factors=(2.0,))
         return Terms(2.0 * found.value, 2.0 * found.slope, curvature)
 
@@ -100,7 +100,7 @@ class SmoothedPairwiseHinge(Pairwise):
         return 2.0 / self.width
 
     def terms(self, z: Array, y: Array) -> Terms:
-        """(Q(z; 1) − Q(z; 1 − μ))/μ per pair, its slope and curvature, from two sweeps."""
+        """All three from two sweeps."""
         upper, lower, items = self._both(z, y)
         inverse = 1.0 / self.width
         curvature = Laplacian(
@@ -152,10 +152,7 @@ class PairwiseHinge(Pairwise):
         return SmoothedPairwiseHinge(width).bind(runs_of(self))
 
     def terms(self, z: Array, y: Array) -> Terms:
-        """Σ max(0, 1 − m) per pair, its slope, and no curvature.
-
-        The slope counts the active pairs in which a row is the lower item, minus the others.
-        """
+        """All three from one sweep."""
         found = hinges(self.items(z, y), 1.0)
         return Terms(found.linear, found.balance, self.curvature(z, y))
 
@@ -185,7 +182,7 @@ class PairwiseHinge(Pairwise):
                 high = middle
             else:
                 low = middle + 1
-        return _bounded(self, z, u, found.linear, known)
+        return bounded_by_slopes(self, u, found.linear, known)
 
 
 def _alike(u: Array, slope: Array) -> bool:
@@ -193,8 +190,8 @@ def _alike(u: Array, slope: Array) -> bool:
     return bool((np.abs(u - slope) <= _SAME * size).all())
 
 
-def _bounded(
-    loss: Loss, z: Array, u: Array, value: Array, known: list[tuple[Array, Array]]
+def bounded_by_slopes(
+    loss: Loss, u: Array, value: Array, known: list[tuple[Array, Array]]
 ) -> Array:
     """The terms of the known slopes where u is one of them, ℓ(z) for queries where it is 0."""
     starts = runs_of(loss)[:-1]
