@@ -177,7 +177,7 @@ def test_chosen_coefficients_hold_the_model_and_all_that_are_out_of_bounds():
 
     X, Y = data(4, n=50, d=200)
     y = np.argmax(Y, axis=1).astype(float)
-    objective = problem(Softmax(), 0.02 * mm.L1(), X, y, 3)
+    objective = problem(Softmax(), 0.1 * mm.L1(), X, y, 3)
     form = objective.penalty.sum_over_features
     for point in (objective.null, solved(objective, tol=1e-2).point, solved(objective).point):
         judged = judge(objective, point)
