@@ -79,6 +79,21 @@ def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=5)
 
 
+def warn_if_cut(estimator: Any) -> None:
+    """Warn if memory had no room for a kernel matrix and the gap is larger than tol for that."""
+    found, mapped = estimator.certificate_, estimator.features_
+    if found.relative <= float(estimator.tol) or mapped.complete:
+        return
+    warnings.warn(
+        f"{type(estimator).__name__}: the kernel matrix was cut at {mapped.rank_} columns, as "
+        f"memory had no room for more, so the relative gap {found.relative:.1e} is larger than "
+        f"tol={estimator.tol:g}: pass memory=… in bytes, or choose the columns with "
+        "features=minimand.Nystrom(kernel, rank).",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
 def warn_if_zero_is_perfect(estimator: Any, objective: Objective) -> None:
     """Warn if w = 0 costs nothing although there are two classes: the loss has no margin."""
     if objective.loss.target != "sign" or objective.constant_target:
