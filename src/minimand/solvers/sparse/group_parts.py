@@ -220,7 +220,10 @@ class Coefficients(Part):
         minimise_groups(gram, linear, square, runs, new, SHARE * step.goal)
         return new, -inverse @ (total + cross.T @ (new - w))
 
-    everything = False
+    @property
+    def everything(self) -> bool:  # type: ignore[override]
+        """Whether they are all of W."""
+        return self.places.size == self.objective.n_features * self.objective.n_scores
 
     def of(self, w: Array) -> Array:
         """Those of W."""
