@@ -20,6 +20,9 @@ from scipy import linalg
 from .._base.threads import one_blas_thread
 from .._base.typing import Array, IntArray
 from ..estimators import Regressor
+from ..features import PivotedCholesky
+from ..kernels import REGISTRY as KERNELS
+from ..kernels import Kernel
 from ..problem.objective import Meter, Objective
 from ..solvers.smooth.closed_form import ridge_path
 
@@ -28,15 +31,16 @@ _NEAR_ONE = 1e-7  # least 1 − h; safeguard: below, the difference has lost hal
 
 
 def applies(estimator: Any, problem: Objective, alphas: Array) -> bool:
-    """Whether the loss is squared, L2 is on every column, alphas are positive, features are none.
+    """Whether the loss is squared, L2 is on every column, and alphas are positive.
 
-    ``problem`` is that of alpha = 1.
+    There must be no features, or a kernel that takes nothing from the data: others would change
+    with the sample that is left out. ``problem`` is that of alpha = 1.
     """
     l2 = problem.penalty.ridge
     n, d = problem.design.shape
     return (
         isinstance(estimator, Regressor)
-        and estimator.features is None
+        and (estimator.features is None or _is_fixed_kernel(estimator))
         and problem.loss.quadratic
         and l2 is not None
         and bool((l2 > 0).all())
@@ -44,6 +48,14 @@ def applies(estimator: Any, problem: Objective, alphas: Array) -> bool:
         and n > 1
         and min(n, d) <= _LARGEST
     )
+
+
+def _is_fixed_kernel(estimator: Any) -> bool:
+    """Whether the features are the whole of a kernel that does not depend on the samples."""
+    if not isinstance(estimator.features, str | Kernel) or KERNELS.get(estimator.features).unbound:
+        return False
+    mapped = estimator.__dict__.get("features_")
+    return isinstance(mapped, PivotedCholesky) and mapped.complete
 
 
 def residuals(problem: Objective, alphas: Array) -> Array:
