@@ -41,7 +41,8 @@ class Regressor(RegressorMixin, Estimator):
         alpha=1 in Ridge and C=1 in LogisticRegression and SVC. Constraints ignore alpha.
     features : Kernel, Features or transformer, optional
         A kernel such as ``RBF(tau=2.0)`` or its short name makes a kernel machine of any loss, with
-        a penalty of ‖f‖ alone; `coef_` then has the coordinates of f in `features_`. Or a map applied to X first, fitted with the model (on a copy, `features_`): `Monomials`,
+        a penalty of ‖f‖ alone; `coef_` then has the coordinates of f in `features_`. Or a map
+        applied to X first, fitted with the model (on a copy, `features_`): `Monomials`,
         `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer. It
         gets X unchanged, so X may be a data frame with text or missing values, or a list of texts.
         Maps that use X alone are fitted on all of its rows, whatever their sample_weight.
