@@ -17,8 +17,8 @@ DOCUMENT = ROOT / "ARCHITECTURE.md"
 LAYERS = [  # from the ground up
     {"_core"},
     {"_base"},
-    {"losses", "penalties", "design", "features"},
-    {"outputs", "transforms", "norms"},
+    {"losses", "penalties", "design", "kernels"},
+    {"outputs", "transforms", "norms", "features"},
     {"problem"},
     {"canonical"},
     {"certificate"},

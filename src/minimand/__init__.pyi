@@ -2,6 +2,7 @@
 
 from . import design as design
 from . import features as features
+from . import kernels as kernels
 from . import losses as losses
 from . import metrics as metrics
 from . import norms as norms
@@ -28,6 +29,18 @@ from .features import Centers as Centers
 from .features import HiddenLayer as HiddenLayer
 from .features import Monomials as Monomials
 from .features import Neighbors as Neighbors
+from .kernels import RBF as RBF
+from .kernels import Callable as Callable
+from .kernels import Cosine as Cosine
+from .kernels import Kernel as Kernel
+from .kernels import Laplace as Laplace
+from .kernels import Linear as Linear
+from .kernels import Matern as Matern
+from .kernels import Min as Min
+from .kernels import Periodic as Periodic
+from .kernels import Polynomial as Polynomial
+from .kernels import Precomputed as Precomputed
+from .kernels import check_psd as check_psd
 from .losses import Absolute as Absolute
 from .losses import Chebyshev as Chebyshev
 from .losses import CrammerSinger as CrammerSinger
@@ -45,6 +58,7 @@ from .losses import Lp as Lp
 from .losses import Margin as Margin
 from .losses import MatchingLoss as MatchingLoss
 from .losses import Multinomial as Multinomial
+from .losses import OneVsOne as OneVsOne
 from .losses import OneVsRest as OneVsRest
 from .losses import OverScores as OverScores
 from .losses import PerceptronLoss as PerceptronLoss

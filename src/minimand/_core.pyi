@@ -248,6 +248,13 @@ def pair_sums(
     margin: float,
 ) -> tuple[_Vector, _Vector, _Vector]: ...
 
+# Values of kernel functions of all pairs of rows, in tables of float32 or float64.
+def gaussians(
+    table: _Matrix, row_squares: _Vector, column_squares: _Vector, factor: float
+) -> None: ...
+def laplacians(x: _Matrix, z: _Matrix, factor: float, table: _Matrix) -> None: ...
+def sums_of_minima(x: _Matrix, z: _Matrix, table: _Matrix) -> None: ...
+
 # Steps over rows. rule: 0 plain, 1 adaptive, 2 perceptron, 3 PA-I, 4 PA-II; slopes: kind (0 pieces,
 # 1 logistic, 2 given), pieces, slopes given, left at kinks; rows: sign, shift, weight, order;
 # penalty: l1, l2; options: eta, t0, power, tick, average_from, average_power, the intercept's share

@@ -12,6 +12,7 @@ PROBLEMS = {
     "multiplier": ("squared", mm.L1Ball(0.5)),
     "reweighted": ("squared", mm.MCP()),
     "class_dual": (mm.CrammerSinger(), "l2"),
+    "class_primal_dual": (mm.CrammerSinger(), "l2"),
     "run_newton": ("squared_hinge", "l2"),
     "smoothed": ("hinge", "l2"),
     "low_rank": ("squared", mm.TraceNorm()),
@@ -19,7 +20,12 @@ PROBLEMS = {
     "by_score": (mm.Quantiles(), "l2"),
     "ordered": (mm.Quantiles(crossing=False), "l2"),
 }
-KINDS = {"class_dual": mm.Classifier, "run_newton": mm.Ranker, "smoothed": mm.Ranker}
+KINDS = {
+    "class_dual": mm.Classifier,
+    "class_primal_dual": mm.Classifier,
+    "run_newton": mm.Ranker,
+    "smoothed": mm.Ranker,
+}
 
 
 def accepted(name, X, y):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from ..estimators.outcome import Part, combined
 from ..estimators.prepare import prepare
 from ..estimators.stopping import interruption
 from ..problem.objective import Objective
+from ..problem.slot import sum_over_problems
 from ..solvers import Control, solve
 from ..solvers.nested.joint_scale import Scaled
 from ..solvers.nested.scale_search import minimise_jointly, null_of
@@ -105,7 +106,7 @@ def certify(
 class Examination(NamedTuple):
     """A model's objectives, one per score or output, and the referee's judgement of each."""
 
-    objectives: list[Objective]
+    objectives: Sequence[Objective]
     judgements: list[Judgement]
     model: Any
 
@@ -198,7 +199,7 @@ def _with_solved_dual(objective: Objective, first: Judgement) -> Judgement:
 
 def _own(
     model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
-) -> tuple[list[Objective], Array, Array]:
+) -> tuple[Sequence[Objective], Array, Array]:
     """The objectives of one of our models, one per score, and its point of each."""
     check_is_fitted(model)
     objectives = prepare(model, X, y, sample_weight, offset, fitted=True)
@@ -213,7 +214,7 @@ def _own(
     return objectives, coefs, intercepts
 
 
-def _own_evidence(model: Any, objectives: list[Objective]) -> list[list[Array]]:
+def _own_evidence(model: Any, objectives: Sequence[Objective]) -> list[list[Array]]:
     """The dual points of a model's own fit, if the sizes match; the referee checks them."""
     try:
         return _dual_points(model, objectives)
@@ -221,44 +222,50 @@ def _own_evidence(model: Any, objectives: list[Objective]) -> list[list[Array]]:
         return [[] for _ in objectives]
 
 
-def _summary(objectives: list[Objective], parts: list[Judgement], what: str) -> Certificate:
-    whole = combined(
-        [part.certificate(objective) for part, objective in zip(parts, objectives)],
-        [Part.of(objective) for objective in objectives],
-        what,
-    )
-    shares = [objective.share for objective in objectives]
+def _summary(objectives: Sequence[Objective], parts: list[Judgement], what: str) -> Certificate:
+    found = [
+        (part.certificate(objective), Part.of(objective))
+        for part, objective in zip(parts, objectives)
+    ]
+    problems = [problem for _, problem in found]
+    whole = combined([certificate for certificate, _ in found], problems, what)
+    shares = [problem.share for problem in problems]
+    by_sample = [s * part.by_sample for s, part in zip(shares, parts)]
     return replace(
         whole,
-        by_sample=np.sum([s * part.by_sample for s, part in zip(shares, parts)], axis=0),
+        by_sample=sum_over_problems([problem.slot for problem in problems], by_sample),
         by_feature=np.sum([s * part.by_feature for s, part in zip(shares, parts)], axis=0),
     )
 
 
-def _dual_points(against: Any, objectives: list[Objective]) -> list[list[Array]]:
+def _dual_points(against: Any, objectives: Sequence[Objective]) -> list[list[Array]]:
     """The dual points of ``against``, one list per problem."""
     if against is None:
         return [[] for _ in objectives]
-    n_samples, n_scores = objectives[0].n_samples, score_count(objectives)
+    first = objectives[0]
+    shape = (first.n_samples, score_count(objectives)) if first.slot is None else first.slot.shape
     certificate = (
         against if isinstance(against, Certificate) else getattr(against, "certificate_", None)
     )
     if certificate is None or certificate.dual_point is None:
         raise TypeError("against must be a fitted minimand estimator or a Certificate.")
     points = certificate.dual_point.reshape(certificate.dual_point.shape[0], -1)
-    if points.shape != (n_samples, n_scores):
+    if points.shape != shape:
         raise ValueError(
             "against was fitted on other data: its dual point has shape "
-            f"{points.shape}, but this problem has {(n_samples, n_scores)}."
+            f"{points.shape}, but this problem has {shape}."
         )
-    if objectives[0].n_scores > 1:
+    if first.n_scores > 1:
         return [[np.ascontiguousarray(points)]]
-    return [[np.ascontiguousarray(points[:, i])] for i in range(n_scores)]
+    return [
+        [np.ascontiguousarray(points[:, i]) if o.slot is None else o.slot.cut(points)]
+        for i, o in enumerate(objectives)
+    ]
 
 
 def _foreign(
     model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
-) -> tuple[list[Objective], Array, Array]:
+) -> tuple[Sequence[Objective], Array, Array]:
     """The objectives of a scikit-learn model, one per output, and its point of each."""
     scikit_learn.check_known(model)
     check_is_fitted(model)

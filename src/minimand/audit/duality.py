@@ -10,8 +10,10 @@ import numpy as np
 
 from .._base.typing import Array, ArrayLike
 from ..certificate import Certificate, Judgement
+from ..estimators.base import Estimator
 from ..estimators.hard_margin import HardMargin
 from ..estimators.support_vectors import edge_of
+from ..outputs import PairsOutput
 from ..penalties import Separable
 from ..penalties.ball import Ball
 from ..problem.intercept import best_shift
@@ -79,8 +81,7 @@ def duality(
     samples = [_samples(*pair) for pair in judged]
     single = len(samples) == 1
     if not single:
-        names = [f"class {label} against the rest" for label in getattr(model, "classes_", ())]
-        names = names or [f"output {i}" for i in range(len(samples))]
+        names = _names(model, len(samples))
         samples = [replace(table, name=name) for table, name in zip(samples, names)]
     intervals = [_interval(*pair) for pair in judged]
     return Duality(
@@ -89,6 +90,15 @@ def duality(
         intercept_interval=intervals[0] if single else intervals,
         constraints=list(_constraints(found)),
     )
+
+
+def _names(model: Any, count: int) -> list[str]:
+    """What every problem is about."""
+    output = model._fitted.output if isinstance(model, Estimator) else None
+    if isinstance(output, PairsOutput):
+        return [f"class {pair}" for pair in output.names]
+    names = [f"class {label} against the rest" for label in getattr(model, "classes_", ())]
+    return names or [f"output {i}" for i in range(count)]
 
 
 def _of_many_scores(found: Examination) -> Duality:

@@ -231,7 +231,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         self.n_iter_ = max(certificate.iterations, 1)
         self.solver_ = first.solver
         self.history_ = course
-        self._training = Training.of(posed.objectives, solutions, posed.coded.weights, vectors=True)
+        self._training = Training.of(posed.objectives, solutions, posed.coded.weights)
 
     def _attributes_at(self, posed: Posed, solved: list[Solution], state: State) -> dict[str, Any]:
         """Attributes as if the fit had stopped at this state; scores not yet solved are zero."""

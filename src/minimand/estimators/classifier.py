@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from .._base.parameters import store_arguments
 from .._base.typing import AnyArray, Array, ArrayLike, ClassifierLossName, PenaltyName
 from ..losses import Loss
-from ..outputs import ClassOutput, IndicatorOutput, Output, of_one_score
+from ..outputs import ClassOutput, IndicatorOutput, Output, PairsOutput, of_one_score
 from ..penalties import Penalty
 from .base import Estimator
 from .inputs import data
@@ -23,12 +23,12 @@ from .support_vectors import Margins
 def _gives_probabilities(estimator: Any) -> bool:
     """Whether the loss gives probabilities: that of the fit, or else that of the parameters."""
     fitted = estimator.__dict__.get("_fitted")
-    loss = loss_of(estimator) if fitted is None else fitted.output.loss
+    loss = loss_of(estimator) if fitted is None else fitted.settings.loss
     if loss is None or not loss.probabilistic:
         asked = estimator.loss if fitted is None else loss
         raise AttributeError(
             f"loss={asked!r} does not give probabilities, its scores say which class and no more: "
-            "take loss='logistic', or put the model into sklearn's CalibratedClassifierCV."
+            "take loss='logistic', or put the model into minimand.Calibrated."
         )
     return True
 
@@ -39,7 +39,12 @@ def _can_learn_from_batches(estimator: Any) -> bool:
             f"class_weight={estimator.class_weight!r} needs all of y at once: pass a dict by class "
             "to use partial_fit."
         )
-    penalty = penalty_of(estimator)
+    loss, penalty = loss_of(estimator), penalty_of(estimator)
+    if loss is not None and loss.in_pairs:
+        raise AttributeError(
+            f"loss={loss!r} needs all classes of y at once: take the loss itself, one class "
+            "against the rest, to use partial_fit."
+        )
     if penalty is not None and penalty.couples_scores:
         raise AttributeError(
             f"penalty={penalty!r} joins the scores, and stochastic steps take sums over "
@@ -58,8 +63,8 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     ----------
     loss : str or Loss, default="logistic"
         ``"logistic"``, ``"hinge"``, ``"squared_hinge"``, ``"exponential"``, ``"squared"``,
-        ``"tanh_margin"``, an object, or your own subclass of `minimand.Margin`; `mm.losses.table()`
-        compares them.
+        ``"tanh_margin"``, an object such as ``OneVsOne(Hinge())``, or your own subclass of
+        `minimand.Margin`; `mm.losses.table()` compares them.
     penalty : str or Penalty, default="l2"
         ``"l1"``, ``"l2"``, ``"no_penalty"``, ``"mcp"``, ``"scad"``, ``"lq"`` or an expression such
         as ``L1() + 0.5 * L2()``.
@@ -88,7 +93,9 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         Indices of samples whose multiplier is not zero for at least one class.
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
         Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors. For the hinge it is
-        yᵢαᵢ with 0 ≤ αᵢ ≤ C = 1/(alpha·n_samples), or sᵢ/(alpha·Σs) with sample weights s.
+        yᵢαᵢ with 0 ≤ αᵢ ≤ C = 1/(alpha·n_samples), or sᵢ/(alpha·Σs) with sample weights s. With
+        `OneVsOne` it has a row for each of the n_classes − 1 classes that a sample is not of, as in
+        scikit-learn's SVC; so have `margin_points_` and `slack_`, in columns.
     support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
         Only for losses that are flat somewhere (`Hinge`, `SquaredHinge`): the rows `support_` of X,
         or of φ(X) with ``features``; `coef_` is ``dual_coef_ @ support_vectors_``.
@@ -176,8 +183,10 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     def _output_of(self, y: AnyArray, weights: Array | None, loss: Loss) -> Output:
         present = y if weights is None else y[weights > 0]
         if y.ndim == 1:
-            return ClassOutput.of(present, loss)
-        if loss.joint:
+            found = ClassOutput.of(present, loss)
+            several = loss.in_pairs and found.classes.size > 2
+            return PairsOutput(found.loss, found.classes) if several else found
+        if loss.joint or loss.in_pairs:
             raise ValueError(
                 f"y has {y.shape[1]} columns, but loss={loss!r} takes one class per sample: use a "
                 "margin loss such as Logistic() for several labels per sample."

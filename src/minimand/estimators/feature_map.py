@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ class MapsFeatures:
             control.max_seconds *= 0.5
         return control
 
-    def _described(self, objectives: list[Objective]) -> list[Objective]:
+    def _described(self, objectives: Sequence[Objective]) -> Sequence[Objective]:
         """Objectives that say that their features were learnt, and at which alpha."""
         if not self._features_are_learnt:
             return objectives

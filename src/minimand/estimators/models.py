@@ -36,4 +36,4 @@ def split(
 
 def score_count(objectives: Sequence[Objective]) -> int:
     """The number of scores per row in all problems."""
-    return sum(objective.n_scores for objective in objectives)
+    return len(objectives) * objectives[0].n_scores

@@ -16,6 +16,7 @@ first fit has the penalty and the alpha of the estimator.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -48,7 +49,7 @@ def with_scale_found(posed: Posed, control: Control) -> Posed:
     )
 
 
-def noise_of(objectives: list[Objective], control: Control) -> float:
+def noise_of(objectives: Sequence[Objective], control: Control) -> float:
     """One noise estimate for all scores; always positive."""
     y, mass = (np.concatenate([getattr(o, name) for o in objectives]) for name in ("y", "mass"))
     spread = np.abs(y - median(y, mass))

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._base.wording import counted
 from ..certificate import Certificate
 from ..problem.objective import Objective
+from ..problem.slot import Slot, as_table
 from ..solvers import REGISTRY as SOLVERS
 from ..solvers import Control, Solution, verdicts
 from ..solvers.base import CALLBACK
@@ -25,11 +26,12 @@ class Part(NamedTuple):
 
     scale: float
     share: float = 1.0
+    slot: Slot | None = None
 
     @classmethod
     def of(cls, objective: Objective) -> Part:
         """That of an objective."""
-        return cls(objective.scale, objective.share)
+        return cls(objective.scale, objective.share, objective.slot)
 
 
 def combined(
@@ -54,7 +56,7 @@ def combined(
         passes=sum(c.passes for c in certificates),
         seconds=sum(c.seconds for c in certificates),
         infeasibility="; ".join(sorted({c.infeasibility for c in certificates} - {""})),
-        dual_point=np.stack(points, axis=1) if points else None,
+        dual_point=as_table([p.slot for p in problems], points) if points else None,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..losses import Loss
-from ..outputs import columns_of
+from ..outputs import PairsOutput, columns_of
 from ..problem.objective import Objective
 from .classifier import Classifier
 from .problem import Fitted, Posed
@@ -35,7 +36,7 @@ def prepare(
     *,
     fitted: bool = False,
     learn: bool = True,
-) -> list[Objective]:
+) -> Sequence[Objective]:
     """The objectives an estimator minimises on these data, one per score.
 
     Unless it is fitted already, the estimator, which must be a copy, learns the names of the
@@ -73,7 +74,7 @@ def posed(
 
 def prepared(
     estimator: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
-) -> tuple[Any, Settings, list[Objective]]:
+) -> tuple[Any, Settings, Sequence[Objective]]:
     """A copy of an estimator, its settings and its objectives, for callers that vary alpha."""
     probe, found = posed_for_path(estimator, X, y, sample_weight, offset)
     return probe, found.coded.settings, found.objectives
@@ -107,6 +108,14 @@ def measured_by(estimator: Any, y: AnyArray, measure: Loss | None = None) -> lis
     fitted = estimator._fitted
     loss = measure or fitted.settings.loss
     output = fitted.output.under(loss)
+    if isinstance(output, PairsOutput) or (loss.in_pairs and output.scores > 1):
+        if not isinstance(output, PairsOutput) or not loss.in_pairs:
+            raise ValueError(
+                f"scoring=None compares by {loss!r}, which says nothing of the scores of "
+                f"{fitted.settings.loss!r}: pass a scoring by predictions, such as 'accuracy'."
+            )
+        target = output.encode(estimator._checked_target(y))
+        return [Measured(loss, target, slice(None), 1.0)]
     target = output.encode(estimator._checked_target(y))
     if output.loss.joint and output.scores > 1:
         return [Measured(output.loss, target, slice(None), 1.0)]

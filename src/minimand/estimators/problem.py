@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, cast
@@ -12,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..design import as_design
 from ..losses import Loss, OverScores
-from ..outputs import Output, columns_of, of_one_score
+from ..outputs import Output, PairsOutput, columns_of, of_one_score
 from ..problem.objective import Objective
 from .feature_map import MapsFeatures
 from .inputs import data
 from .inputs.class_weights import weighted_by_class
+from .pair_problems import PairProblems
 from .settings import Settings
 
 
@@ -104,15 +106,17 @@ class Coded:
         loss, penalty = self.settings.loss, self.settings.penalty
         return self.output.scores > 1 and (loss.joint or penalty.couples_scores)
 
-    def objectives(self, X: Any) -> list[Objective]:
+    def objectives(self, X: Any) -> Sequence[Objective]:
         """The problems on φ(X): one per score, or one of all scores if these are coupled."""
         if self.output.scores == 1:
             weights = self._weights_of(self.target)
             return [self._problem(self._of_one_score, X, self.target, self.offset, weights)]
         return [self._coupled(X)] if self.coupled else self.separate(X)
 
-    def separate(self, X: Any) -> list[Objective]:
+    def separate(self, X: Any) -> Sequence[Objective]:
         """One objective per score; they share the design."""
+        if isinstance(self.output, PairsOutput):
+            return self._pairs(X, self.output)
         target, *others = self.targets
         offsets = self._offsets(len(others) + 1)
         shares = self.settings.loss.score_weights(len(others) + 1)
@@ -133,14 +137,30 @@ class Coded:
         problems = [replace(o, share=float(share)) for o, share in zip(found, shares)]
         return [replace(o, penalty=o.bound(unit, alpha)) for o in problems]
 
+    def _pairs(self, X: Any, output: PairsOutput) -> PairProblems:
+        """One objective per pair of classes, on the rows of these classes."""
+        settings, offset = self._of_one_score, self.offset
+        if settings.loss.undecided:
+            raise ValueError(f"{self.settings.loss!r} needs a number in place of 'auto'.")
+        by_pair = None
+        if offset is not None and offset.ndim > 1:
+            by_pair, offset = offset, None
+            if self.weights is not None:
+                by_pair = by_pair[np.flatnonzero(self.weights)]
+        whole = self._problem(settings, X, self.target, offset, self.weights)
+        whole = replace(whole, words=f"{whole.words}; samples of other classes cost nothing")
+        return PairProblems(whole, output, settings.penalty, settings.factor, by_pair)
+
     def _coupled(self, X: Any) -> Objective:
         """The problem of all scores."""
         settings, k = self.settings, self.output.scores
         loss = settings.loss
-        if loss.target_weights(self.target[:1]) is not None:
+        if loss.in_pairs or loss.target_weights(self.target[:1]) is not None:
+            part = "pair" if loss.in_pairs else "class"
+            other = "take another loss" if loss.in_pairs else "leave out balance"
             raise ValueError(
-                f"{loss!r} needs a problem for every class by itself, but the penalty couples the "
-                "classes: take L1() or L2(), or leave out balance."
+                f"{loss!r} needs a problem for every {part} by itself, but the penalty couples the "
+                f"classes: take L1() or L2(), or {other}."
             )
         if not loss.joint and loss.by_score is None:
             settings = replace(settings, loss=OverScores(loss))
@@ -189,10 +209,10 @@ class Posed(NamedTuple):
     X: Any  # checked
     mapped: Any  # φ(X)
     coded: Coded
-    objectives: list[Objective]
+    objectives: Sequence[Objective]
 
     @property
-    def each_score(self) -> list[Objective]:
+    def each_score(self) -> Sequence[Objective]:
         """One problem per score, also where the objective couples them."""
         return self.coded.separate(self.mapped) if self.coded.coupled else self.objectives
 
@@ -280,6 +300,11 @@ class PosesProblems(MapsFeatures):
         batch, and ``classes`` may name classes that it lacks.
         """
         y = self._checked_target(y)
+        if stream and settings.loss.in_pairs:
+            raise ValueError(
+                f"{settings.loss!r} is for fit, path and certify with X and y: for a stream take "
+                "the loss itself, which is one class against the rest."
+            )
         if stream and settings.loss.target_weights(np.ones(1)) is not None:
             raise ValueError(
                 f"{settings.loss!r} is for fit alone: give a stream sample_weight instead of "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -45,11 +45,11 @@ class Batch:
         return self.coded.settings
 
     @cached_property
-    def objectives(self) -> list[Objective]:
+    def objectives(self) -> Sequence[Objective]:
         """The problem of every score on these rows; alpha=None counts these rows alone."""
         return replace(self.coded.at_one_sample(), weights=None).objectives(self.X)
 
-    def under(self, alpha: float) -> list[Objective]:
+    def under(self, alpha: float) -> Sequence[Objective]:
         """The objectives with this alpha if none was given."""
         if self.settings.alpha is not None:
             return self.objectives
@@ -117,7 +117,7 @@ class Stream:
         if self.opening is not None:
             batch = self._open(batch, self.opening)
         order = np.flatnonzero(batch.weight).astype(np.uint32)
-        problems: list[Objective] = []
+        problems: Sequence[Objective] = []
         for rows, alpha in self._in_parts(batch, order):
             problems = batch.under(alpha)
             self.learner.learn(problems, batch.weight, rows, self.steps)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from .._base.row_blocks import in_parts
 from .._base.typing import Array, BoolArray, IntArray
 from ..losses import Loss, Margin
 from ..problem.objective import Objective
+from ..problem.slot import Slot, as_table
 from ..solvers import Solution
 from .inputs.matrix import matrix_of
 
@@ -39,7 +41,7 @@ class Places:
     loss: Margin
     present: Array  # y·z, a column per score
     slopes: Array  # y·θ, a column per score
-    gaps: Array  # of every score
+    gaps: Array  # of every score, or the largest
     rows: _Rows
 
     @property
@@ -68,9 +70,47 @@ class Places:
         return found
 
 
+class Seen(NamedTuple):
+    """What a fit keeps of one of its problems and of the solution, without the data."""
+
+    loss: Loss
+    slot: Slot | None
+    y: Array
+    z: Array
+    theta: Array
+    multipliers: Array  # mass·θ
+    factor: float | None  # of ½‖w‖²; None for other penalties
+    weights: Array | None  # that a robust loss gives to its samples
+    gap: float
+
+    @classmethod
+    def of(cls, objective: Objective, solution: Solution) -> Self | None:
+        """None if there is no dual point."""
+        certificate, z = solution.certificate, solution.point.z
+        theta = certificate.dual_point
+        if theta is None:
+            return None
+        mass = objective.row_mass if theta.ndim == 1 else objective.row_mass[:, None]
+        return cls(
+            objective.loss,
+            objective.slot,
+            objective.y,
+            z,
+            theta,
+            mass * theta if objective.share == 1.0 else objective.share * (mass * theta),
+            _factor(objective),
+            None if objective.loss.quadratic else objective.loss.sample_weights(z, objective.y),
+            max(certificate.gap, certificate.rounding),
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What a fit keeps about its samples; samples of weight zero get zeros or NaN."""
+    """What a fit keeps about its samples; samples of weight zero get zeros or NaN.
+
+    Tables have a column per score. With one class against one other they have a column per other
+    class, as in scikit-learn's SVC.
+    """
 
     multipliers: Array  # mass·θ, (n_samples, n_scores)
     alpha: float | None  # factor of ½‖w‖²; None for other penalties
@@ -80,60 +120,62 @@ class Training:
 
     @classmethod
     def of(
-        cls,
-        objectives: list[Objective],
-        solutions: list[Solution],
-        weights: Array | None,
-        *,
-        vectors: bool = False,
+        cls, objectives: Sequence[Objective], solutions: list[Solution], weights: Array | None
     ) -> Self | None:
         """From the solutions of all scores; ``weights`` has an entry for every sample of ``fit``.
 
-        With ``vectors``, and if the loss is flat somewhere, the rows of φ(X) with a nonzero
-        multiplier are kept.
+        If the loss is flat somewhere, the rows of φ(X) with a nonzero multiplier are kept.
         """
-        first, points = objectives[0], []
-        for solution in solutions:
-            if solution.certificate.dual_point is None:
-                return None
-            points.append(solution.certificate.dual_point)
-        theta = points[0] if points[0].ndim == 2 else _as_columns(points)
-        multipliers = first.row_mass[:, None] * theta
-        shares = np.array([objective.share for objective in objectives])
-        if (shares != 1.0).any():
-            multipliers *= shares
-        rows = _Rows(None, first.n_samples)
+        found = cls.of_seen([Seen.of(*pair) for pair in zip(objectives, solutions)], weights)
+        first = objectives[0]
+        if found is None or first.loss.quadratic or not _has_flat_part(first):
+            return found
+        support = np.asarray(found.multipliers.any(axis=1))
+        if weights is not None and not weights.all():
+            support = support[weights > 0]
+        design = first.design if first.slot is None else first.slot.design
+        return replace(found, vectors=matrix_of(design.rows(np.flatnonzero(support))))
+
+    @classmethod
+    def of_seen(cls, problems: Sequence[Seen | None], weights: Array | None) -> Self | None:
+        """The same without the rows of φ(X)."""
+        known = [problem for problem in problems if problem is not None]
+        if len(known) < len(problems):
+            return None
+        first = known[0]
+        table = _table(known, [problem.multipliers for problem in known])
+        rows = _Rows(None, table.shape[0])
         if weights is not None and not weights.all():
             rows = _Rows(np.flatnonzero(weights), weights.size)
-        if first.loss.quadratic:  # no margin, no flat part, and every sample has weight 1
-            return cls(rows.spread(multipliers, 0.0), _factor(first))
-        places = _places(objectives, solutions, theta, rows)
-        kept = None
-        if vectors and _has_flat_part(first):
-            kept = matrix_of(first.design.rows(np.flatnonzero(multipliers.any(axis=1))))
+        multipliers = rows.spread(table, 0.0)
+        if first.loss.quadratic:  # no margin, and every sample has weight 1
+            return cls(multipliers, first.factor)
+        counted = [problem.weights for problem in known if problem.weights is not None]
         return cls(
-            rows.spread(multipliers, 0.0),
-            _factor(first),
-            places,
-            kept,
-            _counted(objectives, solutions, rows),
+            multipliers,
+            first.factor,
+            _places(known, rows),
+            weights=rows.spread(_table(known, counted), np.nan) if counted else None,
         )
 
 
-def _places(
-    objectives: list[Objective], solutions: list[Solution], theta: Array, rows: _Rows
-) -> Places | None:
+def _table(problems: list[Seen], parts: list[Array]) -> Array:
+    """The numbers of all problems, a column per score."""
+    return parts[0] if parts[0].ndim == 2 else as_table([p.slot for p in problems], parts)
+
+
+def _places(problems: list[Seen], rows: _Rows) -> Places | None:
     """Margins and slopes of all scores; None if the loss has no margin."""
-    loss: Any = objectives[0].loss
-    edge = edge_of(loss)
+    edge, loss = edge_of(problems[0].loss), problems[0].loss.snapshot()
     if edge is None:
         return None
-    margins, slopes, gaps = np.empty_like(theta), np.empty_like(theta), np.empty(theta.shape[1])
-    for k, (objective, solution) in enumerate(zip(objectives, solutions)):
-        margins[:, k] = objective.y * solution.point.z
-        slopes[:, k] = objective.y * theta[:, k]
-        gaps[k] = max(solution.certificate.gap, solution.certificate.rounding)
-    return Places(edge, loss.snapshot(), margins, slopes, gaps, rows)
+    assert isinstance(loss, Margin)
+    margins = _table(problems, [p.y * p.z for p in problems])
+    slopes = _table(problems, [p.y * p.theta for p in problems])
+    gaps = np.array([p.gap for p in problems])
+    if problems[0].slot is not None:  # a column holds samples of several problems
+        gaps = gaps.max(keepdims=True)
+    return Places(edge, loss, margins, slopes, gaps, rows)
 
 
 def _has_flat_part(objective: Objective) -> bool:
@@ -142,23 +184,6 @@ def _has_flat_part(objective: Objective) -> bool:
         return False
     plq = objective.kinks or objective.loss.plq(objective.y[:1])
     return plq is not None and bool(((plq.pieces.slopes == 0) & (plq.pieces.curvatures == 0)).any())
-
-
-def _counted(objectives: list[Objective], solutions: list[Solution], rows: _Rows) -> Array | None:
-    """The weights that a robust loss gives to samples, a column per score."""
-    columns = []
-    for objective, solution in zip(objectives, solutions):
-        column = objective.loss.sample_weights(solution.point.z, objective.y)
-        if column is None:
-            return None
-        columns.append(column)
-    counted: Array = rows.spread(_as_columns(columns), np.nan)
-    return counted
-
-
-def _as_columns(columns: list[Array]) -> Array:
-    """The vectors as columns of a matrix; a single one without a copy."""
-    return columns[0][:, None] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
 def _factor(objective: Objective) -> float | None:

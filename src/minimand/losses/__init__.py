@@ -45,6 +45,7 @@ _NAMES = {
     "matching": ("CrossEntropy", "Poisson"),
     "matching_loss": ("MatchingLoss",),
     "joint.multiclass": ("Multinomial",),
+    "joint.one_vs_one": ("OneVsOne",),
     "joint.over_scores": ("OneVsRest", "OverScores"),
     "joint.multiclass_margin": ("CrammerSinger", "Ranking", "TopK", "WeightedRanking"),
     "joint.pairs": ("PairwiseHinge", "PairwiseSquaredHinge"),

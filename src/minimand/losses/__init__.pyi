@@ -19,6 +19,7 @@ from .joint.multiclass_margin import CrammerSinger as CrammerSinger
 from .joint.multiclass_margin import Ranking as Ranking
 from .joint.multiclass_margin import TopK as TopK
 from .joint.multiclass_margin import WeightedRanking as WeightedRanking
+from .joint.one_vs_one import OneVsOne as OneVsOne
 from .joint.over_scores import OneVsRest as OneVsRest
 from .joint.over_scores import OverScores as OverScores
 from .joint.pairs import PairwiseHinge as PairwiseHinge

@@ -67,6 +67,7 @@ class Loss(Parameterized):
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
     joint: ClassVar[bool] = False  # whether it couples the scores of a row: one problem for all
+    in_pairs: ClassVar[bool] = False  # whether every pair of classes is a problem by itself
     flows: ClassVar[bool] = False  # whether multipliers flow from y to other classes: `class_flows`
     in_order: bool = False  # whether it is infinite unless the scores of a row are in order
     unit: ClassVar[Unit] = "row"  # a loss has one value per unit
@@ -105,6 +106,11 @@ class Loss(Parameterized):
     def weighing(self) -> str:
         """These weights in words, for the formula of an objective."""
         return ""
+
+    @property
+    def low_code(self) -> float:
+        """The code of a sample that is not of a class: −1, or 0 for losses of y in [0, 1]."""
+        return 0.0 if self.target in ("unit", "count") else -1.0
 
     def scores_for(self, n_classes: int) -> int:
         """Scores per row that a loss of ``joint`` scores has for that many classes."""

@@ -10,7 +10,7 @@ W.ravel(): those of one feature are adjacent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,6 +19,8 @@ import numpy as np
 from .. import _core
 from .._base.row_blocks import in_parts
 from .._base.typing import AnyArray, Array, IntArray
+
+_EPS = float(np.finfo(float).eps)
 
 
 class Columns(Protocol):
@@ -87,6 +89,16 @@ class Curvature:
             t[:, c] = 1.0
             found[:, c] = self.times(t.reshape(self.shape)).reshape(-1, k).sum(axis=0)
         return found
+
+    def bordered_gram(self, design: Columns) -> Array:
+        """[X 1]ᵀH[X 1]: the second derivative in W and then in the intercepts, by products."""
+        k = self.shape[1]
+        inner, crossed = self.gram(design), np.zeros((k, design.shape[1] * k))
+        for c in range(k):
+            shift = np.zeros((design.shape[1] + 1, k))
+            shift[-1, c] = 1.0
+            crossed[c] = self.image(design, shift)[:-1].ravel()
+        return np.block([[inner, crossed.T], [crossed, self.over_scores()]])
 
     def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
         """XᵀHX in the coefficients of some columns (all by default), by products with H."""
@@ -191,23 +203,60 @@ class Simplex(Curvature):
         high = self.p.max(axis=1, keepdims=True) > 0.5
         return np.where(high, 2.0 * self.p * (1.0 - self.p), self.p)
 
+    def _pairs(self) -> Iterator[tuple[int, int, Array]]:
+        """Weights s·p_c·p_e of pairs of scores, and s·p_c·(1 − Σp) of single ones, if not 0.
+
+        diag(p) − ppᵀ is the sum of p_c·p_e·(1_c − 1_e)(1_c − 1_e)ᵀ over pairs and of
+        p_c·(1 − Σp)·1_c1_cᵀ: no digits cancel, even if one p is all but 1 and the scale is large.
+        """
+        scale, k = self._scales, self.p.shape[1]
+        p = np.asfortranarray(self.p)
+        rest = 1.0 - self.p.sum(axis=1)
+        rest[np.abs(rest) <= _EPS * (k + 4)] = 0.0  # rounding of a sum that is 1; safeguard
+        for c in range(k):
+            weighted = scale * p[:, c]
+            if rest.any():
+                yield c, c, weighted * rest
+            for e in range(c):
+                yield c, e, weighted * p[:, e]
+
     def over_scores(self) -> Array:
         """diag(Σ s·p) − Σ s·ppᵀ."""
-        p = self.p if self.scale is None else self.scale[:, None] * self.p
-        return np.diag(p.sum(axis=0)) - self.p.T @ p
+        k = self.p.shape[1]
+        return _laplacian(((c, e, np.array([[h.sum()]])) for c, e, h in self._pairs()), 1, k)
 
     def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
-        """A Gram for every pair of scores, weighted by s·p and by s·p·pᵀ."""
-        p = self.p if self.scale is None else self.scale[:, None] * self.p
-        k = p.shape[1]
+        """A Gram for every pair of scores, weighted by s·p_c·p_e."""
         d = design.shape[1] if columns is None else columns.size
-        found = np.empty((d, k, d, k))
-        for c in range(k):
-            found[:, c, :, c] = design.gram(p[:, c] * (1.0 - self.p[:, c]), columns)
-            for e in range(c):
-                block = design.gram(p[:, c] * self.p[:, e], columns)
-                found[:, c, :, e] = found[:, e, :, c] = -block
-        return found.reshape(d * k, d * k)
+        blocks = ((c, e, design.gram(h, columns)) for c, e, h in self._pairs())
+        return _laplacian(blocks, d, self.p.shape[1])
+
+    def bordered_gram(self, design: Columns) -> Array:
+        """The same for columns of X followed by a column of ones."""
+        blocks = ((c, e, _bordered(design, h)) for c, e, h in self._pairs())
+        return _laplacian(blocks, design.shape[1] + 1, self.p.shape[1])
+
+
+def _bordered(design: Columns, h: Array) -> Array:
+    """[X 1]ᵀdiag(h)[X 1]."""
+    d = design.shape[1]
+    found = np.empty((d + 1, d + 1))
+    found[:d, :d] = design.gram(h)
+    found[d, :d] = found[:d, d] = design.rmatvec(h)
+    found[d, d] = h.sum()
+    return found
+
+
+def _laplacian(blocks: Iterable[tuple[int, int, Array]], d: int, k: int) -> Array:
+    """Σ block ⊗ (1_c − 1_e)(1_c − 1_e)ᵀ over pairs of scores; a pair (c, c) stands for 1_c1_cᵀ."""
+    found = np.zeros((d, k, d, k))
+    for c, e, block in blocks:
+        found[:, c, :, c] += block
+        if e != c:
+            found[:, e, :, e] += block
+            found[:, c, :, e] -= block
+            found[:, e, :, c] -= block
+    return found.reshape(d * k, d * k)
 
 
 @dataclass(frozen=True, eq=False)

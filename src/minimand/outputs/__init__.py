@@ -5,6 +5,7 @@ from __future__ import annotations
 from .base import Output, columns_of, of_one_score
 from .classes import ClassOutput
 from .indicator import IndicatorOutput
+from .pairs import PairsOutput
 from .scalar import ScalarOutput
 from .vector import VectorOutput
 
@@ -12,6 +13,7 @@ __all__ = [
     "ClassOutput",
     "IndicatorOutput",
     "Output",
+    "PairsOutput",
     "ScalarOutput",
     "VectorOutput",
     "columns_of",

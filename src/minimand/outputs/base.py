@@ -50,6 +50,11 @@ class Output(ABC):
         """The scores as `decision_function` returns them: z itself."""
         return z
 
+    @property
+    def names(self) -> list[str]:
+        """A name for every score."""
+        return [str(number) for number in range(self.scores)]
+
     def columns(self, y: AnyArray) -> list[Array]:
         """The coded y, one vector per score, as one-versus-rest problems take it."""
         return columns_of(self.encode(y))

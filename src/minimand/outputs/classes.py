@@ -33,11 +33,6 @@ def distinct(y: AnyArray) -> AnyArray:
     return found
 
 
-def low_code(loss: Loss) -> float:
-    """The code of a sample that is not of a class: −1, or 0 for losses of y in [0, 1]."""
-    return 0.0 if loss.target in ("unit", "count") else -1.0
-
-
 @dataclass(frozen=True, eq=False)
 class ClassOutput(Output):
     """The classes of y, sorted, coded as the loss takes them: ±1, or 0/1 for y in [0, 1].
@@ -67,11 +62,19 @@ class ClassOutput(Output):
             return self.loss.scores_for(int(self.classes.size))
         return 1 if self.classes.size == 2 else int(self.classes.size)
 
+    @property
+    def names(self) -> list[str]:
+        """The class of every score; that of reference has none, of two classes the first."""
+        names = [str(label) for label in self.classes]
+        if len(names) > self.scores:
+            del names[self.loss.reference if self.loss.joint else 0]  # type: ignore[attr-defined]
+        return names
+
     def encode(self, y: AnyArray) -> Array:
         """For every score, whether the sample is of its class (of two classes, the second)."""
         if self.loss.joint:
             return np.searchsorted(self.classes, y).astype(float)
-        low = low_code(self.loss)
+        low = self.loss.low_code
         if self.classes.size == 2:
             return np.where(y == self.classes[1], 1.0, low)
         return np.where(self.classes[:, None] == y, 1.0, low).T

@@ -10,7 +10,6 @@ import numpy as np
 from .._base.typing import AnyArray, Array
 from ..losses import Loss
 from .base import Output, of_one_score
-from .classes import low_code
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class IndicatorOutput(Output):
 
     def encode(self, y: AnyArray) -> Array:
         """+1 where the label applies; else −1, or 0 for losses of y in [0, 1]."""
-        return np.where(np.asarray(y) == 1, 1.0, low_code(self.loss))
+        return np.where(np.asarray(y) == 1, 1.0, self.loss.low_code)
 
     def decode(self, z: Array) -> AnyArray:
         """1 where the score is positive, else 0."""

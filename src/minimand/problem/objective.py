@@ -29,6 +29,7 @@ from .facts import Facts
 from .intercept import best_shift
 from .point import EPS, Meter, Point, dot
 from .products import Products
+from .slot import Slot
 
 if TYPE_CHECKING:
     from .path_facts import PathFacts
@@ -52,6 +53,7 @@ class Objective(Products):
     path_facts: PathFacts | None = None  # shared by the problems of a path
     n_scores: int = 1  # scores per row
     share: float = 1.0  # what the problem counts in a sum of several, as one output of many
+    slot: Slot | None = None  # where its rows are, if it has some samples of a fit only
     known: Facts | None = None  # facts about these data, or about others, which are then ignored
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from .training import trained
 
 
 def cross_validate(
-    task: CrossValidation, objectives: list[Objective], jobs: int
+    task: CrossValidation, objectives: Sequence[Objective], jobs: int
 ) -> tuple[Scores, list[Outcome]]:
     """The scores, and the outcomes of the folds (none if a formula gave the scores).
 

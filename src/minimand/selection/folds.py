@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -119,7 +119,9 @@ class CrossValidation:
         ]
         return _gathered(model, objectives, self.alphas, columns)
 
-    def _limited(self, i: int, objectives: list[Objective]) -> Iterator[tuple[Objective, Control]]:
+    def _limited(
+        self, i: int, objectives: Sequence[Objective]
+    ) -> Iterator[tuple[Objective, Control]]:
         """The problems of a fold, each with its share of the remaining time."""
         for k, objective in enumerate(objectives):
             yield objective, self._control(i, len(objectives) - k)
@@ -147,7 +149,7 @@ def _share_of_threads(jobs: int) -> Iterator[None]:
 
 
 def _gathered(
-    model: Any, objectives: list[Any], alphas: Array, columns: list[list[Solution]]
+    model: Any, objectives: Sequence[Objective], alphas: Array, columns: list[list[Solution]]
 ) -> tuple[Path, Any, int]:
     """A path of the alphas that every score has reached."""
     length = min(map(len, columns))

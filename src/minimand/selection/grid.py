@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,7 @@ def _pull(form: Separable, slope: Array) -> Array:
 
 
 def grid_of(
-    settings: Settings, objectives: list[Objective], alphas: Any, eps: float | None, tol: float
+    settings: Settings, objectives: Sequence[Objective], alphas: Any, eps: float | None, tol: float
 ) -> Array:
     """Decreasing alphas: those given, or that many, evenly spaced on a log scale from alpha_max."""
     if not isinstance(alphas, int | np.integer) or isinstance(alphas, bool):

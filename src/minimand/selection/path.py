@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -149,8 +149,8 @@ class Path:
             features = [f"w{j}" for j in range(count)]
         if self.coefs.ndim == 2 or self.coefs.shape[1] == 1:
             return [str(name) for name in features]
-        parts = self.attributes.get("classes_", range(self.coefs.shape[1]))
-        return [f"{c}: {name}" for c in parts for name in features]
+        scores = self.attributes["_fitted"].output.names
+        return [f"{score}: {name}" for score in scores for name in features]
 
 
 def _names_out(mapped: Any, names_in: Any) -> Any:
@@ -295,7 +295,7 @@ def penalties_of(settings: Settings, objective: Objective) -> At:
 
 def gathered(
     probe: Any,
-    objectives: list[Objective],
+    objectives: Sequence[Objective],
     alphas: Array,
     columns: list[list[Solution]],
     training: list[Training | None] | None = None,
@@ -312,11 +312,11 @@ def gathered(
     perfect = all(objective.constant_target for objective in objectives)
     explained = np.full(len(certificates), 1.0 if perfect else np.nan)
     if scored and not perfect:
-        left = [
-            sum(loss_above_infimum(o, s.point.z) for o, s in zip(objectives, row))
-            for row in zip(*columns)
-        ]
-        explained = 1.0 - np.array(left) / (sum(map(constant_loss, objectives)) or 1.0)
+        left, constant = np.zeros(len(certificates)), 0.0
+        for objective, column in zip(objectives, columns):
+            left += [loss_above_infimum(objective, s.point.z) for s in column]
+            constant += constant_loss(objective)
+        explained = 1.0 - left / (constant or 1.0)
     names = ("n_features_in_", "feature_names_in_", "features_", "classes_", "_fitted")
     kept = {name: getattr(probe, name) for name in names if hasattr(probe, name)}
     kept["solver_"] = columns[0][0].solver

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .._base.typing import Array
 from ..estimators.settings import Settings
-from ..estimators.support_vectors import Training, edge_of
+from ..estimators.support_vectors import Seen, Training, edge_of
 from ..problem.objective import Meter, Objective
 from ..solvers import Solution
 from ..solvers.kinked.clear_multipliers import settled
@@ -12,7 +14,7 @@ from ..solvers.kinked.clear_multipliers import settled
 
 def trained(
     settings: Settings,
-    objectives: list[Objective],
+    objectives: Sequence[Objective],
     alphas: Array,
     columns: list[list[Solution]],
     weights: Array | None,
@@ -26,20 +28,18 @@ def trained(
     first = objectives[0]
     if first.kinks is None and edge_of(first.loss) is None:
         return columns, []
-    rows: list[tuple[Solution, ...]] = []
-    found: list[Training | None] = []
-    for alpha, solutions in zip(alphas, zip(*columns, strict=True), strict=True):
-        problems = [
-            o.with_penalty(
-                o.bound(settings.penalty, float(alpha)),
-                words=s.certificate.objective,
-                meter=Meter(s.certificate.passes),
+    kinked = first.kinks is not None
+    found, seen = [], []
+    for objective, solutions in zip(objectives, columns, strict=True):
+        plain = []
+        for alpha, solution in zip(alphas, solutions, strict=True):
+            problem = objective.with_penalty(
+                objective.bound(settings.penalty, float(alpha)),
+                words=solution.certificate.objective,
+                meter=Meter(solution.certificate.passes),
             )
-            for o, s in zip(objectives, solutions, strict=True)
-        ]
-        plain = list(solutions)
-        if first.kinks is not None:
-            plain = [settled(p, s, tol) for p, s in zip(problems, solutions, strict=True)]
-        rows.append(tuple(plain))
-        found.append(Training.of(problems, plain, weights))
-    return [list(column) for column in zip(*rows, strict=True)], found
+            clear = settled(problem, solution, tol) if kinked else solution
+            plain.append((clear, Seen.of(problem, clear)))
+        found.append([clear for clear, _ in plain])
+        seen.append([each for _, each in plain])
+    return found, [Training.of_seen(problems, weights) for problems in zip(*seen, strict=True)]

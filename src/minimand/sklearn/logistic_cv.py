@@ -22,11 +22,11 @@ from ..estimators.models import split, stacked
 from ..estimators.stopping import as_far_as_it_came
 from ..selection.path import solved_along
 from ..solvers.in_parallel import in_threads
-from .absent_classes import of_present_classes
 from .base import own_tolerance
 from .classes import check_classes, classes_of
 from .logistic import LogisticRegression
-from .logistic_cv_parameters import Candidates, candidates_of
+from .logistic.absent_classes import of_present_classes
+from .logistic.candidates import Candidates, candidates_of
 from .tuned_base import TunedDropIn
 
 

@@ -8,8 +8,8 @@ from sklearn import linear_model
 
 from ..canonical.row_steps import Rule
 from ..losses import EpsilonInsensitive, Hinge
-from .epochs import OnlineRule, online_steps
-from .online import OnlineClassifier, OnlineRegressor
+from .epochs.online import OnlineClassifier, OnlineRegressor
+from .epochs.passes import OnlineRule, online_steps
 
 
 class PassiveAggressiveClassifier(OnlineClassifier, linear_model.PassiveAggressiveClassifier):

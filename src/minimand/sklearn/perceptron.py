@@ -8,8 +8,8 @@ from sklearn import linear_model
 
 from ..canonical.row_steps import Rule
 from ..losses import PerceptronLoss
-from .epochs import OnlineRule, online_steps, penalties
-from .online import OnlineClassifier
+from .epochs.online import OnlineClassifier
+from .epochs.passes import OnlineRule, online_steps, penalties
 
 
 class Perceptron(OnlineClassifier, linear_model.Perceptron):

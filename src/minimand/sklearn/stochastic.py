@@ -24,9 +24,9 @@ from ..problem.objective import Objective
 from ..solvers.in_parallel import in_threads
 from ..solvers.stochastic.learner import Learner, Steps
 from ..solvers.stochastic.training import weights_of
-from .epochs import OnlineRule, intercept_share, online_steps, penalties
-from .online import OnlineClassifier, OnlineRegressor, seeds_of
-from .progress import Progress
+from .epochs.online import OnlineClassifier, OnlineRegressor, seeds_of
+from .epochs.passes import OnlineRule, intercept_share, online_steps, penalties
+from .epochs.progress import Progress
 
 _SMALLEST = 1e-6  # step at which learning_rate="adaptive" ends; convention: scikit-learn's
 _PASSIVE = ("pa1", "pa2")

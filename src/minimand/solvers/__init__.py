@@ -12,6 +12,7 @@ from .base import Solver
 _NAMES = {
     "base": ("STOP", "Control", "HandOver", "Solution", "Solver", "State", "Verdict"),
     "kinked.class_dual": ("ClassDual",),
+    "kinked.class_primal_dual": ("ClassPrimalDual",),
     "smooth.closed_form": ("ClosedForm",),
     "kinked.column_generation": ("ColumnGeneration",),
     "programs.constraint_generation": ("ConstraintGeneration",),
@@ -48,6 +49,7 @@ _ASKED = (  # considered by solver="auto"
     "WorkingGroups",
     "Dual",
     "ClassDual",
+    "ClassPrimalDual",
     "PrimalDual",
     "ColumnGeneration",
     "Multiplier",

@@ -14,6 +14,7 @@ from .choose import choose_solver as choose_solver
 from .choose import shared as shared
 from .choose import verdicts as verdicts
 from .kinked.class_dual import ClassDual as ClassDual
+from .kinked.class_primal_dual import ClassPrimalDual as ClassPrimalDual
 from .kinked.column_generation import ColumnGeneration as ColumnGeneration
 from .kinked.dual import Dual as Dual
 from .kinked.ordered import Ordered as Ordered

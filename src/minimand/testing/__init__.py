@@ -1,4 +1,4 @@
-"""Conformance checks for your own losses, penalties, feature maps, designs and solvers.
+"""Conformance checks for your own losses, penalties, feature maps, kernels, designs and solvers.
 
 Each function raises AssertionError with one sentence that says which law is broken and where; a
 ValueError says that the object refuses its own parameters. minimand's own tests use them too.
@@ -12,8 +12,16 @@ Examples
 
 from .designs import check_design
 from .features import check_features
+from .kernels import check_kernel
 from .losses import check_loss
 from .penalties import check_penalty
 from .solvers import check_solver
 
-__all__ = ["check_design", "check_features", "check_loss", "check_penalty", "check_solver"]
+__all__ = [
+    "check_design",
+    "check_features",
+    "check_kernel",
+    "check_loss",
+    "check_penalty",
+    "check_solver",
+]

@@ -44,8 +44,8 @@ def problem(loss, X, y, alpha=0.05, *, k=3, intercept=True, weights=None, offset
     )
 
 
-def fitted(objective, tol=1e-8, **limits):
-    return solve(objective, "class_dual", Control(tol=tol, **limits))
+def fitted(objective, tol=1e-8, solver="class_dual", **limits):
+    return solve(objective, solver, Control(tol=tol, **limits))
 
 
 def program_value(objective):
@@ -90,20 +90,59 @@ def program_value(objective):
     return solver.solve().obj_val
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+INTERIOR = [*LOSSES[:2], mm.TopK(1), mm.WeightedRanking([2.5])]
+BOTH = [(loss, "class_dual") for loss in LOSSES] + [(o, "class_primal_dual") for o in INTERIOR]
+
+
+@pytest.mark.parametrize(("loss", "solver"), BOTH, ids=repr)
 @pytest.mark.parametrize("intercept", [True, False])
-def test_equals_its_quadratic_program(loss, intercept):
+def test_equals_its_quadratic_program(loss, solver, intercept):
     X, y = data()
     rng = np.random.default_rng(1)
     objective = problem(
         loss, X, y, intercept=intercept, weights=rng.uniform(0.2, 2.0, len(y)),
         offset=0.3 * rng.standard_normal((len(y), 3)), l2=rng.uniform(0.5, 2.0, X.shape[1]),
     )  # fmt: skip
-    solution = fitted(objective)
+    solution = fitted(objective, solver=solver)
     assert solution.converged
     best = program_value(objective)
     assert solution.certificate.primal == pytest.approx(best, abs=3e-7 * objective.scale)
     assert solution.certificate.dual <= best + 1e-7 * objective.scale
+
+
+@pytest.mark.parametrize("alpha", [1e3, 1.0, 1e-3, 1e-6])
+@pytest.mark.parametrize("separable", [True, False])
+def test_interior_points_reach_every_alpha_from_any_start(alpha, separable):
+    X, y = load_iris(return_X_y=True)
+    X = X * [1.0, 1e4, 1e-4, 1.0]  # the units of the columns hardly matter either
+    if separable:
+        X, y = X[::3] + 1e3 * np.eye(4)[[0, 1, 3]][y[::3]], y[::3]
+    weights = np.arange(len(y)) % 3.0  # some are absent
+    objective = problem(mm.CrammerSinger(COST), X, y.astype(float), alpha, weights=weights)
+    cold = fitted(objective, 1e-7, "class_primal_dual")
+    assert cold.converged
+    present = weights > 0
+    without = problem(
+        mm.CrammerSinger(COST), X[present], y[present].astype(float), alpha,
+        weights=weights[present],
+    )  # fmt: skip
+    same = fitted(without, 1e-7, "class_primal_dual").certificate.primal
+    assert same == pytest.approx(cold.certificate.primal, abs=2e-7 * objective.scale)
+    rng = np.random.default_rng(0)
+    for size in (1e-3, 1.0):
+        away = objective.point(cold.w + size * rng.standard_normal(cold.w.shape), cold.b)
+        warm = solve(objective, "class_primal_dual", Control(tol=1e-7), away)
+        assert warm.converged
+        assert warm.certificate.primal <= cold.certificate.primal + 2e-7 * objective.scale
+
+
+def test_interior_points_refuse_other_margins_and_large_systems():
+    X, y = data()
+    with pytest.raises(ValueError, match="other margins than the largest"):
+        fitted(problem(mm.TopK(2), X, y), solver="class_primal_dual")
+    wide = problem(mm.CrammerSinger(), np.zeros((40, 600)), y)
+    with pytest.raises(ValueError, match="system of 1803 unknowns"):
+        fitted(wide, solver="class_primal_dual")
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from ..._base.typing import Array, ArrayLike
-from ..base import Loss, Target
+from ..base import Loss
 from ..curvature import Diagonal
+from .by_score import ByScore
 
 
-class OverScores(Loss):
+class OverScores(ByScore):
     r"""The sum of a loss over outputs, each with a score of its own.
 
     .. math:: \ell(z, y) = \sum_c v_c\,\ell_1(z_c, y_c)
@@ -42,12 +42,7 @@ class OverScores(Loss):
 
     def check_parameters(self) -> None:
         """The loss must be a loss of one score, the weights positive numbers."""
-        if not isinstance(self.loss, Loss) or self.loss.joint or self.loss.by_score is not None:
-            raise ValueError(
-                f"loss={self.loss!r} of {type(self).__name__} must be a loss of one score, such as "
-                "minimand.Huber() or minimand.Logistic()."
-            )
-        self.loss.check_parameters()
+        super().check_parameters()
         if self.weights is None:
             return
         try:
@@ -62,25 +57,6 @@ class OverScores(Loss):
             )
 
     # What a fit asks ---------------------------------------------------------------------------
-
-    @property
-    def auto(self) -> Mapping[str, float]:  # type: ignore[override]
-        """Parameters of the loss of one score that may be "auto"."""
-        return self.loss.auto
-
-    @property
-    def undecided(self) -> list[str]:
-        """Those of them that are."""
-        return self.loss.undecided
-
-    def decided(self, noise: float) -> Self:
-        """The same with numbers in place of "auto"."""
-        return self.copy(loss=self.loss.decided(noise))
-
-    @property
-    def by_score(self) -> Loss:
-        """The loss of one score."""
-        return self.loss
 
     def of_score(self, c: int) -> Loss | None:
         """The loss of one score; None if outputs have weights."""
@@ -97,11 +73,6 @@ class OverScores(Loss):
                 f"{n_scores} outputs, but {weights.size} weights."
             )
         return weights
-
-    @property
-    def target(self) -> Target:  # type: ignore[override]
-        """That of one score."""
-        return self.loss.target
 
     @property
     def quadratic(self) -> bool:  # type: ignore[override]
@@ -124,26 +95,6 @@ class OverScores(Loss):
         """The largest weight of a target."""
         return 1.0
 
-    @property
-    def convex(self) -> bool:
-        """Whether the loss of one score is."""
-        return self.loss.convex
-
-    @property
-    def smooth(self) -> bool:
-        """Whether the loss of one score is."""
-        return self.loss.smooth
-
-    @property
-    def nearly_kinked(self) -> bool:
-        """Whether the loss of one score is."""
-        return self.loss.nearly_kinked
-
-    @property
-    def refusal(self) -> str:
-        """Why no model can be fitted; a sum of pooled losses has no units."""
-        return self.loss.refusal
-
     def attained(self, y: Array) -> bool:
         """Whether the loss of every score attains its infimum."""
         return self.loss.attained(np.ravel(y))
@@ -151,7 +102,7 @@ class OverScores(Loss):
     @property
     def name(self) -> str:
         """``Σ huber(z, y; delta=1.0)``, with weights ``Σ v·huber(…)``."""
-        return f"Σ {'' if self.weights is None else 'v·'}{self.loss.name}"
+        return super().name if self.weights is None else f"Σ v·{self.loss.name}"
 
     # Values ------------------------------------------------------------------------------------
 
@@ -221,10 +172,6 @@ class OverScores(Loss):
             finite = [end for end in (low, high) if np.isfinite(end)]
             found[c] = sum(finite) / len(finite) if finite else 0.0
         return found
-
-    def transform(self, z: Array) -> Array:
-        """Score by score."""
-        return self.loss.transform(z)
 
     # Weights of the scores -----------------------------------------------------------------------
 

@@ -45,7 +45,7 @@ class ClassDual(Solver):
         if (form.l2 != form.l2[:, :1]).any():
             return Verdict(False, "the penalty differs from class to class")
         words = "class margins and L2: a projection per sample"
-        verdict = Verdict(True, words, costs.ascent_on_classes(objective))
+        verdict = Verdict(True, words, costs.ascent_on_classes(objective, form))
         return row_copy_counted(objective, control, verdict)
 
     def iterate(

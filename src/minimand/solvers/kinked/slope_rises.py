@@ -156,7 +156,7 @@ class Rises:
 
     def room(self) -> tuple[float, float]:
         """How far v and s, and the slacks p and q, can move along the step."""
-        return _room(self._dual, self._d_dual), _room(self._primal, self._d_primal)
+        return largest_step(self._dual, self._d_dual), largest_step(self._primal, self._d_primal)
 
     def products_after(self, dual: float, primal: float) -> float:
         """The products after a step of these lengths."""
@@ -236,7 +236,7 @@ def of_penalty(form: Separable, share: float) -> Rises:
     )
 
 
-def _room(x: Array, dx: Array) -> float:
+def largest_step(x: Array, dx: Array) -> float:
     """The largest step that keeps x ≥ 0; 0/0, at an end where nothing moves, is no limit."""
     fastest = float(np.fmin.reduce(dx / x, axis=None, initial=0.0))
     return -1.0 / fastest if fastest < 0 else np.inf

@@ -44,8 +44,8 @@ class _End:
 
 
 def learn(
-    layer: HiddenLayer, X: Any, objectives: list[Objective], control: Control, solver: Any
-) -> list[Objective]:
+    layer: HiddenLayer, X: Any, objectives: Sequence[Objective], control: Control, solver: Any
+) -> Sequence[Objective]:
     """Learn the hidden units of a fitted layer, in place; returns the objectives on its outputs.
 
     Parameters
@@ -70,10 +70,10 @@ def _refuse(objective: Objective) -> None:
             "features=HiddenLayer(…) needs a convex problem for the output weights, but the loss "
             "or the penalty is not convex: use a convex one, or other features."
         )
-    if objective.n_scores > 1:
+    if objective.n_scores > 1 or objective.slot is not None:
         raise ValueError(
-            "features=HiddenLayer(…) needs a problem for every score by itself, but the loss or "
-            "the penalty couples the scores: use one versus rest and L1() or L2()."
+            "features=HiddenLayer(…) needs a problem of all samples for every score by itself, but "
+            "the loss or the penalty does not give one: use one versus rest and L1() or L2()."
         )
 
 
@@ -84,7 +84,7 @@ class _Search:
         self,
         layer: HiddenLayer,
         X: Any,
-        objectives: list[Objective],
+        objectives: Sequence[Objective],
         control: Control,
         solver: Any,
     ) -> None:
@@ -114,13 +114,13 @@ class _Search:
         inputs = self.layer.inputs(self.X)
         return inputs, ACTIVATIONS[self.layer.activation].value(inputs)
 
-    def problems(self, units: Array) -> list[Objective]:
+    def problems(self, units: Array) -> Sequence[Objective]:
         """The convex problems of the output weights, one per score."""
         design = as_design(self.layer.beside(self.X, units))
         first = replace(self.objectives[0], design=design, meter=Meter())
         return [first, *(first.with_target(o.y) for o in self.objectives[1:])]
 
-    def solved(self, problems: list[Objective]) -> list[Solution]:
+    def solved(self, problems: Sequence[Objective]) -> list[Solution]:
         """Their solutions, each started from the last one's weights."""
         starts: Sequence[tuple[Array, float] | None] = self._starts or [None] * len(problems)
         found = []

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from ..._base.linear_system import Solve, factorise, solver_for
-from ..._base.typing import Array
+from ..._base.typing import Array, BoolArray
 from ...design import Standardized
 from ...losses.curvature import Curvature, Simplex
 from ...penalties import Separable
@@ -63,28 +63,45 @@ class ScoresCholesky(_Centred):
 
     def __call__(self, curvature: Curvature, gradient: Array) -> Step:
         """Solve with the Hessian itself."""
-        right = self._table(gradient)
-        l2 = self._table(self._form.l2)
+        return self.solver(curvature)(gradient)
+
+    def solver(self, curvature: Curvature, stiff: Array | None = None) -> Callable[..., Step]:
+        """The step for a gradient in W and, if it is not 0, one in the intercepts.
+
+        ``stiff`` is curvature of single coefficients, in addition to that of loss and penalty.
+        """
+        l2 = self._table(self._form.l2 if stiff is None else self._form.l2 + stiff)
         hessian = self._hessian(curvature)
+        apart = np.zeros(len(l2), dtype=bool)
         if _shifts_freely(curvature):
-            _fix_shifts(hessian, l2)
+            apart = np.ptp(l2, axis=1) == 0
+            _fix_shifts(hessian, l2, apart)
+        held = np.flatnonzero(apart & (l2[:, 0] > 0))
         hessian.flat[:: len(hessian) + 1] += l2.ravel()
-        return self._step(-solver_for(hessian)(right.ravel()).reshape(right.shape))
+        inverse = solver_for(hessian)
+
+        def step(gradient: Array, balance: Array | None = None) -> Step:
+            right = self._table(gradient)
+            if balance is not None and self._objective.intercept:
+                right[:-1] -= np.multiply.outer(self._mean, balance)
+                right[-1] = balance
+            found = -inverse(right.ravel()).reshape(right.shape)
+            shift = -right[held].mean(axis=1) / l2[held, 0] - found[held].mean(axis=1)
+            found[held] += shift[:, None]
+            return self._step(found)
+
+        return step
 
     def _hessian(self, curvature: Curvature) -> Array:
         """Of W, and of the intercepts: [X 1]ᵀH[X 1] for centred X."""
         objective, k = self._objective, self._objective.n_scores
         objective.meter.passes += k * k
         centred = Standardized(objective.design, self._mean, np.ones_like(self._mean))
-        inner = curvature.gram(centred)
-        crossed, across = np.zeros((k, len(inner))), np.zeros((k, k))
         if objective.intercept:
-            across = curvature.over_scores()
-            for c in range(k):
-                shift = self._table(np.zeros(objective.coef_shape))
-                shift[-1, c] = 1.0
-                crossed[c] = curvature.image(centred, shift)[:-1].ravel()
-        return np.block([[inner, crossed.T], [crossed, across]])
+            return curvature.bordered_gram(centred)
+        hessian = np.zeros((k * (objective.n_features + 1),) * 2)
+        hessian[:-k, :-k] = curvature.gram(centred)
+        return hessian
 
 
 class ScoresKrylov(_Centred):
@@ -214,14 +231,16 @@ def _shifts_freely(curvature: Curvature) -> bool:
     return bool((np.abs(curvature.p.sum(axis=1) - 1.0) <= 1e-8).all())  # safeguard
 
 
-def _fix_shifts(hessian: Array, l2: Array) -> None:
-    """Curvature along shifts of all scores, where neither loss nor penalty has any.
+def _fix_shifts(hessian: Array, l2: Array, apart: BoolArray) -> None:
+    """Curvature along shifts of all scores, where the loss has none and the penalty little.
 
-    The gradient has no part along them, so the solution does not change.
+    ``apart`` are rows of W with the same penalty for all scores. Shifts in them are a problem of
+    their own, so that the rest of the solution does not change; but a small penalty alone would
+    make the system all but singular.
     """
     d, k = l2.shape
     blocks = hessian.reshape(d, k, d, k)
-    for j in np.flatnonzero(~l2.any(axis=1)):
+    for j in np.flatnonzero(apart):
         size = float(np.trace(blocks[j, :, j])) / k
         blocks[j, :, j] += (size or 1.0) / k
 

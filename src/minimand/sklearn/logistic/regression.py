@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn import linear_model
 
-from .._base.typing import AnyArray, Array
-from ..audit.foreign.objectives import Problem
+from ..._base.typing import AnyArray, Array
+from ...audit.foreign.objectives import Problem
+from ..base import Fit, Minimiser, own_tolerance
+from ..classes import classes_of
 from .absent_classes import in_all_classes, of_present_classes
-from .base import Fit, Minimiser, own_tolerance
-from .classes import classes_of
 
 _DEFAULTS = {
     name: parameter.default

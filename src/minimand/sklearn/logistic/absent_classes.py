@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._base.typing import Array, IntArray
-from ..audit.foreign.objectives import Problem
-from ..estimators.models import stacked
-from ..problem.objective import Objective
-from ..solvers import Solution
-from .base import Fit, moved
+from ..._base.typing import Array, IntArray
+from ...audit.foreign.objectives import Problem
+from ...estimators.models import stacked
+from ...problem.objective import Objective
+from ...solvers import Solution
+from ..base import Fit, moved
 
 _LOW = float(np.log(np.finfo(float).eps))  # of a score: its probability is below an ulp of 1
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.typing import Array
+from ..._base.typing import Array
 
 
 @dataclass(frozen=True)

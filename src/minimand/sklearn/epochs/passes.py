@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .. import _core
-from .._base.typing import AnyArray, Array
-from .._base.watch import interrupt, reason
-from ..canonical.row_steps import Rule
-from ..design import Design, as_design
-from ..losses import Loss
-from ..penalties import Separable
-from ..problem.objective import Objective
-from ..solvers.stochastic.learner import Learner, Steps
+from ... import _core
+from ..._base.typing import AnyArray, Array
+from ..._base.watch import interrupt, reason
+from ...canonical.row_steps import Rule
+from ...design import Design, as_design
+from ...losses import Loss
+from ...penalties import Separable
+from ...problem.objective import Objective
+from ...solvers.stochastic.learner import Learner, Steps
 
 _SPARSE_SHARE = 0.01  # share of a step for the intercept if X is sparse; convention: scikit-learn's
 

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
-from .._base.typing import AnyArray, Array
-from ..estimators.stopping import stoppable
-from ..solvers.stochastic.learner import Learner
-from .epochs import Epochs, Learnt, OnlineRule
+from ..._base.typing import AnyArray, Array
+from ...estimators.stopping import stoppable
+from ...solvers.stochastic.learner import Learner
+from .passes import Epochs, Learnt, OnlineRule
 
 MOST = np.iinfo(np.int32).max
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._base.typing import AnyArray, Array
-from ..problem.objective import Objective
-from ..solvers.stochastic.learner import Learner, Steps
+from ..._base.typing import AnyArray, Array
+from ...problem.objective import Objective
+from ...solvers.stochastic.learner import Learner, Steps
 
 
 class Progress:

@@ -1,0 +1,178 @@
+#include "pairwise/values.hpp"
+
+#include "common/lanes.hpp"
+#include "common/parallel.hpp"
+#include "common/watch.hpp"
+#include "scalar/exponential.hpp"
+
+namespace minimand {
+
+// External linkage: the loader resolves these names to the clone for this processor.
+void gaussian_row(double* row, const double* column_squares, std::size_t n, double square,
+                  double factor);
+void gaussian_row(float* row, const double* column_squares, std::size_t n, double square,
+                  double factor);
+void laplacian_row(const double* x, const double* z, std::size_t stride, std::size_t n,
+                   std::size_t d, double factor, double* row);
+void laplacian_row(const float* x, const float* z, std::size_t stride, std::size_t n, std::size_t d,
+                   double factor, float* row);
+void minima_row(const double* x, const double* z, std::size_t stride, std::size_t n, std::size_t d,
+                double* row);
+void minima_row(const float* x, const float* z, std::size_t stride, std::size_t n, std::size_t d,
+                float* row);
+
+namespace {
+
+constexpr std::size_t kExponential = 16;  // element operations of one exponential, about; safeguard
+
+MINIMAND_INLINE void put(double* target, Lanes lanes) { store_lanes(target, lanes); }
+
+MINIMAND_INLINE void put(float* target, Lanes lanes) {
+  const FloatLanes narrow = __builtin_convertvector(lanes, FloatLanes);
+  __builtin_memcpy(target, &narrow, sizeof narrow);
+}
+
+MINIMAND_INLINE double exponential_of(double x) { return exponential(same_lanes(x))[0]; }
+
+template <class Scalar>
+MINIMAND_INLINE void gaussian(Scalar* row, const double* column_squares, std::size_t n,
+                              double square, double factor) {
+  const Lanes zero = {};
+  std::size_t j = 0;
+  for (; j + kLanes <= n; j += kLanes) {
+    const Lanes distance = square + load_lanes(column_squares + j) - 2.0 * load_lanes(row + j);
+    put(row + j, exponential(factor * select(distance > zero, distance, zero)));
+  }
+  for (; j < n; ++j) {
+    const double distance = square + column_squares[j] - 2.0 * static_cast<double>(row[j]);
+    row[j] = static_cast<Scalar>(exponential_of(factor * (distance > 0.0 ? distance : 0.0)));
+  }
+}
+
+struct Distance {
+  MINIMAND_INLINE static Lanes of(Lanes x, Lanes z) {
+    const Lanes difference = x - z;
+    return select(difference < 0.0, -difference, difference);
+  }
+  MINIMAND_INLINE static double of(double x, double z) { return x > z ? x - z : z - x; }
+};
+
+struct Least {
+  MINIMAND_INLINE static Lanes of(Lanes x, Lanes z) { return select(x < z, x, z); }
+  MINIMAND_INLINE static double of(double x, double z) { return x < z ? x : z; }
+};
+
+/// The sum of a function of the entries of two rows.
+template <class Function, class Scalar>
+MINIMAND_INLINE double total(const Scalar* x, const Scalar* z, std::size_t d) {
+  Lanes sum0 = {}, sum1 = {};
+  std::size_t k = 0;
+  for (; k + 2 * kLanes <= d; k += 2 * kLanes) {
+    sum0 += Function::of(load_lanes(x + k), load_lanes(z + k));
+    sum1 += Function::of(load_lanes(x + k + kLanes), load_lanes(z + k + kLanes));
+  }
+  double tail = 0.0;
+  for (; k < d; ++k) tail += Function::of(static_cast<double>(x[k]), static_cast<double>(z[k]));
+  return sum_lanes(sum0 + sum1) + tail;
+}
+
+template <class Scalar>
+MINIMAND_INLINE void laplacian(const Scalar* x, const Scalar* z, std::size_t stride, std::size_t n,
+                               std::size_t d, double factor, Scalar* row) {
+  std::size_t j = 0;
+  for (; j + kLanes <= n; j += kLanes) {
+    Lanes sums = {};
+    for (std::size_t c = 0; c < kLanes; ++c) sums[c] = total<Distance>(x, z + (j + c) * stride, d);
+    put(row + j, exponential(factor * sums));
+  }
+  for (; j < n; ++j) {
+    row[j] = static_cast<Scalar>(exponential_of(factor * total<Distance>(x, z + j * stride, d)));
+  }
+}
+
+/// Calls f(i) for every row i of a table, some rows on every thread.
+template <class Function>
+void each_row(std::size_t rows, std::size_t work, const Function& f) {
+  GiveUp give_up;
+  parallel_ranges(rows, work, [&](Range range, std::size_t part) {
+    for (std::size_t i = range.begin; i < range.end && !give_up.leaves(part); ++i) f(i);
+  });
+  give_up.throw_if_left();
+}
+
+}  // namespace
+
+MINIMAND_CLONES void gaussian_row(double* row, const double* column_squares, std::size_t n,
+                                  double square, double factor) {
+  gaussian(row, column_squares, n, square, factor);
+}
+
+MINIMAND_CLONES void gaussian_row(float* row, const double* column_squares, std::size_t n,
+                                  double square, double factor) {
+  gaussian(row, column_squares, n, square, factor);
+}
+
+MINIMAND_CLONES void laplacian_row(const double* x, const double* z, std::size_t stride,
+                                   std::size_t n, std::size_t d, double factor, double* row) {
+  laplacian(x, z, stride, n, d, factor, row);
+}
+
+MINIMAND_CLONES void laplacian_row(const float* x, const float* z, std::size_t stride,
+                                   std::size_t n, std::size_t d, double factor, float* row) {
+  laplacian(x, z, stride, n, d, factor, row);
+}
+
+MINIMAND_CLONES void minima_row(const double* x, const double* z, std::size_t stride, std::size_t n,
+                                std::size_t d, double* row) {
+  for (std::size_t j = 0; j < n; ++j) row[j] = total<Least>(x, z + j * stride, d);
+}
+
+MINIMAND_CLONES void minima_row(const float* x, const float* z, std::size_t stride, std::size_t n,
+                                std::size_t d, float* row) {
+  for (std::size_t j = 0; j < n; ++j) {
+    row[j] = static_cast<float>(total<Least>(x, z + j * stride, d));
+  }
+}
+
+template <class Scalar>
+void gaussians(std::span<Scalar> table, std::span<const double> row_squares,
+               std::span<const double> column_squares, double factor) {
+  const std::size_t n = column_squares.size();
+  each_row(row_squares.size(), kExponential * table.size(), [&](std::size_t i) {
+    gaussian_row(table.data() + i * n, column_squares.data(), n, row_squares[i], factor);
+  });
+}
+
+template <class Scalar>
+void laplacians(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z, double factor,
+                std::span<Scalar> table) {
+  const std::size_t n = z.lines;
+  each_row(x.lines, (x.length + kExponential) * table.size(), [&](std::size_t i) {
+    laplacian_row(x.values.data() + i * x.stride, z.values.data(), z.stride, n, x.length, factor,
+                  table.data() + i * n);
+  });
+}
+
+template <class Scalar>
+void sums_of_minima(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z,
+                    std::span<Scalar> table) {
+  const std::size_t n = z.lines;
+  each_row(x.lines, (x.length + 1) * table.size(), [&](std::size_t i) {
+    minima_row(x.values.data() + i * x.stride, z.values.data(), z.stride, n, x.length,
+               table.data() + i * n);
+  });
+}
+
+template void gaussians(std::span<double>, std::span<const double>, std::span<const double>,
+                        double);
+template void gaussians(std::span<float>, std::span<const double>, std::span<const double>, double);
+template void laplacians(const DenseMatrix<double>&, const DenseMatrix<double>&, double,
+                         std::span<double>);
+template void laplacians(const DenseMatrix<float>&, const DenseMatrix<float>&, double,
+                         std::span<float>);
+template void sums_of_minima(const DenseMatrix<double>&, const DenseMatrix<double>&,
+                             std::span<double>);
+template void sums_of_minima(const DenseMatrix<float>&, const DenseMatrix<float>&,
+                             std::span<float>);
+
+}  // namespace minimand

@@ -1,0 +1,81 @@
+#include "pairwise/values.hpp"
+#include "python/arrays.hpp"
+#include "python/bindings.hpp"
+
+namespace minimand::python {
+namespace {
+
+/// A C-ordered table, to be changed in place.
+template <class Scalar>
+std::span<Scalar> table_of(const MutableArray& array, std::size_t rows, std::size_t columns) {
+  check_elements<Scalar>(array, "table");
+  if (array.ndim() != 2 || array.shape(0) != rows || array.shape(1) != columns) {
+    value_problem("table must have a row for every row of x and a column for every row of z");
+  }
+  return {static_cast<Scalar*>(array.data()), array.size()};
+}
+
+/// A C-ordered matrix.
+template <class Scalar>
+DenseMatrix<Scalar> rows_of(const Array& array, const char* name) {
+  check_elements<Scalar>(array, name);
+  if (array.ndim() != 2) value_problem(std::string(name) + " must be two-dimensional");
+  const std::size_t n = array.shape(0), d = array.shape(1);
+  return {{static_cast<const Scalar*>(array.data()), n * d}, n, d, d, true};
+}
+
+template <class Function>
+void with_type_of(const MutableArray& table, const Function& f) {
+  if (holds<float>(table)) return f(float{});
+  if (holds<double>(table)) return f(double{});
+  type_problem("table must be float32 or float64");
+}
+
+void gaussians(const MutableArray& table, const Array& row_squares, const Array& column_squares,
+               double factor) {
+  const auto rows = vector<double>(row_squares, "row_squares");
+  const auto columns = vector<double>(column_squares, "column_squares");
+  with_type_of(table, [&](auto type) {
+    const auto values = table_of<decltype(type)>(table, rows.size(), columns.size());
+    without_gil([&] { minimand::gaussians(values, rows, columns, factor); });
+  });
+}
+
+/// Calls f with both matrices and the table, all of the type of the table.
+template <class Function>
+void with_rows(const Array& x, const Array& z, const MutableArray& table, const Function& f) {
+  with_type_of(table, [&](auto type) {
+    using Scalar = decltype(type);
+    const auto left = rows_of<Scalar>(x, "x"), right = rows_of<Scalar>(z, "z");
+    if (left.length != right.length) value_problem("x and z must have equally many columns");
+    const auto values = table_of<Scalar>(table, left.lines, right.lines);
+    without_gil([&] { f(left, right, values); });
+  });
+}
+
+void laplacians(const Array& x, const Array& z, double factor, const MutableArray& table) {
+  with_rows(x, z, table, [&](const auto& left, const auto& right, auto values) {
+    minimand::laplacians(left, right, factor, values);
+  });
+}
+
+void sums_of_minima(const Array& x, const Array& z, const MutableArray& table) {
+  with_rows(x, z, table, [&](const auto& left, const auto& right, auto values) {
+    minimand::sums_of_minima(left, right, values);
+  });
+}
+
+}  // namespace
+
+void bind_pairwise(nb::module_& m) {
+  using nb::arg;
+  m.def("gaussians", &gaussians, arg("table").noconvert(), arg("row_squares"),
+        arg("column_squares"), arg("factor"),
+        "Replaces inner products of rows by exp(factor times their squared distance), in place.");
+  m.def("laplacians", &laplacians, arg("x"), arg("z"), arg("factor"), arg("table").noconvert(),
+        "exp(factor times the sum of absolute differences) of all pairs of rows.");
+  m.def("sums_of_minima", &sums_of_minima, arg("x"), arg("z"), arg("table").noconvert(),
+        "The sums of the lesser entries of all pairs of rows.");
+}
+
+}  // namespace minimand::python

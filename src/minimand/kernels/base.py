@@ -1,0 +1,238 @@
+"""The base class of kernels: values of all pairs of rows, block by block."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from .._base.parameters import NamesParameters, Parameterized
+from .._base.typing import Array
+from .._base.watch import look
+from .rows import count
+
+if TYPE_CHECKING:
+    from .algebra import Product, Scaled, Sum
+    from .transformed import Centered, Mapped, Normalized, On
+
+BUFFER = 1 << 23  # numbers of a block, 64 MB; safeguard: temporaries do not grow with n²
+
+
+class Kernel(NamesParameters, Parameterized, ABC):
+    r"""A similarity of two rows that is an inner product of features of them.
+
+    .. math:: k(x, z) = \varphi(x)\cdot\varphi(z)
+
+    A kernel is a value object: it stores its arguments unchanged and knows no data. A subclass
+    writes `block`, the values of all pairs of rows; everything else has a default. If it depends on
+    data, `learn` gives a kernel that does not.
+
+    Kernels are added, multiplied, scaled, normalised, centred, restricted to columns and composed
+    with a map of the inputs, and stay kernels::
+
+        RBF(tau=2.0) + 0.5 * Polynomial(3) * Linear().on(["age"])
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> k = mm.RBF(tau=2.0) + 1.0
+    >>> k([[0.0], [2.0]]).round(3)
+    array([[2.   , 1.607],
+           [1.607, 2.   ]])
+    >>> k.diag([[0.0], [2.0]])
+    array([2., 2.])
+    """
+
+    takes_sparse: ClassVar[bool] = False
+    pairwise: ClassVar[bool] = False  # whether X is a matrix of kernel values itself
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        "gamma": "tau=(2 * gamma) ** -0.5 for RBF, tau=1/gamma for Laplace",
+        **dict.fromkeys(("length_scale", "sigma", "bandwidth", "lengthscale"), "tau=…"),
+        "coef0": "c=…, after scaling the inputs by the root of gamma",
+    }
+
+    def __init__(self) -> None:
+        """No parameters."""
+
+    # What a subclass writes ------------------------------------------------------------------
+
+    def check_parameters(self) -> None:
+        """Raise ValueError, in one sentence, for a parameter outside its range."""
+
+    @property
+    def unbound(self) -> str:
+        """What `bind` has to find in the data, in words; empty if the kernel needs none."""
+        return ""
+
+    def learn(self, X: Any) -> Kernel:
+        """The kernel with everything that it takes from the data; by default itself."""
+        return self
+
+    @abstractmethod
+    def rows(self, X: Any, *, training: bool = False) -> Any:
+        """X as `block` takes it: checked, and cut by ``rows[numbers]``.
+
+        ``training`` says that X holds all rows that the kernel will be compared with.
+        """
+
+    @abstractmethod
+    def block(self, x: Any, z: Any) -> Array:
+        """k(xᵢ, zⱼ) for all pairs, a matrix of float32 or float64; ``z`` are training rows."""
+
+    def diagonal(self, x: Any) -> Array:
+        """k(xᵢ, xᵢ) of training rows; by default from small blocks."""
+        size = 32  # rows of a block; safeguard: of its values all but the diagonal are wasted
+        starts = range(0, count(x), size)
+        parts = (x[start : start + size] for start in starts)
+        return np.concatenate([np.diag(self.block(part, part)) for part in parts], dtype=float)
+
+    def feature_map(self, x: Any) -> Any:
+        """φ(x) with φ(x)·φ(z) = k(x, z), where there are finitely many features."""
+        raise ValueError(
+            f"{self!r} has no finite feature map: minimand.RandomFourier or minimand.Nystrom "
+            "approximate one."
+        )
+
+    # What follows from it --------------------------------------------------------------------
+
+    def bind(self, X: Any) -> Kernel:
+        """The kernel with everything that it takes from the data X; the object itself stays.
+
+        ``RBF(tau="median")`` becomes an RBF with a number, and ``k.center()`` learns the means.
+        """
+        self.check_parameters()
+        return self.learn(X)
+
+    def __call__(self, X: Any, Z: Any = None) -> Array:
+        """k of all pairs of rows of X and Z (of X and X by default), as a matrix."""
+        kernel = self._ready(X, Z)
+        if Z is None:
+            return kernel.gram(kernel.rows(X, training=True))
+        z = kernel.rows(Z, training=True)
+        parts = [part for _, part in kernel.blocks(kernel.rows(X), z)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def diag(self, X: Any) -> Array:
+        """k(x, x) of every row."""
+        kernel = self._ready(X, None)
+        return kernel.diagonal(kernel.rows(X, training=True))
+
+    def features(self, X: Any) -> Any:
+        """φ(X), a row per row of X, with φ(x)·φ(z) = k(x, z); refused if there is no finite φ.
+
+        Examples
+        --------
+        >>> import minimand as mm
+        >>> mm.Polynomial(degree=2, c=0).features([[1.0, 2.0]]).round(3)
+        array([[1.   , 2.828, 4.   ]])
+        """
+        kernel = self._ready(X, None)
+        return kernel.feature_map(kernel.rows(X, training=True))
+
+    def blocks(self, x: Any, z: Any) -> Iterator[tuple[slice, Array]]:
+        """Some rows of the matrix of all pairs at a time; x and z are `rows`."""
+        n = count(x)
+        size = max(1, BUFFER // max(count(z), 1))
+        for start in range(0, max(n, 1), size):
+            look()
+            some = slice(start, min(start + size, n))
+            yield some, self.block(x[some], z)
+
+    def gram(self, x: Any) -> Array:
+        """The symmetric matrix of all pairs of training rows; half of it is computed."""
+        n = count(x)
+        if n * n <= BUFFER // 16:  # one product of a matrix with itself is symmetric, mostly
+            return _mirrored(self.block(x, x))
+        size = max(64, BUFFER // n)  # 64 rows: safeguard, so that products are of matrices
+        found: Array | None = None
+        for start in range(0, n, size):
+            look()
+            stop = min(start + size, n)
+            part = self.block(x[start:stop], x[start:])
+            if found is None:
+                found = np.empty((n, n), dtype=part.dtype)
+            found[start:stop, start:] = part
+            found[stop:, start:stop] = part[:, stop - start :].T
+            _mirrored(found[start:stop, start:stop])
+        assert found is not None
+        return found
+
+    def times(self, x: Any, z: Any, a: Array) -> Array:
+        """Σⱼ k(xᵢ, zⱼ)·aⱼ, without the whole matrix; a is (n,) or (n, k)."""
+        return np.concatenate([np.asarray(part @ a, dtype=float) for _, part in self.blocks(x, z)])
+
+    def quadratic_form(self, x: Any, u: Array) -> float:
+        """Σ uᵢ·k(xᵢ, xⱼ)·uⱼ over training rows, summed over the columns of u if it has several."""
+        return float(np.vdot(u, self.times(x, x, u)))
+
+    # The algebra -----------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Sum:
+        from .algebra import Constant, Sum
+
+        if isinstance(other, Real):
+            return Sum(self, Constant(float(other)))
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __radd__(self, other: Any) -> Sum:
+        return self + other
+
+    def __mul__(self, other: Any) -> Product | Scaled:
+        from .algebra import Product, Scaled
+
+        if isinstance(other, Real):
+            return Scaled(float(other), self)
+        return Product(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Product | Scaled:
+        return self * other
+
+    def __matmul__(self, map: Any) -> Mapped:
+        """k(map(x), map(z)): ``map`` is a function of X, or a transformer."""
+        from .transformed import Mapped
+
+        return Mapped(self, map)
+
+    def on(self, columns: Any) -> On:
+        """The kernel of some columns, by number or by name of a data frame."""
+        from .transformed import On
+
+        return On(self, columns)
+
+    def normalize(self) -> Normalized:
+        """k(x, z)/√(k(x, x)·k(z, z)): features of length one."""
+        from .transformed import Normalized
+
+        return Normalized(self)
+
+    def center(self) -> Centered:
+        """The kernel of φ(x) minus the mean of φ over the training rows, HKH."""
+        from .transformed import Centered
+
+        return Centered(self)
+
+    def _ready(self, X: Any, Z: Any) -> Kernel:
+        """The kernel, bound to X if that holds the training rows."""
+        self.check_parameters()
+        if not self.unbound:
+            return self
+        if Z is not None:
+            raise ValueError(
+                f"{self!r} takes {self.unbound} from the training rows: call bind(X) first, and "
+                "then the kernel that it gives."
+            )
+        return self.bind(X)
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy without what was learnt, for scikit-learn's ``clone``."""
+        return self.copy()
+
+
+def _mirrored(square: Array) -> Array:
+    """The matrix with its upper triangle copied to the lower one, in place."""
+    below = np.tril_indices(square.shape[0], -1)
+    square[below] = square.T[below]
+    return square

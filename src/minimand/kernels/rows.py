@@ -1,0 +1,129 @@
+"""Rows that kernels compare: matrices, parts that belong together, and rows of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils.validation import _num_samples
+
+from .._base.typing import Array
+
+
+class Parts:
+    """Several things with an entry for each row, which are cut together."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+    def __iter__(self) -> Any:
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        return count(self.parts[0])
+
+    def __getitem__(self, rows: Any) -> Parts:
+        return Parts(*(part[rows] for part in self.parts))
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.parts
+
+    def __setstate__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+
+
+class AsGiven:
+    """Rows as the user gave them: a list, a data frame, a matrix."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def __len__(self) -> int:
+        return int(_num_samples(self.given))
+
+    def __getitem__(self, rows: Any) -> AsGiven:
+        return AsGiven(picked(self.given, rows))
+
+    def __getstate__(self) -> Any:
+        return (self.given,)
+
+    def __setstate__(self, state: Any) -> None:
+        (self.given,) = state
+
+
+def count(x: Any) -> int:
+    """The number of rows."""
+    return int(x.shape[0]) if hasattr(x, "shape") else len(x)
+
+
+def picked(X: Any, rows: Any) -> Any:
+    """Some rows of whatever a user passes, by numbers or a slice."""
+    if isinstance(rows, slice):
+        rows = np.arange(_num_samples(X))[rows]
+    return _safe_indexing(X, rows)
+
+
+def columns_of(X: Any, columns: Any) -> Any:
+    """Some columns of a matrix or data frame; a single one, not in a list, as a vector."""
+    single = isinstance(columns, str | int | np.integer)
+    names = getattr(X, "columns", None)
+    if names is None and not sparse.issparse(X):
+        X = np.asarray(X)
+    try:
+        return _safe_indexing(X, columns if single else list(columns), axis=1)
+    except (ValueError, KeyError, IndexError) as error:
+        raise ValueError(
+            f"on({columns!r}) names columns that X does not have: pass numbers of columns, or "
+            "names of columns of a data frame."
+        ) from error
+
+
+def matrix(X: Any) -> Any:
+    """X as a finite matrix of float32 or float64, in C order or CSR."""
+    if sparse.issparse(X) and X.format == "csr" and X.dtype in (np.float64, np.float32):
+        return check_array(X, accept_sparse="csr", dtype=None, input_name="X")
+    kinds = [np.float64, np.float32]
+    return check_array(X, accept_sparse="csr", dtype=kinds, order="C", input_name="X")
+
+
+def check_widths(x: Any, z: Any) -> None:
+    """Refuse rows of different lengths."""
+    if x.shape[1] != z.shape[1]:
+        raise ValueError(
+            f"X has {x.shape[1]} features, but the kernel is expecting {z.shape[1]} features as "
+            "input."
+        )
+
+
+def products(x: Any, z: Any) -> Array:
+    """Inner products of all pairs of rows, dense."""
+    check_widths(x, z)
+    found = x @ z.T
+    return np.ascontiguousarray(found.toarray() if sparse.issparse(found) else found)
+
+
+def squares(x: Any) -> Array:
+    """‖xᵢ‖² in float64."""
+    if sparse.issparse(x):
+        x = x.astype(np.float64)
+        return np.asarray(x.multiply(x).sum(axis=1), dtype=float).ravel()
+    return np.einsum("ij,ij->i", x, x, dtype=np.float64)
+
+
+def dense(x: Any) -> Array:
+    """A C-ordered array of the rows."""
+    return np.ascontiguousarray(x.toarray() if sparse.issparse(x) else x)
+
+
+def of_one_type(matrices: Iterable[Any]) -> list[Array]:
+    """Dense matrices of one type, float32 if all are."""
+    found = [dense(x) for x in matrices]
+    kind = np.result_type(*found)
+    return [np.ascontiguousarray(x, dtype=kind) for x in found]
