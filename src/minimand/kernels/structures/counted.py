@@ -92,7 +92,6 @@ class Counts:
         shape = (len(self), len(parts))
         return sparse.csr_matrix((self.table.data[known], places[known], starts), shape=shape)
 
-
     @cached_property
     def divided(self) -> Divided:
         """The table, divided into common and rare parts."""
@@ -128,9 +127,10 @@ class Divided(NamedTuple):
 class Counted(Kernel, TransformerMixin, BaseEstimator):
     """k(x, z) = Σ_u φ_u(x)·φ_u(z), where φ_u(x) is the number of times that x has the part u.
 
-    A subclass finds the parts of samples. The kernel counts all of them. As features (``features=``,
-    or as a transformer in a pipeline) the parts of the training samples are the columns of a sparse
-    matrix; other parts are left out, since the model has no coefficient for them.
+    A subclass finds the parts of samples. The kernel counts all of them. As features, for
+    ``features=`` or as a transformer in a pipeline, the parts of the training samples are the
+    columns of a sparse matrix; other parts are left out, since the model has no coefficient for
+    them.
     """
 
     binary: bool = False

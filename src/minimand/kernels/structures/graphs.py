@@ -44,7 +44,9 @@ class Graphs:
     @classmethod
     def read(cls, X: Any, attribute: str) -> Graphs:
         """Graphs of any kind; what is none is refused in one sentence."""
-        found = [_links(graph, i, attribute) for i, graph in enumerate(samples_of(X, _WHAT, "graphs"))]
+        found = [
+            _links(graph, i, attribute) for i, graph in enumerate(samples_of(X, _WHAT, "graphs"))
+        ]
         starts = np.concatenate([[0], np.cumsum([one.size for one in found], dtype=np.int64)])
         matrix = _adjacency(found, starts)
         labels = Labels("labels of nodes")

@@ -48,7 +48,7 @@ def signed(keys: AnyArray) -> IntArray:
 
 
 def key_of(label: Hashable) -> int:
-    """The key of a label: a text, a number, None, or a tuple of these; equal ones have equal keys."""
+    """The key of a label (text, number, None, or tuple of these); equal ones have equal keys."""
     return _hashed(_spelt(label).encode("utf-8", "surrogatepass"))
 
 

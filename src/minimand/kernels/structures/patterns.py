@@ -80,9 +80,9 @@ class Graphlet(Counted):
 
     Notes
     -----
-    Graphs are read as `WeisfeilerLehman` reads them. All subgraphs are counted, none is sampled: with
-    n nodes of D neighbours there are about n·D^(k−1). As ``features=`` the subgraphs of the training
-    graphs are the columns of a sparse matrix.
+    Graphs are read as `WeisfeilerLehman` reads them. All subgraphs are counted, none is sampled:
+    n nodes with D neighbours each have about n·D^(k−1) of them. As ``features=`` the subgraphs of
+    the training graphs are the columns of a sparse matrix.
 
     Examples
     --------

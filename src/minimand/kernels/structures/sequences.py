@@ -31,9 +31,8 @@ class Sequences:
     def read(cls, X: Any) -> Sequences:
         """Strings or lists of tokens; anything else is refused."""
         samples = samples_of(X, _WHAT, "strings")
-        text = all(isinstance(sample, str) for sample in samples)
-        if not text:
-            samples = [_tokens(sample, i) for i, sample in enumerate(samples)]
+        text = bool(samples) and isinstance(samples[0], str)
+        samples = [_symbols(sample, i, text) for i, sample in enumerate(samples)]
         lengths = np.fromiter(map(len, samples), dtype=np.int64, count=len(samples))
         starts = np.concatenate([[0], np.cumsum(lengths)])
         if text:
@@ -53,7 +52,7 @@ class Sequences:
         return np.array([key_of(chr(s)) for s in symbols.tolist()], dtype=np.uint64)[places]
 
     def windows(self, length: int) -> tuple[IntArray, IntArray]:
-        """Where the windows of this length begin; and where those of each sequence do among them."""
+        """Where windows of this length begin, and which of them belong to which sequence."""
         counts = np.maximum(np.diff(self.starts) - length + 1, 0)
         ends = np.concatenate([[0], np.cumsum(counts)])
         shift = np.repeat(self.starts[:-1] - ends[:-1], counts)
@@ -67,11 +66,12 @@ class Sequences:
         return " ".join(str(self.tokens.labels[symbol]) for symbol in symbols)
 
 
-
-def _tokens(sample: Any, i: int) -> list[Any]:
-    """One sample as a list of tokens."""
-    if isinstance(sample, np.ndarray) and sample.ndim == 1:
+def _symbols(sample: Any, i: int, text: bool) -> Any:
+    """One sample as a string, or as a list of tokens."""
+    if text and isinstance(sample, str):
+        return sample
+    if not text and isinstance(sample, np.ndarray) and sample.ndim == 1:
         return sample.tolist()
-    if isinstance(sample, list | tuple):
-        return list(sample)
+    if not text and isinstance(sample, list | tuple):
+        return sample
     raise ValueError(f"X must hold {_WHAT}, all of one kind, but entry {i} is {sample!r:.50}.")

@@ -206,8 +206,8 @@ class _Words:
 def _neighbors(windows: AnyArray, size: int, m: int) -> tuple[IntArray, AnyArray]:
     """The words at most m places away from each window, one window after another.
 
-    Words are rows of numbers below ``size``; −1 in a window is a symbol that is in no word. For each
-    choice of at most m places, the symbols there are replaced by all others.
+    Words are rows of numbers below ``size``; −1 in a window is a symbol that is in no word. For
+    each choice of at most m places, the symbols there are replaced by all others.
     """
     owners, words = [], []
     length = windows.shape[1]
@@ -216,8 +216,8 @@ def _neighbors(windows: AnyArray, size: int, m: int) -> tuple[IntArray, AnyArray
         for places in map(list, combinations(range(length), count)):
             kept = np.delete(windows, places, axis=1)
             differs = (others[None, :, :] != windows[:, None, places]).all(axis=2)
-            differs &= (kept >= 0).all(axis=1)[:, None]
-            owner, other = np.nonzero(differs)
+            complete = (kept >= 0).all(axis=1, keepdims=True)
+            owner, other = np.nonzero(differs & complete)
             found = windows[owner]
             found[:, places] = others[other]
             owners.append(owner)

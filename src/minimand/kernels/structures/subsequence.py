@@ -58,7 +58,9 @@ class Subsequence(Kernel):
     def rows(self, X: Any, *, training: bool = False) -> Any:
         """The keys of the symbols of every sequence."""
         sequences = Sequences.read(X)
-        return _Symbols(np.split(signed(sequences.keys()), sequences.starts[1:-1])[: len(sequences)])
+        return _Symbols(
+            np.split(signed(sequences.keys()), sequences.starts[1:-1])[: len(sequences)]
+        )
 
     def block(self, x: Any, z: Any) -> Array:
         """All pairs."""

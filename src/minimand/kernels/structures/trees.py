@@ -58,8 +58,8 @@ class SubTree(Counted):
 
     .. math:: k(x, z) = \sum_{t} \#_t(x) \, \#_t(z)
 
-    over all trees t, where #_t(x) is the number of nodes of x whose subtree, with everything down to
-    the leaves, is t. Leaves are subtrees too. The order of children counts.
+    over all trees t, where #_t(x) is the number of nodes of x whose subtree, with everything down
+    to the leaves, is t. Leaves are subtrees too. The order of children counts.
 
     Notes
     -----
@@ -76,7 +76,7 @@ class SubTree(Counted):
     array([[5., 2.],
            [2., 5.]])
     >>> mm.SubTree().fit([dogs]).get_feature_names_out().tolist()
-    ['bark', '(VP bark)', 'dogs', '(NP dogs)', '(S (NP dogs) (VP bark))']
+    ['bark', 'dogs', '(VP bark)', '(NP dogs)', '(S (NP dogs) (VP bark))']
     """
 
     def find(self, X: Any) -> Occurrences:
@@ -135,9 +135,9 @@ class SubsetTree(Kernel):
     .. math:: k(x, z) = \sum_{u \in x} \sum_{v \in z} C(u, v), \qquad
               C(u, v) = \lambda \prod_j \bigl(1 + C(u_j, v_j)\bigr)
 
-    if the nodes u and v have the same label and children u_j, v_j of the same labels, else C = 0. So
-    each fragment that grows from a node of x and from one of z counts λ^(number of nodes that it
-    expands): the kernel of Collins and Duffy (2002).
+    if the nodes u and v have the same label and children u_j, v_j of the same labels, else C = 0.
+    So each fragment that grows from a node of x and from one of z counts λ^(number of nodes that it
+    expands): the kernel of Collins and Duffy (2002). Leaves expand nothing.
 
     Parameters
     ----------
@@ -147,8 +147,9 @@ class SubsetTree(Kernel):
 
     Notes
     -----
-    Trees are nested tuples, see `SubTree`. There are more features than one could list, so this is a
-    kernel only. A pair of trees takes as many operations as they have pairs of equal productions.
+    Trees are nested tuples, see `SubTree`. There are more features than one could list, so this is
+    a kernel only. A pair of trees takes as many operations as they have pairs of nodes with the
+    same production.
 
     Examples
     --------

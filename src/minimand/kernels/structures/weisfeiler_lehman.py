@@ -36,9 +36,9 @@ class WeisfeilerLehman(Counted):
     -----
     A graph is a networkx graph, an adjacency matrix of zeros and ones (dense or sparse), or a tuple
     ``(adjacency, labels)`` with a label (a text or a number) for every node. Graphs are undirected
-    and have no edges from a node to itself; without labels all nodes are alike. As ``features=`` the
-    colours of the training graphs are the columns of a sparse matrix. Colours are 64-bit hashes: of
-    a million different ones, two are confused with a probability of 3·10⁻⁸.
+    and have no edges from a node to itself; without labels all nodes are alike. As ``features=``
+    the colours of the training graphs are the columns of a sparse matrix. Colours are 64-bit
+    hashes: of a million different ones, two are confused with a probability of 3·10⁻⁸.
 
     Examples
     --------
