@@ -205,12 +205,25 @@ class Fresh {
 /// Asks Python, once for every thread, how many threads of a pool share the processors with it.
 void settle_share();
 
+/// Throws the exception that a signal handler has raised while a kernel ran, if there is one.
+void throw_what_came();
+
 /// Runs a kernel with the interpreter free for other threads.
 template <class Kernel>
-decltype(auto) without_gil(const Kernel& kernel) {
+auto without_gil(const Kernel& kernel) {
   if (!knows_its_share()) settle_share();
-  const nb::gil_scoped_release released;
-  return kernel();
+  const auto run = [&kernel] {
+    const nb::gil_scoped_release released;
+    return kernel();
+  };
+  if constexpr (std::is_void_v<decltype(kernel())>) {
+    run();
+    throw_what_came();
+  } else {
+    auto result = run();
+    throw_what_came();
+    return result;
+  }
 }
 
 /// A compressed matrix whose arrays were checked when it was made: kernels follow its indices

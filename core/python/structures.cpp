@@ -62,15 +62,16 @@ std::span<const std::int32_t> numbers(const Array& array, const char* name, std:
   return found;
 }
 
-/// Refuses links that leave the group of their node; if `earlier`, to nodes that are not before it.
+/// Refuses links that leave the group of their node. Children come before their node, or are -1.
 void check_links(std::span<const std::int64_t> groups, std::span<const std::int64_t> starts,
-                 std::span<const std::int64_t> links, bool earlier) {
+                 std::span<const std::int64_t> links, bool children) {
   for (std::size_t g = 0; g + 1 < groups.size(); ++g) {
     for (std::int64_t node = groups[g]; node < groups[g + 1]; ++node) {
-      const std::int64_t limit = earlier ? node : groups[g + 1];
+      const std::int64_t limit = children ? node : groups[g + 1];
       const auto at = static_cast<std::size_t>(node);
       for (std::int64_t k = starts[at]; k < starts[at + 1]; ++k) {
         const std::int64_t link = links[static_cast<std::size_t>(k)];
+        if (children && link == -1) continue;
         if (link < groups[g] || link >= limit) value_problem("a link leads out of its group");
       }
     }

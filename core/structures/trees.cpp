@@ -63,6 +63,7 @@ double sum_matches(const Trees& left, std::size_t a, const Trees& right, std::si
           right.children.data() + right.child_starts[static_cast<std::size_t>(origin + v)];
       double product = decay;
       for (std::size_t j = 0; j < count; ++j) {
+        if (mine[j] < 0 || theirs[j] < 0) continue;
         const std::int32_t below = left.production[static_cast<std::size_t>(mine[j])];
         if (below < 0 || below != right.production[static_cast<std::size_t>(theirs[j])]) continue;
         product *= 1.0 + table[static_cast<std::size_t>(mine[j] - from) * width +

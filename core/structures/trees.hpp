@@ -8,12 +8,13 @@
 // grow from both, each weighed by decay^(number of its productions).
 namespace minimand {
 
-/// Trees whose nodes stand children first: tree t holds nodes starts[t] to starts[t + 1].
+/// Trees without their leaves. Nodes stand children first: tree t holds nodes starts[t] to
+/// starts[t + 1].
 struct Trees {
   std::span<const std::int64_t> starts;
-  std::span<const std::int32_t> production;    // of every node; -1: a leaf, which has none
+  std::span<const std::int32_t> production;    // of every node; -1: one that the other trees lack
   std::span<const std::int64_t> child_starts;  // of every node, and the end
-  std::span<const std::int64_t> children;      // nodes
+  std::span<const std::int64_t> children;      // nodes; -1: a leaf
   std::size_t productions;                     // they are numbered below this
 
   std::size_t count() const { return starts.size() - 1; }

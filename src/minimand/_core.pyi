@@ -322,26 +322,38 @@ def along_support(
 ) -> _Vector: ...
 
 # Paths: problems that differ in their penalty alone.
-class GroupsOnGram:
-    def __init__(self) -> None: ...
-    def solve(
-        self,
-        G: _Vector,
-        q: _Vector,
-        square: float,
-        alphas: _Vector,
-        starts: NDArray[np.int64],
-        norm: _Vector,
-        l1: _Vector,
-        l2: _Vector,
-        coefs: _Vector,
-        scores: int,
-        first: int,
-        started: bool,
-        target: float,
-        rounds: int,
-    ) -> int: ...
-
+def groups_on_gram(
+    G: _Vector,
+    q: _Vector,
+    square: float,
+    alphas: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    coefs: _Vector,
+    scores: int,
+    first: int,
+    started: bool,
+    target: float,
+    rounds: int,
+) -> int: ...
+def groups_on_columns(
+    A: _Vector,
+    q: _Vector,
+    square: float,
+    alphas: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    coefs: _Vector,
+    scores: int,
+    first: int,
+    started: bool,
+    target: float,
+    rounds: int,
+) -> int: ...
 def groups_columns(
     matrix: Compressed,
     cols: NDArray[np.int64],
@@ -398,6 +410,18 @@ def drawn_on(before: _Vector, last: _Vector, ahead: float) -> _Vector: ...
 def gap_of_squares(
     square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
 ) -> tuple[float, float, float]: ...
+
+# Kernel machines.
+def box_steps(
+    rows: _Matrix,
+    box: tuple[_Vector, _Vector, _Vector, _Vector, NDArray[np.uint8]],
+    balanced: bool,
+    a: _Vector,
+    f: _Vector,
+    goal: float,
+    block: int,
+    most_blocks: int,
+) -> tuple[float, int, int]: ...
 
 # Structures: keys of parts, sequences (symbols, starts), trees (starts, production, child_starts,
 # children), graphs (starts, labels, neighbor_starts, neighbors).

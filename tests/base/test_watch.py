@@ -331,6 +331,30 @@ def test_interrupts_come_through_kernels(ctrl_c):
     clock.join()
 
 
+def test_exceptions_of_signal_handlers_come_out_as_themselves():
+    class AlarmError(Exception):
+        pass
+
+    def ring(*_):
+        raise AlarmError("time is up")
+
+    gram, ones = np.eye(40) + 0.999, np.ones(40)
+    before = signal.signal(signal.SIGUSR1, ring)
+    clock = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGUSR1])
+
+    def long_descent():
+        clock.start()
+        _core.cd_gram(gram, ones, np.zeros(40), 0 * ones, 0 * ones, 10**9, -1.0)
+
+    try:
+        with pytest.raises(AlarmError, match="time is up"):
+            long_descent()
+    finally:
+        clock.join()
+        signal.signal(signal.SIGUSR1, before)
+    _core.cd_gram(gram, ones, np.zeros(40), 0 * ones, 0 * ones, 10, -1.0)  # nothing is left of it
+
+
 def test_certify_is_interrupted_too(monkeypatch):
     """A solver inside that Ctrl-C stops hands over what it has; certify then tells the loop."""
     X, y = load_breast_cancer(return_X_y=True)
@@ -358,9 +382,13 @@ def test_the_words_say_how_far_a_choice_came():
         if len(seen) == 250:
             raise KeyboardInterrupt
 
-    tuned = mm.Tuned(mm.Regressor("huber", "l1", callbacks=[impatient]), alphas=30)
-    with pytest.raises(mm.Interrupted, match=r"among \d+ of 30 alphas on \d of 5 folds"):
-        tuned.fit(X, y)
+    model = mm.Regressor("huber", "l1", callbacks=[impatient])
+    words = r"among \d+ of 30 alphas on \d of 5 folds"
+    with pytest.raises(mm.Interrupted, match=words):
+        mm.Tuned(model, alphas=30).fit(X, y)
+    seen.clear()
+    with pytest.raises(mm.Interrupted, match=words + ", in 1 of 2 combinations,"):
+        mm.Tuned(model, alphas=30, grid={"loss__delta": [1.0, 2.0]}).fit(X, y)
 
 
 def test_the_words_do_not_speak_of_a_choice_before_there_was_one(monkeypatch):

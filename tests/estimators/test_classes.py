@@ -1,5 +1,7 @@
 """Labels of any kind, class weights, one-versus-rest."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -180,3 +182,18 @@ def test_labels_are_found_in_long_vectors():
     late[-1] = -1.0
     assert distinct(late).tolist() == [-1.0, 0.0]
     assert distinct(np.array(["b", "a", "b"])).tolist() == ["a", "b"]
+
+
+def test_a_loss_without_a_margin_is_told():
+    """max(0, −m) is zero at w = 0, so nothing is learnt; an offset can make it a problem."""
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    y = (X @ [1.0, 2.0, 3.0] > 0).astype(int)
+    loss = mm.PerceptronLoss()
+    with pytest.warns(UserWarning, match=r"no model is better than w = 0.*Hinge\(\)"):
+        model = mm.Classifier(loss, alpha=0.1).fit(X, y)
+    assert not model.coef_.any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mm.Classifier(loss, alpha=0.1).fit(X, y, offset=1.0 - 3.0 * y).coef_.any()
+        mm.Classifier("hinge", alpha=0.1).fit(X, y)
+        mm.Regressor("squared", alpha=0.1).fit(X, np.ones(20))  # here w = 0 is perfect, and right

@@ -391,16 +391,3 @@ def test_a_failed_fit_leaves_the_last_model_usable():
     with pytest.raises(ValueError, match="y contains NaN"):
         model.fit(X, spoilt(Y, 0, np.nan))
     assert (model.predict(X) == before).all()
-
-
-def test_a_loss_without_a_margin_is_told():
-    """max(0, −m) is zero at w = 0, so nothing is learnt; an offset can make it a problem."""
-    loss = mm.PerceptronLoss()
-    with pytest.warns(UserWarning, match=r"no model is better than w = 0.*Hinge\(\)"):
-        model = K(loss, alpha=0.1).fit(X, C)
-    assert not model.coef_.any()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert K(loss, alpha=0.1).fit(X, C, offset=1.0 - 3.0 * C).coef_.any()
-        K("hinge", alpha=0.1).fit(X, C)
-        R("squared", alpha=0.1).fit(X, ONES)  # here w = 0 is perfect, and right

@@ -110,6 +110,31 @@ def test_a_hand_over_is_carried_out_and_told():
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-2, atol=1e-6)
 
 
+class Undecided(Resigned):
+    """Hands over again and again."""
+
+    name = "undecided"
+
+    def iterate(self, objective, start, control):
+        for k in range(20):
+            yield judge(objective, objective.point(np.full(objective.n_features, 1e-4 * k), 0.0))
+            yield HandOver("it was told to", self.to)
+
+
+def test_many_turns_are_told_in_short(monkeypatch):
+    """Every solver once, how often they ran, and one reason instead of twenty."""
+    X, y = classes()
+
+    def one_step(self, objective, start, control):
+        yield judge(objective, objective.point(0.9 * start.w, start.b))
+
+    monkeypatch.setattr(Newton, "iterate", one_step)
+    found = run(Undecided(), problem(X / X.std(axis=0), y), Control())
+    assert found.solver == "undecided → newton → … (40 runs)"
+    assert found.history.solver.endswith("newton → … (40 runs)")
+    assert found.history.hand_overs == ("undecided → newton: it was told to (20 times)",)
+
+
 class Standing(Resigned):
     """Judges the start as often as patience allows, and hands over if it is told to whom."""
 

@@ -282,6 +282,27 @@ def test_groups_vanish_along_a_path(loss, penalty, k, monkeypatch):
         assert abs(one.certificate.primal - two.certificate.primal) <= 2e-8 * objective.scale
 
 
+@pytest.mark.parametrize("k", [1, 3])
+def test_paths_and_fits_with_more_columns_than_rows(k, monkeypatch):
+    from minimand.solvers.paths import on_gram
+
+    monkeypatch.setattr(on_gram, "_EVERYTHING", 0)
+    X, Y = data(9, n=24, d=120, k=k)
+    X[:, 5] = 3.0  # nothing beside an intercept
+    loss, y = (mm.Squared(), Y[:, 0]) if k == 1 else (Squares(), Y)
+    penalty = mm.GroupL2(np.repeat(np.arange(30), 4))
+    objective = problem(loss, penalty, X, y, k)
+    form = objective.penalty.sum_over_groups
+    alphas = form.dual_norm(judge(objective, objective.null).slope) * np.geomspace(1.0, 0.02, 12)
+    _, found = along(loss, penalty, X, y, alphas, k)
+    assert np.count_nonzero(found[-1].w) > 24 * k
+    for alpha, solution in zip(alphas, found):
+        assert solution.converged
+        alone = solved(problem(loss, alpha * penalty, X, y, k), tol=1e-9).certificate
+        assert alone.dual <= solution.certificate.primal + 1e-9 * objective.scale
+        assert solution.certificate.dual <= alone.primal + 1e-9 * objective.scale
+
+
 def test_just_below_the_top_one_group_enters():
     X, Y = data(9)
     objective = problem(mm.Squared(), mm.SparseGroup(LABEL, 0.4), X, Y[:, 0])

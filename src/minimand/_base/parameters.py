@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from .wording import brief
+
 
 @lru_cache(maxsize=256)
 def _names(cls: Any) -> tuple[str, ...]:
@@ -84,7 +86,7 @@ class Parameterized:
         for name, default in _defaults(own).items():
             value = getattr(self, name, None)
             if default is inspect.Parameter.empty or not _same(value, default):
-                shown.append(f"{name}={value!r}")
+                shown.append(f"{name}={brief(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __eq__(self, other: object) -> bool:

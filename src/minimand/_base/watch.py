@@ -69,13 +69,24 @@ _scopes = _Scopes()
 
 
 class Watch:
-    """One scope: why it shall stop, and whether `look` raises inside it."""
+    """One scope: why it shall stop, and whether `look` raises inside it.
+
+    It lies inside the current scope, or inside that of another thread.
+
+    Parameters
+    ----------
+    due : returns a reason to stop, e.g. that a time limit has passed; empty if there is none.
+    hears : whether `look` raises StoppedError inside it, which the caller must catch.
+    within : the enclosing scope, if it is not the current one of this thread.
+    """
 
     __slots__ = ("_above", "_before", "_due", "hears", "reason")
 
-    def __init__(self, due: Callable[[], str], above: Watch | None, hears: bool) -> None:
-        self._due, self._above, self.hears = due, above, hears
-        self.reason = ""
+    def __init__(
+        self, due: Callable[[], str] = str, *, hears: bool = False, within: Watch | None = None
+    ) -> None:
+        self._due, self.hears, self.reason = due, hears, ""
+        self._above = _scopes.watch if within is None else within
 
     def __enter__(self) -> Self:
         self._before, _scopes.watch = _scopes.watch, self
@@ -109,23 +120,12 @@ class Watch:
         return self.why() == INTERRUPT
 
 
+watching = Watch  # as in `with watching(…) as watch:`
+
+
 def current() -> Watch | None:
     """The innermost scope of this thread."""
     return _scopes.watch
-
-
-def watching(
-    due: Callable[[], str] = str, *, hears: bool = False, within: Watch | None = None
-) -> Watch:
-    """A scope inside the current one, or inside that of another thread.
-
-    Parameters
-    ----------
-    due : returns a reason to stop, e.g. that a time limit has passed; empty if there is none.
-    hears : whether `look` raises StoppedError inside it, which the caller must catch.
-    within : the enclosing scope, if it is not the current one of this thread.
-    """
-    return Watch(due, _scopes.watch if within is None else within, hears)
 
 
 class undisturbed:  # noqa: N801

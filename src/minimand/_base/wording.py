@@ -2,6 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+_LONGEST = 60  # characters of a value within a sentence; safeguard
+
+
+def brief(value: Any) -> str:
+    """A value within a sentence: a long array or list by its shape, everything else in full.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minimand._base.wording import brief
+    >>> brief(0.5), brief([1, 2]), brief(np.eye(3)), brief(list(range(100)))
+    ('0.5', '[1, 2]', 'array of shape (3, 3)', 'list of shape (100,)')
+    """
+    words = repr(value)
+    if not isinstance(value, np.ndarray | list | tuple):
+        return words
+    if len(words) <= _LONGEST and "\n" not in words:
+        return words
+    try:
+        shape = np.shape(value)
+    except ValueError:  # lists of different lengths
+        shape = (len(value),)
+    kind = "array" if isinstance(value, np.ndarray) else type(value).__name__
+    return f"{kind} of shape {shape}"
+
 
 def counted(number: float, noun: str) -> str:
     """A number of things: ``1 pass``, ``2.5 passes``, ``3 rows``.

@@ -1,6 +1,7 @@
 """The forms of problems that compiled kernels take: quadratics and duals, with their records."""
 
 from .ascent import Ascent, AscentProblem, AscentState, ascend
+from .box_dual import Box, BoxSteps
 from .class_dual import ClassAscent, ClassDual
 from .descent import Descent, DescentProblem, descend
 from .dual_batch import MOST_CLASSES, BatchAscent, DualBatch
@@ -13,6 +14,8 @@ __all__ = [
     "AscentProblem",
     "AscentState",
     "BatchAscent",
+    "Box",
+    "BoxSteps",
     "ClassAscent",
     "ClassDual",
     "Descent",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .base import Access, Block, Covariance, Design, Lines, Moments, Reach
 from .dense import DenseDesign
+from .kernel import KernelDesign
 from .sparse import SparseDesign
 from .wrap import Standardized, as_design
 
@@ -13,6 +14,7 @@ __all__ = [
     "Covariance",
     "DenseDesign",
     "Design",
+    "KernelDesign",
     "Lines",
     "Moments",
     "Reach",

@@ -10,6 +10,7 @@ from sklearn.utils.validation import column_or_1d
 from .._base.typing import AnyArray, ArrayLike
 from ..certificate import Certificate
 from .classifier import Classifier
+from .inputs.data import n_columns
 
 
 class Calibrated(CalibratedClassifierCV):
@@ -87,6 +88,11 @@ class Calibrated(CalibratedClassifierCV):
         """
         if "offset" in fit_params:
             raise ValueError("Calibrated takes no offset: probabilities are those of the score.")
+        if n_columns(y) > 1:
+            raise ValueError(
+                f"Calibrated takes one class per sample, but y has {n_columns(y)} columns: wrap it "
+                "in sklearn.multioutput.MultiOutputClassifier, which fits one for every column."
+            )
         if y is not None:
             y = column_or_1d(y, warn=True)
         super().fit(X, y, sample_weight=sample_weight, **fit_params)

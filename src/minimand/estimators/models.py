@@ -17,10 +17,11 @@ from ..problem.objective import Objective
 
 def stacked(models: Iterable[tuple[Array, Any]]) -> tuple[Array, Array]:
     """Coefficients (k, d) and intercepts (k,) of models (w, b), with w of shape (d,) or (d, k)."""
-    given = list(models)
-    coefs = [w[None] if w.ndim == 1 else w.T for w, _ in given]
-    intercepts = [np.atleast_1d(np.asarray(b, dtype=float)) for _, b in given]
-    if len(given) == 1:
+    coefs, intercepts = [], []
+    for w, b in models:
+        coefs.append(w[None] if w.ndim == 1 else w.T)
+        intercepts.append(np.atleast_1d(np.asarray(b, dtype=float)))
+    if len(coefs) == 1:
         return np.ascontiguousarray(coefs[0]), intercepts[0]
     return np.concatenate(coefs), np.concatenate(intercepts)
 

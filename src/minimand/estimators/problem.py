@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..design import as_design
 from ..losses import Loss, OverScores
-from ..outputs import Output, PairsOutput, columns_of, of_one_score
+from ..outputs import Output, PairsOutput, QueriesOutput, columns_of
 from ..problem.objective import Objective
 from .feature_map import MapsFeatures
 from .inputs import data
 from .inputs.class_weights import weighted_by_class
 from .pair_problems import PairProblems
+from .query_problem import query_problem
 from .settings import Settings
 
 
@@ -97,7 +98,10 @@ class Coded:
         """The same with a number for alpha: 1/Σs if none was given."""
         if self.settings.alpha is not None:
             return self
-        alpha = one_sample(self.n_samples, self.weights)
+        if isinstance(self.output, QueriesOutput):
+            alpha = 1.0 / self.output.weight
+        else:
+            alpha = one_sample(self.n_samples, self.weights)
         return replace(self, settings=self.settings.at(alpha))
 
     @property
@@ -108,6 +112,8 @@ class Coded:
 
     def objectives(self, X: Any) -> Sequence[Objective]:
         """The problems on φ(X): one per score, or one of all scores if these are coupled."""
+        if isinstance(self.output, QueriesOutput):
+            return [query_problem(self.settings, X, self.target, self.weights, self.offset)]
         if self.output.scores == 1:
             weights = self._weights_of(self.target)
             return [self._problem(self._of_one_score, X, self.target, self.offset, weights)]
@@ -193,7 +199,7 @@ class Coded:
     @property
     def _of_one_score(self) -> Settings:
         """The settings of a problem of one score."""
-        loss = of_one_score(self.settings.loss)
+        loss = self.output.loss
         return self.settings if loss is self.settings.loss else replace(self.settings, loss=loss)
 
     def _offsets(self, count: int) -> list[Array | None]:
@@ -274,6 +280,16 @@ class PosesProblems(MapsFeatures):
     def _output_of_stream(self, y: AnyArray, loss: Loss, classes: ArrayLike) -> Output:
         """The output space of a stream, of which y is some part."""
         return self._output_of(y, None, loss)
+
+    in_queries: ClassVar[bool] = False  # whether samples are items of queries, named by ``groups``
+
+    def _with_groups(self, y: Any, groups: Any) -> Any:
+        """y with the query of every sample, where the estimator has queries."""
+        if groups is not None:
+            raise TypeError(
+                f"groups names the queries of a minimand.Ranker: {type(self).__name__} has none."
+            )
+        return y
 
     def _check_same(self, output: Output) -> None:
         """Refuse data of another output space than those of the fit."""

@@ -50,10 +50,11 @@ class Regressor(RegressorMixin, Estimator):
         ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"dual"``, ``"primal_dual"``,
         ``"column_generation"``, ``"multiplier"``, ``"reweighted"``, ``"graduated"``, ``"simplex"``,
         ``"constraint_generation"``, ``"low_rank"``, ``"splitting"``, ``"ordered"``,
-        ``"by_score"``; by default the cheapest one that accepts the problem (see
-        `minimand.explain`). For teaching, never chosen by default: ``"proximal_gradient"``,
-        ``"fista"``, ``"subgradient"``, ``"cyclic"``, ``"random"``. For streams ``"sgd"``. Or an
-        object such as `minimand.solvers.Fista(restart=True)`.
+        ``"by_score"``, for classes ``"class_dual"``, ``"class_primal_dual"``; by default the
+        cheapest one that accepts the problem (see `minimand.explain`). For teaching, never chosen
+        by default: ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``, ``"cyclic"``,
+        ``"random"``. For streams ``"sgd"``. Or an object such as
+        `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6
         The fit stops when its certified gap is below tol × (objective of the null model − mean
         infimum of the loss).

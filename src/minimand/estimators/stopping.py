@@ -36,11 +36,14 @@ def stoppable(estimator: Any) -> Iterator[Watch]:
         raise interruption(type(estimator).__name__, certificate, estimator, course)
 
 
-def chosen_so_far(known: int, alphas: int, folds: str = "") -> str:
-    """The part of that message for a search among alphas, of which so many were compared."""
+def chosen_so_far(known: int, alphas: int, detail: str = "") -> str:
+    """The part of that message for a search among alphas, of which so many were compared.
+
+    The ``detail`` says what else was left undone: folds, or combinations of other parameters.
+    """
     if not known:
         return f" before any of {counted(alphas, 'alpha')} was compared, at the largest of them,"
-    return f" with alpha chosen among {known} of {counted(alphas, 'alpha')}{folds},"
+    return f" with alpha chosen among {known} of {counted(alphas, 'alpha')}{detail},"
 
 
 def interruption(

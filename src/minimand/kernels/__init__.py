@@ -26,6 +26,7 @@ _ELSEWHERE: dict[str | None, str] = {
 _NAMES = {
     "algebra": ("Constant", "Product", "Scaled", "Sum"),
     "base": ("Kernel",),
+    "chosen": ("kernel_of",),
     "distances": ("RBF", "Laplace", "Matern", "Periodic"),
     "given": ("Callable", "Precomputed"),
     "psd": ("Definiteness", "check_psd"),

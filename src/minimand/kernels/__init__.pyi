@@ -6,6 +6,7 @@ from .algebra import Product as Product
 from .algebra import Scaled as Scaled
 from .algebra import Sum as Sum
 from .base import Kernel as Kernel
+from .chosen import kernel_of as kernel_of
 from .distances import RBF as RBF
 from .distances import Laplace as Laplace
 from .distances import Matern as Matern

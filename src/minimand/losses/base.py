@@ -11,6 +11,7 @@ import numpy as np
 from .._base.parameters import Parameterized
 from .._base.registry import snake_case
 from .._base.typing import Array, IntArray
+from .._base.wording import brief
 from .curvature import as_curvature
 from .pieces import PLQ
 from .rowwise import Rowwise
@@ -332,7 +333,9 @@ class Loss(Parameterized):
         symbol, params = snake_case(type(self).__name__), self.get_params(deep=False)
         if not params:
             return f"{symbol}(z, y)"
-        return f"{symbol}(z, y; {', '.join(f'{key}={value!r}' for key, value in params.items())})"
+        return (
+            f"{symbol}(z, y; {', '.join(f'{key}={brief(value)}' for key, value in params.items())})"
+        )
 
     def check_parameters(self) -> None:
         """Raise ValueError, in one sentence, for a parameter outside its range."""

@@ -48,7 +48,8 @@ class GroupL2(_GroupPenalty):
         Every feature belongs to exactly one group: overlapping groups and features in none are
         refused. A group with weight 0 is unpenalised.
     weights : array-like of shape (n_groups,), optional
-        By default √size of each group, so that large groups have no advantage.
+        In the order of the groups: that of the sorted labels, or that of the lists. By default
+        √size of each group, so that large groups have no advantage.
     squared : bool, default=False
         Half the square of the sum instead of the sum itself.
 
@@ -90,7 +91,7 @@ class SparseGroup(_GroupPenalty):
     share : float, default=0.5
         Share of the 1-norm, between 0 (``GroupL2``) and 1 (``L1``).
     weights : array-like of shape (n_groups,), optional
-        By default √size of each group.
+        In the order of the groups, as in `GroupL2`. By default √size of each group.
 
     Examples
     --------

@@ -36,6 +36,7 @@ _NAMES = {
     "nested.smoothed": ("Smoothed",),
     "stochastic.sgd": ("Sgd",),
     "textbook.subgradient": ("Subgradient",),
+    "kernel.smo": ("Smo",),
     "sparse.working_groups": ("WorkingGroups",),
     "sparse.working_set": ("WorkingSet",),
 }
@@ -64,6 +65,7 @@ _ASKED = (  # considered by solver="auto"
     "Splitting",
     "ByScore",
     "Ordered",
+    "Smo",
 )
 _BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")
 

@@ -168,14 +168,15 @@ class Solver(Parameterized):
     def verdict(self, objective: Objective, control: Control) -> Verdict:
         """The same, with a refusal for problems that lack a needed trait."""
         lacking = missing((*self.shapes, *self.kind, *self.needs), traits_of(objective))
-        if lacking is not None:
-            return Verdict(False, self.without(lacking, objective))
+        if lacking:
+            return Verdict(False, self.without(lacking[0], objective))
         return self.accepts(objective, control)
 
     def without(self, trait: Trait, objective: Objective) -> str:
         """The reason for refusing a problem that lacks a trait."""
         unit = "every run of rows" if objective.loss.unit == "run" else "the whole set"
-        return trait.value.format(loss=objective.loss, solver=self.name, unit=unit)
+        loss = objective.loss.by_score or objective.loss
+        return trait.value.format(loss=loss, solver=self.name, unit=unit)
 
     def shared(self, objectives: Sequence[Objective], starts: Sequence[Start]) -> Solver:
         """The same solver for several problems that differ in y only, and the start of each.

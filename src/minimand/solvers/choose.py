@@ -79,13 +79,9 @@ def _cheapest(objective: Objective, control: Control, count: int = 1) -> Solver:
     _point_to_pieces(objective)
     found = verdicts(objective, control)
     by_name = [name for name, verdict in found.items() if verdict.ok]
-    if by_name:
-        raise ValueError(
-            f"no solver takes this problem by itself: name one of {by_name}, which accept it."
-        )
     from .refusal import refusal  # loaded only when needed
 
-    raise ValueError(refusal(objective, asked, control))
+    raise ValueError(refusal(objective, asked, control, by_name))
 
 
 @cache

@@ -53,6 +53,7 @@ _WORKING_SET_PASSES = 40.0  # passes over the data in a fit of a working set
 _NO_ZEROS = 50.0  # times as many where no l1 part keeps columns out
 _INTERIOR_STEPS = 20.0  # systems that an interior-point method solves
 _INTERIOR_CALLS = 2.5e4  # units per such a system, whatever its size
+_SCORES_CALLS = 5e5  # the same for the risers of k scores; measured: wine, iris
 _COLUMN_STEPS = 60.0  # the same over all rounds of column generation
 _CURVED_SWEEPS = 13.0  # sweeps of dual ascent on orthogonal rows, the slope of the loss continuous
 _KINKED_SWEEPS = 13.0  # the same where it jumps
@@ -69,6 +70,8 @@ _ROUNDS_OF_ROWS = 50.0, 500.0  # passes, and systems, of quadratic programs on a
 _GRAM_STEPS = 30.0  # proximal steps on a Gram; measured at 5000×200 with 100 scores
 _PROXIMAL_STEPS = 200.0  # the same on the data; estimate
 _DECOMPOSITION = 20.0  # products of the same size that a singular value decomposition takes
+_ACTIVE = 0.4  # share of the rows of a kernel matrix that are computed; measured, 12000×30, MNIST
+_PAIR_READS = 10.0  # reads of each of them by steps of pairs; measured at 12000×30
 _HEAD_START = 2e6  # units granted to Newton: its digits beyond tol are worth a millisecond or two
 _LOOK = 4e5  # units that it takes to look at some rows
 _SAMPLE = 1000  # rows that are enough for a rough mean square of every column (safeguard)
@@ -171,12 +174,12 @@ def interior_points(objective: Objective, size: int) -> float:
     return _INTERIOR_STEPS * (gram + factor(size) + _around_a_system(objective))
 
 
-def interior_points_of_classes(objective: Objective) -> float:
-    """The same for k multipliers in every row: a Gram for every pair of scores."""
+def interior_points_of_scores(objective: Objective) -> float:
+    """The same for k scores that are coupled in every row: a Gram for every pair of them."""
     k = objective.n_scores
-    grams = 0.5 * k * (k - 1) * (hessian(objective) + _INTERIOR_CALLS)
+    grams = 0.5 * k * (k + 1) * (hessian(objective) + _INTERIOR_CALLS)
     system = factor(k * (objective.n_features + 1.0))
-    return _INTERIOR_STEPS * (grams + system + k * _around_a_system(objective))
+    return _INTERIOR_STEPS * (grams + system + _SCORES_CALLS + k * _around_a_system(objective))
 
 
 def column_generation(objective: Objective, size: float) -> float:
@@ -189,6 +192,13 @@ def column_generation(objective: Objective, size: float) -> float:
 def _around_a_system(objective: Objective) -> float:
     """What a step of interior points takes beside its system: products, and slacks of every row."""
     return _INTERIOR_CALLS + 2.0 * image(objective) + 8.0 * terms(objective)
+
+
+def pairs(objective: Objective) -> float:
+    """Steps of pairs on some rows of a kernel matrix, and a pass in float64 for the certificate."""
+    n, width = objective.n_samples, getattr(objective.design, "width", 1)
+    values = 2.0 * _ACTIVE * n * n
+    return values * (RATES["dense_gram"] * width + RATES["terms"]) + _PAIR_READS * _ACTIVE * n * n
 
 
 def ascent_on_curves(objective: Objective, form: Separable) -> float:
@@ -220,13 +230,16 @@ def ascent_on_logistic(objective: Objective, form: Separable) -> float:
 
 
 def ascent_on_classes(objective: Objective, form: Separable) -> float:
-    """Dual ascent for class margins: k adjacent numbers are read for every stored one.
-
-    The penalty is the same for all classes.
-    """
+    """Dual ascent for class margins, with a penalty that is the same for all classes."""
     shape = Shape(objective, Separable(form.l1[:, 0], form.l2[:, 0]))
-    visits = objective.n_scores * (RATES[shape.sweep] * shape.nnz + RATES["row"] * shape.n)
-    return _CLASS_SWEEPS * shape.uneven**_UNEVEN_POWER * visits
+    return _CLASS_SWEEPS * shape.uneven**_UNEVEN_POWER * sweep_over_classes(objective)
+
+
+def sweep_over_classes(objective: Objective) -> float:
+    """One sweep of it: k adjacent numbers are read for every stored one."""
+    reads = RATES["sparse_sweep" if objective.design.sparse else "dense_sweep"]
+    rows = RATES["row"] * objective.n_samples
+    return objective.n_scores * (reads * objective.design.nnz + rows)
 
 
 def newton_on_runs(objective: Objective) -> float:

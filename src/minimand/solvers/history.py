@@ -44,9 +44,10 @@ class History(Sequence[State]):
         The objective, the lower bound that was proved there, and their distance.
     solver : str
         The solver, with its options if they are not the default; "first → second" if another
-        solver continued.
+        solver continued. If solvers took turns many times, each is named once.
     hand_overs : tuple of str
-        Why it did, one sentence each; usually empty.
+        Why it did, one sentence each, with the number of times if there were several; usually
+        empty.
     objective : str
         The formula that was minimised, in words.
     target : float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -20,6 +21,7 @@ from .view import View
 
 _MOMENT = 0.25  # seconds for a closer judgement after a stop; safeguard
 _STALLED = "no further progress"
+_TURNS = 5  # runs of solvers that are all named; convention
 
 
 def solve(
@@ -162,7 +164,9 @@ class _Fit:
     def _points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
         """Judged points of the problem as solvers get it, as points of the whole problem."""
         if self._course is None:
-            self._view = View.of(self.objective, solver)
+            # A textbook solver gets the columns as they are.
+            if self.objective.has_free_columns and not solver.by_name_only:
+                self._view = View.on_independent_columns(self.objective, solver)
             self._course = Succession(solver, self._view.problem, self.control)
         view = self._view
         if view.problem is self.objective:
@@ -233,8 +237,8 @@ class _Fit:
             observe(control, objective, final, 0, history)  # time ran out before any other record
         elif final.point is objective.null or not (told and history.ends_at(best)):
             history.append(control.state(objective, final, told))
-        history.solver = " → ".join(map(_label, solvers))
-        history.hand_overs = tuple(self._course.reasons) if self._course is not None else ()
+        history.solver = _in_turn([_label(solver) for solver in solvers])
+        history.hand_overs = _told_once(self._course.reasons) if self._course is not None else ()
         history.end(certificate.primal, certificate.dual, certificate.gap)
         # A search among several minima that was cut off has not converged, whatever its gap.
         cut_off = bool(stopped_by) and final.kind == "stationary"
@@ -243,12 +247,25 @@ class _Fit:
             point=final.point,
             slope=final.slope if best is None else best.slope,
             certificate=certificate,
-            solver=" → ".join([solver.name for solver in solvers]),
+            solver=_in_turn([solver.name for solver in solvers]),
             converged=converged,
             stopped_by=stopped_by
             or ("" if converged else control.ended_by or solvers[-1].exhausted),
             history=history,
         )
+
+
+def _in_turn(names: list[str]) -> str:
+    """Solvers that ran one after the other; each once if they have taken many turns."""
+    if len(names) <= _TURNS:
+        return " → ".join(names)
+    return " → ".join([*dict.fromkeys(names), f"… ({len(names)} runs)"])
+
+
+def _told_once(reasons: list[str]) -> tuple[str, ...]:
+    """Every reason once, with the number of times that it was given."""
+    times = Counter(reasons)
+    return tuple(f"{r} ({count} times)" if count > 1 else r for r, count in times.items())
 
 
 def _label(solver: Solver) -> str:

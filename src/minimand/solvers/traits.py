@@ -26,6 +26,7 @@ class Trait(Enum):
     NO_INTERCEPT = "there is an intercept, and {solver!r} knows none"
     ONE_SCORE = "every row has several scores, and {solver!r} takes problems of one"
     COLUMNS = "the design has no columns, and {solver!r} works on columns"
+    NO_COLUMNS = "the design has columns, and {solver!r} works on inner products of rows"
     SMOOTH = "{loss!r} has kinks; {solver!r} needs a smooth loss"
     CURVED_ENOUGH = "{loss!r} all but has kinks; Newton's steps stall"
     SMOOTHABLE = "{loss!r} has no smoothed form whose slopes are its own multipliers"
@@ -42,6 +43,7 @@ class Trait(Enum):
     NO_L2 = "the penalty has a quadratic part; 'constraint_generation' takes it with Chebyshev"
     SOME_L2 = "the penalty has no quadratic part; 'simplex' finds an exact vertex"
     L2_EVERYWHERE = "the penalty is not L2 on every coefficient"
+    SQUARED_LENGTH = "the penalty is not a multiple of ‖w‖²"
     SQUARED_NORM = "the penalty is no squared norm of groups"
     SCORES_APART = "there is one score per row, or {loss!r} couples them"
     IN_ORDER = "{loss!r} keeps no scores in order"
@@ -57,7 +59,7 @@ def traits_of(objective: Objective) -> frozenset[Trait]:
 def _of_shape(objective: Objective) -> list[Trait]:
     found = [Trait.ONE_SCORE] if objective.n_scores == 1 else []
     found += [] if objective.intercept else [Trait.NO_INTERCEPT]
-    return [*found, Trait.COLUMNS] if objective.has_columns else found
+    return [*found, Trait.COLUMNS if objective.has_columns else Trait.NO_COLUMNS]
 
 
 def _of_loss(objective: Objective) -> list[Trait]:
@@ -103,6 +105,9 @@ def _of_penalty(objective: Objective) -> list[Trait]:
         found.append(Trait.SQUARED_NORM)
     if penalty.singular_values is not None:
         found.append(Trait.SINGULAR_VALUES)
+    length = penalty.function_of_norm
+    if length is not None and length.ridge is not None and (length.l2 > 0).all():
+        found.append(Trait.SQUARED_LENGTH)
     form = penalty.sum_over_features
     # Without bounds, a sum over features is one over groups of a single coefficient.
     if (form is not None and form.bounds is None) or penalty.sum_over_groups is not None:
@@ -120,9 +125,6 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     return found
 
 
-def missing(needs: Iterable[Trait], traits: frozenset[Trait]) -> Trait | None:
-    """The first trait that a solver needs and a problem does not have."""
-    for trait in needs:
-        if trait not in traits:
-            return trait
-    return None
+def missing(needs: Iterable[Trait], traits: frozenset[Trait]) -> list[Trait]:
+    """The traits that a solver needs and a problem does not have."""
+    return [trait for trait in needs if trait not in traits]

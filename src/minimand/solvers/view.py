@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..certificate import Judgement
 from ..certificate.in_units import outside
@@ -16,18 +16,18 @@ from .independent_columns import IndependentColumns, independent_columns
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A problem that is equivalent to the ``whole``, or is below it by next to nothing."""
+    """A problem that is equivalent to the whole one, or is below it by next to nothing."""
 
-    whole: Objective
+    problem: Objective  # what solvers get
     solver: Solver
     units: ColumnUnits | None = None
     columns: IndependentColumns | None = None
 
     @classmethod
-    def of(cls, objective: Objective, solver: Solver) -> View:
-        """The problem on independent columns; a textbook solver gets the columns as they are."""
-        plain = solver.by_name_only or not objective.has_free_columns
-        return cls(objective, solver, None, None if plain else independent_columns(objective))
+    def on_independent_columns(cls, objective: Objective, solver: Solver) -> View:
+        """The problem on columns that are far from collinear."""
+        columns = independent_columns(objective)
+        return cls(objective if columns is None else columns.problem, solver, None, columns)
 
     @classmethod
     def in_units(
@@ -42,17 +42,11 @@ class View:
             chosen = next(cheapest_others(units.problem, control, []), solver)
             solver = chosen if replaceable else solver
             if solver.verdict(units.problem, control).ok:
-                free = units.problem.has_free_columns
-                columns = independent_columns(units.problem) if free else None
-                yield cls(objective, solver, units, columns)
+                view = cls(units.problem, solver, units)
+                if units.problem.has_free_columns:
+                    view = replace(cls.on_independent_columns(units.problem, solver), units=units)
+                yield view
             units = units.with_whole_penalty
-
-    @property
-    def problem(self) -> Objective:
-        """The problem that solvers get."""
-        if self.columns is not None:
-            return self.columns.problem
-        return self.whole if self.units is None else self.units.problem
 
     def inside(self, point: Point) -> Point:
         """A point of the whole problem as one of this problem."""

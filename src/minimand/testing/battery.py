@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from .._base.typing import Array
-from ..design import as_design
+from ..design import KernelDesign, as_design
+from ..kernels import Linear
 from ..losses import (
     Absolute,
     Chebyshev,
     CrossEntropy,
+    EpsilonInsensitive,
     Gamma,
     GemanMcClure,
     Hinge,
@@ -37,7 +40,23 @@ from .battery_of_scores import several_scores
 def battery_with_optima() -> tuple[tuple[Objective, float], ...]:
     """Every problem with the objective that a generic method reaches: the optimum if convex."""
     single = ((objective, _generic_optimum(objective)) for objective in _battery())
-    return *single, *several_scores()
+    return *single, *_without_columns(), *several_scores()
+
+
+def _without_columns() -> Iterator[tuple[Objective, float]]:
+    """Losses with kinks and L2 on a matrix of which only the products of rows are given."""
+    rng = np.random.default_rng(1)
+    losses: list[Loss] = [Hinge(), EpsilonInsensitive(0.3), Quantile(0.7), Absolute()]
+    for i, loss in enumerate(losses):
+        plain = _problem(loss, L2(), 0.05, (40, 5), (i, 2 * i), rng)
+        n, rows = plain.n_samples, plain.design.map_rows(np.asarray)
+        hidden = replace(
+            plain,
+            penalty=L2().bind(n, 0.05),
+            design=KernelDesign(Linear(), rows),
+            words=f"{plain.words}, without columns",
+        )
+        yield hidden, _generic_optimum(plain)
 
 
 def _battery() -> Iterator[Objective]:

@@ -133,6 +133,8 @@ class Counted(Kernel, TransformerMixin, BaseEstimator):
     them.
     """
 
+    explicit = True
+    of_objects = True
     binary: bool = False
 
     # What a subclass writes ------------------------------------------------------------------

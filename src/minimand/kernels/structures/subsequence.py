@@ -46,6 +46,8 @@ class Subsequence(Kernel):
     array([[0.0625   , 0.1015625]])
     """
 
+    of_objects = True
+
     def __init__(self, k: int = 3, decay: float = 0.5) -> None:
         self.k = k
         self.decay = decay

@@ -161,6 +161,8 @@ class SubsetTree(Kernel):
            [3., 6.]])
     """
 
+    of_objects = True
+
     def __init__(self, decay: float = 0.5) -> None:
         self.decay = decay
 
@@ -187,11 +189,11 @@ class SubsetTree(Kernel):
 
 
 class _Tree(NamedTuple):
-    """The nodes of a tree, children first."""
+    """The nodes of a tree that have children, children first."""
 
-    productions: IntArray  # keys; 0 for leaves
+    productions: IntArray  # keys
     sizes: IntArray  # numbers of children
-    children: IntArray
+    children: IntArray  # −1: a leaf
 
     def __len__(self) -> int:
         return int(self.productions.size)
@@ -201,18 +203,21 @@ def _production_tree(
     nodes: Nodes, labels: Labels, productions: dict[tuple[int, ...], int]
 ) -> _Tree:
     numbers = [labels.number(label) for label in nodes.labels]
-    keys = []
+    keys: list[int] = []
+    places: list[int] = []  # of every node among those with children
+    links: list[int] = []
     for number, children in zip(numbers, nodes.children):
+        places.append(len(keys) if children else -1)
         if not children:
-            keys.append(0)
             continue
         production = (number, *[numbers[child] for child in children])
         if production not in productions:
             productions[production] = key_of_keys(labels.keys[n] for n in production)
         keys.append(productions[production])
-    sizes = np.array([len(children) for children in nodes.children], dtype=np.int64)
-    links = np.array([c for children in nodes.children for c in children], dtype=np.int64)
-    return _Tree(np.array(keys, dtype=np.uint64).view(np.int64), sizes, links)
+        links.extend(places[child] for child in children)
+    sizes = [len(children) for children in nodes.children if children]
+    found = np.array(keys, dtype=np.uint64).view(np.int64)
+    return _Tree(found, np.array(sizes, dtype=np.int64), np.array(links, dtype=np.int64))
 
 
 class _Trees(Objects[_Tree]):
@@ -226,14 +231,16 @@ class _Trees(Objects[_Tree]):
     @cached_property
     def productions(self) -> IntArray:
         """The different productions."""
-        found = np.unique(self.keys)
-        return found[found != 0]
+        return np.unique(self.keys)
 
     @cached_property
     def links(self) -> tuple[IntArray, IntArray]:
         """Where the children of every node begin, and the children."""
         sizes = concatenated([tree.sizes for tree in self.samples], np.int64)
-        moved = [tree.children + start for tree, start in zip(self.samples, self.starts)]
+        moved = [
+            np.where(tree.children < 0, -1, tree.children + start)
+            for tree, start in zip(self.samples, self.starts)
+        ]
         starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         return starts, concatenated(moved, np.int64)
 

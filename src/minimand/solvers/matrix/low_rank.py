@@ -39,7 +39,8 @@ class LowRank(Solver):
 
     name = "low_rank"
     shapes = (Trait.COLUMNS,)
-    needs = Trait.SMOOTH, Trait.SINGULAR_VALUES
+    kind = (*Solver.kind, Trait.SINGULAR_VALUES)
+    needs = (Trait.SMOOTH,)
     patience = 200  # judgements without progress; safeguard
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:

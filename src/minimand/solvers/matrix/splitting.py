@@ -33,7 +33,8 @@ class Splitting(Solver):
 
     name = "splitting"
     shapes = (Trait.COLUMNS,)
-    needs = Trait.KINKED, Trait.SINGULAR_VALUES
+    kind = (*Solver.kind, Trait.SINGULAR_VALUES)
+    needs = (Trait.KINKED,)
     default_max_iter = 1000  # judgements; safeguard
     patience = 150  # judgements without progress; safeguard: rounds may spiral inwards
 

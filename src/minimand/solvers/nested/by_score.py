@@ -35,7 +35,8 @@ class ByScore(Solver):
 
     name = "by_score"
     shapes = (Trait.COLUMNS,)
-    needs = Trait.SCORES_APART, Trait.SUM_OVER_FEATURES
+    kind = (*Solver.kind, Trait.SCORES_APART)
+    needs = (Trait.SUM_OVER_FEATURES,)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Whatever a solver accepts for one score."""

@@ -45,7 +45,7 @@ class Multiplier(Solver):
     """
 
     name = "multiplier"
-    needs = (Trait.BALL,)
+    kind = (*Solver.kind, Trait.BALL)
     idle = 8  # its gap falls only when λ is between two others
     _inner: ClassVar[tuple[Solver, ...]] = (ClosedForm(), Newton(), WorkingSet(), PrimalDual())
 

@@ -36,7 +36,7 @@ class NormLevel(Solver):
 
     name = "norm_level"
     shapes = (Trait.COLUMNS,)
-    needs = (Trait.SQUARED_NORM,)
+    kind = (*Solver.kind, Trait.SQUARED_NORM)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Squared norms of groups, for every loss that the norms themselves are solved for."""

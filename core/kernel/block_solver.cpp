@@ -1,0 +1,182 @@
+#include "kernel/block_solver.hpp"
+
+#include <algorithm>
+
+namespace minimand {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kMostSteps = 100;  // steps per position of a block; safeguard
+
+struct Found {
+  std::size_t index;
+  double value;
+};
+
+/// The largest of some numbers, the first of equal ones.
+MINIMAND_INLINE Found largest(const double* values, std::size_t begin, std::size_t end) {
+  Found best{begin, -kInfinity};
+  for (std::size_t k = begin; k < end; ++k) {
+    if (values[k] > best.value) best = {k, values[k]};
+  }
+  return best;
+}
+
+MINIMAND_INLINE Found smallest(const double* values, std::size_t begin, std::size_t end) {
+  Found best{begin, kInfinity};
+  for (std::size_t k = begin; k < end; ++k) {
+    if (values[k] < best.value) best = {k, values[k]};
+  }
+  return best;
+}
+
+/// Where position k ends if it grows: at its bound, or before it at the corner of its gain.
+template <class Scalar>
+MINIMAND_INLINE double top_of(const Block<Scalar>& block, std::size_t k) {
+  const bool corner = block.a[k] < 0.0 && block.below[k] != block.above[k];
+  return corner && block.high[k] > 0.0 ? 0.0 : block.high[k];
+}
+template <class Scalar>
+MINIMAND_INLINE double bottom_of(const Block<Scalar>& block, std::size_t k) {
+  const bool corner = block.a[k] > 0.0 && block.below[k] != block.above[k];
+  return corner && block.low[k] < 0.0 ? 0.0 : block.low[k];
+}
+
+/// a_k += t, and exactly to its end if that is as far as it goes.
+template <class Scalar>
+MINIMAND_INLINE void move(Block<Scalar>& block, std::size_t k, double t) {
+  const double end = t >= 0.0 ? top_of(block, k) : bottom_of(block, k);
+  const bool reached = t >= 0.0 ? t >= end - block.a[k] : t <= end - block.a[k];
+  block.a[k] = reached ? end : block.a[k] + t;
+}
+
+/// f += t (row i - row j), or t row i, and the slopes that follow from it.
+template <class Scalar>
+MINIMAND_INLINE void add_rows(Block<Scalar>& block, double t, std::size_t i, std::size_t j) {
+  const Scalar* __restrict first = block.gram.data() + i * block.stride;
+  const Scalar* __restrict second = block.gram.data() + j * block.stride;
+  double* __restrict f = block.f.data();
+  double* __restrict up = block.up.data();
+  double* __restrict down = block.down.data();
+  const double s = i == j ? 0.0 : t;
+  for (std::size_t k = 0; k < block.stride; ++k) {
+    const double change = t * static_cast<double>(first[k]) - s * static_cast<double>(second[k]);
+    f[k] += change;
+    up[k] -= change;
+    down[k] -= change;
+  }
+}
+
+template <class Scalar>
+MINIMAND_INLINE void refresh(Block<Scalar>& block, std::size_t k) {
+  block.up[k] = slope_up(block.a[k], block.f[k], block.high[k], block.below[k], block.above[k]);
+  block.down[k] = slope_down(block.a[k], block.f[k], block.low[k], block.below[k], block.above[k]);
+}
+
+/// The partner of i that gains most: (up_i - down_k)^2 / (K_ii + K_kk - 2 K_ik).
+template <class Scalar>
+MINIMAND_INLINE Found partner(const Block<Scalar>& block, Found i, std::size_t begin,
+                              std::size_t end) {
+  const Scalar* __restrict row = block.gram.data() + i.index * block.stride;
+  const double own = block.diagonal[i.index];
+  Found best{begin, 0.0};
+  for (std::size_t k = begin; k < end; ++k) {
+    const double violation = i.value - block.down[k];
+    if (!(violation > 0.0)) continue;
+    const double larger = own > block.diagonal[k] ? own : block.diagonal[k];
+    double bend = own + block.diagonal[k] - 2.0 * static_cast<double>(row[k]);
+    bend = bend > kFlat * larger ? bend : kFlat * larger;
+    const double gain = violation * violation / (bend > 0.0 ? bend : 1e-300);
+    if (gain > best.value) best = {k, gain};
+  }
+  return best;
+}
+
+/// One step of the pair that gains most in the group that violates optimality most; its violation.
+template <class Scalar>
+MINIMAND_INLINE double pair_step(Block<Scalar>& block, double goal) {
+  Found from{0, -kInfinity};
+  std::size_t group = 0;
+  double violation = -kInfinity;
+  for (std::size_t g = 0; g < 2; ++g) {
+    const Found top = largest(block.up.data(), block.begin[g], block.begin[g + 1]);
+    const Found bottom = smallest(block.down.data(), block.begin[g], block.begin[g + 1]);
+    if (top.value - bottom.value > violation) {
+      violation = top.value - bottom.value;
+      from = top;
+      group = g;
+    }
+  }
+  if (!(violation > goal)) return violation;
+  const Found to = partner(block, from, block.begin[group], block.begin[group + 1]);
+  const std::size_t i = from.index, j = to.index;
+  const double larger = std::max(block.diagonal[i], block.diagonal[j]);
+  double bend = block.diagonal[i] + block.diagonal[j] -
+                2.0 * static_cast<double>(block.gram[i * block.stride + j]);
+  bend = std::max(bend, kFlat * larger);
+  double t = std::min(top_of(block, i) - block.a[i], block.a[j] - bottom_of(block, j));
+  if (bend > 0.0) t = std::min(t, (from.value - block.down[j]) / bend);
+  move(block, i, t);
+  move(block, j, -t);
+  add_rows(block, t, i, j);
+  refresh(block, i);
+  refresh(block, j);
+  return violation;
+}
+
+/// The same for one position that moves by itself.
+template <class Scalar>
+MINIMAND_INLINE double single_step(Block<Scalar>& block, double goal) {
+  double violation = 0.0, most = -1.0;
+  std::size_t chosen = 0;
+  bool grows = true;
+  for (std::size_t k = 0; k < block.size; ++k) {
+    const bool upward = block.up[k] >= -block.down[k];
+    const double slope = upward ? block.up[k] : -block.down[k];
+    if (!(slope > 0.0)) continue;
+    violation = std::max(violation, slope);
+    const double gain = slope * slope / std::max(block.diagonal[k], 1e-300);
+    if (gain > most) {
+      most = gain;
+      chosen = k;
+      grows = upward;
+    }
+  }
+  if (!(violation > goal)) return violation;
+  const double slope = grows ? block.up[chosen] : -block.down[chosen];
+  double t =
+      grows ? top_of(block, chosen) - block.a[chosen] : block.a[chosen] - bottom_of(block, chosen);
+  if (block.diagonal[chosen] > 0.0) t = std::min(t, slope / block.diagonal[chosen]);
+  if (!grows) t = -t;
+  move(block, chosen, t);
+  add_rows(block, t, chosen, chosen);
+  refresh(block, chosen);
+  return violation;
+}
+
+template <class Scalar>
+MINIMAND_INLINE BlockReport solve_body(Block<Scalar>& block, bool balanced, double goal,
+                                       double share) {
+  const std::int64_t most = kMostSteps * static_cast<std::int64_t>(block.size);
+  BlockReport report{0.0, 0};
+  double until = goal;
+  while (report.steps < most) {
+    report.violation = balanced ? pair_step(block, until) : single_step(block, until);
+    if (report.steps == 0) until = std::max(goal, share * report.violation);
+    if (!(report.violation > until)) break;
+    ++report.steps;
+  }
+  return report;
+}
+
+}  // namespace
+
+#define MINIMAND_KERNEL(Scalar)                                                             \
+  MINIMAND_CLONES BlockReport solve_block(Block<Scalar>& block, bool balanced, double goal, \
+                                          double share) {                                   \
+    return solve_body(block, balanced, goal, share);                                        \
+  }
+MINIMAND_KERNEL(float)
+MINIMAND_KERNEL(double)
+
+}  // namespace minimand

@@ -1,0 +1,123 @@
+"""The dual of a kernel machine with a piecewise linear loss: a quadratic over a box.
+
+    minimise   ½ aᵀK a − Σ gainᵢ(aᵢ)     over   low ≤ a ≤ high
+
+gainᵢ(t) is above·t for t ≥ 0 and below·t for t ≤ 0. With a free level b the sum of a over each
+group is fixed. The primal problem is, with f = K a and the level of the group of i,
+
+    ½ aᵀK a + Σ lossᵢ(fᵢ + b) + Σ_groups b·(sum of a),    lossᵢ(z) = max over t of gainᵢ(t) − t·z,
+
+and the gap of any a in the box is the sum of lossᵢ(fᵢ + b) − gainᵢ(aᵢ) + aᵢ·(fᵢ + b), which are
+Fenchel-Young terms, none of them negative.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._base.typing import AnyArray, Array
+
+_CROSSING = 1e-12  # share of the sum of weights: a slope that counts as zero; safeguard
+
+
+class BoxSteps(NamedTuple):
+    """What a run of `Box.steps` did."""
+
+    violation: float  # of the positions that may move, in units of the scores
+    steps: int
+    blocks: int
+
+
+class Box(NamedTuple):
+    """Bounds and slopes of every position, with low ≤ 0 ≤ high and above ≤ below.
+
+    Examples
+    --------
+    The hinge loss of one positive and one negative sample:
+
+    >>> import numpy as np
+    >>> from minimand.canonical import Box
+    >>> y, zeros = np.array([1.0, -1.0]), np.zeros(2)
+    >>> box = Box(np.minimum(y, 0), np.maximum(y, 0), y, y, np.zeros(2, np.uint8), True)
+    >>> a, f = np.zeros(2), np.zeros(2)
+    >>> box.steps(np.eye(2), a, f, 1e-9).violation <= 1e-9
+    True
+    >>> a, box.gap(a, f, box.levels(a, f))
+    (array([ 1., -1.]), 0.0)
+    """
+
+    low: Array
+    high: Array
+    below: Array
+    above: Array
+    group: AnyArray  # 0 or 1, uint8
+    balanced: bool  # whether there is a free level, one for every group
+
+    def steps(
+        self, rows: AnyArray, a: Array, f: Array, goal: float, block: int = 256, most: int = 10**9
+    ) -> BoxSteps:
+        """Move the first positions, whose rows of K are given, until they violate at most goal."""
+        return BoxSteps(*_core.box_steps(rows, self[:5], self.balanced, a, f, goal, block, most))
+
+    def slopes(self, a: Array, f: Array) -> tuple[Array, Array]:
+        """By how much the objective falls per unit if aᵢ grows, and rises if it shrinks.
+
+        Where aᵢ cannot move they are −inf and inf.
+        """
+        up = np.where(a < 0, self.below, self.above) - f
+        down = np.where(a > 0, self.above, self.below) - f
+        up[a >= self.high] = -np.inf
+        down[a <= self.low] = np.inf
+        return up, down
+
+    def losses(self, z: Array) -> Array:
+        """lossᵢ(zᵢ)."""
+        lines = np.maximum(self.high * (self.above - z), self.low * (self.below - z))
+        return np.maximum(lines, 0.0, out=lines)
+
+    def gains(self, a: Array) -> Array:
+        """gainᵢ(aᵢ)."""
+        return a * np.where(a > 0, self.above, self.below)
+
+    def gap(self, a: Array, f: Array, levels: Array) -> float:
+        """The sum of the Fenchel-Young terms at the given level of each group."""
+        return float(self.terms(a, f, levels).sum())
+
+    def terms(self, a: Array, f: Array, levels: Array) -> Array:
+        """The Fenchel-Young terms of all positions."""
+        z = f + levels[self.group]
+        own = a * (np.where(a > 0, self.above, self.below) - z)
+        return np.maximum(self.losses(z) - own, 0.0)
+
+    def levels(self, a: Array, f: Array) -> Array:
+        """The level b of each group that minimises its losses exactly; 0 without a free level."""
+        if not self.balanced:
+            return np.zeros(2)
+        groups = (self.group == 0, self.group == 1)
+        return np.array([self._level(a, f, here) if here.any() else 0.0 for here in groups])
+
+    def _level(self, a: Array, f: Array, here: Array) -> float:
+        """Where the slope of Σ lossᵢ(fᵢ + b) + b·Σa crosses zero: the middle of all such b."""
+        high, low = self.high[here], -self.low[here]
+        points = np.concatenate([self.above[here] - f[here], self.below[here] - f[here]])
+        weights = np.concatenate([high, low])
+        points, weights = points[weights > 0], weights[weights > 0]
+        if not points.size:
+            return 0.0
+        order = np.argsort(points)
+        points, passed = points[order], np.cumsum(weights[order])
+        wanted, slack = float(high.sum() - a[here].sum()), _CROSSING * float(passed[-1])
+        first = int(np.searchsorted(passed, wanted - slack))
+        last = int(np.searchsorted(passed, wanted + slack, side="right"))
+        ends = [points[k] for k in (first, last) if k < points.size]
+        if wanted <= slack:  # the losses never fall: any b up to the first point is best
+            return float(points[0])
+        return float(np.mean(ends)) if ends else float(points[-1])
+
+    def taken(self, order: AnyArray) -> Box:
+        """The same positions in another order."""
+        low, high, below, above, group = (np.ascontiguousarray(part[order]) for part in self[:5])
+        return Box(low, high, below, above, group, self.balanced)

@@ -1,0 +1,1 @@
+"""Solvers for designs without columns: kernels of pairs of rows."""

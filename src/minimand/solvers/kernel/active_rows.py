@@ -1,0 +1,103 @@
+"""The rows of a kernel matrix that a solver works on, generated when they are needed.
+
+Positions are samples in an order of their own: the active ones, whose rows of K are kept, come
+first, so that the columns of K among active samples are contiguous and no second copy is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..._base.typing import AnyArray, Array, IntArray
+from ...canonical import Box, BoxSteps
+
+_LEAST_ROWS = 64  # rows kept whatever the memory; safeguard
+
+
+class RowSource(Protocol):
+    """Gives rows of K in an order of the samples that may change."""
+
+    dtype: Any
+
+    def swap(self, one: IntArray, other: IntArray) -> None:
+        """Exchange the samples at some positions."""
+
+    def fill(self, first: int, last: int, out: AnyArray) -> None:
+        """Write the rows of the positions from first to last, all columns, to ``out``."""
+
+
+class ActiveRows:
+    """A box problem whose first `count` positions have their rows of K in memory.
+
+    Parameters
+    ----------
+    box : Box
+        The problem, in the order of the samples.
+    a, f : arrays of shape (n,)
+        A point in the box, and K a.
+    source : RowSource
+        In the order of the samples.
+    memory : float
+        Bytes for rows.
+    """
+
+    def __init__(self, box: Box, a: Array, f: Array, source: RowSource, memory: float) -> None:
+        n = a.size
+        self.box, self.a, self.f = box.taken(np.arange(n)), a.copy(), f.copy()
+        self.order = np.arange(n)  # the sample at every position
+        self.count = 0
+        self._source = source
+        fitting = memory / (np.dtype(source.dtype).itemsize * max(n, 1))
+        self.most = int(min(n, max(fitting, _LEAST_ROWS)))
+        # Pages that are never written take no memory.
+        self._rows: AnyArray = np.empty((self.most, n), source.dtype)
+
+    @property
+    def room(self) -> int:
+        """How many more rows can be kept."""
+        return self.most - self.count
+
+    def steps(self, goal: float) -> BoxSteps:
+        """Move the active positions until they violate optimality by at most goal."""
+        return self.box.steps(self._rows[: self.count], self.a, self.f, goal)
+
+    def admit(self, positions: IntArray) -> None:
+        """Make some positions active; there must be room for them."""
+        first, last = self.count, self.count + positions.size
+        inside = positions < last
+        places = np.setdiff1d(np.arange(first, last), positions[inside])
+        self._exchange(positions[~inside], places)
+        self._source.fill(first, last, self._rows[first:last])
+        self.count = last
+
+    def dismiss(self, positions: IntArray) -> None:
+        """Forget the rows of some active positions; their a stays as it is."""
+        first, last = self.count - positions.size, self.count
+        outside = positions >= first
+        places = np.setdiff1d(np.arange(first, last), positions[outside])
+        self._exchange(positions[~outside], places)
+        self._rows[positions[~outside]] = self._rows[places]  # the rows at places are given up
+        self.count = first
+
+    def _exchange(self, one: IntArray, other: IntArray) -> None:
+        if not one.size:
+            return
+        for values in (*self.box[:5], self.a, self.f, self.order):
+            values[one], values[other] = values[other], values[one]
+        rows = self._rows[: self.count]
+        kept = rows[:, one]
+        rows[:, one] = rows[:, other]
+        rows[:, other] = kept
+        self._source.swap(one, other)
+
+    def by_sample(self, values: Array) -> Array:
+        """Values of positions in the order of the samples."""
+        found = np.empty_like(values)
+        found[self.order] = values
+        return found
+
+    def correct(self, f: Array) -> None:
+        """Replace f = K a, given in the order of the samples, by a more accurate one."""
+        self.f[:] = f[self.order]

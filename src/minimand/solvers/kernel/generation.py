@@ -1,0 +1,91 @@
+"""Row generation: solve among the active samples, add those that violate optimality most, repeat.
+
+Only rows of K that matter are computed. Each round solves the problem of the active samples to a
+tenth of what all samples violate, and then admits violators, more of them the more there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..._base.typing import Array, IntArray
+from .active_rows import ActiveRows
+
+FIRST = 256  # rows to begin with, and the least number to add; measured on MNIST
+_SHARE = 0.1  # of the violation of all samples that the active ones may leave; measured on MNIST
+_GROWTH = 0.5  # rows to add, as a share of those that are active; measured
+_NEARLY_ALL = 0.6  # share of active samples from which on all rows are computed; measured
+_ROUNDS = 1000  # safeguard
+_SMALL = 1e-13  # violation relative to the scores that is rounding; safeguard
+
+
+def first_rows(active: ActiveRows, seed: int = 0) -> None:
+    """Admit the samples that are not at zero, and some others at random."""
+    n, count = active.a.size, min(FIRST, active.most)
+    moved = np.flatnonzero(active.a)
+    if moved.size > active.most // 2:
+        moved = moved[: active.most // 2]
+    others = np.setdiff1d(np.arange(n), moved)
+    few = min(max(count - moved.size, count // 4), others.size, active.most - moved.size)
+    drawn = np.random.default_rng(seed).choice(others, few, replace=False)
+    admit_or_all(active, np.sort(np.concatenate([moved, drawn])))
+
+
+def admit_or_all(active: ActiveRows, positions: IntArray) -> None:
+    """Admit some positions; all of them if not much fewer than all would be active."""
+    n = active.a.size
+    if active.most == n and active.count + positions.size > _NEARLY_ALL * n:
+        positions = np.arange(active.count, n)
+    active.admit(positions)
+
+
+def generate(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float:
+    """Rounds until the gap of the box problem, by f as it is known, is at most goal; the gap."""
+    before = np.inf
+    for _ in range(_ROUNDS):
+        violation, violations, gap = _state(active)
+        size = float(np.abs(active.f).max(initial=0.0)) + float(np.abs(active.box.above).max())
+        if gap <= goal or ends() or not violation > _SMALL * size:
+            return gap
+        found = active.steps(_SHARE * min(violation, before))
+        before = violation
+        violation, violations, gap = _state(active)
+        if gap <= goal:
+            return gap
+        outside = violations[active.count :]
+        worse = np.flatnonzero(outside > 0.5 * max(found.violation, _SHARE * violation))
+        if worse.size:
+            _admit_worst(active, violations, worse + active.count)
+        elif not found.steps and before <= violation:
+            return gap  # no step is possible in this precision
+    return gap
+
+
+def _state(active: ActiveRows) -> tuple[float, Array, float]:
+    """What all samples violate, what each of them violates at the best level, and the gap."""
+    box, a, f = active.box, active.a, active.f
+    up, down = box.slopes(a, f)
+    levels = box.levels(a, f)
+    level = levels[box.group]
+    violations = np.maximum(up - level, level - down)
+    worst = max(float(violations.max(initial=0.0)), 0.0)
+    return worst, violations, box.gap(a, f, levels)
+
+
+def _admit_worst(active: ActiveRows, violations: Array, worse: IntArray) -> None:
+    """Admit the worst violators, in the place of samples that rest at a bound if need be."""
+    count = min(worse.size, max(FIRST, int(_GROWTH * active.count)))
+    count = min(count, max(active.most // 2, 1))
+    if count > active.room:
+        least = np.argsort(violations[: active.count], kind="stable")[: count - active.room]
+        chosen = np.sort(worse[np.argsort(-violations[worse], kind="stable")[:count]])
+        samples = active.order[chosen]
+        active.dismiss(np.sort(least))
+        places = np.empty(active.order.size, np.intp)
+        places[active.order] = np.arange(active.order.size)
+        active.admit(np.sort(places[samples]))
+        return
+    worst = worse[np.argsort(-violations[worse], kind="stable")[:count]]
+    admit_or_all(active, np.sort(worst))

@@ -1,0 +1,149 @@
+"""Sequential minimal optimisation for kernel machines, on rows that are generated when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..._base.typing import Array
+from ...canonical import Box
+from ...certificate import Judgement, judge
+from ...certificate.finding import Dual
+from ...problem.intercept import recentred
+from ...problem.objective import Objective, Point
+from .. import costs
+from ..base import Control, HandOver, Solver, Verdict
+from ..traits import Trait
+from .active_rows import ActiveRows
+from .generation import first_rows, generate
+from .sources import source_of
+
+_MEMORY = 2e9  # bytes of kernel rows if no limit is set; convention
+_GOAL = 0.7  # share of the target that the gap by approximate scores must reach; safeguard
+_TIGHTER = 0.25  # factor of that share if exact scores show a larger gap; safeguard
+_CORRECTIONS = 60  # exact computations of the scores; safeguard
+_SLOW = 0.5  # share of the gap that a correction may leave before rows are in float64; safeguard
+
+
+class Smo(Solver):
+    """Moves pairs of dual coefficients along the direction that gains most (second order).
+
+    f = K a is updated from rows of K in float32 and computed anew in float64 for every certificate,
+    from where the steps go on: so the precision of the rows limits the speed, not the result. Rows
+    are generated for samples that violate optimality, at most as many as fit into ``memory``.
+    """
+
+    name = "smo"
+    null_may_do = False
+    shapes = (Trait.ONE_SCORE, Trait.NO_COLUMNS)
+    needs = (Trait.STRAIGHT_PIECES, Trait.SQUARED_LENGTH)
+
+    def accepts(self, objective: Objective, control: Control) -> Verdict:
+        """Losses of one or two kinks that have their minimum between them; ½‖f‖² as penalty."""
+        if not box_exists(objective):
+            return Verdict(
+                False, f"{objective.loss!r} is not a line up and a line down around its minimum"
+            )
+        return Verdict(True, "straight pieces and ‖f‖²: steps of pairs", costs.pairs(objective))
+
+    def iterate(
+        self, objective: Objective, start: Point, control: Control
+    ) -> Iterator[Judgement | HandOver]:
+        """Rounds of row generation, each followed by exact scores."""
+        box = box_of(objective)
+        a = _feasible(box, start.w)
+        judged = _judged(objective, a)
+        yield judged[0]
+        share, kind = _GOAL, "float32"
+        l2 = _l2(objective)
+        active = _begun(objective, box, a, judged[1], control, kind)
+        for _ in range(_CORRECTIONS):
+            generate(active, share * control.target / l2, lambda: control.expired)
+            a = _balanced(box, active.by_sample(active.a))
+            before = judged[0].gap
+            judged = _judged(objective, a)
+            yield judged[0]
+            share *= _TIGHTER if judged[0].gap > control.target else 1.0
+            if judged[0].gap > _SLOW * before:
+                if kind == "float64":
+                    return
+                share, kind = _GOAL, "float64"
+                active = _begun(objective, box, a, judged[1], control, kind)
+            else:
+                active.correct(judged[1])
+
+
+def _begun(
+    objective: Objective, box: Box, a: Array, f: Array, control: Control, kind: str
+) -> ActiveRows:
+    source = source_of(objective.design, kind)
+    active = ActiveRows(box, a, f, source, min(control.memory, _MEMORY))
+    first_rows(active)
+    return active
+
+
+def _judged(objective: Objective, a: Array) -> tuple[Judgement, Array]:
+    """The certificate of coefficients a with the best intercept, and their exact f = K a."""
+    l2 = _l2(objective)
+    point = objective.point(a, objective.no_shift)
+    f = point.z if objective.offset is None else point.z - objective.offset
+    f = f.copy()
+    point = recentred(objective, point) if objective.intercept else point
+    theta = np.divide(-l2 * a, objective.mass, out=np.zeros(a.size), where=objective.mass > 0)
+    theta = objective.loss.into_domain(theta, objective.y)  # rounding of the quotient
+    dual = Dual(theta, -l2 * a, image=-l2 * f)
+    found = judge(objective, point, known=[dual], raw=False)
+    objective.keep_product(point.w, f.copy())  # the final judgement is of the same coefficients
+    return found, f
+
+
+def _l2(objective: Objective) -> float:
+    form = objective.penalty.function_of_norm
+    assert form is not None
+    return float(form.l2[0])
+
+
+def box_exists(objective: Objective) -> bool:
+    """Whether the loss is a falling and a rising line, with or without a flat one between."""
+    plq = objective.loss.plq(objective.y)
+    assert plq is not None
+    slopes = plq.pieces.slopes
+    return bool(slopes[0] <= 0 <= slopes[-1]) and (
+        slopes.size == 2 or (slopes.size == 3 and slopes[1] == 0)
+    )
+
+
+def box_of(objective: Objective) -> Box:
+    """The dual problem in a = −mass·θ/l2, the coefficients of w = Σ aᵢφ(xᵢ)."""
+    plq = objective.loss.plq(objective.y)
+    assert plq is not None
+    knots = np.sort(plq.sign * (plq.pieces.knots[:, None] + plq.shift), axis=0)
+    if objective.offset is not None:
+        knots = knots - objective.offset
+    scale = objective.mass / _l2(objective)
+    ends = np.sort(-plq.sign * plq.pieces.slopes[[0, -1], None], axis=0) * scale
+    group = np.zeros(objective.n_samples, np.uint8)
+    low, high = ends
+    return Box(low, high, knots[-1].copy(), knots[0].copy(), group, objective.intercept)
+
+
+def _feasible(box: Box, a: Array) -> Array:
+    """The coefficients of a start moved into the box, and to a sum of zero with an intercept."""
+    inside = np.clip(a, box.low, box.high)
+    if box.balanced:
+        up, down = float(inside[inside > 0].sum()), float(-inside[inside < 0].sum())
+        if up > down:
+            inside[inside > 0] *= down / up
+        elif down > up:
+            inside[inside < 0] *= up / down
+    return _balanced(box, inside)
+
+
+def _balanced(box: Box, a: Array) -> Array:
+    """The sum of rounding taken from the coefficient that is farthest from its bounds."""
+    if box.balanced:
+        rest = float(a.sum())
+        free = int(np.argmax(np.minimum(a - box.low, box.high - a)))
+        a[free] = min(max(a[free] - rest, box.low[free]), box.high[free])
+    return a

@@ -1,0 +1,72 @@
+"""Problems that no solver takes: the nearest reasons, and what to take instead."""
+
+import numpy as np
+import pytest
+
+import minimand as mm
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 5))
+MANY = RNG.standard_normal((60, 3))
+CLASSES = RNG.integers(0, 3, 60)
+COST = np.ones((3, 3)) - np.eye(3)
+L21 = mm.L21()
+
+CASES = {
+    "many outputs": (
+        mm.Regressor("absolute", L21),
+        MANY,
+        [r"Absolute\(\) has kinks; 'working_groups' needs", r"loss such as Huber\(\) or .*L2\(\)"],
+        mm.Regressor("huber", L21),
+    ),
+    "one versus rest": (
+        mm.Classifier("hinge", L21),
+        CLASSES,
+        [r"Hinge\(\) has kinks; 'working_groups' needs", r"loss such as SquaredHinge\(\) or "],
+        mm.Classifier("squared_hinge", L21),
+    ),
+    "classes": (
+        mm.Classifier(mm.CrammerSinger(COST), "l1"),
+        CLASSES,
+        ["is not L2 on every", r"loss such as Multinomial\(\)", "'sgd', which is never chosen by"],
+        mm.Classifier(mm.Multinomial(), "l1"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_problem_of_several_scores(name):
+    """Solvers of one score have nothing to say about it; what is advised can be fitted."""
+    model, y, messages, advised = CASES[name]
+    with pytest.raises(ValueError, match=r"^no solver takes .* minimand\.explain shows") as caught:
+        model.fit(X, y)
+    words = str(caught.value)
+    assert "closed_form" not in words
+    for message in messages:
+        with pytest.raises(ValueError, match=message):
+            raise caught.value
+    assert advised.fit(X, y).certificate_.relative <= 1e-6
+
+
+def test_a_penalty_of_ones_own_is_sent_to_solvers_that_take_it():
+    class Pairs(mm.penalties.Penalty):
+        def value(self, w):
+            return np.linalg.norm(np.reshape(w, (-1, 2)), axis=1).sum()
+
+        def prox(self, w, step):
+            pairs = np.reshape(w, (-1, 2))
+            norms = np.maximum(np.linalg.norm(pairs, axis=1, keepdims=True), 1e-300)
+            return (pairs * np.maximum(1 - step / norms, 0)).ravel()
+
+    with pytest.raises(ValueError, match=r"solver='fista', which is never chosen by itself"):
+        mm.Regressor("squared", Pairs(), alpha=0.1).fit(X[:, :4], MANY[:, 0])
+
+
+def test_matrices_are_not_spelt_out():
+    """A cost matrix is told by its shape, on one line."""
+    for cost in (COST, COST.tolist()):
+        with pytest.raises(ValueError, match=r"cost=(array|\[\[).*kinks") as caught:
+            mm.Classifier(mm.CrammerSinger(cost), solver="newton").fit(X, CLASSES)
+        assert "\n" not in str(caught.value)
+    assert repr(mm.CrammerSinger(np.eye(40))) == "CrammerSinger(cost=array of shape (40, 40))"
+    assert repr(mm.L1([1.0, 2.0])) == "L1(weights=[1.0, 2.0])"
