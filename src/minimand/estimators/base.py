@@ -127,11 +127,10 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         Interrupted
             After Ctrl-C; its ``result`` is this estimator with the model found so far.
         """
-        return self._fit(X, y, sample_weight, offset)
+        return self._solved(self._posed(X, y, sample_weight, offset), y)
 
-    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike, offset: ArrayLike) -> Self:
-        """The work of ``fit``, two calls below that of the user."""
-        posed = self._posed(X, y, sample_weight, offset)
+    def _solved(self, posed: Posed, y: Any) -> Self:
+        """The work of ``fit`` on a problem, one call below it."""
         with stoppable(self):
             posed = self._completed(posed)
             heard = self.callbacks or getattr(self, "_skl_callbacks", None)

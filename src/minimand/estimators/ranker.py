@@ -140,7 +140,8 @@ default="squared_hinge"
         Interrupted
             After Ctrl-C; its ``result`` is this estimator with the model found so far.
         """
-        return self._fit(X, relevance_and_query(self, y, groups), sample_weight, offset)
+        target = relevance_and_query(self, y, groups)
+        return self._solved(self._posed(X, target, sample_weight, offset), target)
 
     def _checked_settings(self) -> Settings:
         settings = check_settings(self)

@@ -18,10 +18,11 @@ from ..problem.objective import Objective
 from ..solvers import Control, Sgd
 from ..solvers.stochastic.learner import Learner
 from ..solvers.stochastic.learning_rate import SAMPLE
+from .coded import Coded, one_sample
 from .inputs import data
 from .inputs.matrix import matrix_of
 from .inputs.stream_order import Order
-from .problem import Coded, Fitted, one_sample
+from .problem import Fitted
 from .settings import Settings, with_found_scale
 
 
