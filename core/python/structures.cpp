@@ -78,6 +78,23 @@ void check_links(std::span<const std::int64_t> groups, std::span<const std::int6
   }
 }
 
+auto mix_keys(const Array& first, const nb::object& second) {
+  const auto keys = keys_of(first, "first");
+  std::span<const std::uint64_t> others;
+  if (!second.is_none()) {
+    others = keys_of(nb::cast<Array>(second), "second");
+    check_size(others.size(), keys.size(), "second");
+  }
+  std::vector<std::int64_t> result(keys.size());
+  without_gil([&] {
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      const std::uint64_t key = second.is_none() ? mixed(keys[k]) : joined(keys[k], others[k]);
+      result[k] = static_cast<std::int64_t>(key);
+    }
+  });
+  return owned(std::move(result));
+}
+
 nb::tuple key_counts(const Array& keys, const Array& starts, const nb::object& times,
                      const nb::object& known) {
   const auto given = keys_of(keys, "keys");
@@ -213,6 +230,8 @@ Table subgraphs(const nb::tuple& given, std::int64_t size) {
 
 void bind_structures(nb::module_& m) {
   using nb::arg;
+  m.def("mix_keys", &mix_keys, arg("first"), arg("second").none(),
+        "Keys without any pattern, of keys or of pairs of keys.");
   m.def("key_counts", &key_counts, arg("keys"), arg("starts"), arg("times").none(),
         arg("known").none(),
         "How often keys occur in groups: the arrays of a CSR matrix, and where each key came "

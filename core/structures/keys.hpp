@@ -9,6 +9,20 @@
 // numbers, in the order in which they come.
 namespace minimand {
 
+/// A permutation of the 64-bit integers without any pattern (the finaliser of SplitMix64).
+inline std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/// Keys of pairs. The factor keeps the first entry apart from the second, which may be a sum of
+/// keys.
+inline std::uint64_t joined(std::uint64_t first, std::uint64_t second) {
+  return mixed(first * 0xbf58476d1ce4e5b9u + second);
+}
+
 /// Numbers 0, 1, ... for keys.
 class Numbering {
  public:

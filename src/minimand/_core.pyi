@@ -429,6 +429,7 @@ _Ints = NDArray[np.int64]
 _Short = NDArray[np.int32]
 _Arrays = tuple[NDArray[Any], ...]
 
+def mix_keys(first: _Ints, second: _Ints | None) -> _Ints: ...
 def key_counts(
     keys: _Ints, starts: _Ints, times: _Vector | None, known: _Ints | None
 ) -> tuple[_Ints, _Short, _Vector, _Ints]: ...

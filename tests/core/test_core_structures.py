@@ -70,6 +70,22 @@ def test_types_of_row_products_are_the_same():
         _core.row_products(compressed(one), compressed(other), np.zeros((3, 3)))
 
 
+def test_keys_of_pairs_are_those_of_the_formula():
+    def mixed(x):
+        x = (x + 0x9E3779B97F4A7C15) % 2**64
+        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+        return x ^ (x >> 31)
+
+    one, two = np.array([0, -1, 2**62]), np.array([5, 7, -9])
+    alone = [mixed(int(k) % 2**64) for k in one]
+    pairs = [mixed((int(a) * 0xBF58476D1CE4E5B9 + int(b)) % 2**64) for a, b in zip(one, two)]
+    assert _core.mix_keys(one, None).view(np.uint64).tolist() == alone
+    assert _core.mix_keys(one, two).view(np.uint64).tolist() == pairs
+    with pytest.raises(ValueError, match="second must have length 3"):
+        _core.mix_keys(one, two[:2])
+
+
 def some_sequences(rng, count, longest):
     lengths = rng.integers(0, longest, count)
     starts = np.concatenate([[0], np.cumsum(lengths)])

@@ -14,37 +14,30 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._base.typing import AnyArray, IntArray
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ divided by the golden ratio, as in SplitMix64
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def mixed(keys: Any) -> AnyArray:
-    """A permutation of the 64-bit integers without any pattern (the finaliser of SplitMix64)."""
-    x = np.asarray(keys).astype(np.uint64)
-    x += _STEP
-    x ^= x >> np.uint64(30)
-    x *= _FIRST
-    x ^= x >> np.uint64(27)
-    x *= _SECOND
-    x ^= x >> np.uint64(31)
-    return x
+    """A permutation of the 64-bit integers without any pattern."""
+    return _core.mix_keys(signed(keys), None).view(np.uint64)
 
 
 def joined(*columns: Any) -> AnyArray:
     """Keys of tuples, from the keys of their entries, in order."""
     first, *others = columns
-    found = mixed(first)
+    found = signed(first)
     for column in others:
-        # The factor keeps entries apart that are sums of keys themselves.
-        found = mixed(found * _FIRST + np.asarray(column).astype(np.uint64))
-    return found
+        found = _core.mix_keys(found, signed(column))
+    return found.view(np.uint64)
 
 
-def signed(keys: AnyArray) -> IntArray:
+def signed(keys: Any) -> IntArray:
     """Keys as the compiled kernels take them."""
-    return np.ascontiguousarray(keys, dtype=np.uint64).view(np.int64)
+    found = np.asarray(keys)
+    return np.ascontiguousarray(
+        found, dtype=np.uint64 if found.dtype.kind == "u" else np.int64
+    ).view(np.int64)
 
 
 def key_of(label: Hashable) -> int:

@@ -13,6 +13,7 @@ from ..._base.typing import AnyArray, IntArray
 from .inputs import samples_of
 from .keys import Labels, key_of
 
+_CODES = 0x110000  # code points of Unicode
 _WHAT = "strings, or lists of tokens"
 
 
@@ -48,8 +49,11 @@ class Sequences:
         """The key of every symbol; that of a character equals the key of the same token."""
         if self.tokens is not None:
             return self.tokens.key_array()[self.symbols]
-        symbols, places = np.unique(self.symbols, return_inverse=True)
-        return np.array([key_of(chr(s)) for s in symbols.tolist()], dtype=np.uint64)[places]
+        keys = np.zeros(_CODES, dtype=np.uint64)
+        keys[self.symbols] = 1
+        letters = np.flatnonzero(keys)
+        keys[letters] = [key_of(chr(letter)) for letter in letters.tolist()]
+        return keys[self.symbols]
 
     def windows(self, length: int) -> tuple[IntArray, IntArray]:
         """Where windows of this length begin, and which of them belong to which sequence."""

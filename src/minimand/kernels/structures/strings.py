@@ -169,17 +169,19 @@ class Mismatch(Counted):
         letters = np.array([key_of(symbol) for symbol in symbols], dtype=np.uint64)
         numbers = _core.key_numbers(signed(letters), signed(sequences.keys()))
         begins, ends = sequences.windows(self.k)
-        windows = numbers[begins[:, None] + np.arange(self.k)]
-        different, place = np.unique(windows, axis=0, return_inverse=True)
-        self._check_size(len(different), len(symbols))
-        starts, words = _neighbors(different, len(symbols), self.m)
-        # The words near every window, one window after another.
-        counts = np.diff(starts)[place]
-        shift = np.repeat(starts[place] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-        near = words[np.arange(counts.sum()) + shift]
-        keys = joined(*letters[near].T)
-        totals = np.concatenate([[0], np.cumsum(counts)])[ends]
-        return Occurrences(keys, totals, None, _Words(near, symbols))
+        inside = numbers[begins[:, None] + np.arange(self.k)]
+        # The different substrings of every string, and how often it has them.
+        named = signed(joined(*inside.T.astype(np.int64)))
+        ends, places, times, first = _core.key_counts(named, ends, None, None)
+        self._check_size(first.size, len(symbols))
+        starts, words = _neighbors(inside[first], len(symbols), self.m)
+        counts = np.diff(starts)[places]
+        totals = np.concatenate([[0], np.cumsum(counts)])
+        near = np.arange(totals[-1]) + np.repeat(starts[places] - totals[:-1], counts)
+        keys = joined(*letters[words].T)[near]
+        return Occurrences(
+            keys, totals[ends], np.repeat(times, counts), _Words(words, near, symbols)
+        )
 
     def _check_size(self, substrings: int, size: int) -> None:
         each = sum(comb(self.k, i) * max(size - 1, 0) ** i for i in range(self.m + 1))
@@ -192,15 +194,18 @@ class Mismatch(Counted):
 
 @dataclass(frozen=True, eq=False)
 class _Words:
-    """Words over an alphabet."""
+    """Words over an alphabet, and which of them stands where."""
 
-    numbers: AnyArray
+    words: AnyArray
+    near: IntArray
     symbols: list[Any]
 
     def names(self, at: IntArray) -> list[str]:
         """The words themselves."""
         space = "" if all(isinstance(s, str) and len(s) == 1 for s in self.symbols) else " "
-        return [space.join(str(self.symbols[s]) for s in w) for w in self.numbers[at].tolist()]
+        return [
+            space.join(str(self.symbols[s]) for s in w) for w in self.words[self.near[at]].tolist()
+        ]
 
 
 def _neighbors(windows: AnyArray, size: int, m: int) -> tuple[IntArray, AnyArray]:
