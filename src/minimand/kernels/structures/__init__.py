@@ -1,1 +1,1 @@
-"""Kernels over strings, trees and graphs, and the features that they count."""
+"""Kernels over strings, trees and graphs."""
