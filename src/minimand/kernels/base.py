@@ -78,6 +78,13 @@ class Kernel(NamesParameters, Parameterized, ABC):
         ``training`` says that X holds all rows that the kernel will be compared with.
         """
 
+    def prepared(self, rows: Any) -> Any:
+        """`rows` with what `block` would find out about each of them again and again.
+
+        Blocks of prepared rows are of parts of the same ones; by default these are the rows.
+        """
+        return rows
+
     @abstractmethod
     def block(self, x: Any, z: Any) -> Array:
         """k(xᵢ, zⱼ) for all pairs, a matrix of float32 or float64; ``z`` are training rows."""
