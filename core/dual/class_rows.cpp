@@ -182,8 +182,9 @@ struct ClassAscent {
 
   /// Moves the centre of the intercepts to their current values: the method of multipliers for
   /// total = 0. The step grows (factor 1.5) while the sum falls slowly, and shrinks (factor 0.5)
-  /// when the sum turns round. Safeguards.
+  /// when the sum turns round. Safeguards. A sum that is only rounding is no reason for a step.
   double recentre() {
+    constexpr double kRounding = 16.0 * std::numeric_limits<double>::epsilon();
     if (!problem.intercept) return 0.0;
     double now = 0.0, before = 0.0, across = 0.0, most = 0.0;
     for (std::size_t c = 0; c < k; ++c) {
@@ -191,6 +192,9 @@ struct ClassAscent {
       before += last_total[c] * last_total[c];
       across += total[c] * last_total[c];
     }
+    double largest = 0.0;  // of a multiplier, and so of the sum, as the masses add up to one
+    for (const double weight : weights.values) largest += weight;
+    if (now <= kRounding * kRounding * largest * largest) return 0.0;
     if (across < 0.0) {
       state.bias *= 0.5;
     } else if (now > 0.25 * before) {
@@ -241,7 +245,11 @@ struct ClassAscent {
       if (order.count() == 0 || drift > threshold) order.visit_all();
       threshold = worst + shift > 0.0 ? worst + shift : kInfinity;
       report.gap = met + (problem.intercept ? imbalance() : 0.0);
-      if (report.gap <= tolerance || cut_off) break;
+      if (cut_off) break;
+      if (report.gap > tolerance) continue;
+      // Rows that were left out may have moved meanwhile: they must meet the tolerance, too.
+      if (visits.size() == n) break;
+      order.visit_all();
     }
     if (cut_off) report.gap = kInfinity;
     if (cut_off || report.gap <= tolerance) order.visit_all();  // the skipped ones may have moved

@@ -8,27 +8,8 @@
 namespace minimand {
 namespace {
 
-constexpr int kHalvings = 8;  // of a Newton step; safeguard
-
-MINIMAND_CLONES void multiply(std::span<const double> matrix, std::size_t rows,
-                              std::span<const double> d, std::size_t scores,
-                              std::span<double> image) {
-  if (scores == 1) {
-    for (std::size_t i = 0; i < rows; ++i) {
-      image.data()[i] = dot(matrix.data() + i * rows, d.data(), rows);
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < rows; ++i) {
-    double* __restrict to = image.data() + i * scores;
-    for (std::size_t c = 0; c < scores; ++c) to[c] = 0.0;
-    for (std::size_t j = 0; j < rows; ++j) {
-      const double value = matrix.data()[i * rows + j];
-      const double* __restrict from = d.data() + j * scores;
-      for (std::size_t c = 0; c < scores; ++c) to[c] += value * from[c];
-    }
-  }
-}
+constexpr int kHalvings = 8;   // of a Newton step; safeguard
+constexpr int kProducts = 60;  // of a Newton step; safeguard
 
 double inner_product(std::span<const double> a, std::span<const double> b) {
   return dot(a.data(), b.data(), a.size());
@@ -66,92 +47,98 @@ void solve_with(const double* factor, std::size_t size, double* x, std::size_t s
   }
 }
 
+/// Whether all numbers of a group are zero, and stay so in a Newton step.
+bool rests(const GroupPenalties& penalties, std::size_t group) {
+  if (penalties.norm[group] > 0.0) return true;
+  const auto l1 = penalties.l1.subspan(penalties.begin(group), penalties.size_of(group));
+  return std::ranges::all_of(l1, [](double bound) { return bound > 0.0; });
+}
+
 }  // namespace
 
-bool GroupNewton::step(const GramView& gram, const GroupPenalties& penalties, GroupFacts& facts,
-                       std::span<double> w, double share) {
-  gather(gram, penalties, facts, w);
-  if (rows_.empty()) return false;
+bool GroupNewton::step(GroupQuadratic& loss, const GroupPenalties& penalties, GroupPoint point,
+                       double share) {
+  gather(loss, penalties, point);
+  if (members_.empty()) return false;
   const std::size_t scores = penalties.scores;
-  direction(scores, share);
-  if (!go_along(penalties, facts, w)) return false;
+  direction(loss, share);
+  if (!go_along(loss, penalties, point)) return false;
   for (const Member& member : members_) {
     const std::size_t begin = penalties.begin(member.group), size = penalties.size_of(member.group);
     const auto moved = std::span<const double>(move_).subspan(member.row * scores, size);
-    for (std::size_t i = 0; i < size; ++i) w[begin + i] = target_[member.row * scores + i];
-    facts.sizes[member.group] = squared_length(w.data() + begin, size);
-    add_block(gram, penalties.first_row(member.group), member.rows, moved, scores, facts.gradient);
+    for (std::size_t i = 0; i < size; ++i) point.w[begin + i] = target_[member.row * scores + i];
+    point.sizes[member.group] = squared_length(point.w.data() + begin, size);
+    loss.move(loss.rows_of(member.group), moved);
   }
   return true;
 }
 
-void GroupNewton::gather(const GramView& gram, const GroupPenalties& penalties,
-                         const GroupFacts& facts, std::span<const double> w) {
-  const std::size_t scores = penalties.scores;
+void GroupNewton::gather(GroupQuadratic& loss, const GroupPenalties& penalties, GroupPoint point) {
   members_.clear();
-  rows_.clear();
-  factors_.clear();
+  parts_.clear();
+  std::size_t rows = 0, factors = 0;
   for (std::size_t g = 0; g < penalties.count(); ++g) {
-    if (!(facts.steep[g] + facts.most_l2[g] > 0.0)) continue;
-    if (facts.sizes[g] == 0.0 && penalties.norm[g] > 0.0) continue;
-    const double length = std::sqrt(facts.sizes[g]);
-    const double bend = penalties.norm[g] > 0.0 ? penalties.norm[g] / length : 0.0;
-    members_.push_back({g, rows_.size(), penalties.rows_of(g), bend, 0.0, factors_.size()});
-    for (std::size_t r = 0; r < penalties.rows_of(g); ++r) {
-      rows_.push_back(penalties.first_row(g) + r);
-    }
-    factors_.resize(factors_.size() + penalties.rows_of(g) * penalties.rows_of(g));
+    if (point.sizes[g] == 0.0 && rests(penalties, g)) continue;
+    const auto l2 = penalties.l2.subspan(penalties.begin(g), penalties.size_of(g));
+    if (!(loss.steep(g) > 0.0) && std::ranges::all_of(l2, [](double x) { return x == 0.0; }))
+      continue;
+    const double norm = penalties.norm[g];
+    const double bend = norm > 0.0 ? norm / std::sqrt(point.sizes[g]) : 0.0;
+    const Rows part = loss.rows_of(g);
+    members_.push_back({g, rows, part.count, bend, 0.0, factors});
+    parts_.push_back(part);
+    rows += part.count;
+    factors += part.count * part.count;
   }
-  const std::size_t size = rows_.size();
-  matrix_.resize(size * size);
-  for (std::size_t i = 0; i < size; ++i) {
-    const double* const from = gram.row(rows_[i]);
-    for (const Member& member : members_) {
-      std::copy_n(from + rows_[member.row], member.rows, matrix_.data() + i * size + member.row);
-    }
-  }
+  const std::size_t size = rows * penalties.scores;
   for (auto* numbers : {&start_, &unit_, &radial_, &l2_, &right_, &step_, &residual_, &ready_,
                         &move_, &image_, &target_}) {
-    numbers->resize(size * scores);
+    numbers->resize(size);
   }
-  held_.resize(size * scores);
-  for (Member& member : members_) {
-    const std::size_t from = penalties.begin(member.group), to = member.row * scores;
-    const double length = std::sqrt(facts.sizes[member.group]);
-    double shift = 0.0;
-    for (std::size_t i = 0; i < member.rows * scores; ++i) {
-      const double value = w[from + i], l1 = penalties.l1[from + i];
-      start_[to + i] = value;
-      unit_[to + i] = length > 0.0 ? value / length : 0.0;
-      l2_[to + i] = penalties.l2[from + i];
-      held_[to + i] = l1 > 0.0 && value == 0.0;
-      const double sign = static_cast<double>((value > 0.0) - (value < 0.0));
-      const double slope = facts.gradient[from + i] + l2_[to + i] * value + l1 * sign +
-                           penalties.norm[member.group] * unit_[to + i];
-      right_[to + i] = held_[to + i] ? 0.0 : -slope;
-      shift += l2_[to + i];
-    }
-    shift = shift / static_cast<double>(std::max<std::size_t>(member.rows * scores, 1));
-    double* const factor = factors_.data() + member.factor;
-    for (std::size_t i = 0; i < member.rows; ++i) {
-      for (std::size_t j = 0; j < member.rows; ++j) {
-        factor[i * member.rows + j] = matrix_[(member.row + i) * size + member.row + j];
-      }
-      factor[i * member.rows + i] += member.bend + shift;
-    }
-    factorise(factor, member.rows);
-    for (std::size_t i = 0; i < member.rows * scores; ++i) radial_[to + i] = unit_[to + i];
-    for (std::size_t c = 0; c < scores; ++c) {
-      solve_with(factor, member.rows, radial_.data() + to + c, scores);
-    }
-    member.along = dot(radial_.data() + to, unit_.data() + to, member.rows * scores);
+  held_.resize(size);
+  factors_.resize(factors);
+  for (Member& member : members_) describe(member, loss, penalties, point);
+  loss.choose(parts_);
+}
+
+void GroupNewton::describe(Member& member, GroupQuadratic& loss, const GroupPenalties& penalties,
+                           GroupPoint point) {
+  const std::size_t scores = penalties.scores, size = member.rows * scores;
+  const std::size_t from = penalties.begin(member.group), to = member.row * scores;
+  const double length = std::sqrt(point.sizes[member.group]);
+  double shift = 0.0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double value = point.w[from + i], l1 = penalties.l1[from + i];
+    start_[to + i] = value;
+    unit_[to + i] = length > 0.0 ? value / length : 0.0;
+    l2_[to + i] = penalties.l2[from + i];
+    held_[to + i] = l1 > 0.0 && value == 0.0;
+    const double sign = static_cast<double>((value > 0.0) - (value < 0.0));
+    const double slope = loss.slopes()[from + i] + l2_[to + i] * value + l1 * sign +
+                         penalties.norm[member.group] * unit_[to + i];
+    right_[to + i] = held_[to + i] ? 0.0 : -slope;
+    shift += l2_[to + i];
   }
+  shift /= static_cast<double>(std::max<std::size_t>(size, 1));
+  const OwnMatrix own = loss.own(member.group);
+  double* const factor = factors_.data() + member.factor;
+  for (std::size_t i = 0; i < member.rows; ++i) {
+    std::copy_n(own.row(i), member.rows, factor + i * member.rows);
+    factor[i * member.rows + i] += member.bend + shift;
+  }
+  factorise(factor, member.rows);
+  std::copy_n(unit_.data() + to, size, radial_.data() + to);
+  for (std::size_t c = 0; c < scores; ++c) {
+    solve_with(factor, member.rows, radial_.data() + to + c, scores);
+  }
+  member.along = dot(radial_.data() + to, unit_.data() + to, size);
 }
 
 /// image = (G + l2 + norm/|w| (I - unit unit')) d, zero for numbers that are held.
-void GroupNewton::product(std::span<const double> d, std::span<double> image,
-                          std::size_t scores) const {
-  multiply(matrix_, rows_.size(), d, scores, image);
+void GroupNewton::product(GroupQuadratic& loss, std::span<const double> d,
+                          std::span<double> image) const {
+  loss.multiply(d, image);
+  const std::size_t scores = loss.scores();
   for (const Member& member : members_) {
     const std::size_t at = member.row * scores, size = member.rows * scores;
     const double radial = dot(unit_.data() + at, d.data() + at, size);
@@ -183,16 +170,16 @@ void GroupNewton::precondition(std::span<const double> r, std::span<double> x,
   }
 }
 
-void GroupNewton::direction(std::size_t scores, double share) {
-  constexpr int kProducts = 60;  // safeguard
-  std::fill(step_.begin(), step_.end(), 0.0);
+void GroupNewton::direction(GroupQuadratic& loss, double share) {
+  const std::size_t scores = loss.scores();
+  std::ranges::fill(step_, 0.0);
   residual_ = right_;
   precondition(residual_, ready_, scores);
   move_ = ready_;
   double energy = inner_product(residual_, ready_);
   const double enough = share * energy;
   for (int count = 0; count < kProducts && energy > enough; ++count) {
-    product(move_, image_, scores);
+    product(loss, move_, image_);
     const double bend = inner_product(move_, image_);
     if (!(bend > 0.0)) break;
     const double length = energy / bend;
@@ -209,8 +196,8 @@ void GroupNewton::direction(std::size_t scores, double share) {
 
 /// Goes along the step as far as the objective falls; numbers with an l1 part that would change
 /// their sign become zero. The numbers go to `target_`, by `move_`.
-bool GroupNewton::go_along(const GroupPenalties& penalties, const GroupFacts& facts,
-                           std::span<const double> w) {
+bool GroupNewton::go_along(GroupQuadratic& loss, const GroupPenalties& penalties,
+                           GroupPoint point) {
   const std::size_t scores = penalties.scores;
   double share = 1.0;
   for (int trial = 0; trial < kHalvings; ++trial, share *= 0.5) {
@@ -225,13 +212,13 @@ bool GroupNewton::go_along(const GroupPenalties& penalties, const GroupFacts& fa
         if (penalties.l1[from + i] > 0.0 && value * aim <= 0.0) aim = 0.0;
         target_[to + i] = aim;
         move_[to + i] = aim - value;
-        change += move_[to + i] * facts.gradient[from + i];
+        change += move_[to + i] * loss.slopes()[from + i];
       }
       change += group_charge(penalties, member.group, target_.data() + to) -
-                group_charge(penalties, member.group, w.data() + from);
+                group_charge(penalties, member.group, point.w.data() + from);
     }
     if (!finite) return false;
-    multiply(matrix_, rows_.size(), move_, scores, image_);
+    loss.multiply(move_, image_);
     if (change + 0.5 * inner_product(move_, image_) <= 0.0) return true;
   }
   return false;

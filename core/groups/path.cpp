@@ -21,9 +21,10 @@ void draw_groups_on(const GroupPenalties& penalties, std::span<const double> bef
 
 }  // namespace
 
-std::size_t solve_groups(GroupsOnGram& solver, const GroupModel& model, const GroupGrid& grid,
-                         std::size_t first, bool started, GroupGoal goal) {
-  const std::size_t n = model.q.size();
+std::size_t solve_groups(GroupQuadratic& loss, const GroupGrid& grid, std::size_t first,
+                         bool started, GroupGoal goal) {
+  GroupMinimiser minimiser;
+  const std::size_t n = loss.q().size();
   const auto row = [&](std::size_t k) { return grid.coefs.subspan(k * n, n); };
   for (std::size_t k = first; k < grid.alphas.size(); ++k) {
     const GroupPenalties penalties = grid.penalties(k);
@@ -33,7 +34,7 @@ std::size_t solve_groups(GroupsOnGram& solver, const GroupModel& model, const Gr
           k > 1 ? steps_ahead(grid.alphas[k - 2], grid.alphas[k - 1], grid.alphas[k]) : 0.0;
       draw_groups_on(penalties, before, row(k - 1), ahead, row(k));
     }
-    if (!solver.minimise(model, penalties, row(k), goal)) return k;
+    if (!minimiser.minimise(loss, penalties, row(k), goal)) return k;
   }
   return grid.alphas.size();
 }

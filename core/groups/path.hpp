@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "groups/on_gram.hpp"
+#include "groups/minimiser.hpp"
 
 namespace minimand {
 
@@ -28,7 +28,7 @@ struct GroupGrid {
 /// Solves one row of the grid after the other, from row `first` on. Rows before it hold models of
 /// the path; row `first` holds where to start if `started`, and else begins where a line through
 /// the last two rows leads, as all further ones do. Returns the first row that is not solved.
-std::size_t solve_groups(GroupsOnGram& solver, const GroupModel& model, const GroupGrid& grid,
-                         std::size_t first, bool started, GroupGoal goal);
+std::size_t solve_groups(GroupQuadratic& loss, const GroupGrid& grid, std::size_t first,
+                         bool started, GroupGoal goal);
 
 }  // namespace minimand

@@ -205,12 +205,25 @@ class Fresh {
 /// Asks Python, once for every thread, how many threads of a pool share the processors with it.
 void settle_share();
 
+/// Throws the exception that a signal handler has raised while a kernel ran, if there is one.
+void throw_what_came();
+
 /// Runs a kernel with the interpreter free for other threads.
 template <class Kernel>
-decltype(auto) without_gil(const Kernel& kernel) {
+auto without_gil(const Kernel& kernel) {
   if (!knows_its_share()) settle_share();
-  const nb::gil_scoped_release released;
-  return kernel();
+  const auto run = [&kernel] {
+    const nb::gil_scoped_release released;
+    return kernel();
+  };
+  if constexpr (std::is_void_v<decltype(kernel())>) {
+    run();
+    throw_what_came();
+  } else {
+    auto result = run();
+    throw_what_came();
+    return result;
+  }
 }
 
 /// A compressed matrix whose arrays were checked when it was made: kernels follow its indices
@@ -282,6 +295,22 @@ decltype(auto) with_dense(const Array& array, const Function& f) {
   single ? check_aligned<float>(array, "X") : check_aligned<double>(array, "X");
   if (single) return f(dense<float>(array));
   return f(dense<double>(array));
+}
+
+/// Calls f with a matrix by rows, compressed or dense, and its numbers of rows and columns. So a
+/// kernel over rows is bound once for both: as a template of the kind of matrix.
+template <class Function>
+decltype(auto) with_rows(const CheckedMatrix& checked, const Function& f) {
+  return checked.visit(
+      [&](const auto& matrix) { return f(matrix, matrix.majors(), matrix.minors); });
+}
+
+template <class Function>
+decltype(auto) with_rows(const Array& X, const Function& f) {
+  return with_dense(X, [&](const auto& matrix) {
+    if (!matrix.by_rows) value_problem("X must have contiguous rows");
+    return f(matrix, matrix.rows(), matrix.columns());
+  });
 }
 
 }  // namespace minimand::python

@@ -1,5 +1,6 @@
+#include "groups/column_quadratic.hpp"
 #include "groups/columns.hpp"
-#include "groups/on_gram.hpp"
+#include "groups/gram_quadratic.hpp"
 #include "groups/path.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
@@ -25,35 +26,63 @@ std::span<const std::int64_t> runs(const Array& starts, std::size_t rows) {
   return found;
 }
 
-std::size_t solve(GroupsOnGram& solver, const Array& G, const Array& q, double square,
-                  const Array& alphas, const Array& starts, const Array& norm, const Array& l1,
-                  const Array& l2, const MutableArray& coefs, std::int64_t scores,
+/// The arguments that paths on a Gram and on columns have in common.
+std::size_t solve(GroupQuadratic& loss, const Array& alphas, std::span<const std::int64_t> starts,
+                  const Array& norm, const Array& l1, const Array& l2, const MutableArray& coefs,
                   std::int64_t first, bool started, double target, std::int64_t rounds) {
-  const std::size_t width = count(scores, "scores");
+  const auto places = vector<double>(alphas, "alphas");
+  const std::size_t many = places.size(), size = loss.q().size();
+  const GroupGrid grid{places,
+                       starts,
+                       numbers<const double>(norm, "norm", many * (starts.size() - 1)),
+                       numbers<const double>(l1, "l1", many * size),
+                       numbers<const double>(l2, "l2", many * size),
+                       numbers<double>(coefs, "coefs", many * size),
+                       loss.scores()};
+  const std::size_t begin = count(first, "first");
+  const GroupGoal goal{target, count(rounds, "rounds")};
+  return without_gil([&] { return solve_groups(loss, grid, begin, started, goal); });
+}
+
+/// The linear term, a number for every row and score.
+std::span<const double> linear(const Array& q, std::size_t scores) {
   check_elements<double>(q, "q");
-  const std::size_t size = q.size();
-  if (width == 0 || size % width != 0) value_problem("q must hold a number for every score");
-  const std::size_t rows = size / width;
+  if (scores == 0 || q.size() % scores != 0) value_problem("q must hold a number for every score");
+  return {static_cast<const double*>(q.data()), q.size()};
+}
+
+std::size_t on_gram(const Array& G, const Array& q, double square, const Array& alphas,
+                    const Array& starts, const Array& norm, const Array& l1, const Array& l2,
+                    const MutableArray& coefs, std::int64_t scores, std::int64_t first,
+                    bool started, double target, std::int64_t rounds) {
+  const std::size_t width = count(scores, "scores");
+  const auto slopes = linear(q, width);
+  const std::size_t rows = slopes.size() / width;
   check_elements<double>(G, "G");
   if (G.ndim() != 2 || G.shape(0) != G.shape(1) || G.shape(0) < rows) {
     value_problem("G must be a square matrix with a row for every row of q at least");
   }
   const std::span<const double> values(static_cast<const double*>(G.data()), G.size());
-  const GroupModel model{
-      {values, G.shape(0), rows}, {static_cast<const double*>(q.data()), size}, square};
-  const auto places = vector<double>(alphas, "alphas");
   const auto groups = runs(starts, rows);
-  const std::size_t many = places.size();
-  const GroupGrid grid{places,
-                       groups,
-                       numbers<const double>(norm, "norm", many * (groups.size() - 1)),
-                       numbers<const double>(l1, "l1", many * size),
-                       numbers<const double>(l2, "l2", many * size),
-                       numbers<double>(coefs, "coefs", many * size),
-                       width};
-  const std::size_t begin = count(first, "first");
-  const GroupGoal goal{target, count(rounds, "rounds")};
-  return without_gil([&] { return solve_groups(solver, model, grid, begin, started, goal); });
+  GramQuadratic loss({values, G.shape(0), rows}, groups, slopes, square, width);
+  return solve(loss, alphas, groups, norm, l1, l2, coefs, first, started, target, rounds);
+}
+
+std::size_t on_columns(const Array& A, const Array& q, double square, const Array& alphas,
+                       const Array& starts, const Array& norm, const Array& l1, const Array& l2,
+                       const MutableArray& coefs, std::int64_t scores, std::int64_t first,
+                       bool started, double target, std::int64_t rounds) {
+  const std::size_t width = count(scores, "scores");
+  const auto slopes = linear(q, width);
+  const std::size_t rows = slopes.size() / width;
+  check_elements<double>(A, "A");
+  if (A.ndim() != 2 || A.shape(0) != rows) {
+    value_problem("A must be a matrix with a line for every row of q");
+  }
+  const std::span<const double> values(static_cast<const double*>(A.data()), A.size());
+  const auto groups = runs(starts, rows);
+  ColumnQuadratic loss(values, A.shape(1), groups, slopes, square, width);
+  return solve(loss, alphas, groups, norm, l1, l2, coefs, first, started, target, rounds);
 }
 
 template <class Matrix>
@@ -113,15 +142,15 @@ std::pair<std::int64_t, double> groups_columns_dense(
 
 void bind_groups(nb::module_& m) {
   using nb::arg;
-  nb::class_<GroupsOnGram>(m, "GroupsOnGram",
-                           "Minimises quadratics with group penalties on a Gram matrix.")
-      .def(nb::init<>())
-      .def("solve", &solve, arg("G"), arg("q"), arg("square"), arg("alphas"), arg("starts"),
-           arg("norm"), arg("l1"), arg("l2"), arg("coefs").noconvert(), arg("scores"), arg("first"),
-           arg("started"), arg("target"), arg("rounds"),
-           "Minimise sum_c w_c'Gw_c/2 + q'w + square/2 + sum norm|w_g| + sum l1|w| + sum l2 w^2/2 "
-           "for a row "
-           "of norm, l1, l2 and coefs per alpha, in place, each to a gap. Rows solved.");
+  m.def("groups_on_gram", &on_gram, arg("G"), arg("q"), arg("square"), arg("alphas"), arg("starts"),
+        arg("norm"), arg("l1"), arg("l2"), arg("coefs").noconvert(), arg("scores"), arg("first"),
+        arg("started"), arg("target"), arg("rounds"),
+        "Minimise sum_c w_c'Gw_c/2 + q'w + square/2 + sum norm|w_g| + sum l1|w| + sum l2 w^2/2 "
+        "for a row of norm, l1, l2 and coefs per alpha, in place, each to a gap. Rows solved.");
+  m.def("groups_on_columns", &on_columns, arg("A"), arg("q"), arg("square"), arg("alphas"),
+        arg("starts"), arg("norm"), arg("l1"), arg("l2"), arg("coefs").noconvert(), arg("scores"),
+        arg("first"), arg("started"), arg("target"), arg("rounds"),
+        "The same for G = AA', where A has a line for every row of q.");
   m.def("groups_columns", &groups_columns, arg("matrix"), arg("cols"), arg("h"), arg("scale"),
         arg("inverse"), arg("q").noconvert(), arg("w").noconvert(), arg("shift").noconvert(),
         arg("starts"), arg("norm"), arg("l1"), arg("l2"), arg("max_epochs"), arg("tol"),

@@ -1,7 +1,9 @@
 #include "common/watch.hpp"
 
+#include <optional>
 #include <utility>
 
+#include "python/arrays.hpp"
 #include "python/bindings.hpp"
 
 namespace nb = nanobind;
@@ -19,16 +21,22 @@ Answers& answers() {
   return *known;
 }
 
+/// The exception that a signal handler has raised in answer to a kernel of this thread.
+std::optional<nb::python_error>& what_came() {
+  thread_local std::optional<nb::python_error> kept;
+  return kept;
+}
+
 /// Calls Python from a kernel that has released its lock. Threads that the core has started are
-/// unknown to Python, and are never asked. An exception is Ctrl-C, which the calling code will meet
-/// again when the kernel has returned.
+/// unknown to Python, and are never asked. An exception comes from a signal handler (Ctrl-C, an
+/// alarm): the kernel stops, and the calling code meets the exception once it has returned.
 bool call(const nb::object& function) {
   if (PyGILState_GetThisThreadState() == nullptr) return false;
   nb::gil_scoped_acquire lock;
   try {
     return nb::cast<bool>(function());
-  } catch (nb::python_error&) {
-    PyErr_SetInterrupt();
+  } catch (nb::python_error& error) {
+    what_came().emplace(std::move(error));
     return true;
   }
 }
@@ -40,6 +48,13 @@ void watch(nb::object stop, nb::object give_up, nb::object raise) {
 
 }  // namespace
 
+void throw_what_came() {
+  if (!what_came()) return;
+  nb::python_error error = std::move(*what_came());
+  what_came().reset();
+  throw error;
+}
+
 void bind_watch(nb::module_& m) {
   m.def("watch", &watch, nb::arg("stop"), nb::arg("give_up"), nb::arg("raise_"),
         "Functions without arguments: whether a kernel shall hand over what it has, whether one "
@@ -49,6 +64,7 @@ void bind_watch(nb::module_& m) {
       std::rethrow_exception(thrown);
     } catch (const Stopped&) {
       try {
+        throw_what_came();
         answers().raise();
         PyErr_SetString(PyExc_RuntimeError, "a kernel was given up, and nobody says why");
       } catch (nb::python_error& error) {

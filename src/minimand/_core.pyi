@@ -321,26 +321,38 @@ def along_support(
 ) -> _Vector: ...
 
 # Paths: problems that differ in their penalty alone.
-class GroupsOnGram:
-    def __init__(self) -> None: ...
-    def solve(
-        self,
-        G: _Vector,
-        q: _Vector,
-        square: float,
-        alphas: _Vector,
-        starts: NDArray[np.int64],
-        norm: _Vector,
-        l1: _Vector,
-        l2: _Vector,
-        coefs: _Vector,
-        scores: int,
-        first: int,
-        started: bool,
-        target: float,
-        rounds: int,
-    ) -> int: ...
-
+def groups_on_gram(
+    G: _Vector,
+    q: _Vector,
+    square: float,
+    alphas: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    coefs: _Vector,
+    scores: int,
+    first: int,
+    started: bool,
+    target: float,
+    rounds: int,
+) -> int: ...
+def groups_on_columns(
+    A: _Vector,
+    q: _Vector,
+    square: float,
+    alphas: _Vector,
+    starts: NDArray[np.int64],
+    norm: _Vector,
+    l1: _Vector,
+    l2: _Vector,
+    coefs: _Vector,
+    scores: int,
+    first: int,
+    started: bool,
+    target: float,
+    rounds: int,
+) -> int: ...
 def groups_columns(
     matrix: Compressed,
     cols: NDArray[np.int64],

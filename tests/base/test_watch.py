@@ -331,6 +331,30 @@ def test_interrupts_come_through_kernels(ctrl_c):
     clock.join()
 
 
+def test_exceptions_of_signal_handlers_come_out_as_themselves():
+    class AlarmError(Exception):
+        pass
+
+    def ring(*_):
+        raise AlarmError("time is up")
+
+    gram, ones = np.eye(40) + 0.999, np.ones(40)
+    before = signal.signal(signal.SIGUSR1, ring)
+    clock = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGUSR1])
+
+    def long_descent():
+        clock.start()
+        _core.cd_gram(gram, ones, np.zeros(40), 0 * ones, 0 * ones, 10**9, -1.0)
+
+    try:
+        with pytest.raises(AlarmError, match="time is up"):
+            long_descent()
+    finally:
+        clock.join()
+        signal.signal(signal.SIGUSR1, before)
+    _core.cd_gram(gram, ones, np.zeros(40), 0 * ones, 0 * ones, 10, -1.0)  # nothing is left of it
+
+
 def test_certify_is_interrupted_too(monkeypatch):
     """A solver inside that Ctrl-C stops hands over what it has; certify then tells the loop."""
     X, y = load_breast_cancer(return_X_y=True)

@@ -38,11 +38,28 @@ def test_minimisers_on_a_gram(k):
     for gram in (G, larger):
         w = np.zeros((1, *q.shape))
         square = float((Y**2).sum() / n)
-        done = _core.GroupsOnGram().solve(
+        done = _core.groups_on_gram(
             gram, q.ravel(), square, np.ones(1), STARTS, norm, l1, l2, w, k, 0, True, 1e-13, 60
         )
         assert done == 1
         assert off(w[0], G @ w[0] + q, norm, l1, l2) <= 1e-8
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-30, 1e30])
+@pytest.mark.parametrize(("k", "n"), [(1, 30), (1, 6), (3, 30), (5, 6)])
+def test_columns_stand_for_their_gram(k, n, unit):
+    X, Y, norm, l1, l2 = problem(k, n=n)
+    A, norm, l1, l2 = unit * X / np.sqrt(n), unit * norm, unit * l1, unit * unit * l2
+    q, square = -A.T @ Y / np.sqrt(n), float((Y**2).sum() / n)
+    rest = square, np.ones(1), STARTS, norm, l1, l2
+    w, same = np.zeros((1, *q.shape)), np.zeros((1, *q.shape))
+    arguments = q.ravel(), *rest
+    lines = np.ascontiguousarray(A.T)
+    assert _core.groups_on_columns(lines, *arguments, w, k, 0, True, 1e-13 * square, 60) == 1
+    assert _core.groups_on_gram(A.T @ A, *arguments, same, k, 0, True, 1e-13 * square, 60) == 1
+    slope = (A.T @ (A @ w[0]) + q) / unit
+    assert off(unit * w[0], slope, norm / unit, l1 / unit, l2 / unit**2) <= 1e-6
+    assert unit * w == pytest.approx(unit * same, abs=1e-5)
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -81,11 +98,15 @@ def test_bad_arguments():
     X, Y, norm, l1, l2 = problem(1)
     G, q, w = X.T @ X, X.T @ Y[:, 0], np.zeros(10)
     numbers = l1.ravel(), l2.ravel()
-    solve = _core.GroupsOnGram().solve
+    solve = _core.groups_on_gram
     for starts in (np.array([0, 3]), np.array([0, 5, 4, 10]), np.array([1, 10])):
         with pytest.raises(ValueError, match="starts"):
             solve(G, q, 1.0, np.ones(1), starts, norm, *numbers, w, 1, 0, True, 1e-3, 5)
     with pytest.raises(ValueError, match="norm"):
         solve(G, q, 1.0, np.ones(1), STARTS, norm[:2], *numbers, w, 1, 0, True, 1e-3, 5)
+    with pytest.raises(ValueError, match="A must be"):
+        _core.groups_on_columns(
+            X.copy(), q, 1.0, np.ones(1), STARTS, norm, *numbers, w, 1, 0, True, 1e-3, 5
+        )
     with pytest.raises(ValueError, match="G must be"):
         solve(G[:5, :5].copy(), q, 1.0, np.ones(1), STARTS, norm, *numbers, w, 1, 0, True, 1e-3, 5)

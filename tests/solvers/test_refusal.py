@@ -26,10 +26,10 @@ CASES = {
         mm.Classifier("squared_hinge", L21),
     ),
     "classes": (
-        mm.Classifier(mm.CrammerSinger(COST), "l1"),
+        mm.Classifier(mm.CrammerSinger(COST), L21),
         CLASSES,
-        ["is not L2 on every", r"loss such as Multinomial\(\)", "'sgd', which is never chosen by"],
-        mm.Classifier(mm.Multinomial(), "l1"),
+        ["the penalty is not", r"loss such as Multinomial\(\) or the penalty L2\(\)"],
+        mm.Classifier(mm.Multinomial(), L21),
     ),
 }
 
@@ -58,7 +58,7 @@ def test_a_penalty_of_ones_own_is_sent_to_solvers_that_take_it():
             norms = np.maximum(np.linalg.norm(pairs, axis=1, keepdims=True), 1e-300)
             return (pairs * np.maximum(1 - step / norms, 0)).ravel()
 
-    with pytest.raises(ValueError, match=r"solver='fista', which is never chosen by itself"):
+    with pytest.raises(ValueError, match=r"or name one of \[.*'fista'\], which accept it"):
         mm.Regressor("squared", Pairs(), alpha=0.1).fit(X[:, :4], MANY[:, 0])
 
 

@@ -170,6 +170,18 @@ def test_ordered_quantiles_with_an_offset_as_a_linear_program():
     assert (np.diff(model.predict(X, offset=offset), axis=1) >= 0).all()
 
 
+@pytest.mark.parametrize("penalty", ["no_penalty", "l1", "l2"])
+def test_many_rows_in_order(penalty):
+    """With outliers, and nine quantiles of which some would cross."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1500, 5)) * 10.0 ** rng.uniform(-2, 2, 5)
+    y = (X / X.std(axis=0)).sum(axis=1) + rng.standard_t(2, len(X))
+    loss = mm.Quantiles(np.linspace(0.05, 0.95, 9), crossing=False)
+    model = mm.Regressor(loss, penalty, alpha=None if penalty == "no_penalty" else 0.01).fit(X, y)
+    assert model.certificate_.relative <= 1e-6
+    assert (np.diff(model.predict(X), axis=1) >= 0).all()
+
+
 def test_estimators():
     X, y = data(n=60)
     model = mm.Regressor(mm.Quantiles(LEVELS, crossing=False), "l1", alpha=0.05).fit(X, y)

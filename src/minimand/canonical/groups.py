@@ -56,10 +56,23 @@ class Runs:
         return self.l1.shape[1]
 
 
-def minimise_groups(gram: Array, q: Array, square: float, runs: Runs, w: Array, gap: float) -> bool:
-    """Minimise ½ Σ_c w_cᵀG w_c + q·w + ½·square + penalties in place, to a gap; whether it was."""
-    found = _core.GroupsOnGram().solve(
-        np.ascontiguousarray(gram),
+def minimise_groups(
+    matrix: Array,
+    q: Array,
+    square: float,
+    runs: Runs,
+    w: Array,
+    gap: float,
+    *,
+    by_columns: bool = False,
+) -> bool:
+    """Minimise ½ Σ_c w_cᵀG w_c + q·w + ½·square + penalties in place, to a gap; whether it was.
+
+    The matrix is G, or Aᵀ with G = AᵀA for columns A that outnumber their entries.
+    """
+    kernel = _core.groups_on_columns if by_columns else _core.groups_on_gram
+    found = kernel(
+        np.ascontiguousarray(matrix),
         np.ascontiguousarray(q).ravel(),
         square,
         np.ones(1),

@@ -132,8 +132,17 @@ def _part(objective: Objective, coefs: Array, shifts: Array) -> _Part:
 
 
 def scores_of_models(design: Design, coefs: Array) -> Array:
-    """The scores of all models; from the columns that some model uses, if these are few."""
-    used = np.flatnonzero(coefs.any(axis=0))
+    """The scores of all models, from the columns that some model uses."""
+    some, values = used_columns(design, coefs)
+    return some.scores_of(values)
+
+
+def used_columns(design: Design, coefs: Array) -> tuple[Design, Array]:
+    """The columns that some model uses, with the coefficients there; all, unless these are few.
+
+    ``coefs`` has the models along its first axis and the columns along its second.
+    """
+    used = np.flatnonzero(coefs.any(axis=(0, *range(2, coefs.ndim))))
     if design.sparse or used.size > _FEW * design.shape[1]:
-        return design.scores_of(coefs)
-    return design.columns(used).scores_of(np.ascontiguousarray(coefs[:, used]))
+        return design, coefs
+    return design.columns(used), np.ascontiguousarray(coefs[:, used])

@@ -10,7 +10,7 @@ from .._base.typing import Array
 from ..problem.intercept import best_shift
 from ..problem.objective import Objective, Point
 from .finding import Dual, Finding
-from .least_squares import scores_of_models
+from .least_squares import scores_of_models, used_columns
 from .referee import is_balanced, judge
 
 
@@ -45,9 +45,10 @@ def _scores(base: Objective, coefs: Array) -> Array:
     """The scores of all models, without an intercept: one product."""
     if coefs.ndim == 2:
         return scores_of_models(base.design, coefs)
-    models, d, k = coefs.shape
-    beside = np.ascontiguousarray(np.moveaxis(coefs, 0, 1)).reshape(d, -1)
-    scores = base.design.matvec(beside).reshape(-1, models, k)
+    models, _, k = coefs.shape
+    design, coefs = used_columns(base.design, coefs)
+    beside = np.ascontiguousarray(np.moveaxis(coefs, 0, 1)).reshape(design.shape[1], models * k)
+    scores = design.matvec(beside).reshape(-1, models, k)
     return np.ascontiguousarray(np.moveaxis(scores, 1, 0))
 
 

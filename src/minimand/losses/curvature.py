@@ -2,9 +2,10 @@
 
     Diagonal    Hᵢ = hᵢ, or diag(hᵢ) for k scores       losses of one number, sums over scores
     Simplex     Hᵢ = sᵢ·(diag(pᵢ) − pᵢpᵢᵀ)              the softmax: pᵢ are probabilities
+    Coupled     Hᵢ = diag(gᵢ) + a Laplacian             interior points of losses of class margins
     Operator    a product and nothing else              losses over runs of rows (sequences)
 
-A row has k scores; the first two kinds have one block per row. Coefficients are numbered as in
+A row has k scores; the first three kinds have one block per row. Coefficients are numbered as in
 W.ravel(): those of one feature are adjacent.
 """
 
@@ -74,6 +75,11 @@ class Curvature:
     def any(self) -> bool:
         """Whether H is not zero."""
         return bool(self.bound.any())
+
+    @property
+    def shifts_freely(self) -> bool:
+        """Whether a shift of all scores of a row has no curvature."""
+        return False
 
     def image(self, design: Columns, table: Array) -> Array:
         """[X 1]ᵀH[X 1]·table: the second derivative times a step, whose last row is for b."""
@@ -154,8 +160,35 @@ class Diagonal(Curvature):
         return found.reshape(found.shape[0] * k, -1)
 
 
+class Pairs(Curvature):
+    """A sum over pairs of scores, of h·(1_c − 1_e)(1_c − 1_e)ᵀ, and of single ones, of h·1_c1_cᵀ.
+
+    No digits cancel in it, however different the weights h ≥ 0 are.
+    """
+
+    def _pairs(self) -> Iterator[tuple[int, int, Array]]:
+        """c, e and the weights of all rows; e = c for single scores."""
+        raise NotImplementedError
+
+    def over_scores(self) -> Array:
+        """1ᵀH1."""
+        k = self.shape[1]
+        return _laplacian(((c, e, np.array([[h.sum()]])) for c, e, h in self._pairs()), 1, k)
+
+    def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
+        """A Gram for every pair of scores."""
+        d = design.shape[1] if columns is None else columns.size
+        blocks = ((c, e, design.gram(h, columns)) for c, e, h in self._pairs())
+        return _laplacian(blocks, d, self.shape[1])
+
+    def bordered_gram(self, design: Columns) -> Array:
+        """The same for columns of X followed by a column of ones."""
+        blocks = ((c, e, _bordered(design, h)) for c, e, h in self._pairs())
+        return _laplacian(blocks, design.shape[1] + 1, self.shape[1])
+
+
 @dataclass(frozen=True, eq=False)
-class Simplex(Curvature):
+class Simplex(Pairs):
     """scaleᵢ·(diag(pᵢ) − pᵢpᵢᵀ) for every row; the pᵢ are ≥ 0 and add up to at most 1."""
 
     p: Array
@@ -220,21 +253,67 @@ class Simplex(Curvature):
             for e in range(c):
                 yield c, e, weighted * p[:, e]
 
-    def over_scores(self) -> Array:
-        """diag(Σ s·p) − Σ s·ppᵀ."""
-        k = self.p.shape[1]
-        return _laplacian(((c, e, np.array([[h.sum()]])) for c, e, h in self._pairs()), 1, k)
+    @property
+    def shifts_freely(self) -> bool:
+        """Whether all p add up to 1, up to rounding (safeguard)."""
+        return bool((np.abs(self.p.sum(axis=1) - 1.0) <= 1e-8).all())
 
-    def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
-        """A Gram for every pair of scores, weighted by s·p_c·p_e."""
-        d = design.shape[1] if columns is None else columns.size
-        blocks = ((c, e, design.gram(h, columns)) for c, e, h in self._pairs())
-        return _laplacian(blocks, d, self.p.shape[1])
 
-    def bordered_gram(self, design: Columns) -> Array:
-        """The same for columns of X followed by a column of ones."""
-        blocks = ((c, e, _bordered(design, h)) for c, e, h in self._pairs())
-        return _laplacian(blocks, design.shape[1] + 1, self.p.shape[1])
+@dataclass(frozen=True, eq=False)
+class Coupled(Pairs):
+    """diag(groundᵢ) plus the Laplacian of the edgesᵢ between the scores of every row.
+
+    Parameters
+    ----------
+    edges : array of shape (k, k, n), symmetric and ≥ 0; what is on its diagonal does not count
+    ground : array of shape (k, n), ≥ 0, or None
+    """
+
+    edges: Array
+    ground: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """(n, k)."""
+        return self.edges.shape[2], self.edges.shape[0]
+
+    def times(self, t: Array) -> Array:
+        """Σ_e edge·(t_c − t_e) + ground·t_c."""
+        columns = t.T
+        found = np.zeros_like(columns)
+        for c, e, h in self._pairs():
+            if c == e:
+                found[c] += h * columns[c]
+                continue
+            flow = h * (columns[c] - columns[e])
+            found[c] += flow
+            found[e] -= flow
+        return np.ascontiguousarray(found.T)
+
+    def weighted(self, weights: Array) -> Coupled:
+        """Both times the weights."""
+        ground = None if self.ground is None else weights * self.ground
+        return Coupled(weights * self.edges, ground)
+
+    @property
+    def bound(self) -> Array:
+        """Twice the sum of the edges of a score, and its ground."""
+        degrees = self.edges.sum(axis=1) - np.einsum("ccn->cn", self.edges)
+        found = 2.0 * degrees if self.ground is None else 2.0 * degrees + self.ground
+        return np.ascontiguousarray(found.T)
+
+    def _pairs(self) -> Iterator[tuple[int, int, Array]]:
+        for c in range(len(self.edges)):
+            if self.ground is not None:
+                yield c, c, self.ground[c]
+            for e in range(c):
+                if self.edges[c, e].any():
+                    yield c, e, self.edges[c, e]
+
+    @property
+    def shifts_freely(self) -> bool:
+        """Whether nothing but differences of scores counts."""
+        return self.ground is None
 
 
 def _bordered(design: Columns, h: Array) -> Array:

@@ -22,6 +22,8 @@ class Groups:
 
     def sums(self, values: Array) -> Array:
         """The sum over each group."""
+        if self._rows:
+            return np.asarray(np.einsum("ij->i", values), float)
         return np.asarray(np.bincount(self._flat, values.ravel(), minlength=self.count), float)
 
     def norms(self, w: Array) -> Array:
@@ -34,7 +36,9 @@ class Groups:
         return most * np.sqrt(self.sums((w / most) ** 2))
 
     def spread(self, by_group: AnyArray) -> Any:
-        """The number of its group for every coefficient."""
+        """The number of its group for every coefficient; not to be written to."""
+        if self._rows:
+            return np.broadcast_to(by_group[:, None], self.label.shape)
         return by_group[self.label]
 
     def any(self, mask: BoolArray) -> BoolArray:
@@ -51,6 +55,14 @@ class Groups:
         """Whether both number the same groups in the same way."""
         same = self.count == other.count and self.label.shape == other.label.shape
         return same and bool(np.array_equal(self.label, other.label))
+
+    @cached_property
+    def _rows(self) -> bool:
+        """Whether the groups are the rows of a matrix, in their order."""
+        label = self.label
+        if label.ndim != 2 or len(label) != self.count:
+            return False
+        return bool((label == np.arange(self.count)[:, None]).all())
 
     @cached_property
     def _flat(self) -> IntArray:

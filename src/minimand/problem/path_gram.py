@@ -8,7 +8,6 @@ import numpy as np
 
 from .._base.typing import Array, IntArray
 from ..design import Design
-from ..design.base import without_constants
 from ..losses.curvature import beside
 
 _FIRST = 256  # columns of the first allocation; safeguard
@@ -19,11 +18,20 @@ class PathGram:
     """½ wᵀG w + qᵀw over the columns used so far, which is the mean loss up to a constant.
 
     Columns are centred by the masses when there is an intercept. The matrix that holds G is larger
-    than needed; its unused part is zero, and so are the coefficients there.
+    than needed; its unused part is zero, and so are the coefficients there. Beyond ``most``
+    columns there is no G any more, only the columns A with G = AᵀA.
     """
 
-    def __init__(self, design: Design, mass: Array, centred: bool, residual: Array) -> None:
+    def __init__(
+        self,
+        design: Design,
+        mass: Array,
+        centred: bool,
+        residual: Array,
+        most: int | None = None,
+    ) -> None:
         self._design, self._mass, self._centred = design, mass, centred
+        self._most = design.shape[1] if most is None else most
         self._residual = residual  # the gradient of the loss at w = 0
         self._columns = np.zeros(0, dtype=np.int64)
         self._known = np.zeros(design.shape[1], dtype=bool)
@@ -49,9 +57,19 @@ class PathGram:
         return self._columns
 
     @property
+    def lines(self) -> Array:
+        """Aᵀ: the columns used so far, centred and times the roots of the masses."""
+        return self._scaled[:, : self._columns.size].T
+
+    @property
+    def has_gram(self) -> bool:
+        """Whether there is a G."""
+        return self.capacity <= self._most or not self._scaled.size
+
+    @property
     def capacity(self) -> int:
-        """The number of rows of the matrix that holds G."""
-        return self.gram.shape[0]
+        """The number of columns for which there is memory."""
+        return self.linear.shape[0]
 
     def missing(self, columns: IntArray) -> IntArray:
         """The columns that are not yet in G."""
@@ -65,23 +83,12 @@ class PathGram:
         before, after = self._columns.size, self._columns.size + new.size
         self._reserve(after)
         block = self._scaled[:, before:after]
-        gathered = self._design.columns(new)
-        if gathered.sparse:
-            block[:] = gathered.matvec(np.eye(new.size))
-        else:
-            for part in gathered.blocks():
-                block[part.rows] = part.matrix
-        size = self._mass @ (block * block)
-        if self._centred:
-            mean = self._mass @ block
-            block -= mean
-        block *= np.sqrt(self._mass)[:, None]
-        products = self._scaled[:, :after].T @ block
-        # Share of mean²; safeguard, see `covariance`.
-        own = without_constants(products[before:], size, 1e-26)
-        products[before:] = own
-        self.gram[:after, before:after] = products
-        self.gram[before:after, :before] = products[:before].T
+        fill_with_columns(block, self._design.columns(new))
+        weigh_columns(block, self._mass, self._centred)
+        if self.has_gram:
+            products = self._scaled[:, :after].T @ block
+            self.gram[:after, before:after] = products
+            self.gram[before:after, :before] = products[:before].T
         root = np.sqrt(self._mass)
         self.linear[before:after] = block.T @ (beside(root, self._residual) * self._residual)
         self._columns = np.concatenate([self._columns, new])
@@ -92,11 +99,40 @@ class PathGram:
         if count <= self.capacity:
             return
         room = min(max(_FIRST, count, int(_GROWTH * self.capacity)), self._design.shape[1])
-        self.gram = _enlarged(self.gram, (room, room), np.zeros)
+        if count <= self._most < room:
+            room = self._most
+        if room <= self._most:
+            self.gram = _enlarged(self.gram, (room, room), np.zeros)
+        else:
+            self.gram = np.zeros((0, 0))
         self.linear = _enlarged(self.linear, (room, *self.linear.shape[1:]), np.zeros)
         self._scaled = _enlarged(
             self._scaled, (self._mass.size, room), lambda shape: np.empty(shape, order="F")
         )
+
+
+def fill_with_columns(block: Array, design: Design) -> None:
+    """Write all numbers of a design into an array."""
+    if design.sparse:
+        block[:] = design.matvec(np.eye(design.shape[1]))
+        return
+    for part in design.blocks():
+        block[part.rows] = part.matrix
+
+
+def weigh_columns(block: Array, h: Array, centred: bool) -> Array:
+    """Centre columns by their means under h, times √h, in place; the means.
+
+    The products of such columns are their covariances under h. Without centring the means are zero.
+    """
+    size, mean = h @ (block * block), np.zeros(block.shape[1])
+    if centred:
+        mean = h @ block / h.sum()
+        block -= mean
+    block *= np.sqrt(h)[:, None]
+    # Share of mean²; safeguard: constant up to rounding, see `without_constants`.
+    block[:, np.einsum("ij,ij->j", block, block) <= 1e-26 * size] = 0.0
+    return mean
 
 
 def _enlarged(

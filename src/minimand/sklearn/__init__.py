@@ -14,6 +14,7 @@ from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from .huber import HuberRegressor
 from .information import LassoLarsIC
+from .kernel_ridge import KernelRidge
 from .kernel_svm.classifiers import SVC, NuSVC
 from .kernel_svm.single import SVR, NuSVR, OneClassSVM
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
@@ -38,6 +39,7 @@ __all__ = [
     "ElasticNetCV",
     "GammaRegressor",
     "HuberRegressor",
+    "KernelRidge",
     "Lasso",
     "LassoCV",
     "LassoLarsIC",

@@ -15,10 +15,12 @@ from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
+from .class_primal_dual import ClassPrimalDual
 
 _RUNS = 300  # runs of sweeps; safeguard
 _WORK = 2e9  # numbers of W read in one run; safeguard: some seconds
 _EPOCHS = 10, 20_000  # sweeps of one run, least and most; safeguard
+_PATIENCE = 2.0  # costs of an heir that are spent before it continues; safeguard
 _SHARE = 1.4  # share of the target that the estimate of the gap, which is that of the latest
 # multipliers, must reach; that of their mean is about 0.6 of it; measured: 20newsgroups
 
@@ -37,6 +39,7 @@ class ClassDual(Solver):
     shapes = (Trait.COLUMNS,)
     needs = Trait.CLASS_MARGINS, Trait.L2_EVERYWHERE
     least_cost = costs.LEAST_ASCENT
+    heirs = ("class_primal_dual",)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses of class margins; an L2 penalty on every coefficient, the same for all classes."""
@@ -57,14 +60,24 @@ class ClassDual(Solver):
         yield judgement
         work = objective.design.nnz * objective.n_scores
         epochs = int(np.clip(_WORK / max(work, 1), *_EPOCHS))
+        left = self._sweeps_before_heir(objective, control)
         goal = _SHARE * control.target
         for _ in range(_RUNS):
-            found = form.ascend(epochs, goal)
+            found = form.ascend(int(np.clip(left, 1, epochs)), goal)
+            left -= found.sweeps
             objective.meter.passes += 2.0 * found.sweeps
             judgement = _judged(objective, form, judgement)
             yield judgement
             if found.gap <= goal:  # the estimate was too optimistic
                 goal *= min(0.5, control.target / judgement.gap)
+            if left <= 0:
+                yield HandOver("sweeps take longer than interior points would", self.heirs)
+                left = np.inf
+
+    def _sweeps_before_heir(self, objective: Objective, control: Control) -> float:
+        """Sweeps that cost as much as interior points; without limit if these are refused."""
+        heir = ClassPrimalDual().verdict(objective, control)
+        return max(_PATIENCE * heir.cost / costs.sweep_over_classes(objective), _EPOCHS[0])
 
 
 def _judged(objective: Objective, form: Form, before: Judgement) -> Judgement:

@@ -22,11 +22,11 @@ from ...losses import PLQ
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, Point, dot
 from ..costs import rows_suffice
+from .central_path import CentralPath
 from .slope_rises import of_penalty, of_pieces
 
 _ROOM = 10.0  # slacks of a cold start, in units of |t|; measured: wider is safer and slower
 _NARROWEST = 1e-2  # slacks of a warm start, in units of those at w = 0; safeguard
-_NEAREST = 0.9995  # share of the way to the boundary that a step may go; convention
 _STEADY = 1e-12  # share of a column's curvature, added to the diagonal; safeguard
 _PINNED = 1e200  # curvature of a coefficient whose two bounds are equal; safeguard
 
@@ -58,7 +58,7 @@ class Settled(NamedTuple):
 Solve = Callable[[Array, float], Step]
 
 
-class InteriorPoint:
+class InteriorPoint(CentralPath[Solve, Step]):
     """A point strictly inside all bounds, and the step that moves it along the central path.
 
     The masses of ``rows`` need not sum to 1, and ``pull`` may stand for rows that are left out: see
@@ -112,12 +112,7 @@ class InteriorPoint:
         size = np.sqrt(rows.spread / total)
         size[size == 0] = 1.0
         self._features.begin(self.w, width / size, steep * size * total)
-        self._measure = sum([part.measure for part in self._parts])
-        self._count_products()
-
-    def _count_products(self) -> None:
-        """Record the gap that is left once the slopes of the dual agree."""
-        self.products = sum([part.products for part in self._parts])
+        self._begin_path()
 
     @property
     def slope(self) -> Array:
@@ -129,44 +124,15 @@ class InteriorPoint:
         """Multipliers of the samples: slopes in z."""
         return self.plq.sign * self.slope
 
-    def step(self, least_centring: float = 0.0) -> float:
-        """One predictor and one corrector step; returns the length of the step.
+    def _system(self) -> Solve:
+        rate, _ = self._samples.system(self.t)
+        stiff, _ = self._features.system(self.w)
+        return self._equations(self.rows.mass * rate, stiff)
 
-        Steps that aim too low may cycle: ``least_centring`` is the least share of the products a
-        step aims to leave.
-        """
-        rate, slope = self._samples.system(self.t)
-        stiff, bend = self._features.system(self.w)
-        solve = self._system(self.rows.mass * rate, stiff)
-        before = self.products
-        step = self._solve(solve, slope, bend)
-        dual, primal = self._lengths(1.0)
-        after = sum([part.products_after(dual, primal) for part in self._parts])
-        centring = (max(after, 0.0) / before) ** 3 if before > 0 else 0.0
-        mu = max(centring, least_centring) * before / self._measure
-        for part in self._parts:
-            part.recentre(mu)
-        step = self._solve(solve, self._samples.pulled(self.t), self._features.pulled(self.w))
-        dual, primal = self._lengths(_NEAREST)
-        self._move(step, dual, primal)
-        return min(dual, primal)
-
-    def _lengths(self, nearest: float) -> tuple[float, float]:
-        """The lengths of the dual and primal steps; one common length if anything is curved."""
-        dual = primal = 1.0
-        for part in self._parts:
-            dual_room, primal_room = part.room()
-            dual = min(dual, nearest * dual_room)
-            primal = min(primal, nearest * primal_room)
-        return (dual, primal) if self.all_lines else (min(dual, primal),) * 2
-
-    def _move(self, step: Step, dual: float, primal: float) -> None:
+    def _move(self, step: Step, primal: float) -> None:
         self.w += primal * step.dw
         self.b += primal * step.db
         self.t += primal * step.dt
-        for part in self._parts:
-            part.move(dual, primal)
-        self._count_products()
 
     def refresh(self) -> Array:
         """z and t, recomputed from the coefficients."""
@@ -174,12 +140,12 @@ class InteriorPoint:
         self.t = self.plq.at(z)
         return z
 
-    def _solve(self, solve: Solve, slope: Array, bend: Array) -> Step:
-        """Newton's step, given the slopes of samples and features after a step with Δt = 0."""
-        gradient, balance = self.gradient(slope)
-        gradient += self.form.l2 * self.w + bend
+    def _solve(self, system: Solve) -> Step:
+        """From the slopes of samples and features after a step with Δt = 0."""
+        gradient, balance = self.gradient(self._samples.pulled(self.t))
+        gradient += self.form.l2 * self.w + self._features.pulled(self.w)
         gradient[self._pinned] = 0.0
-        step = solve(gradient, balance)
+        step = system(gradient, balance)
         for part in self._parts:
             part.follow(step.dt if part is self._samples else step.dw)
         return step
@@ -213,7 +179,7 @@ class InteriorPoint:
         miss = np.where(stopped, t - knot, 0.0)
         return Settled(slope, curvature, stopped & (self.rows.mass > 0), miss)
 
-    def _system(self, h: Array, stiff: Array) -> Solve:
+    def _equations(self, h: Array, stiff: Array) -> Solve:
         """The system of Newton's equations, on the smaller of both sides."""
         rows = self.rows
         d = rows.n_features

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import numpy as np
 
-from ...certificate import Judgement, judge
+from ...losses import Quantiles
 from ...problem.intercept import recentred
-from ...problem.objective import Objective, Point
-from .. import costs
-from ..base import Control, Solver, Verdict
+from ...problem.objective import EPS, Objective, Point
+from ..base import Control, Verdict
 from ..traits import Trait
+from .scores_interior import RowRises
+from .scores_path import ScoresPath
 
-_LARGEST = 1500  # unknowns of the system that every iteration factorises; safeguard
 
-
-class Ordered(Solver):
+class Ordered(ScoresPath):
     """Mehrotra's method for `Quantiles` with ``crossing=False`` and a sum over features.
 
     About twenty systems in the coefficients of all quantiles. The intercepts of the solution are
@@ -28,26 +27,35 @@ class Ordered(Solver):
     """
 
     name = "ordered"
-    shapes = (Trait.COLUMNS,)
-    kind = (*Solver.kind, Trait.IN_ORDER)
+    null_may_do = True
+    kind = (*ScoresPath.kind, Trait.IN_ORDER)
     needs = (Trait.SUM_OVER_FEATURES,)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Problems with intercepts, and not too many coefficients."""
         if not objective.intercept:
             return Verdict(False, "without intercepts no scores can be kept in order exactly")
-        size = objective.n_scores * (objective.n_features + 1)
-        # Bytes: three matrices of the system, and 12 per number of the rows of all scores.
-        memory = 24.0 * size * size + 36.0 * objective.n_scores * objective.design.nnz
-        if size > _LARGEST or memory > control.memory:
-            return Verdict(False, f"a system of {size} unknowns in every iteration is too large")
-        words = "quantiles in order: an interior-point method on all of them"
-        return Verdict(True, words, costs.interior_points(objective, size) * objective.n_scores)
+        return super().accepts(objective, control)
 
-    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-        """The start, then a solution for every price that the order needs."""
-        from .rows_in_order import solutions  # not needed for a verdict
+    def rises(self, objective: Objective) -> RowRises:
+        """Those of every quantile, and of the order."""
+        from .order_rises import OrderRises
 
-        judgement = judge(objective, recentred(objective, start))
-        yield judgement
-        yield from solutions(objective, control, judgement)
+        assert isinstance(objective.loss, Quantiles)
+        return OrderRises(objective.loss, objective.y, objective.mass)
+
+    def nearby(self, objective: Objective, point: Point) -> Point:
+        """The best intercepts are in order, but rounding breaks their ties."""
+        return _in_order(objective, recentred(objective, point))
+
+
+def _in_order(objective: Objective, point: Point) -> Point:
+    """The model with intercepts so far apart that no scores cross."""
+    worst = -np.diff(point.z, axis=1).min(axis=0)
+    if (worst < 0).all():
+        return point
+    # Twice the rounding of a score, so that another order of summation cannot bring it back.
+    margin = 16 * EPS * (1.0 + np.sqrt(objective.n_features)) * float(np.abs(point.z).max())
+    shift = np.append(0.0, np.cumsum(np.maximum(worst + margin, 0.0)))
+    shift -= shift.mean()
+    return Point(point.w, point.b + shift, point.z + shift)

@@ -20,17 +20,22 @@ Form = Separable | Grouped
 
 
 class Squares(NamedTuple):
-    """½ wᵀG w + q·w + ½·square over the columns met so far, for each score; G may be larger."""
+    """½ wᵀG w + q·w + ½·square over the columns met so far, for each score; G may be larger.
+
+    Kernels that can do without G get ``lines`` = Aᵀ instead, G = AᵀA.
+    """
 
     gram: Array
     linear: Array
     square: float
+    lines: Array | None = None
 
 
 class GramKernel(ABC):
     """Compiled minimisers of a mean of squares with the penalties of a path."""
 
     solver = "working_set"  # does the same at one alpha
+    takes_lines = False  # whether it can do without the Gram
 
     def arranged(self, columns: IntArray) -> IntArray:
         """The columns in the order in which the Gram must hold them."""
@@ -97,7 +102,7 @@ class FeatureKernel(GramKernel):
         l1, l2 = np.ones(coefs.shape), np.zeros(coefs.shape)
         for i, form in enumerate(forms, before):
             l1[i], l2[i] = form.l1[columns], form.l2[columns]
-        gram, linear, square = model
+        gram, linear, square, _ = model
         return self._path.solve(
             gram, linear, square, alphas, l1, l2, coefs, before, started, gap, _ROUNDS
         )
@@ -118,9 +123,9 @@ class GroupKernel(GramKernel):
     """Sums over groups of features, with all their scores."""
 
     solver = "working_groups"
+    takes_lines = True
 
     def __init__(self, form: Grouped) -> None:
-        self._solver = _core.GroupsOnGram()
         assert form.by_rows is not None
         self._label = form.by_rows.label
 
@@ -155,11 +160,12 @@ class GroupKernel(GramKernel):
             l1[i] = form.l1.reshape(len(form.l1), -1)[columns]
             l2[i] = form.l2.reshape(len(form.l2), -1)[columns]
             norm[i] = form.by_rows.norm[form.by_rows.label[columns[starts[:-1]]]]
-        gram, linear, square = model
+        gram, linear, square, lines = model
         linear = np.ascontiguousarray(linear).ravel()
-        return self._solver.solve(
-            gram, linear, square, alphas, starts, norm, l1, l2, coefs, shape[2], before, started,
-            gap, _ROUNDS,
+        kernel = _core.groups_on_gram if lines is None else _core.groups_on_columns
+        return kernel(
+            gram if lines is None else lines, linear, square, alphas, starts, norm, l1, l2, coefs,
+            shape[2], before, started, gap, _ROUNDS,
         )  # fmt: skip
 
     def _starts(self, columns: IntArray) -> IntArray:

@@ -56,7 +56,9 @@ class OnGram(Settler):
             self._gram = PathGram.of_all(base.design, gram, linear, order)
             self.most = self.least = room
         else:
-            self._gram = PathGram(base.design, base.mass, base.intercept, gradient)
+            # Beyond n columns, a sweep over the columns themselves reads less than one over G.
+            most = n if kernel.takes_lines else None
+            self._gram = PathGram(base.design, base.mass, base.intercept, gradient, most)
             self.most = min(_TOGETHER, room)
 
     @property
@@ -81,7 +83,8 @@ class OnGram(Settler):
         for i, w in enumerate(known):
             coefs[i] = w[columns]
         gram = self._gram
-        model = Squares(gram.gram, gram.linear[: columns.size], self._square)
+        lines = None if gram.has_gram else gram.lines
+        model = Squares(gram.gram, gram.linear[: columns.size], self._square, lines)
         values, goal = np.array([*trail.alphas, *alphas]), _SHARE * self._control.target
         reached = before
         try:

@@ -73,7 +73,7 @@ class ScoresCholesky(_Centred):
         l2 = self._table(self._form.l2 if stiff is None else self._form.l2 + stiff)
         hessian = self._hessian(curvature)
         apart = np.zeros(len(l2), dtype=bool)
-        if _shifts_freely(curvature):
+        if curvature.shifts_freely:
             apart = np.ptp(l2, axis=1) == 0
             _fix_shifts(hessian, l2, apart)
         held = np.flatnonzero(apart & (l2[:, 0] > 0))
@@ -222,13 +222,6 @@ def _mean_curvature(curvature: Curvature) -> Array:
         spread = (curvature.p * (1.0 - curvature.p)).mean(axis=1)
         return spread if curvature.scale is None else curvature.scale * spread
     return np.asarray(curvature.bound.mean(axis=1))
-
-
-def _shifts_freely(curvature: Curvature) -> bool:
-    """Whether a shift of all scores of a row has no curvature, up to rounding."""
-    if not isinstance(curvature, Simplex):
-        return False
-    return bool((np.abs(curvature.p.sum(axis=1) - 1.0) <= 1e-8).all())  # safeguard
 
 
 def _fix_shifts(hessian: Array, l2: Array, apart: BoolArray) -> None:

@@ -13,10 +13,12 @@ from ...canonical import Runs, ScoreModel, minimise_groups
 from ...design import Design
 from ...losses.curvature import Curvature, Simplex
 from ...problem.objective import Objective
+from ...problem.path_gram import fill_with_columns, weigh_columns
 from ..base import Control
 
 _GRAM_COLUMNS = 4000  # columns of a Gram; safeguard of memory: 130 MB
-_FLAT = 600  # coefficients of all scores on one Gram; safeguard: it has their number squared
+_FLAT = 2500  # coefficients of all scores on one Gram of dense columns; safeguard: 50 MB
+_FLAT_SPARSE = 600  # the same of sparse columns; measured: on text, more take twice as long
 SHARE = 0.3  # share of the goal that the minimiser of a model may leave; safeguard
 _SWEEPS = 8  # sweeps between two looks at the slopes; safeguard
 _LOOKS = 100  # looks; safeguard
@@ -44,6 +46,12 @@ class Step:
         """Whether all scores have the same curvature, one number per row."""
         return self.objective.n_scores == 1 or self.objective.loss.quadratic
 
+    @property
+    def outnumbered(self) -> bool:
+        """Whether columns are dense and more than rows: then their Gram has more numbers."""
+        n, d = self.design.shape
+        return d > n and not self.design.sparse
+
     @cached_property
     def over_scores(self) -> Array:
         """The inverse of Σ Hᵢ, in which directions without curvature are left out."""
@@ -52,7 +60,8 @@ class Step:
 
 def is_flat(objective: Objective, n_features: int) -> bool:
     """Whether all coefficients of so many features may have one Gram."""
-    return n_features * objective.n_scores <= _FLAT
+    most = _FLAT_SPARSE if objective.design.sparse else _FLAT
+    return n_features * objective.n_scores <= most
 
 
 def minimiser(
@@ -62,28 +71,32 @@ def minimiser(
     columns = step.design.shape[1]
     if flat or (not step.shared and is_flat(step.objective, columns)):
         return _on_all_scores(step, runs, w, flat)
-    if step.shared and columns <= _GRAM_COLUMNS:
+    if step.shared and (columns <= _GRAM_COLUMNS or step.outnumbered):
         return _on_one_gram(step, runs, w)
     return _on_columns(step, runs, w, control)
 
 
 def _on_one_gram(step: Step, runs: Runs, w: Array) -> tuple[Array, Any]:
-    """All scores have the same Gram."""
+    """All scores have the same Gram; where rows are few, the columns stand for it."""
     objective, q = step.objective, step.q
     h = step.weighted.bound
     h = h if h.ndim == 1 else np.ascontiguousarray(h[:, 0])
     total = float(h.sum()) if objective.intercept else 0.0
-    slope = step.design.rmatvec(q)
-    mean = np.zeros(len(w))
-    if total > 0:
-        gram, mean = step.design.covariance(h)
-        slope = slope - np.multiply.outer(mean, q.sum(axis=0))
+    new, (n, d) = np.ascontiguousarray(w).copy(), step.design.shape
+    if step.outnumbered:
+        columns = np.empty((n, d), order="F")
+        fill_with_columns(columns, step.design)
+        mean = weigh_columns(columns, h, total > 0)
+        matrix, image = columns.T, columns.T @ (columns @ w)
     else:
-        gram = step.design.gram(h)
-    new = np.ascontiguousarray(w).copy()
-    linear = slope - gram @ w
+        both = step.design.covariance(h) if total > 0 else (step.design.gram(h), np.zeros(d))
+        matrix, mean = both
+        image = matrix @ w
+    slope = step.design.rmatvec(q) - np.multiply.outer(mean, q.sum(axis=0))
+    linear = slope - image
     square = square_of(step, w, slope + linear)
-    minimise_groups(gram, linear, square, runs, new, SHARE * step.goal)
+    gap = SHARE * step.goal
+    minimise_groups(matrix, linear, square, runs, new, gap, by_columns=step.outnumbered)
     shift = -(mean @ (new - w)) - (q.sum(axis=0) / total if total > 0 else 0.0)
     return new, shift
 
@@ -150,7 +163,7 @@ def _on_columns(step: Step, runs: Runs, w: Array, control: Control) -> tuple[Arr
 
 
 def price(runs: Runs, w: Array, slope: Array) -> float:
-    """An estimate of the gap of a model: see `GroupsOnGram::shortfall`."""
+    """An estimate of the gap of a model: see `GroupMinimiser::shortfall`."""
     rest = slope + runs.l2 * w
     c = np.maximum(np.abs(rest) - runs.l1, 0.0)
     firsts = runs.starts[:-1]

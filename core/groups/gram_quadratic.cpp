@@ -1,0 +1,78 @@
+#include "groups/gram_quadratic.hpp"
+
+#include <algorithm>
+
+#include "groups/lines.hpp"
+
+namespace minimand {
+namespace {
+
+MINIMAND_CLONES void add_rows(const GramView& gram, Rows rows, const double* change,
+                              std::size_t scores, double* slopes) {
+  const std::size_t n = gram.count;
+  if (scores == 1) {
+    double* __restrict to = slopes;
+    std::size_t r = 0;
+    for (; r + 4 <= rows.count; r += 4) {
+      const double* const row0 = gram.row(rows.first + r);
+      const double* const row1 = gram.row(rows.first + r + 1);
+      const double* const row2 = gram.row(rows.first + r + 2);
+      const double* const row3 = gram.row(rows.first + r + 3);
+      const double v0 = change[r], v1 = change[r + 1], v2 = change[r + 2], v3 = change[r + 3];
+      for (std::size_t k = 0; k < n; ++k) {
+        to[k] += (v0 * row0[k] + v1 * row1[k]) + (v2 * row2[k] + v3 * row3[k]);
+      }
+    }
+    for (; r < rows.count; ++r) {
+      if (change[r] != 0.0) add_row(gram, rows.first + r, change[r], {slopes, n});
+    }
+    return;
+  }
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    const double* const row = gram.row(rows.first + r);
+    const double* __restrict own = change + r * scores;
+    for (std::size_t k = 0; k < n; ++k) {
+      const double value = row[k];
+      double* __restrict to = slopes + k * scores;
+      for (std::size_t c = 0; c < scores; ++c) to[c] += value * own[c];
+    }
+  }
+}
+
+}  // namespace
+
+void GramQuadratic::move(Rows rows, std::span<const double> change) {
+  add_rows(gram_, rows, change.data(), scores(), slopes_.data());
+}
+
+OwnMatrix GramQuadratic::own(std::size_t group) {
+  const std::size_t first = rows_of(group).first;
+  return {gram_.row(first) + first, gram_.stride};
+}
+
+void GramQuadratic::choose(std::span<const Rows> parts) {
+  size_ = 0;
+  for (const Rows part : parts) size_ += part.count;
+  chosen_.resize(size_ * size_);
+  double* to = chosen_.data();
+  for (const Rows part : parts) {
+    for (std::size_t r = part.first; r < part.first + part.count; ++r) {
+      const double* const from = gram_.row(r);
+      for (const Rows other : parts) to = std::copy_n(from + other.first, other.count, to);
+    }
+  }
+}
+
+void GramQuadratic::multiply(std::span<const double> d, std::span<double> image) {
+  const std::size_t k = scores();
+  if (k > 1) {
+    turned_.resize(d.size());
+    for (std::size_t j = 0; j < size_; ++j) {
+      for (std::size_t c = 0; c < k; ++c) turned_[c * size_ + j] = d[j * k + c];
+    }
+    d = turned_;
+  }
+  dots_of_lines(chosen_.data(), size_, size_, d.data(), k, image.data());
+}
+
+}  // namespace minimand
