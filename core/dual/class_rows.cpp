@@ -182,8 +182,9 @@ struct ClassAscent {
 
   /// Moves the centre of the intercepts to their current values: the method of multipliers for
   /// total = 0. The step grows (factor 1.5) while the sum falls slowly, and shrinks (factor 0.5)
-  /// when the sum turns round. Safeguards.
+  /// when the sum turns round. Safeguards. A sum that is only rounding is no reason for a step.
   double recentre() {
+    constexpr double kRounding = 16.0 * std::numeric_limits<double>::epsilon();
     if (!problem.intercept) return 0.0;
     double now = 0.0, before = 0.0, across = 0.0, most = 0.0;
     for (std::size_t c = 0; c < k; ++c) {
@@ -191,6 +192,9 @@ struct ClassAscent {
       before += last_total[c] * last_total[c];
       across += total[c] * last_total[c];
     }
+    double largest = 0.0;  // of a multiplier, and so of the sum, as the masses add up to one
+    for (const double weight : weights.values) largest += weight;
+    if (now <= kRounding * kRounding * largest * largest) return 0.0;
     if (across < 0.0) {
       state.bias *= 0.5;
     } else if (now > 0.25 * before) {

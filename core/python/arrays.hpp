@@ -297,4 +297,20 @@ decltype(auto) with_dense(const Array& array, const Function& f) {
   return f(dense<double>(array));
 }
 
+/// Calls f with a matrix by rows, compressed or dense, and its numbers of rows and columns. So a
+/// kernel over rows is bound once for both: as a template of the kind of matrix.
+template <class Function>
+decltype(auto) with_rows(const CheckedMatrix& checked, const Function& f) {
+  return checked.visit(
+      [&](const auto& matrix) { return f(matrix, matrix.majors(), matrix.minors); });
+}
+
+template <class Function>
+decltype(auto) with_rows(const Array& X, const Function& f) {
+  return with_dense(X, [&](const auto& matrix) {
+    if (!matrix.by_rows) value_problem("X must have contiguous rows");
+    return f(matrix, matrix.rows(), matrix.columns());
+  });
+}
+
 }  // namespace minimand::python

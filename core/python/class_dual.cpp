@@ -56,52 +56,38 @@ using ClassResult = std::tuple<Clock, double, double>;
 using ClassArraysChanged =
     std::tuple<MutableArray, MutableArray, MutableArray, MutableArray, MutableArray>;
 
-template <class Matrix>
-ClassResult ascend(const Matrix& matrix, const ClassArrays& arrays, const Array& inverse,
-                   std::pair<bool, double> intercept, const ClassArraysChanged& changed,
-                   const Clock& clock, std::int64_t epochs, double tolerance, std::uint64_t seed,
-                   std::size_t n, std::size_t d) {
+ClassState class_state(const ClassArraysChanged& changed, const Clock& clock, std::size_t n,
+                       std::size_t d, std::size_t k) {
   const auto& [u, mean, w, b, order] = changed;
   const auto [bias, active, threshold] = clock;
-  const std::size_t k = b.size();
-  if (k < 2) value_problem("b must have a number for each of two or more classes");
-  const ClassProblem problem = class_problem(arrays, inverse, intercept, n, d, k);
   const auto rows = row_numbers(order, "order", n);
   if (rows.size() > n) value_problem("order must hold at most one number per row");
   if (active < 0 || active > static_cast<std::int64_t>(rows.size())) {
     value_problem("active must not exceed the length of order");
   }
-  const ClassState state{mutable_table(u, "u", n, k),
-                         mutable_table(mean, "mean", n, k),
-                         mutable_table(w, "w", d, k),
-                         mutable_vector(b, "b", k),
-                         rows,
-                         bias,
-                         active,
-                         threshold};
-  const ClassReport report =
-      without_gil([&] { return ascend_classes(matrix, problem, state, epochs, tolerance, seed); });
-  return {Clock(report.bias, report.active, report.threshold), report.sweeps, report.gap};
+  return {mutable_table(u, "u", n, k),
+          mutable_table(mean, "mean", n, k),
+          mutable_table(w, "w", d, k),
+          mutable_vector(b, "b", k),
+          rows,
+          bias,
+          active,
+          threshold};
 }
 
-ClassResult class_rows(const CheckedMatrix& checked, const ClassArrays& arrays,
-                       const Array& inverse, std::pair<bool, double> intercept,
-                       const ClassArraysChanged& changed, const Clock& clock, std::int64_t epochs,
-                       double tolerance, std::uint64_t seed) {
-  return checked.visit([&](const auto& matrix) {
-    return ascend(matrix, arrays, inverse, intercept, changed, clock, epochs, tolerance, seed,
-                  matrix.majors(), matrix.minors);
-  });
-}
-
-ClassResult class_rows_dense(const Array& X, const ClassArrays& arrays, const Array& inverse,
-                             std::pair<bool, double> intercept, const ClassArraysChanged& changed,
-                             const Clock& clock, std::int64_t epochs, double tolerance,
-                             std::uint64_t seed) {
-  return with_dense(X, [&](const auto& matrix) {
-    if (!matrix.by_rows) value_problem("X must have contiguous rows");
-    return ascend(matrix, arrays, inverse, intercept, changed, clock, epochs, tolerance, seed,
-                  matrix.rows(), matrix.columns());
+template <class Rows>
+ClassResult class_rows(const Rows& lines, const ClassArrays& arrays, const Array& inverse,
+                       std::pair<bool, double> intercept, const ClassArraysChanged& changed,
+                       const Clock& clock, std::int64_t epochs, double tolerance,
+                       std::uint64_t seed) {
+  return with_rows(lines, [&](const auto& matrix, std::size_t n, std::size_t d) -> ClassResult {
+    const std::size_t k = std::get<3>(changed).size();
+    if (k < 2) value_problem("b must have a number for each of two or more classes");
+    const ClassProblem problem = class_problem(arrays, inverse, intercept, n, d, k);
+    const ClassState state = class_state(changed, clock, n, d, k);
+    const ClassReport report = without_gil(
+        [&] { return ascend_classes(matrix, problem, state, epochs, tolerance, seed); });
+    return {Clock(report.bias, report.active, report.threshold), report.sweeps, report.gap};
   });
 }
 
@@ -119,11 +105,12 @@ Result project_classes(const Array& u, const Array& y, const Array& weights) {
 
 void bind_class_dual(nb::module_& m) {
   using nb::arg;
-  m.def("class_rows", &class_rows, arg("matrix"), arg("arrays"), arg("inverse"), arg("intercept"),
-        arg("changed"), arg("clock"), arg("epochs"), arg("tolerance"), arg("seed"),
+  m.def("class_rows", &class_rows<CheckedMatrix>, arg("matrix"), arg("arrays"), arg("inverse"),
+        arg("intercept"), arg("changed"), arg("clock"), arg("epochs"), arg("tolerance"),
+        arg("seed"),
         "Dual ascent over the rows of a CSR for ordered class margins, u, W and b in place: "
         "((bias, active, threshold), sweeps, gap).");
-  m.def("class_rows_dense", &class_rows_dense, arg("X"), arg("arrays"), arg("inverse"),
+  m.def("class_rows_dense", &class_rows<Array>, arg("X"), arg("arrays"), arg("inverse"),
         arg("intercept"), arg("changed"), arg("clock"), arg("epochs"), arg("tolerance"),
         arg("seed"),
         "Dual ascent over dense rows for ordered class margins, u, W and b in place: "

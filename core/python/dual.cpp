@@ -41,61 +41,30 @@ DualState dual_state(const MutableArray& v, const MutableArray& w, const Mutable
   return {mutable_vector(v, "v", n), mutable_vector(w, "w", d), rows, b, bias, active, threshold};
 }
 
-template <class Matrix>
-DualResult ascend(const Matrix& matrix, const DualPsi& psi, const DualProblem& problem,
-                  const DualState& state, std::int64_t epochs, double tolerance,
-                  std::uint64_t seed) {
-  const DualReport report = without_gil(
-      [&] { return ascend_rows(matrix, psi, problem, state, epochs, tolerance, seed); });
-  return {Scalars(report.b, report.bias, report.active, report.threshold), report.sweeps,
-          report.gap};
-}
-
-DualResult dual_rows(const CheckedMatrix& checked, const PsiArgument& psi, const RowArrays& rows,
+template <class Rows>
+DualResult dual_rows(const Rows& lines, const PsiArgument& psi, const RowArrays& rows,
                      const Array& inverse, std::pair<bool, double> intercept, const MutableArray& v,
                      const MutableArray& w, const MutableArray& order, const Scalars& scalars,
                      std::int64_t epochs, double tolerance, std::uint64_t seed) {
-  return checked.visit([&](const auto& matrix) {
-    const std::size_t n = matrix.majors(), d = matrix.minors;
+  return with_rows(lines, [&](const auto& matrix, std::size_t n, std::size_t d) -> DualResult {
     const DualProblem problem = dual_problem(rows, inverse, intercept, n, d);
     const DualState state = dual_state(v, w, order, scalars, n, d);
-    return ascend(matrix, dual_psi(psi), problem, state, epochs, tolerance, seed);
+    const DualPsi function = dual_psi(psi);
+    const DualReport report = without_gil(
+        [&] { return ascend_rows(matrix, function, problem, state, epochs, tolerance, seed); });
+    return {Scalars(report.b, report.bias, report.active, report.threshold), report.sweeps,
+            report.gap};
   });
 }
 
-DualResult dual_rows_dense(const Array& X, const PsiArgument& psi, const RowArrays& rows,
-                           const Array& inverse, std::pair<bool, double> intercept,
-                           const MutableArray& v, const MutableArray& w, const MutableArray& order,
-                           const Scalars& scalars, std::int64_t epochs, double tolerance,
-                           std::uint64_t seed) {
-  return with_dense(X, [&](const auto& matrix) {
-    if (!matrix.by_rows) value_problem("X must have contiguous rows");
-    const std::size_t n = matrix.rows(), d = matrix.columns();
-    const DualProblem problem = dual_problem(rows, inverse, intercept, n, d);
-    const DualState state = dual_state(v, w, order, scalars, n, d);
-    return ascend(matrix, dual_psi(psi), problem, state, epochs, tolerance, seed);
-  });
-}
-
-template <class Matrix>
-Result squares_of(const Matrix& matrix, const Array& inverse, std::size_t n, std::size_t d) {
-  const auto inverses = vector<double>(inverse, "inverse");
-  if (inverses.size() != 1) check_size(inverses.size(), d, "inverse");
-  Fresh result({n});
-  without_gil([&] { minimand::row_squares(matrix, inverses, result.values()); });
-  return result.hand_over();
-}
-
-Result row_squares(const CheckedMatrix& checked, const Array& inverse) {
-  return checked.visit([&](const auto& matrix) {
-    return squares_of(matrix, inverse, matrix.majors(), matrix.minors);
-  });
-}
-
-Result row_squares_dense(const Array& X, const Array& inverse) {
-  return with_dense(X, [&](const auto& matrix) {
-    if (!matrix.by_rows) value_problem("X must have contiguous rows");
-    return squares_of(matrix, inverse, matrix.rows(), matrix.columns());
+template <class Rows>
+Result row_squares(const Rows& lines, const Array& inverse) {
+  return with_rows(lines, [&](const auto& matrix, std::size_t n, std::size_t d) {
+    const auto inverses = vector<double>(inverse, "inverse");
+    if (inverses.size() != 1) check_size(inverses.size(), d, "inverse");
+    Fresh result({n});
+    without_gil([&] { minimand::row_squares(matrix, inverses, result.values()); });
+    return result.hand_over();
   });
 }
 
@@ -103,19 +72,19 @@ Result row_squares_dense(const Array& X, const Array& inverse) {
 
 void bind_dual(nb::module_& m) {
   using nb::arg;
-  m.def("dual_rows", &dual_rows, arg("matrix"), arg("psi"), arg("rows"), arg("inverse"),
-        arg("intercept"), arg("v").noconvert(), arg("w").noconvert(), arg("order").noconvert(),
-        arg("scalars"), arg("epochs"), arg("tolerance"), arg("seed"),
+  m.def("dual_rows", &dual_rows<CheckedMatrix>, arg("matrix"), arg("psi"), arg("rows"),
+        arg("inverse"), arg("intercept"), arg("v").noconvert(), arg("w").noconvert(),
+        arg("order").noconvert(), arg("scalars"), arg("epochs"), arg("tolerance"), arg("seed"),
         "Dual coordinate ascent over the rows of a CSR, v and w in place: (b, active, threshold, "
         "sweeps, gap).");
-  m.def("dual_rows_dense", &dual_rows_dense, arg("X"), arg("psi"), arg("rows"), arg("inverse"),
+  m.def("dual_rows_dense", &dual_rows<Array>, arg("X"), arg("psi"), arg("rows"), arg("inverse"),
         arg("intercept"), arg("v").noconvert(), arg("w").noconvert(), arg("order").noconvert(),
         arg("scalars"), arg("epochs"), arg("tolerance"), arg("seed"),
         "Dual coordinate ascent over dense rows, v and w in place: (b, active, threshold, sweeps, "
         "gap).");
-  m.def("row_squares", &row_squares, arg("matrix"), arg("inverse"),
+  m.def("row_squares", &row_squares<CheckedMatrix>, arg("matrix"), arg("inverse"),
         "sum_j inverse_j x_ij^2 of every row of a CSR.");
-  m.def("row_squares_dense", &row_squares_dense, arg("X"), arg("inverse"),
+  m.def("row_squares_dense", &row_squares<Array>, arg("X"), arg("inverse"),
         "sum_j inverse_j x_ij^2 of every row of a dense matrix.");
 }
 

@@ -63,48 +63,18 @@ BatchState batch_state(const MutableArray& v, const MutableArray& w, const Mutab
           times.subspan(3 * width, width)};
 }
 
-/// The arrays of a call, in the order of its arguments.
-struct BatchArguments {
-  const PsiArgument& psi;
-  const BatchRows& rows;
-  const Array& inverse;
-  const BatchFacts& facts;
-  const MutableArray& v;
-  const MutableArray& w;
-  const MutableArray& clock;
-  const MutableArray& active;
-  std::int64_t epochs;
-  std::uint64_t seed;
-};
-
-template <class Matrix>
-BatchResult ascend(const Matrix& matrix, std::size_t n, std::size_t d, const BatchArguments& of) {
-  const BatchProblem problem = batch_problem(of.rows, of.inverse, of.facts, n, d);
-  const BatchState state = batch_state(of.v, of.w, of.clock, of.active, problem, n, d);
-  const DualPsi psi = dual_psi(of.psi);
-  const BatchReport report =
-      without_gil([&] { return ascend_batch(matrix, psi, problem, state, of.epochs, of.seed); });
-  return {report.sweeps, report.worthwhile};
-}
-
-BatchResult dual_batch(const CheckedMatrix& checked, const PsiArgument& psi, const BatchRows& rows,
+template <class Rows>
+BatchResult dual_batch(const Rows& lines, const PsiArgument& psi, const BatchRows& rows,
                        const Array& inverse, const BatchFacts& facts, const MutableArray& v,
                        const MutableArray& w, const MutableArray& clock, const MutableArray& active,
                        std::int64_t epochs, std::uint64_t seed) {
-  return checked.visit([&](const auto& matrix) {
-    return ascend(matrix, matrix.majors(), matrix.minors,
-                  {psi, rows, inverse, facts, v, w, clock, active, epochs, seed});
-  });
-}
-
-BatchResult dual_batch_dense(const Array& X, const PsiArgument& psi, const BatchRows& rows,
-                             const Array& inverse, const BatchFacts& facts, const MutableArray& v,
-                             const MutableArray& w, const MutableArray& clock,
-                             const MutableArray& active, std::int64_t epochs, std::uint64_t seed) {
-  return with_dense(X, [&](const auto& matrix) {
-    if (!matrix.by_rows) value_problem("X must have contiguous rows");
-    return ascend(matrix, matrix.rows(), matrix.columns(),
-                  {psi, rows, inverse, facts, v, w, clock, active, epochs, seed});
+  return with_rows(lines, [&](const auto& matrix, std::size_t n, std::size_t d) -> BatchResult {
+    const BatchProblem problem = batch_problem(rows, inverse, facts, n, d);
+    const BatchState state = batch_state(v, w, clock, active, problem, n, d);
+    const DualPsi function = dual_psi(psi);
+    const BatchReport report =
+        without_gil([&] { return ascend_batch(matrix, function, problem, state, epochs, seed); });
+    return {report.sweeps, report.worthwhile};
   });
 }
 
@@ -112,11 +82,11 @@ BatchResult dual_batch_dense(const Array& X, const PsiArgument& psi, const Batch
 
 void bind_dual_batch(nb::module_& m) {
   using nb::arg;
-  m.def("dual_batch", &dual_batch, arg("matrix"), arg("psi"), arg("rows"), arg("inverse"),
-        arg("classes"), arg("v").noconvert(), arg("w").noconvert(), arg("clock").noconvert(),
-        arg("active").noconvert(), arg("epochs"), arg("seed"),
+  m.def("dual_batch", &dual_batch<CheckedMatrix>, arg("matrix"), arg("psi"), arg("rows"),
+        arg("inverse"), arg("classes"), arg("v").noconvert(), arg("w").noconvert(),
+        arg("clock").noconvert(), arg("active").noconvert(), arg("epochs"), arg("seed"),
         "Dual coordinate ascent of several classes over the rows of a CSR, in place: sweeps.");
-  m.def("dual_batch_dense", &dual_batch_dense, arg("X"), arg("psi"), arg("rows"), arg("inverse"),
+  m.def("dual_batch_dense", &dual_batch<Array>, arg("X"), arg("psi"), arg("rows"), arg("inverse"),
         arg("classes"), arg("v").noconvert(), arg("w").noconvert(), arg("clock").noconvert(),
         arg("active").noconvert(), arg("epochs"), arg("seed"),
         "Dual coordinate ascent of several classes over dense rows, in place: sweeps.");

@@ -127,35 +127,25 @@ StepRule step_rule(std::int64_t rule) {
   return static_cast<StepRule>(rule);
 }
 
-void learn_rows(const CheckedMatrix& checked, std::int64_t rule, const Models& models,
+template <class Rows>
+void learn_rows(const Rows& lines, std::int64_t rule, const Models& models,
                 const SlopeArrays& slopes, const RowArrays& rows,
                 const std::pair<Array, Array>& penalty, const Options& options,
                 const MutableArray& fields, const MutableArray& scalars,
                 const MutableArray& moves) {
   const Steps steps{step_rule(rule), models, slopes,  rows, penalty,
                     options,         fields, scalars, moves};
-  checked.visit([&](const auto& matrix) {
-    if (std::get<1>(models) == 1) {
-      run_steps_of<double>(matrix, matrix.majors(), matrix.minors, steps);
-    } else if (std::get<1>(models) == static_cast<std::int64_t>(kTogether)) {
-      run_steps_of<Many>(matrix, matrix.majors(), matrix.minors, steps);
+  const std::int64_t together = std::get<1>(models);
+  with_rows(lines, [&](const auto& matrix, std::size_t n, std::size_t d) {
+    if (together == 1) {
+      run_steps_of<double>(matrix, n, d, steps);
+    } else if constexpr (std::is_same_v<Rows, Array>) {
+      value_problem("models of dense rows must come one by one");
+    } else if (together == static_cast<std::int64_t>(kTogether)) {
+      run_steps_of<Many>(matrix, n, d, steps);
     } else {
       value_problem("models must come one by one or in groups of 8");
     }
-  });
-}
-
-void learn_rows_dense(const Array& X, std::int64_t rule, const Models& models,
-                      const SlopeArrays& slopes, const RowArrays& rows,
-                      const std::pair<Array, Array>& penalty, const Options& options,
-                      const MutableArray& fields, const MutableArray& scalars,
-                      const MutableArray& moves) {
-  const Steps steps{step_rule(rule), models, slopes,  rows, penalty,
-                    options,         fields, scalars, moves};
-  with_dense(X, [&](const auto& matrix) {
-    if (!matrix.by_rows) value_problem("X must have contiguous rows");
-    if (std::get<1>(models) != 1) value_problem("models of dense rows must come one by one");
-    run_steps_of<double>(matrix, matrix.rows(), matrix.columns(), steps);
   });
 }
 
@@ -168,11 +158,11 @@ void shuffle_rows(const MutableArray& order, std::uint32_t seed) {
 
 void bind_stochastic(nb::module_& m) {
   using nb::arg;
-  m.def("learn_rows", &learn_rows, arg("matrix"), arg("rule"), arg("models"), arg("slopes"),
-        arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
+  m.def("learn_rows", &learn_rows<CheckedMatrix>, arg("matrix"), arg("rule"), arg("models"),
+        arg("slopes"), arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
         arg("scalars").noconvert(), arg("moves").noconvert(),
         "Steps over the rows of a CSR, one at a time; fields, scalars and moves in place.");
-  m.def("learn_rows_dense", &learn_rows_dense, arg("X"), arg("rule"), arg("models"), arg("slopes"),
+  m.def("learn_rows_dense", &learn_rows<Array>, arg("X"), arg("rule"), arg("models"), arg("slopes"),
         arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
         arg("scalars").noconvert(), arg("moves").noconvert(),
         "Steps over dense rows, one at a time; fields, scalars and moves in place.");

@@ -32,7 +32,7 @@ _NAMES = {
     "audit.duality": ("duality",),
     "estimators": ("Classifier", "Regressor", "fit_stream"),
     "audit.explain": ("explain",),
-    "features": ("Centers", "HiddenLayer", "Monomials", "Neighbors"),
+    "features": ("Centers", "HiddenLayer", "Monomials", "Neighbors", "Nystrom", "RandomFourier"),
     "estimators.calibrated": ("Calibrated",),
     "estimators.hard_margin": ("HardMargin",),
     "solvers.history": ("History",),

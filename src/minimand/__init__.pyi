@@ -29,6 +29,8 @@ from .features import Centers as Centers
 from .features import HiddenLayer as HiddenLayer
 from .features import Monomials as Monomials
 from .features import Neighbors as Neighbors
+from .features import Nystrom as Nystrom
+from .features import RandomFourier as RandomFourier
 from .kernels import RBF as RBF
 from .kernels import Callable as Callable
 from .kernels import Cosine as Cosine

@@ -105,7 +105,7 @@ def test_a_problem_that_nobody_takes_gets_the_table():
 @pytest.mark.parametrize("thing", [3, "regressor", Lasso(), None])
 def test_only_our_estimators_are_explained(thing):
     with pytest.raises(
-        TypeError, match="estimator must be a minimand Regressor or Classifier, not"
+        TypeError, match="estimator must be a minimand Regressor, Classifier or Ranker, not"
     ):
         mm.explain(thing, X, Y)
 

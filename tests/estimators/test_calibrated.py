@@ -69,7 +69,7 @@ def test_what_is_refused():
     X, y = data()
     with pytest.raises(ValueError, match="no offset"):
         mm.Calibrated().fit(X, y, offset=np.zeros(len(y)))
-    with pytest.raises(ValueError, match=r"one class per sample, but y has 2 columns: wrap it"):
-        mm.Calibrated().fit(X, np.stack([y, 1 - y], axis=1))
+    with pytest.raises(ValueError, match="it must hold zeros and ones"):
+        mm.Calibrated().fit(X, np.stack([y, y + 2], axis=1))
     with pytest.raises(NotFittedError):
         mm.Calibrated().predict_proba(X)

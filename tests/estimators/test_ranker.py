@@ -5,6 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import ndcg_score
+from sklearn.model_selection import GroupKFold
+from sklearn.preprocessing import StandardScaler
 
 import minimand as mm
 
@@ -28,7 +30,7 @@ def differences(X, y, groups):
     return np.array(rows), np.array(weights)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
 @pytest.mark.parametrize("levels", [2, 4])
 def test_equals_a_machine_on_all_differences(loss, levels):
     X, y, groups = data(levels=levels)
@@ -44,12 +46,12 @@ def test_equals_a_machine_on_all_differences(loss, levels):
     assert ranker.coef_ == pytest.approx(pairs.coef_[0], abs=2e-3)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
 def test_invariances(loss):
     X, y, groups = data(1)
     rng = np.random.default_rng(1)
-    model = mm.Ranker(loss, alpha=0.05, tol=1e-9 if loss == "squared_hinge" else 1e-7)
-    near = 1e-4 if loss == "squared_hinge" else 2e-3
+    model = mm.Ranker(loss, alpha=0.05, tol=1e-7 if loss == "hinge" else 1e-9)
+    near = 2e-3 if loss == "hinge" else 1e-4
     base = clone(model).fit(X, y, groups)
     order = rng.permutation(len(y))
     names = np.array([f"q{g}" for g in groups])
@@ -76,7 +78,7 @@ def test_invariances(loss):
     assert clone(model).set_params(alpha=None).fit(X, y, groups).alpha_ == pytest.approx(1 / 12)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
 def test_early_stops_are_certified(loss):
     X, y, groups = data(2, queries=30)
     best = mm.Ranker(loss, alpha=1e-3, tol=1e-7).fit(X, y, groups).certificate_
@@ -99,7 +101,7 @@ def test_many_columns_go_through_conjugate_gradients():
 def test_bad_input():
     X, y, groups = data()
     for model, arguments, words in (
-        (mm.Ranker("logistic"), (X, y, groups), "'squared_hinge' or 'hinge'"),
+        (mm.Ranker("squared"), (X, y, groups), "'squared_hinge', 'hinge' or 'logistic'"),
         (mm.Ranker(alpha=-1.0), (X, y, groups), "alpha must be"),
         (mm.Ranker(penalty="l1"), (X, y, groups), "L2 on every coefficient"),
         (mm.Ranker(), (X, np.ones(len(y)), groups), "nothing to rank"),
@@ -125,3 +127,102 @@ def test_metrics():
     assert mm.metrics.top_k_accuracy(["a", "b"], [[1, 2, 3], [1, 3, 2]], 2, ["a", "b", "c"]) == 0.5
     with pytest.raises(ValueError, match="different relevance"):
         mm.metrics.ndcg([1, 1], [0.0, 1.0])
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
+def test_paths_are_fits_and_can_be_certified(loss):
+    X, y, groups = data(5)
+    order = np.random.default_rng(5).permutation(len(y))
+    X, y, groups = X[order], y[order], groups[order]
+    path = mm.path(mm.Ranker(loss), X, y, alphas=[1.0, 0.1, 0.01], groups=groups)
+    model = mm.Ranker(loss, alpha=0.1).fit(X, y, groups)
+    assert path.coefs.shape == (3, 4)
+    assert path.coefs[1] == pytest.approx(model.coef_, abs=5e-3)
+    assert path.model(1).n_pairs_ == model.n_pairs_
+    assert (np.diff(path.score) > 0).all()
+    again = mm.certify(path.model(1), X, y, groups=groups)
+    assert again.relative <= 1e-6
+    assert again.primal == pytest.approx(model.certificate_.primal, abs=1e-5)
+    model.coef_ = model.coef_ + 0.1
+    worse = mm.certify(model, X, y, groups=groups)
+    assert worse.gap >= worse.primal - again.primal > 0
+    assert mm.explain(mm.Ranker(loss), X, y, groups=groups).chosen == model.solver_
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_alpha_by_folds_of_whole_queries(weighted):
+    X, y, groups = data(6, queries=15)
+    weights = np.random.default_rng(6).integers(0, 3, 15)[groups].astype(float)
+    given = weights if weighted else None
+    base = mm.Ranker("logistic", tol=1e-9)
+    tuned = mm.Tuned(base, alphas=[0.3, 0.03], cv=3).fit(X, y, given, groups=groups)
+    expected = np.zeros((2, 3))
+    for i, alpha in enumerate(tuned.alphas_):
+        for k, (train, test) in enumerate(GroupKFold(3).split(X, y, groups)):
+            part = weights[train] if weighted else None
+            model = clone(base).set_params(alpha=alpha).fit(X[train], y[train], groups[train], part)
+            D, share = differences(X[test], y[test], groups[test])
+            by_query = np.logaddexp(0, -(D @ model.coef_)) * share
+            rows = np.concatenate([[g] * n for g, n in pairs_by_query(y[test], groups[test])])
+            query_weight = (weights if weighted else np.ones(len(y)))[
+                [np.flatnonzero(groups == g)[0] for g in rows]
+            ]
+            expected[i, k] = -(query_weight * by_query).sum() / (query_weight * share).sum()
+    assert tuned.cv_results_["mean_test_score"] == pytest.approx(expected.mean(axis=1), abs=1e-6)
+    assert tuned.score(X, y, groups=groups) == tuned.best_estimator_.score(X, y, groups)
+
+
+def pairs_by_query(y, groups):
+    for g in np.unique(groups):
+        level = y[groups == g]
+        yield g, int((level[:, None] > level).sum())
+
+
+def test_alpha_by_the_quality_of_rankings():
+    X, y, groups = data(7)
+    for scoring in ("ndcg", lambda model, X, y, groups: model.score(X, y, groups)):
+        tuned = mm.Tuned(mm.Ranker(), alphas=[1.0, 0.1], cv=4, scoring=scoring)
+        tuned.fit(X, y, groups=groups)
+        scores = [
+            mm.Ranker(alpha=tuned.alpha_)
+            .fit(X[train], y[train], groups[train])
+            .score(X[test], y[test], groups[test])
+            for train, test in GroupKFold(4).split(X, y, groups)
+        ]
+        assert tuned.best_score_ == pytest.approx(np.mean(scores))
+    for change, words in (({"scoring": "r2"}, "'ndcg'"), ({"cv": "loo"}, "LeaveOneGroupOut")):
+        with pytest.raises(ValueError, match=words):
+            mm.Tuned(mm.Ranker(), alphas=2, **change).fit(X, y, groups=groups)
+    with pytest.raises(TypeError, match="queries of a"):
+        mm.path(mm.Regressor(), X, y, groups=groups)
+
+
+def test_features_offsets_frames_and_queries_of_one_item():
+    pd = pytest.importorskip("pandas")
+    X, y, groups = data(8)
+    X = X * [1.0, 10.0, 100.0, 1000.0]
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    alone = np.append(groups, [77, 78])  # items without a partner
+    frame = pd.concat([frame, frame.iloc[:2]], ignore_index=True)
+    grade = np.append(y, [0, 1])
+    model = mm.Ranker(alpha=0.01, features=StandardScaler(), tol=1e-9)
+    model.fit(frame, pd.Series(grade), groups=pd.Series(alone).map("query {}".format))
+    scaled = StandardScaler().fit_transform(frame)
+    plain = mm.Ranker(alpha=0.01, tol=1e-9).fit(scaled[:-2], y, groups)
+    assert model.coef_ == pytest.approx(plain.coef_, abs=1e-6)
+    assert model.predict(frame)[:-2] == pytest.approx(plain.predict(scaled[:-2]), abs=1e-6)
+    assert list(model.feature_names_in_) == list("abcd")
+    # An offset that the columns could give is taken back by the coefficients, but for the penalty.
+    weak = mm.Ranker("logistic", alpha=1e-6, tol=1e-10).fit(scaled[:-2], y, groups)
+    moved = mm.Ranker("logistic", alpha=1e-6, tol=1e-10)
+    moved.fit(scaled[:-2], y, groups, offset=scaled[:-2, 0])
+    assert moved.coef_ == pytest.approx(weak.coef_ - [1.0, 0, 0, 0], abs=1e-3)
+
+
+def test_items_of_weight_zero_have_no_multiplier():
+    X, y, groups = data(9)
+    weights = (groups % 3 > 0).astype(float)
+    model = mm.Ranker("hinge", alpha=0.05).fit(X, y, groups, weights)
+    assert (weights[model.support_] > 0).all()
+    assert model.dual_coef_[0] @ X[model.support_] == pytest.approx(model.coef_, abs=1e-4)
+    assert mm.certify(model, X, y, weights, groups=groups).relative <= 1e-6

@@ -103,7 +103,7 @@ def test_least_squares_with_these_weights_have_the_same_solution(loss):
 
 
 def test_vectors_of_features_that_are_learnt_are_those_that_were_learnt():
-    layer = mm.HiddenLayer(2)
+    layer = mm.HiddenLayer(2, random_state=0)
     model = mm.Classifier("squared_hinge", alpha=0.1, features=layer, random_state=0)
     model.fit(X, Y > 0, sample_weight=WEIGHT)
     mapped = model.features_.transform(X)[model.support_]

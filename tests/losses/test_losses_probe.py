@@ -242,3 +242,91 @@ def test_a_loss_without_infimum_never_passes_silently():
     assert model.certificate_.gap == np.inf
     assert model.certificate_.infeasibility
     assert not np.isnan(model.certificate_.relative)
+
+
+def test_equal_losses_share_their_probes_and_others_do_not():
+    calls = []
+
+    class Power(mm.Distance):
+        def __init__(self, p=2.0):
+            self.p = p
+
+        def psi(self, t):
+            calls.append(t.size)
+            return np.abs(t) ** self.p
+
+        def dpsi(self, t):
+            return self.p * np.sign(t) * np.abs(t) ** (self.p - 1)
+
+        def ddpsi(self, t):
+            return self.p * (self.p - 1) * np.abs(t) ** (self.p - 2)
+
+    assert Power(2.0).convex
+    calls.clear()
+    assert Power(2.0).convex
+    assert not calls
+    assert not Power(0.5).convex  # another parameter
+    loss = Power(2.0)
+    loss.p = 0.5
+    assert not loss.convex
+    Power.psi = lambda self, t: -(t * t)  # another formula
+    assert not Power(2.0).convex
+
+
+def test_losses_whose_parameters_may_change_in_place_share_nothing():
+    class Weighted(mm.Distance):
+        def __init__(self, factors):
+            self.factors = factors
+
+        def psi(self, t):
+            return self.factors[0] * t * t
+
+        def dpsi(self, t):
+            return 2 * self.factors[0] * t
+
+        def ddpsi(self, t):
+            return 2 * self.factors[0] + 0 * t
+
+    factors = [1.0]
+    assert Weighted(factors).convex
+    factors[0] = -1.0
+    assert not Weighted(factors).convex
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-6, 1e-3, 1.0, 30.0])
+def test_bounds_of_the_conjugate_are_sound_and_tight(size):
+    # Known: ½r² has ½(v − t)², e^−m has v·log(−v) − v; slopes that no t has are infinite.
+    class Square(mm.Distance):
+        def psi(self, t):
+            return 0.5 * t * t
+
+        def dpsi(self, t):
+            return t
+
+        def ddpsi(self, t):
+            return np.ones_like(t)
+
+    rng = np.random.default_rng(0)
+    t = rng.standard_normal(300)
+    v = t + size * rng.standard_normal(300)
+    exact, found = 0.5 * (v - t) ** 2, Square().young(t, v)
+    rounding = 1e-14 * (1.0 + size) * (np.abs(t) + np.abs(v)) * (np.abs(v - t) + 1e-15)
+    assert (found >= exact * (1 - 1e-14)).all()
+    assert (found <= exact * 1.05 + 100 * rounding).all()
+    built_in = mm.Exponential()
+
+    class Own(mm.Margin):
+        def psi(self, t):
+            return np.exp(-t)
+
+        def dpsi(self, t):
+            return -np.exp(-t)
+
+        def ddpsi(self, t):
+            return np.exp(-t)
+
+    v = -np.exp(-t - size * rng.standard_normal(300))
+    exact, found = built_in.young(t, v), Own().young(t, v)
+    assert (found >= exact * (1 - 1e-12)).all()
+    assert (found <= exact * 1.05 + 1e-13 * (1 + np.abs(v) * (1 + np.abs(np.log(-v))))).all()
+    assert np.isinf(Own().young(t, np.abs(v))).all()

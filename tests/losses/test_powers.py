@@ -113,3 +113,21 @@ def test_refusals_in_words():
     for p in (-1, np.nan, "2", True, None):
         with pytest.raises(ValueError, match="p of Lp must be a finite number ≥ 0"):
             mm.Regressor(mm.Lp(p)).fit(X, Y)
+
+
+@pytest.mark.parametrize("p", [1.05, 1.5])
+@pytest.mark.parametrize("penalty", ["no_penalty", "l1", "l2"])
+def test_fits_follow_the_units_of_y(p, penalty):
+    # c^p·|r/c|^p: with alpha in the same units, coefficients are c times those of c = 1.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y = X @ [1.0, -2.0, 0.0, 0.5] + rng.standard_normal(60)
+    y[:5] = 0.0  # some residuals of the null model vanish
+    degree = {"no_penalty": p, "l1": p - 1, "l2": p - 2}[penalty]
+    for c in (1.0, 2.0**-480, 2.0**-60, 2.0**60):
+        model = mm.Regressor(mm.Lp(p), penalty, alpha=0.05 * c**degree, intercept=False)
+        model.fit(X, c * y)
+        assert model.certificate_.relative <= 1e-6
+        if c == 1.0:
+            plain = model.coef_
+        assert model.coef_ / c == pytest.approx(plain, abs=1e-2)

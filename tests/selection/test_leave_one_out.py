@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import LeaveOneOut
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import minimand as mm
 from minimand.selection import leave_one_out
@@ -108,3 +109,36 @@ def test_the_formula_is_used_only_where_it_holds():
         assert fitted.cv_results_["max_relative_gap"].max() <= 1e-6
         assert "split7_test_score" in fitted.cv_results_
     assert leave_one_out.__doc__.startswith("Leave-one-out")
+
+
+@pytest.mark.parametrize(("n", "d"), [(12, 20), (30, 4)])
+def test_several_outputs_share_the_formula(n, d):
+    X, y = data(n, d)
+    Y = np.column_stack([y, RNG.standard_normal(n), X[:, 1]])
+    weight = np.resize([1.0, 2.0, 0.0, 1.0], n)
+    ridge = mm.Regressor("squared", "l2", tol=1e-12)
+    tuned = mm.Tuned(ridge, alphas=ALPHAS, cv="loo").fit(X, Y, weight)
+    assert "split0_test_score" not in tuned.cv_results_  # no fold was fitted
+    alone = [mm.Tuned(ridge, alphas=ALPHAS, cv="loo").fit(X, t, weight) for t in Y.T]
+    expected = sum(each.cv_results_["mean_test_score"] for each in alone)
+    np.testing.assert_allclose(tuned.cv_results_["mean_test_score"], expected, rtol=1e-10)
+    folds = mm.Tuned(ridge, alphas=ALPHAS, cv="loo", scoring="neg_mean_squared_error")
+    folds.fit(X, Y, weight)  # the mean over outputs
+    found = 1.5 * folds.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(tuned.cv_results_["mean_test_score"], found, rtol=1e-6)
+
+
+def test_maps_that_learn_nothing_of_the_rows_need_no_refits():
+    X, y = data(25, 3)
+    for features, exact in (
+        (mm.Monomials(2), True),
+        (PolynomialFeatures(2, include_bias=False), True),
+        (mm.Centers(mu=X[:4]), True),
+        (StandardScaler(), False),
+    ):
+        ridge = mm.Regressor("squared", "l2", features=features, tol=1e-12)
+        tuned = mm.Tuned(ridge, alphas=ALPHAS[:2], cv="loo").fit(X, y)
+        assert ("split0_test_score" not in tuned.cv_results_) == exact
+        folds = mm.Tuned(ridge, alphas=ALPHAS[:2], cv="loo", scoring="neg_mean_squared_error")
+        found = 0.5 * folds.fit(X, y).cv_results_["mean_test_score"]
+        np.testing.assert_allclose(tuned.cv_results_["mean_test_score"], found, rtol=1e-6)

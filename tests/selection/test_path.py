@@ -221,7 +221,7 @@ def test_only_our_estimators_have_paths():
     from sklearn.linear_model import Lasso
 
     with pytest.raises(
-        TypeError, match="estimator must be a minimand Regressor or Classifier, not Lasso"
+        TypeError, match="estimator must be a minimand Regressor, Classifier or Ranker, not Lasso"
     ):
         mm.path(Lasso(), *awkward())
 

@@ -348,7 +348,7 @@ def test_other_estimators_are_refused():
     from sklearn.linear_model import Lasso
 
     with pytest.raises(
-        TypeError, match="estimator must be a minimand Regressor or Classifier, not Lasso"
+        TypeError, match="estimator must be a minimand Regressor, Classifier or Ranker, not Lasso"
     ):
         mm.Tuned(Lasso()).fit(X, Y)
 

@@ -107,6 +107,34 @@ def test_more_columns_than_rows(intercept):
     assert basis_of(X, intercept).rank == 15 - intercept
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_many_more_columns_than_rows_have_the_rank_of_the_rows(kind, intercept):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((12, 300)) * 10.0 ** rng.uniform(-3, 3, 300) + 1.0
+    X[:, 50:100] = X[:, :50]  # copies, constants, zeros, and squares that overflow
+    X[:, 100:150], X[:, 150:200], X[:, 200] = 7.0, 0.0, 1e170 * rng.standard_normal(12)
+    mass = np.where(np.arange(12) % 4, 1.0, 0.0) / 9  # 9 rows have a say
+    sizes = np.sqrt(mass @ (X / 1e150) ** 2) * 1e150
+    basis = find_basis(as_design(kind(X)), mass, np.arange(300), intercept, sizes)
+    assert basis.rank == 9 - intercept
+    shown = np.sqrt(mass)[:, None] * (basis.whole @ basis.onto + basis.shift)
+    expected = np.sqrt(mass)[:, None] * X[:, basis.dropped]
+    scale = np.abs(expected).max(axis=0) + 1e-300
+    assert shown / scale == pytest.approx(expected / scale, abs=1e-7)
+
+
+@pytest.mark.parametrize("rank", [20, 12])
+def test_the_shortest_interpolation_is_that_of_singular_values(rank):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((20, rank)) @ rng.standard_normal((rank, 400))
+    y = rng.standard_normal(20)
+    w, *_ = np.linalg.lstsq(X - X.mean(axis=0), y - y.mean(), rcond=1e-10)
+    model = fitted(ours.LinearRegression(), X, y)
+    assert model.coef_ == pytest.approx(w, abs=1e-10)
+    assert model.certificate_.relative <= 1e-12
+
+
 def test_rows_without_weight_have_no_say():
     rng = np.random.default_rng(5)
     X = rng.standard_normal((40, 3))

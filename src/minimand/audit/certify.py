@@ -15,9 +15,9 @@ from ..certificate import Certificate, Judgement, judge
 from ..estimators.base import Estimator
 from ..estimators.hard_margin import HardMargin
 from ..estimators.inputs import data
+from ..estimators.kernel_machine import Remainder, left_out
 from ..estimators.models import score_count, split
 from ..estimators.outcome import Part, combined
-from ..estimators.prepare import prepare
 from ..estimators.stopping import interruption
 from ..problem.objective import Objective
 from ..problem.slot import sum_over_problems
@@ -41,24 +41,27 @@ def certify(
     against: Any = None,
     *,
     batches: Iterable[Any] | None = None,
+    groups: ArrayLike = None,
 ) -> Certificate:
     """Bound how far a fitted model is from the optimum of the objective it was meant to minimise.
 
     Parameters
     ----------
-    model : a fitted `Regressor` or `Classifier`, or a fitted scikit-learn LinearRegression,
-        Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV, LassoLarsIC,
-        MultiTaskLasso, MultiTaskElasticNet, MultiTaskLassoCV, MultiTaskElasticNetCV,
+    model : a fitted `Regressor`, `Classifier` or `Ranker`, or a fitted scikit-learn
+        LinearRegression, Ridge, RidgeCV, RidgeClassifier, Lasso, ElasticNet, LassoCV, ElasticNetCV,
+        LassoLarsIC, MultiTaskLasso, MultiTaskElasticNet, MultiTaskLassoCV, MultiTaskElasticNetCV,
         LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor,
         TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale), LinearSVC, LinearSVR,
         SVC or SVR with a linear kernel, SGDClassifier, SGDRegressor, or one of their drop-ins in
         `minimand.sklearn`, or a `HardMargin`.
     X, y, sample_weight, offset
         The data it was fitted on.
-    against : a fitted minimand estimator or a Certificate, optional
+    against : a fitted minimand estimator, a Certificate or "exact", optional
         A dual point to try beside those found here. With the dual point of a converged fit of the
         same problem, the gap is the model's true suboptimality. If the gap is not small, `certify`
         makes such a fit itself, starting from the model; passing one saves that time.
+        ``"exact"`` is for a model with ``features=Nystrom(kernel)``: the bound is then that of the
+        problem with the kernel itself, whose optimum may be lower than that of the features.
     batches : iterable of (X, y) or (X, y, sample_weight), optional
         Instead of X and y: batches of unknown total length, such as those of `fit_stream`. One pass
         in constant memory gives a sound bound. It is as tight as the model's own gradient allows
@@ -68,6 +71,9 @@ def certify(
         the loss is smooth, with dual points from a Newton step: the bound is then about as tight as
         for data in memory, and ``passes`` is 2. ``relative`` is an upper bound, and there is no
         ``by_sample``.
+    groups : array-like of shape (n_samples,), optional
+        The query of every item, for a `Ranker`, whose `by_sample` has a number per query with
+        pairs.
 
     Returns
     -------
@@ -98,6 +104,8 @@ def certify(
     if isinstance(model, HardMargin):
         refuse_weights(model, sample_weight, offset)
         return model.judged(X, y)[1]
+    if isinstance(model, Estimator):
+        y = model._with_groups(y, groups)
     if scikit_learn.has_joint_scale(model):
         return _with_scale(model, X, y, sample_weight, offset, against)
     return examine(model, X, y, sample_weight, offset, against).certificate
@@ -109,13 +117,16 @@ class Examination(NamedTuple):
     objectives: Sequence[Objective]
     judgements: list[Judgement]
     model: Any
+    rest: Remainder | None = None  # what the factor of a kernel matrix leaves out
 
     @property
     def certificate(self) -> Certificate:
         """One certificate of all judgements."""
         if isinstance(self.model, Estimator):
-            whole = _summary(self.objectives, self.judgements, self.model._fitted.output.parts)
-            return self.model._qualified(whole)
+            parts = self.model._fitted.output.parts
+            return self.model._qualified(
+                _summary(self.objectives, self.judgements, parts, self.rest)
+            )
         return _summary(self.objectives, self.judgements, "outputs")
 
 
@@ -129,7 +140,19 @@ def examine(
 ) -> Examination:
     """Judge a fitted model as `certify` explains."""
     own = isinstance(model, Estimator)
-    objectives, coefs, intercepts = (_own if own else _foreign)(model, X, y, sample_weight, offset)
+    exact = isinstance(against, str) and against == "exact"
+    rest = None
+    if own:
+        check_is_fitted(model)
+        posed = model._posed_again(X, y, sample_weight, offset)
+        objectives, coefs, intercepts = _own(model, posed.objectives)
+        rest = left_out(model, posed, exact=exact)
+    else:
+        objectives, coefs, intercepts = _foreign(model, X, y, sample_weight, offset)
+    if exact:
+        if not own:
+            raise TypeError("against='exact' is for models on features=Nystrom(kernel).")
+        against = None
     duals = _dual_points(against, objectives)
     if own and against is None:
         duals = _own_evidence(model, objectives)
@@ -140,7 +163,7 @@ def examine(
             check_intercept(model, objective, b)
             first = judge(objective, objective.point(w, b), evidence, thorough=True)
             parts.append(_with_solved_dual(objective, first))
-    found = Examination(objectives, parts, model)
+    found = Examination(objectives, parts, model, rest)
     if watch.interrupted:
         raise interruption("certify", found.certificate, found.certificate)
     return found
@@ -197,12 +220,8 @@ def _with_solved_dual(objective: Objective, first: Judgement) -> Judgement:
     return again if again.gap < first.gap else first
 
 
-def _own(
-    model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
-) -> tuple[Sequence[Objective], Array, Array]:
+def _own(model: Any, objectives: Sequence[Objective]) -> tuple[Sequence[Objective], Array, Array]:
     """The objectives of one of our models, one per score, and its point of each."""
-    check_is_fitted(model)
-    objectives = prepare(model, X, y, sample_weight, offset, fitted=True)
     coefs = np.atleast_2d(model.coef_)
     intercepts = np.atleast_1d(model.intercept_)
     expected = (score_count(objectives), objectives[0].n_features)
@@ -222,15 +241,23 @@ def _own_evidence(model: Any, objectives: Sequence[Objective]) -> list[list[Arra
         return [[] for _ in objectives]
 
 
-def _summary(objectives: Sequence[Objective], parts: list[Judgement], what: str) -> Certificate:
-    found = [
-        (part.certificate(objective), Part.of(objective))
-        for part, objective in zip(parts, objectives)
-    ]
-    problems = [problem for _, problem in found]
-    whole = combined([certificate for certificate, _ in found], problems, what)
+def _summary(
+    objectives: Sequence[Objective],
+    parts: list[Judgement],
+    what: str,
+    rest: Remainder | None = None,
+) -> Certificate:
+    problems = [Part.of(objective) for objective in objectives]
+    found = []
+    for part, objective in zip(parts, objectives):
+        one = replace(part.certificate(objective), by_sample=part.by_sample)
+        if rest is not None:
+            own = rest.of_problem(objective)
+            one = own.charged(objective, part.point, one, _ENOUGH)
+        found.append(one)
+    whole = combined(found, problems, what)
     shares = [problem.share for problem in problems]
-    by_sample = [s * part.by_sample for s, part in zip(shares, parts)]
+    by_sample = [s * np.asarray(one.by_sample) for s, one in zip(shares, found)]
     return replace(
         whole,
         by_sample=sum_over_problems([problem.slot for problem in problems], by_sample),
@@ -242,8 +269,10 @@ def _dual_points(against: Any, objectives: Sequence[Objective]) -> list[list[Arr
     """The dual points of ``against``, one list per problem."""
     if against is None:
         return [[] for _ in objectives]
-    first = objectives[0]
-    shape = (first.n_samples, score_count(objectives)) if first.slot is None else first.slot.shape
+    first, several = objectives[0], len(objectives) > 1
+    shape = (first.n_samples, score_count(objectives))
+    if first.slot is not None and several:
+        shape = first.slot.shape
     certificate = (
         against if isinstance(against, Certificate) else getattr(against, "certificate_", None)
     )
@@ -258,7 +287,7 @@ def _dual_points(against: Any, objectives: Sequence[Objective]) -> list[list[Arr
     if first.n_scores > 1:
         return [[np.ascontiguousarray(points)]]
     return [
-        [np.ascontiguousarray(points[:, i]) if o.slot is None else o.slot.cut(points)]
+        [o.slot.cut(points) if o.slot and several else np.ascontiguousarray(points[:, i])]
         for i, o in enumerate(objectives)
     ]
 

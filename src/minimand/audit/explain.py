@@ -50,15 +50,19 @@ def explain(
     y: ArrayLike,
     sample_weight: ArrayLike = None,
     offset: ArrayLike = None,
+    *,
+    groups: ArrayLike = None,
 ) -> Explanation:
     """Explain which solvers accept this problem, and which one would run.
 
     Parameters
     ----------
-    estimator : Regressor, Classifier or Tuned
+    estimator : Regressor, Classifier, Ranker or Tuned
         Of a `Tuned`, its estimator is explained: at the best alpha if it was fitted.
     X, y, sample_weight, offset
         As in ``fit``.
+    groups : array-like of shape (n_samples,), optional
+        The query of every item, for a `Ranker`.
 
     Examples
     --------
@@ -74,6 +78,7 @@ def explain(
     if isinstance(estimator, Tuned):
         found_best = getattr(estimator, "best_params_", {})
         estimator = copy_of(estimator.estimator).set_params(**found_best)
+    y = copy_of(estimator)._with_groups(y, groups)
     objective = prepare(copy_of(estimator), X, y, sample_weight, offset, learn=False)[0]
     control = estimator._control([])
     asked = estimator.solver

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -18,6 +19,9 @@ from .._base.registry import Registry
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..certificate import Certificate
 from ..design import as_design
+from ..features.low_rank import LowRank, PivotedCholesky
+from ..kernels import REGISTRY as KERNELS
+from ..kernels import Kernel
 from ..losses import REGISTRY as LOSSES
 from ..losses import Loss
 from ..penalties import REGISTRY as PENALTIES
@@ -28,8 +32,9 @@ from ..solvers.in_parallel import solve_each
 from ..solvers.kinked.clear_multipliers import settled
 from .callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
 from .inputs import data
+from .kernel_machine import Remainder, represented
 from .models import score_count, split, stacked
-from .outcome import Part, combined, warn_if_short, warn_if_zero_is_perfect
+from .outcome import Part, combined, warn_if_cut, warn_if_short, warn_if_zero_is_perfect
 from .problem import Fitted, Posed, PosesProblems
 from .settings import ELSEWHERE
 from .stopping import stoppable
@@ -38,6 +43,7 @@ from .support_vectors import SupportVectors, Training
 
 _SHORT_NAMES: dict[str, Registry[Any]] = {
     "loss": LOSSES,
+    "features": KERNELS,
     "penalty": PENALTIES,
     "solver": SOLVERS,
 }
@@ -90,6 +96,9 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         tags = super().__sklearn_tags__()
         mapped = isinstance(self.features, BaseEstimator)
         tags.input_tags.sparse = get_tags(self.features).input_tags.sparse if mapped else True
+        if isinstance(self.features, Kernel):
+            tags.input_tags.sparse = self.features.takes_sparse
+            tags.input_tags.pairwise = self.features.pairwise
         tags.target_tags.required = True
         return tags
 
@@ -118,7 +127,10 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         Interrupted
             After Ctrl-C; its ``result`` is this estimator with the model found so far.
         """
-        posed = self._posed(X, y, sample_weight, offset)
+        return self._solved(self._posed(X, y, sample_weight, offset), y)
+
+    def _solved(self, posed: Posed, y: Any) -> Self:
+        """The work of ``fit`` on a problem, one call below it."""
         with stoppable(self):
             posed = self._completed(posed)
             heard = self.callbacks or getattr(self, "_skl_callbacks", None)
@@ -129,6 +141,9 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
             if not solution.converged:
                 warn_if_short(self, posed.objectives[0], solutions)
                 break
+        else:
+            if isinstance(self.__dict__.get("features_"), PivotedCholesky):
+                warn_if_cut(self)
         if posed.objectives[0].scale == 0:
             warn_if_zero_is_perfect(self, posed.objectives[0])
         return self
@@ -215,6 +230,13 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
 
     def _store(self, posed: Posed, solutions: list[Solution]) -> None:
         """Set the attributes of a fit."""
+        rest = self._remainder(posed)
+        by_sample = None
+        if rest is not None:
+            tol = float(self.tol)
+            solutions, by_sample = represented(
+                posed.objectives, solutions, rest, tol, self._refined
+            )
         first = solutions[0]
         coef, intercept = stacked((s.point.w, s.point.b) for s in solutions)
         certificate, course = first.certificate, first.history
@@ -231,7 +253,26 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         self.n_iter_ = max(certificate.iterations, 1)
         self.solver_ = first.solver
         self.history_ = course
-        self._training = Training.of(posed.objectives, solutions, posed.coded.weights)
+        self._training = Training.of(
+            posed.objectives, solutions, posed.coded.weights, vectors=rest is None
+        )
+        self._expansion = None if rest is None else rest.expansion(by_sample, self.coef_)
+
+    def _refined(self, objective: Objective, solution: Solution) -> Solution:
+        """A more accurate solution by some more Newton steps, if it was found by such."""
+        if not solution.converged or not solution.solver.endswith("newton") or self.max_seconds:
+            return solution
+        control = replace(self._control([]), callbacks=(), max_iter=None)
+        control.tol *= 1e-4  # share of tol; safeguard: steps converge quadratically by now
+        again = solve(objective, "newton", control, solution.point)
+        return replace(again, history=solution.history, solver=solution.solver)
+
+    def _remainder(self, posed: Posed) -> Remainder | None:
+        """What the factor of a kernel matrix leaves out; None if the features are no kernel."""
+        mapped = self.__dict__.get("features_")
+        if not isinstance(mapped, PivotedCholesky):
+            return None
+        return Remainder.of(mapped, posed.X, posed.coded.weights, known=True)
 
     def _attributes_at(self, posed: Posed, solved: list[Solution], state: State) -> dict[str, Any]:
         """Attributes as if the fit had stopped at this state; scores not yet solved are zero."""
@@ -253,13 +294,22 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
     def _scores(self, X: ArrayLike, offset: ArrayLike) -> Array:
         """z as the loss takes it: (n,) or (n, scores)."""
         check_is_fitted(self)
-        X = self._map_features(data.check_x(self, X))
-        coef = np.atleast_2d(np.asarray(self.coef_, dtype=float))
-        z = as_design(X).matvec(np.ascontiguousarray(coef.T)) + np.atleast_1d(self.intercept_)
+        z = self._linear_scores(data.check_x(self, X)) + np.atleast_1d(self.intercept_)
         shift = data.check_offset(offset, *z.shape)
         if shift is not None:
             z = z + (shift[:, None] if shift.ndim == 1 else shift)
         return z[:, 0] if z.shape[1] == 1 else z
+
+    def _linear_scores(self, X: Any) -> Array:
+        """φ(X)·w of checked rows, (n, scores)."""
+        mapped = self.__dict__.get("features_")
+        coef = np.atleast_2d(np.asarray(self.coef_, dtype=float))
+        if isinstance(mapped, LowRank):
+            known = self.__dict__.get("_expansion")
+            if known is not None and known.coef is self.coef_:
+                return known.scores(mapped, X)
+            return mapped.scores(X, coef)
+        return as_design(self._map_features(X)).matvec(np.ascontiguousarray(coef.T))
 
     def predict(self, X: ArrayLike, offset: ArrayLike = None) -> AnyArray:
         """The label of the largest score, or the score on the scale of y."""

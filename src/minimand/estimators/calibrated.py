@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._base.typing import AnyArray, ArrayLike
+from .._base.typing import AnyArray, Array, ArrayLike
 from ..certificate import Certificate
 from .classifier import Classifier
-from .inputs.data import n_columns
+from .inputs import data
 
 
 class Calibrated(CalibratedClassifierCV):
@@ -42,6 +44,8 @@ class Calibrated(CalibratedClassifierCV):
     classes_ : ndarray of shape (n_classes,)
     calibrated_classifiers_ : list
         A model with its functions for every fold, or a single one.
+    labels_ : list of Calibrated
+        Only with several labels per sample (a table y of zeros and ones): one model per label.
     certificates_ : list of Certificate
         How far each of those models can be from its optimum; those without one are left out.
 
@@ -88,11 +92,9 @@ class Calibrated(CalibratedClassifierCV):
         """
         if "offset" in fit_params:
             raise ValueError("Calibrated takes no offset: probabilities are those of the score.")
-        if n_columns(y) > 1:
-            raise ValueError(
-                f"Calibrated takes one class per sample, but y has {n_columns(y)} columns: wrap it "
-                "in sklearn.multioutput.MultiOutputClassifier, which fits one for every column."
-            )
+        self.__dict__.pop("labels_", None)  # of an earlier fit
+        if y is not None and data.n_columns(y) > 1:
+            return self._fit_labels(X, np.asarray(y), sample_weight, fit_params)
         if y is not None:
             y = column_or_1d(y, warn=True)
         super().fit(X, y, sample_weight=sample_weight, **fit_params)
@@ -100,3 +102,45 @@ class Calibrated(CalibratedClassifierCV):
         found = [getattr(model, "certificate_", None) for model in models]
         self.certificates_ = [one for one in found if isinstance(one, Certificate)]
         return self
+
+    def _fit_labels(
+        self, X: ArrayLike, y: AnyArray, sample_weight: ArrayLike, fit_params: dict[str, Any]
+    ) -> Self:
+        """One calibrated model per column of a table of labels."""
+        data.check_indicator(y)
+        classifier = self._get_estimator()
+        weights: Any = getattr(classifier, "class_weight", None)
+        by_label = isinstance(weights, list | tuple)
+        self.labels_ = []
+        for c, column in enumerate(y.T.astype(int)):
+            if column.min() == column.max():
+                raise ValueError(
+                    f"column {c} of y holds one value only: a label that all samples have, or "
+                    "none, cannot be learnt; leave the column out."
+                )
+            model = clone(self).set_params(estimator=clone(classifier))
+            if by_label:
+                model.estimator.set_params(class_weight=weights[c])
+            self.labels_.append(model.fit(X, column, sample_weight, **fit_params))
+        first = self.labels_[0]
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))
+        self.classes_ = np.arange(y.shape[1])
+        self.calibrated_classifiers_ = [m for o in self.labels_ for m in o.calibrated_classifiers_]
+        self.certificates_ = [found for one in self.labels_ for found in one.certificates_]
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Class probabilities; of several labels those of every label by itself."""
+        check_is_fitted(self)
+        if "labels_" not in self.__dict__:
+            return np.asarray(super().predict_proba(X))
+        return np.column_stack([label.predict_proba(X)[:, 1] for label in self.labels_])
+
+    def predict(self, X: ArrayLike) -> AnyArray:
+        """The most probable class; of several labels those with a probability above ½."""
+        check_is_fitted(self)
+        if "labels_" not in self.__dict__:
+            return np.asarray(super().predict(X))
+        return (self.predict_proba(X) > 0.5).astype(int)

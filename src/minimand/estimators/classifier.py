@@ -72,7 +72,8 @@ class Classifier(ClassifierMixin, Margins, Estimator):
         Factor of the penalty; by default 1/Σs, as in `Regressor`, with class weights in the sum:
         scikit-learn's C is 1/(alpha·n_samples), and this is C = 1.
     class_weight : dict or "balanced", optional
-        Factors of the sample weights, by class.
+        Factors of the sample weights, by class. With several labels per sample, a dict by 0 and 1
+        or "balanced" for the problem of every label, or a list with one of these per label.
     features, intercept, solver, tol, max_iter, max_seconds, memory
         As in `Regressor`.
     warm_start, random_state, verbose, callbacks

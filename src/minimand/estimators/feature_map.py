@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from ..certificate import Certificate
+from ..features.low_rank import PivotedCholesky, as_map
 from ..problem.objective import Objective
 from .inputs.columns import columns_from
 from .inputs.matrix import check_finite
@@ -31,7 +32,7 @@ class MapsFeatures:
         """X through ``features``, a scikit-learn transformer, fitted on a clone."""
         if self.features is None:
             return X
-        self.features_ = clone(self.features)
+        self.features_ = clone(as_map(self.features, X, getattr(self, "memory", None)))
         return _mapped(self.features_.fit_transform(X, y), len(y))
 
     def _map_features(self, X: Any) -> Any:
@@ -51,7 +52,7 @@ class MapsFeatures:
         The objectives have the rows of X whose weight is not zero.
         """
         if not self._features_are_learnt:
-            return posed
+            return posed._replace(objectives=self._described(posed.objectives))
         from ..solvers.nested.variable_projection import learn  # loads much of scikit-learn
 
         X, weights = self.features_.checked(posed.X), posed.coded.weights
@@ -69,7 +70,14 @@ class MapsFeatures:
         return control
 
     def _described(self, objectives: Sequence[Objective]) -> Sequence[Objective]:
-        """Objectives that say that their features were learnt, and at which alpha."""
+        """Objectives that say that their features were learnt, and at which alpha.
+
+        Or that a kernel was restricted to functions of some rows, as memory had no room for all.
+        """
+        mapped = self.__dict__.get("features_")
+        if isinstance(mapped, PivotedCholesky) and not mapped.complete:
+            note = f" of {mapped.rank_} rows"
+            return [replace(o, words=o.words + note) for o in objectives]
         if not self._features_are_learnt:
             return objectives
         units = f"[X, {self.features_.activation}(X A + c)]"

@@ -76,7 +76,22 @@ def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution
     worst = max(short, key=lambda s: s.certificate.gap)
     others = _alternatives(objective, estimator._control([]), worst)
     text = shortfall(worst, estimator.tol, others, uneven=_uneven(objective))
-    warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=4)
+    warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=5)
+
+
+def warn_if_cut(estimator: Any) -> None:
+    """Warn if memory had no room for a kernel matrix and the gap is larger than tol for that."""
+    found, mapped = estimator.certificate_, estimator.features_
+    if found.relative <= float(estimator.tol) or mapped.complete:
+        return
+    warnings.warn(
+        f"{type(estimator).__name__}: the kernel matrix was cut at {mapped.rank_} columns, as "
+        f"memory had no room for more, so the relative gap {found.relative:.1e} is larger than "
+        f"tol={estimator.tol:g}: pass memory=… in bytes, or choose the columns with "
+        "features=minimand.Nystrom(kernel, rank).",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 def warn_if_zero_is_perfect(estimator: Any, objective: Objective) -> None:
@@ -88,7 +103,7 @@ def warn_if_zero_is_perfect(estimator: Any, objective: Objective) -> None:
         f"cost nothing under {objective.loss!r}: take a loss with a margin, such as Hinge(), or "
         "the algorithm minimand.Perceptron.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.base import clone
 
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..losses import Loss
-from ..outputs import PairsOutput, columns_of
+from ..outputs import PairsOutput, QueriesOutput, columns_of
+from ..outputs.queries import Runs
 from ..problem.objective import Objective
+from .base import Estimator
 from .classifier import Classifier
 from .problem import Fitted, Posed
-from .regressor import Regressor
 from .settings import Settings
 
 
 def copy_of(estimator: Any) -> Any:
     """An unfitted copy of a minimand estimator; refuses others in words."""
-    if not isinstance(estimator, Regressor | Classifier):
+    if not isinstance(estimator, Estimator):
         raise TypeError(
-            f"estimator must be a minimand Regressor or Classifier, not "
+            f"estimator must be a minimand Regressor, Classifier or Ranker, not "
             f"{type(estimator).__name__}; what a pipeline would do first goes into its features=."
         )
     return clone(estimator)
@@ -92,36 +94,47 @@ def posed_for_path(
 
 
 class Measured(NamedTuple):
-    """A loss and the targets that it takes, for the scores in ``columns`` of z."""
+    """A loss and the targets that it takes, for the scores in ``columns`` of some rows of z."""
 
     loss: Loss
     target: Array
     columns: Any  # the number of a score, or a slice of several
-    share: float
+    mass: Array  # of the units of the loss
+    rows: Any  # those of positive weight
 
 
-def measured_by(estimator: Any, y: AnyArray, measure: Loss | None = None) -> list[Measured]:
+def measured_by(
+    estimator: Any, y: AnyArray, weight: Array | None = None, measure: Loss | None = None
+) -> list[Measured]:
     """The losses of the scores of a fitted model, which add up: one per score or one of all.
 
     By ``measure``, or by the loss of the fit.
     """
     fitted = estimator._fitted
-    loss = measure or fitted.settings.loss
+    loss, y = measure or fitted.settings.loss, estimator._checked_target(y)
     output = fitted.output.under(loss)
+    if isinstance(output, QueriesOutput):
+        runs = Runs.of(output.encode(y), weight)
+        bound = output.loss.bind(runs.units)
+        return [Measured(bound, runs.y, 0, bound.masses(runs.weights), runs.order)]
+    rows: Any = slice(None) if weight is None or weight.all() else weight > 0
+    given = np.ones(len(y)) if weight is None else weight
+    target = output.encode(y)[rows]
+
+    def measured(loss: Loss, target: Array, columns: Any, share: float = 1.0) -> Measured:
+        return Measured(loss, target, columns, share * loss.masses(given[rows]), rows)
+
     if isinstance(output, PairsOutput) or (loss.in_pairs and output.scores > 1):
         if not isinstance(output, PairsOutput) or not loss.in_pairs:
             raise ValueError(
                 f"scoring=None compares by {loss!r}, which says nothing of the scores of "
                 f"{fitted.settings.loss!r}: pass a scoring by predictions, such as 'accuracy'."
             )
-        target = output.encode(estimator._checked_target(y))
-        return [Measured(loss, target, slice(None), 1.0)]
-    target = output.encode(estimator._checked_target(y))
+        return [measured(loss, target, slice(None))]
     if output.loss.joint and output.scores > 1:
-        return [Measured(output.loss, target, slice(None), 1.0)]
+        return [measured(output.loss, target, slice(None))]
     shares = loss.score_weights(output.scores) if output.scores > 1 else None
-    parts = columns_of(target)
     return [
-        Measured(output.loss, part, c, 1.0 if shares is None else float(shares[c]))
-        for c, part in enumerate(parts)
+        measured(output.loss, part, c, 1.0 if shares is None else float(shares[c]))
+        for c, part in enumerate(columns_of(target))
     ]

@@ -1,206 +1,24 @@
-"""From settings and data to objectives, and what a fitted model keeps of them."""
+"""From an estimator and data to its problem, and what a fitted model keeps of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.typing import AnyArray, Array, ArrayLike
-from ..design import as_design
-from ..losses import Loss, OverScores
-from ..outputs import Output, PairsOutput, columns_of
+from ..losses import Loss
+from ..outputs import Output
 from ..problem.objective import Objective
+from .coded import Coded
 from .feature_map import MapsFeatures
 from .inputs import data
-from .inputs.class_weights import weighted_by_class
-from .pair_problems import PairProblems
+from .inputs.class_weights import label_factors, weighted_by_class
 from .settings import Settings
-
-
-def one_sample(n_samples: int, weights: Array | None) -> float:
-    """1/Σs, the alpha at which the penalty weighs as much as one sample of weight 1."""
-    if weights is None:
-        return 1.0 / n_samples
-    with np.errstate(over="ignore", divide="ignore"):
-        alpha = 1.0 / weights.sum()
-    if alpha == 0.0:  # the sum has overflowed
-        alpha = 1.0 / weights.max() / (weights / weights.max()).sum()
-    if not np.isfinite(alpha):
-        raise ValueError(
-            "alpha=None stands for 1/Σs, which overflows as the sample weights are all but zero: "
-            "multiply them by a number, or pass an alpha."
-        )
-    return float(alpha)
-
-
-def build(
-    settings: Settings,
-    X: Any,
-    y: Array,
-    sample_weight: Array | None,
-    offset: Array | None,
-    intercept: bool,
-    n_scores: int = 1,
-) -> Objective:
-    """The objective of the settings on the data; rows of weight zero are left out.
-
-    The alpha of the settings must be a number: `one_sample` of the weights, if none was given.
-    """
-    design = as_design(X)
-    if sample_weight is not None and not sample_weight.all():
-        kept = np.flatnonzero(sample_weight)
-        design, y, sample_weight = design.rows(kept), y[kept], sample_weight[kept]
-        offset = None if offset is None else offset[kept]
-    n, d = design.shape
-    alpha, free = settings.factor, bool(intercept)
-    loss = settings.loss
-    mass = loss.equal_masses(n) if sample_weight is None else loss.masses(sample_weight)
-    return Objective(
-        loss=loss,
-        penalty=settings.penalty.bind(d if n_scores == 1 else (d, n_scores), alpha),
-        design=design,
-        y=y,
-        mass=mass,
-        offset=offset,
-        intercept=free,
-        n_scores=n_scores,
-        words=settings.words_with_score(alpha, offset=offset is not None, intercept=free),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """The settings, and y, weights and offset as checked numbers: a problem without φ(X)."""
-
-    settings: Settings
-    output: Output
-    target: Array  # (n,) or (n, scores), as the output codes y
-    weights: Array | None  # of the samples, times their class weights; None: all equal
-    offset: Array | None
-
-    @property
-    def n_samples(self) -> int:
-        """Rows, those of weight zero included."""
-        return int(self.target.shape[0])
-
-    @property
-    def targets(self) -> list[Array]:
-        """One contiguous vector per score."""
-        return columns_of(self.target)
-
-    def at_one_sample(self) -> Coded:
-        """The same with a number for alpha: 1/Σs if none was given."""
-        if self.settings.alpha is not None:
-            return self
-        alpha = one_sample(self.n_samples, self.weights)
-        return replace(self, settings=self.settings.at(alpha))
-
-    @property
-    def coupled(self) -> bool:
-        """Whether all scores are one problem, because the loss or the penalty couples them."""
-        loss, penalty = self.settings.loss, self.settings.penalty
-        return self.output.scores > 1 and (loss.joint or penalty.couples_scores)
-
-    def objectives(self, X: Any) -> Sequence[Objective]:
-        """The problems on φ(X): one per score, or one of all scores if these are coupled."""
-        if self.output.scores == 1:
-            weights = self._weights_of(self.target)
-            return [self._problem(self._of_one_score, X, self.target, self.offset, weights)]
-        return [self._coupled(X)] if self.coupled else self.separate(X)
-
-    def separate(self, X: Any) -> Sequence[Objective]:
-        """One objective per score; they share the design."""
-        if isinstance(self.output, PairsOutput):
-            return self._pairs(X, self.output)
-        target, *others = self.targets
-        offsets = self._offsets(len(others) + 1)
-        shares = self.settings.loss.score_weights(len(others) + 1)
-        weights = self._weights_of(target)
-        first = self._problem(self._of_one_score, X, target, offsets[0], weights)
-        kept = slice(None) if self.weights is None else np.flatnonzero(self.weights)
-        found = [first, *(first.with_target(other[kept]) for other in others)]
-        if weights is not self.weights:  # they depend on the target
-            masses = [
-                first.loss.masses(cast(Array, self._weights_of(t))[kept]) for t in self.targets
-            ]
-            found = [replace(o, mass=mass) for o, mass in zip(found, masses)]
-        if self.offset is not None and self.offset.ndim > 1:
-            found = [replace(o, offset=cast(Array, s)[kept]) for o, s in zip(found, offsets)]
-        if shares is None:
-            return found
-        unit, alpha = self.settings.penalty, self.settings.factor
-        problems = [replace(o, share=float(share)) for o, share in zip(found, shares)]
-        return [replace(o, penalty=o.bound(unit, alpha)) for o in problems]
-
-    def _pairs(self, X: Any, output: PairsOutput) -> PairProblems:
-        """One objective per pair of classes, on the rows of these classes."""
-        settings, offset = self._of_one_score, self.offset
-        if settings.loss.undecided:
-            raise ValueError(f"{self.settings.loss!r} needs a number in place of 'auto'.")
-        by_pair = None
-        if offset is not None and offset.ndim > 1:
-            by_pair, offset = offset, None
-            if self.weights is not None:
-                by_pair = by_pair[np.flatnonzero(self.weights)]
-        whole = self._problem(settings, X, self.target, offset, self.weights)
-        whole = replace(whole, words=f"{whole.words}; samples of other classes cost nothing")
-        return PairProblems(whole, output, settings.penalty, settings.factor, by_pair)
-
-    def _coupled(self, X: Any) -> Objective:
-        """The problem of all scores."""
-        settings, k = self.settings, self.output.scores
-        loss = settings.loss
-        if loss.in_pairs or loss.target_weights(self.target[:1]) is not None:
-            part = "pair" if loss.in_pairs else "class"
-            other = "take another loss" if loss.in_pairs else "leave out balance"
-            raise ValueError(
-                f"{loss!r} needs a problem for every {part} by itself, but the penalty couples the "
-                f"classes: take L1() or L2(), or {other}."
-            )
-        if not loss.joint and loss.by_score is None:
-            settings = replace(settings, loss=OverScores(loss))
-        offset = self.offset
-        if offset is not None and offset.ndim == 1:
-            offset = np.repeat(offset[:, None], k, axis=1)
-        target = np.ascontiguousarray(self.target)
-        return self._problem(settings, X, target, offset, self.weights, k)
-
-    def _problem(
-        self,
-        settings: Settings,
-        X: Any,
-        y: Array,
-        offset: Array | None,
-        weights: Array | None,
-        n_scores: int = 1,
-    ) -> Objective:
-        found = build(settings, X, y, weights, offset, settings.intercept, n_scores)
-        words = self.settings.loss.weighing
-        return replace(found, words=f"{found.words}; {words}") if words else found
-
-    def _weights_of(self, target: Array) -> Array | None:
-        """The weights of the samples in the problem of one score."""
-        heavy = self.settings.loss.target_weights(target)
-        if heavy is None:
-            return self.weights
-        return heavy if self.weights is None else self.weights * heavy
-
-    @property
-    def _of_one_score(self) -> Settings:
-        """The settings of a problem of one score."""
-        loss = self.output.loss
-        return self.settings if loss is self.settings.loss else replace(self.settings, loss=loss)
-
-    def _offsets(self, count: int) -> list[Array | None]:
-        """The offset of every score."""
-        if self.offset is None or self.offset.ndim == 1:
-            return [self.offset] * count
-        return [np.ascontiguousarray(column) for column in self.offset.T]
 
 
 class Posed(NamedTuple):
@@ -275,6 +93,16 @@ class PosesProblems(MapsFeatures):
         """The output space of a stream, of which y is some part."""
         return self._output_of(y, None, loss)
 
+    in_queries: ClassVar[bool] = False  # whether samples are items of queries, named by ``groups``
+
+    def _with_groups(self, y: Any, groups: Any) -> Any:
+        """y with the query of every sample, where the estimator has queries."""
+        if groups is not None:
+            raise TypeError(
+                f"groups names the queries of a minimand.Ranker: {type(self).__name__} has none."
+            )
+        return y
+
     def _check_same(self, output: Output) -> None:
         """Refuse data of another output space than those of the fit."""
 
@@ -319,7 +147,10 @@ class PosesProblems(MapsFeatures):
         if output is None:
             output = self._output_of(y, weights, settings.loss)
         shift = None if offset is None else data.check_offset(offset, n, output.scores)
-        return Coded(settings, output, output.encode(y), weights, shift)
+        factors = None
+        if settings.class_weight is not None and y.ndim > 1:
+            factors = label_factors(settings.class_weight, y, weights)
+        return Coded(settings, output, output.encode(y), weights, shift, factors)
 
     def _posed(
         self, X: Any, y: Any, sample_weight: ArrayLike = None, offset: ArrayLike = None

@@ -1,63 +1,82 @@
-"""`Ranker`: scores that put the items of a query in order (RankSVM)."""
+"""`Ranker`: scores that put the items of a query in order (RankSVM, RankNet)."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.typing import AnyArray, Array, ArrayLike
-from ..certificate import Certificate
-from ..design import as_design
-from ..losses import Hinge, Loss, PairwiseHinge, PairwiseSquaredHinge, SquaredHinge
-from ..losses.joint.pair_sums import levels, pair_counts
-from ..metrics import ndcg, rows_of_queries
-from ..penalties import REGISTRY as PENALTIES
+from .._base.parameters import store_arguments
+from .._base.typing import AnyArray, Array, ArrayLike, PenaltyName
+from ..losses import (
+    Hinge,
+    Logistic,
+    Loss,
+    PairwiseHinge,
+    PairwiseLogistic,
+    PairwiseSquaredHinge,
+    SquaredHinge,
+)
+from ..metrics import ndcg
+from ..outputs import Output, QueriesOutput
 from ..penalties import Penalty
-from ..problem.objective import Objective
-from ..solvers import Control, solve
-from .inputs import data
-from .outcome import warn_if_short
-from .settings import Settings, check_limits, check_real, check_solver
-from .stopping import stoppable
-from .summary import Summarised
+from .base import Estimator
+from .callbacks import with_callbacks
+from .query_problem import relevance_and_query
+from .settings import Settings, check_settings
 
-_LOSSES: dict[str, Loss] = {"squared_hinge": PairwiseSquaredHinge(), "hinge": PairwiseHinge()}
+_OF_PAIRS: dict[type[Loss], Loss] = {
+    SquaredHinge: PairwiseSquaredHinge(),
+    Hinge: PairwiseHinge(),
+    Logistic: PairwiseLogistic(),
+}
 
 
-class Ranker(Summarised):
+class Ranker(Estimator):
     r"""Minimise mean over queries of the mean over pairs of ψ(zᵢ − zⱼ), plus alpha·penalty(w).
 
-    The pairs of a query are those of its items with yᵢ > yⱼ; ψ(m) = max(0, 1 − m)² or
-    max(0, 1 − m), z = X w. There is no intercept, since it would change no difference. A pass takes
-    O(n log n) for n items, however many pairs they form. Queries count equally.
+    The pairs of a query are those of its items with yᵢ > yⱼ; ψ(m) = max(0, 1 − m)², max(0, 1 − m)
+    or log(1 + e^−m), z = offset + X w. There is no intercept, since it would change no difference.
+    Queries count equally. With the hinges a pass takes O(n log n) for n items, however many pairs
+    they form; the logistic loss visits every pair.
 
     Parameters
     ----------
-    loss : {"squared_hinge", "hinge"} or SquaredHinge or Hinge, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "logistic"} or SquaredHinge, Hinge or Logistic, \
+default="squared_hinge"
         ψ.
     penalty : str or Penalty, default="l2"
         Solvers take L2, with or without weights.
     alpha : float, optional
-        The factor of the penalty; by default one divided by the number of queries.
+        The factor of the penalty; by default one divided by the number of queries, or by the sum of
+        their weights.
+    features : transformer or Kernel map, optional
+        Applied to X first, as in `Regressor`.
     solver : str or Solver, default="auto"
-        "run_newton" for the squared hinge, "smoothed" for the hinge.
+        "run_newton" for smooth losses, "smoothed" for the hinge.
     tol : float, default=1e-6
         The largest ``certificate_.relative``.
-    max_iter, max_seconds : optional
-        Limits; a fit that reaches one is valid, has its true gap, and warns.
-    callbacks : sequence, optional
-        Called with a state after every iteration, as in `Regressor`.
+    max_iter, max_seconds, memory, warm_start, random_state, verbose, callbacks
+        As in `Regressor`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+        0.
     alpha_ : float
     n_pairs_ : int
     certificate_ : Certificate
     solver_ : str
     n_iter_ : int
+    history_ : History
+
+    Notes
+    -----
+    `minimand.path`, `Tuned`, `minimand.certify` and `minimand.explain` take a ``Ranker`` with
+    ``groups=…``; `Tuned` does not part the items of a query.
 
     Examples
     --------
@@ -70,171 +89,104 @@ class Ranker(Summarised):
     (True, True)
     """
 
-    coef_: Array
-    certificate_: Certificate
+    intercept = False
+    in_queries = True
 
     def __init__(
         self,
         loss: Any = "squared_hinge",
-        penalty: Any = "l2",
+        penalty: PenaltyName | Penalty = "l2",
         alpha: float | None = None,
         *,
+        features: Any = None,
         solver: Any = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
         max_seconds: float | None = None,
+        memory: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: bool = False,
         callbacks: Any = None,
     ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.callbacks = callbacks
+        store_arguments(self, locals())
 
+    @with_callbacks
     def fit(
         self,
         X: ArrayLike,
         y: ArrayLike,
         groups: ArrayLike = None,
         sample_weight: ArrayLike = None,
+        offset: ArrayLike = None,
     ) -> Self:
         """Fit the scores.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_items, n_features)
+        X : array-like or sparse matrix of shape (n_items, n_features), a `minimand.design.Design`
+            or whatever the transformer ``features`` takes
         y : array-like of shape (n_items,)
             Relevances: numbers, of which only the order within a query counts.
         groups : array-like of shape (n_items,), optional
             The query of every item, labels of any kind in any order; by default one query.
         sample_weight : array-like of shape (n_items,), optional
             Weights of the queries: a number per item, the same for all items of a query.
+        offset : array-like of shape (n_items,), optional
+            Added to the scores, e.g. those of an earlier ranking.
+
+        Raises
+        ------
+        Interrupted
+            After Ctrl-C; its ``result`` is this estimator with the model found so far.
         """
-        loss, penalty, alpha = self._settings()
-        X, y = data.check_xy(self, X, y)
-        runs = _Runs.of(data.check_numbers(y), groups, sample_weight)
-        objective = self._objective(X, runs, loss, penalty, alpha)
-        ridge = objective.penalty.ridge
-        if ridge is None or not (ridge > 0).all():
+        target = relevance_and_query(self, y, groups)
+        return self._solved(self._posed(X, target, sample_weight, offset), target)
+
+    def _checked_settings(self) -> Settings:
+        settings = check_settings(self)
+        pairs = _OF_PAIRS.get(type(settings.loss))
+        if pairs is None:
             raise ValueError(
-                f"Ranker needs an L2 on every coefficient, but penalty={penalty!r} with "
-                f"alpha={self.alpha!r} is none: use penalty='l2' and an alpha above 0."
+                "loss of Ranker must be 'squared_hinge', 'hinge' or 'logistic', not "
+                f"{self.loss!r}: these have forms for pairs of items."
             )
-        with stoppable(self):
-            solution = solve(objective, self.solver, self._control(self.callbacks or []))
-            self.coef_ = solution.point.w
-            self.alpha_ = 1.0 / runs.weights.sum() if alpha is None else alpha
-            self.n_pairs_ = int(runs.pairs.sum())
-            self.certificate_ = solution.certificate
-            self.solver_, self.history_ = solution.solver, solution.history
-            self.n_iter_ = max(solution.certificate.iterations, 1)
-        warn_if_short(self, objective, [solution])
-        return self
+        return replace(settings, loss=pairs)
 
-    def _settings(self) -> tuple[Loss, Penalty, float | None]:
-        """The parameters, checked."""
-        known = {SquaredHinge: "squared_hinge", Hinge: "hinge"}
-        name = known.get(type(self.loss), self.loss)
-        if not isinstance(name, str) or name not in _LOSSES:
-            raise ValueError(
-                f"loss of Ranker must be 'squared_hinge' or 'hinge', not {self.loss!r}: sums over "
-                "pairs of other losses do not follow from a sorted list."
-            )
-        check_limits(self)
-        check_solver(self.solver)
-        alpha = None if self.alpha is None else check_real("alpha", self.alpha, low=0.0)
-        return _LOSSES[name], PENALTIES.get(self.penalty), alpha
+    # y has two columns inside: the relevance and the number of the query ----------------------
 
-    def _objective(
-        self, X: Any, runs: _Runs, loss: Loss, penalty: Penalty, alpha: float | None
-    ) -> Objective:
-        """The problem on the items, query by query."""
-        design = as_design(X)
-        if not np.array_equal(runs.order, np.arange(design.shape[0])):
-            design = design.rows(runs.order)
-        factor = 1.0 / float(runs.weights.sum()) if alpha is None else alpha
-        settings = Settings(loss, penalty, factor, intercept=False)
-        bound = loss.bind(runs.units)
-        return Objective(
-            loss=bound,
-            penalty=penalty.bind(design.shape[1], factor),
-            design=design,
-            y=runs.y,
-            mass=bound.masses(runs.weights),
-            intercept=False,
-            words=settings.words_with_score(factor, offset=False, intercept=False),
-        )
+    def _with_groups(self, y: Any, groups: Any) -> Any:
+        return relevance_and_query(self, y, groups)
 
-    def _control(self, callbacks: Any) -> Control:
-        return Control(
-            tol=float(self.tol),
-            max_iter=self.max_iter,
-            max_seconds=self.max_seconds,
-            callbacks=callbacks,
-        )
+    def _takes_many(self, loss: Loss, y: Any) -> bool:
+        return True
 
-    def decision_function(self, X: ArrayLike) -> Array:
-        """The scores z = X w."""
+    def _checked_target(self, y: AnyArray) -> AnyArray:
+        return y
+
+    def _output_of(self, y: AnyArray, weights: Array | None, loss: Loss) -> Output:
+        return QueriesOutput.of(y, weights, loss)
+
+    def _fit_features(self, X: Any, y: Any) -> Any:
+        return super()._fit_features(X, y[:, 0])
+
+    def _attributes(self, output: Any, coef: Array, intercept: Array) -> dict[str, Any]:
+        return {"coef_": coef[0], "intercept_": 0.0}
+
+    @property
+    def n_pairs_(self) -> int:
+        """Pairs of all queries."""
         check_is_fitted(self)
-        return as_design(data.check_x(self, X)).matvec(self.coef_)
+        return int(self._fitted.output.n_pairs)  # type: ignore[attr-defined]
 
-    def predict(self, X: ArrayLike) -> Array:
-        """The scores z = X w: the larger, the earlier an item comes in its query."""
-        return self.decision_function(X)
+    # Prediction --------------------------------------------------------------------------------
 
-    def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike = None) -> float:
+    def predict(self, X: ArrayLike, offset: ArrayLike = None) -> Array:
+        """The scores z: the larger, the earlier an item comes in its query."""
+        return np.asarray(super().predict(X, offset))
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike = None, offset: ArrayLike = None
+    ) -> float:
         """NDCG of the ranking, the mean over queries; see `minimand.metrics`."""
-        return ndcg(y, self.predict(X), groups)
-
-    def __sklearn_tags__(self) -> Any:
-        """Sparse input is accepted; y is required."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        return tags
-
-
-class _Runs(NamedTuple):
-    """Items sorted by query; queries without weight or without pairs are left out."""
-
-    order: AnyArray  # rows of X
-    units: Any
-    y: Array
-    weights: Array  # of the queries
-    pairs: Array
-
-    @classmethod
-    def of(cls, y: Array, groups: ArrayLike, sample_weight: ArrayLike) -> _Runs:
-        queries = rows_of_queries(groups, y.size)
-        weights = _query_weights(queries, data.check_weights(sample_weight, y.size))
-        kept = [
-            (rows, weight)
-            for rows, weight in zip(queries, weights)
-            if weight > 0 and np.ptp(y[rows]) > 0
-        ]
-        if not kept:
-            raise ValueError(
-                "no query has items of different relevance, so that there is nothing to rank: y "
-                "must differ within a group."
-            )
-        order = np.concatenate([rows for rows, _ in kept])
-        units = np.append(0, np.cumsum([rows.size for rows, _ in kept])).astype(np.int64)
-        level = levels(y[order], units)
-        pairs = pair_counts(level, units)
-        weight = np.array([weight for _, weight in kept])
-        return cls(order, units, level.astype(float), weight, pairs)
-
-
-def _query_weights(queries: list[AnyArray], weights: Array | None) -> Array:
-    """One weight per query."""
-    if weights is None:
-        return np.ones(len(queries))
-    for rows in queries:
-        if np.ptp(weights[rows]) > 0:
-            raise ValueError(
-                "sample_weight of Ranker weighs queries: all items of a query must have the same."
-            )
-    return np.array([weights[rows[0]] for rows in queries])
+        return ndcg(y, self.predict(X, offset), groups)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..kernels import REGISTRY as KERNELS
+from ..kernels import Kernel
 from ..losses import REGISTRY as LOSSES
 from ..losses import Loss
 from ..penalties import REGISTRY as PENALTIES
@@ -102,6 +104,8 @@ def check_settings(estimator: Any) -> Settings:
     if estimator.callbacks is not None:
         _check_callbacks(estimator.callbacks)
     words = "" if estimator.features is None else _checked_features(estimator.features)
+    if isinstance(estimator.features, str | Kernel):
+        _check_function_of_norm(penalty, words)
     weight = getattr(estimator, "class_weight", None)
     return Settings(loss, penalty, alpha, words, bool(estimator.intercept), weight)
 
@@ -182,8 +186,26 @@ def check_seed(random_state: Any) -> None:
         ) from error
 
 
+def _check_function_of_norm(penalty: Penalty, kernel: str) -> None:
+    """Refuse penalties of single coefficients: a function of a kernel has only its norm."""
+    try:
+        bound = penalty.bind((2, 2) if penalty.couples_scores else 2, 1.0)
+    except ValueError:  # weights or groups of features
+        bound = None
+    if bound is None or bound.function_of_norm is None:
+        raise ValueError(
+            f"penalty={penalty!r} is no function of the norm ‖f‖ alone, but features={kernel} is a "
+            "kernel, whose functions have no coefficients to penalise one by one: take L2() or "
+            "L2Ball(), or explicit features such as Nystrom(kernel) or RandomFourier(kernel)."
+        )
+
+
 def _checked_features(features: Any) -> str:
     """The map in one short line; a map that is learnt with the model gives its own formula."""
+    if isinstance(features, str | Kernel):
+        kernel = KERNELS.get(features)
+        kernel.check_parameters()
+        return shorten(str(kernel), _LONGEST, placeholder=" …")
     if isinstance(features, type):
         raise TypeError(f"features must be an object, not a class: pass {features.__name__}().")
     if not hasattr(features, "fit_transform") or not hasattr(features, "transform"):

@@ -16,6 +16,7 @@ from ..problem.objective import Objective
 from ..problem.slot import Slot, as_table
 from ..solvers import Solution
 from .inputs.matrix import matrix_of
+from .kernel_machine import Expansion
 
 
 class _Rows(NamedTuple):
@@ -120,15 +121,21 @@ class Training:
 
     @classmethod
     def of(
-        cls, objectives: Sequence[Objective], solutions: list[Solution], weights: Array | None
+        cls,
+        objectives: Sequence[Objective],
+        solutions: list[Solution],
+        weights: Array | None,
+        *,
+        vectors: bool = True,
     ) -> Self | None:
         """From the solutions of all scores; ``weights`` has an entry for every sample of ``fit``.
 
-        If the loss is flat somewhere, the rows of φ(X) with a nonzero multiplier are kept.
+        With ``vectors``, and if the loss is flat somewhere, the rows of φ(X) with a nonzero
+        multiplier are kept.
         """
         found = cls.of_seen([Seen.of(*pair) for pair in zip(objectives, solutions)], weights)
         first = objectives[0]
-        if found is None or first.loss.quadratic or not _has_flat_part(first):
+        if found is None or not vectors or first.loss.quadratic or not _has_flat_part(first):
             return found
         support = np.asarray(found.multipliers.any(axis=1))
         if weights is not None and not weights.all():
@@ -248,15 +255,32 @@ class SupportVectors:
             )
         return found
 
+    def _expanded(self) -> Expansion | None:
+        """The model as a sum of kernel functions; None if it is no kernel machine."""
+        found: Expansion | None = self.__dict__.get("_expansion")
+        return found if found is not None and found.coef is self.__dict__.get("coef_") else None
+
     @property
     def support_(self) -> IntArray:
-        """Indices of the samples whose multiplier is not zero for at least one class."""
+        """Indices of the samples whose multiplier is not zero for at least one class.
+
+        Of a kernel machine they are the samples in f(x) = Σ dual_coef·k(xᵢ, x) + intercept.
+        """
+        expansion = self._expanded()
+        if expansion is not None:
+            return expansion.numbers
         found = self._trained("support_").multipliers
         return np.flatnonzero(found.any(axis=1))
 
     @property
     def dual_coef_(self) -> Array:
-        """Coefficients of the support vectors, (n_scores, n_support), with w = Σ dual_coef·x."""
+        """Coefficients of the support vectors, (n_scores, n_support), with w = Σ dual_coef·x.
+
+        Of a kernel machine those of f(x) = Σ dual_coef·k(xᵢ, x) + intercept, rows `support_`.
+        """
+        expansion = self._expanded()
+        if expansion is not None:
+            return expansion.shown.T
         found = self._trained("dual_coef_")
         if found.alpha is None:
             raise AttributeError(
@@ -268,6 +292,9 @@ class SupportVectors:
     @property
     def support_vectors_(self) -> Any:
         """The samples whose multiplier is not zero, (n_support, n_features)."""
+        expansion = self._expanded()
+        if expansion is not None:
+            return expansion.given
         found = self._trained("support_vectors_").vectors
         if found is None:
             raise AttributeError(

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from .base import Features, Joined
 from .centers import Centers
+from .fourier import RandomFourier
 from .hidden_layer import HiddenLayer
+from .low_rank import Nystrom, PivotedCholesky
 from .monomials import Monomials
 from .neighbors import Neighbors
 
-__all__ = ["Centers", "Features", "HiddenLayer", "Joined", "Monomials", "Neighbors"]
+__all__ = [
+    "Centers",
+    "Features",
+    "HiddenLayer",
+    "Joined",
+    "Monomials",
+    "Neighbors",
+    "Nystrom",
+    "PivotedCholesky",
+    "RandomFourier",
+]

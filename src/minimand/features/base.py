@@ -25,6 +25,7 @@ class Features(TransformerMixin, BaseEstimator):
     """
 
     takes_sparse: ClassVar[bool] = False
+    fixed: bool = False  # whether φ is the same whatever rows it is fitted on
     learnt: ClassVar[bool] = False  # whether the estimator learns φ along with the output weights
 
     # What a subclass writes ------------------------------------------------------------------

@@ -82,6 +82,11 @@ class Centers(Features):
             if self.mu is not None:
                 raise ValueError("mu and n of Centers exclude each other: pass one of them.")
 
+    @property
+    def fixed(self) -> bool:  # type: ignore[override]
+        """Whether the centres were given."""
+        return self.mu is not None
+
     def learn(self, X: Any) -> None:
         """Set the centres."""
         self.mu_ = self._drawn(X) if self.mu is None else self._given(X.shape[1])

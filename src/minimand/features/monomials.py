@@ -66,6 +66,7 @@ class Monomials(Features):
     """
 
     takes_sparse = True
+    fixed = True
 
     def __init__(self, degree: int = 2, interactions: Any = True) -> None:
         self.degree = degree

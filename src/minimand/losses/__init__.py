@@ -49,6 +49,7 @@ _NAMES = {
     "joint.over_scores": ("OneVsRest", "OverScores"),
     "joint.multiclass_margin": ("CrammerSinger", "Ranking", "TopK", "WeightedRanking"),
     "joint.pairs": ("PairwiseHinge", "PairwiseSquaredHinge"),
+    "joint.pairwise_logistic": ("PairwiseLogistic",),
     "pieces": ("PLQ", "Pieces"),
     "piecewise": (
         "Absolute",

@@ -24,6 +24,7 @@ from .joint.over_scores import OneVsRest as OneVsRest
 from .joint.over_scores import OverScores as OverScores
 from .joint.pairs import PairwiseHinge as PairwiseHinge
 from .joint.pairs import PairwiseSquaredHinge as PairwiseSquaredHinge
+from .joint.pairwise_logistic import PairwiseLogistic as PairwiseLogistic
 from .joint.quantiles import Quantiles as Quantiles
 from .margin import Logistic as Logistic
 from .margin import SquaredHinge as SquaredHinge

@@ -12,7 +12,8 @@ from .pieces import Pieces
 from .robust import RootOfAbsolute
 from .unary import Distance
 
-_NEAREST = 1e-12  # least |r| in the curvature, which is infinite at 0; safeguard
+_NEAREST = 1e-12  # share of the mean |r|: least |r| in the curvature, infinite at 0; safeguard
+_LEAST = 1e-200  # the same if all of them are smaller; safeguard against overflow
 _FAR = 1e300  # largest value of ψ*; safeguard against overflow
 _ABSOLUTE = Pieces([0.0], [-1.0, 1.0])
 _SQUARED = Pieces([0.0], [0.0, 0.0], [2.0, 2.0])
@@ -116,7 +117,7 @@ class Lp(Distance):
         """p(p − 1)·|r|^(p−2); a large number replaces its infinite value at r = 0 for p < 2."""
         if self.p in (0, 1):
             return np.zeros(np.shape(t))
-        size = np.abs(t) if self.p >= 2 else np.maximum(np.abs(t), _NEAREST)
+        size = np.abs(t) if self.p >= 2 else _away_from_zero(np.abs(t))
         with np.errstate(over="ignore"):
             return self.p * (self.p - 1.0) * size ** (self.p - 2.0)
 
@@ -124,7 +125,7 @@ class Lp(Distance):
         """ψ'(r)/r = p·|r|^(p−2) for p ≤ 2, where |r|^p is concave in r²."""
         if self.p > 2:
             return super().majoriser(z, y)
-        return self.p * np.maximum(np.abs(z - y), _NEAREST) ** (self.p - 2.0)
+        return self.p * _away_from_zero(np.abs(z - y)) ** (self.p - 2.0)
 
     def dual(self, v: Array) -> Array:
         """(p − 1)·(|v|/p)^(p/(p−1)); for p = 1, 0 where |v| ≤ 1; below that, 0 at v = 0 only."""
@@ -184,6 +185,13 @@ class Lp(Distance):
         """|s| with ψ'(|s|) = |v|."""
         with np.errstate(over="ignore"):
             return (np.abs(v) / self.p) ** (1.0 / (self.p - 1.0))
+
+
+def _away_from_zero(size: Array) -> Array:
+    """|r|, where it is not far below the others: in units of r, whatever they are."""
+    typical = float(np.mean(size)) if np.size(size) else 1.0
+    least = _NEAREST * typical if np.isfinite(typical) else _NEAREST
+    return np.maximum(size, max(least, _LEAST))
 
 
 def _power_excess(p: float, x: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .numeric.noise import Noise
 from .pieces import PLQ, Pieces
 
 _PROBED = ("_facts", "_found", "_noise")  # what is kept of probes
+_NOISE = "noise"  # its place among the facts, which are kept by scale
 
 
 class Unary(Loss):
@@ -74,7 +75,7 @@ class Unary(Loss):
             return self.pieces.young(t, v)
         from .numeric.bracket import young_gap
 
-        return young_gap(self.psi, self.dpsi, t, v, noise=self._noise)
+        return young_gap(self.psi, self.dpsi, t, v, noise=self._noise, ddpsi=self.ddpsi)
 
     def dual(self, v: Array) -> Array:
         """ψ*(v) = sup_t v·t − ψ(t), or an upper bound of it."""
@@ -98,7 +99,12 @@ class Unary(Loss):
     @cached_property
     def _noise(self) -> Noise | None:
         """The excess rounding of the formulas of ψ and ψ'; None if known to be accurate."""
-        return None if self.facts is not None else probe.noise(self.psi, self.dpsi, self.ddpsi)
+        if self.facts is not None:
+            return None
+        if _NOISE not in self._found:
+            self._found[_NOISE] = probe.noise(self.psi, self.dpsi, self.ddpsi)
+        found: Noise | None = self._found[_NOISE]
+        return found
 
     def noise(self, z: Array, y: Array) -> float | Array:
         """The rounding of the values beyond ulps of their size, measured for users' formulas."""
@@ -117,11 +123,13 @@ class Unary(Loss):
         scale = 64.0 ** round(np.log2(scale) / 6)
         if scale not in self._found:
             self._found[scale] = probe.inspect(self.psi, self.dpsi, self.ddpsi, scale)
-        return self._found[scale]
+        found: probe.Facts = self._found[scale]
+        return found
 
     @cached_property
-    def _found(self) -> dict[float, probe.Facts]:
-        return {}
+    def _found(self) -> dict[Any, Any]:
+        """The facts by scale, and the noise: shared by equal losses."""
+        return probe.shared(self, self.__getstate__())
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set a parameter, and discard what was probed for the old one."""

@@ -6,6 +6,7 @@ from .base import Output, columns_of, of_one_score
 from .classes import ClassOutput
 from .indicator import IndicatorOutput
 from .pairs import PairsOutput
+from .queries import QueriesOutput
 from .scalar import ScalarOutput
 from .vector import VectorOutput
 
@@ -14,6 +15,7 @@ __all__ = [
     "IndicatorOutput",
     "Output",
     "PairsOutput",
+    "QueriesOutput",
     "ScalarOutput",
     "VectorOutput",
     "columns_of",

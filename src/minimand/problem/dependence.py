@@ -23,13 +23,15 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.linalg import lapack
 
 from .._base.compensated import remainder, two_sum
 from .._base.linear_system import EPS, Solve, least_pivot, solver_for
+from .._base.threads import one_blas_thread
 from .._base.typing import Array, BoolArray, IntArray
 from ..design import Covariance, Design, as_design
+from ..design.base import dense_block
 from .basis import Basis
 
 MOST_COLUMNS = 4000  # columns whose Gram is factorised; safeguard
@@ -66,22 +68,55 @@ def _found(
     design: Design, mass: Array, columns: IntArray, intercept: bool, sizes: Array, digits: Digits
 ) -> Basis | None:
     own = sizes[columns]
-    gram = _gram(design, mass, columns, intercept, _squarable(own))
-    deviation = np.sqrt(np.maximum(np.diag(gram.matrix), 0.0))
-    # A column that hardly varies about its mean is nearly collinear with the intercept.
-    varies = (deviation > np.sqrt(_FAR) * own) & (deviation > 0)
+    units = _power(np.where(own > 0, own, 1.0))
     room = np.count_nonzero(mass) - intercept  # dimensions of the samples with positive weight
-    if columns.size <= room and varies.all() and least_pivot(gram.matrix) > _FAR:
-        return Basis.of_all(design, columns, sizes)
-    kept = _far_apart(gram.matrix, deviation, varies)
+    if columns.size > room and mass.size * columns.size <= _LARGEST:
+        kept, gram = _chosen_by_rows(design, mass, columns, intercept, own / units, units)
+    else:
+        whole = _gram(design, mass, columns, intercept, _squarable(own))
+        deviation = np.sqrt(np.maximum(np.diag(whole.matrix), 0.0))
+        varies = _varies(deviation, own)
+        if columns.size <= room and varies.all() and least_pivot(whole.matrix) > _FAR:
+            return Basis.of_all(design, columns, sizes)
+        kept = _far_apart(whole.matrix, deviation, varies)
+        gram = Covariance(whole.matrix[kept] / units[kept, None] / units, whole.mean / units)
     dropped = np.setdiff1d(np.arange(columns.size), kept)
     if not dropped.size:
         return Basis.of_all(design, columns, sizes)
-    rest = _Rest(design, mass, columns, intercept, sizes, digits, gram, kept, dropped)
+    rest = _Rest(design, mass, columns, intercept, sizes, digits, units, gram, kept, dropped)
     if kept.size >= room:  # no room for another direction: all other columns depend on these
         nothing = np.zeros((mass.size, dropped.size))
         return rest.basis(nothing, nothing)
     return rest.basis(*rest.refined()) if mass.size * dropped.size <= _LARGEST else None
+
+
+def _varies(deviation: Array, own: Array) -> BoolArray:
+    """Whether a column varies about its mean, or is nearly collinear with the intercept."""
+    return (deviation > np.sqrt(_FAR) * own) & (deviation > 0)
+
+
+def _chosen_by_rows(
+    design: Design, mass: Array, columns: IntArray, intercept: bool, own: Array, units: Array
+) -> tuple[IntArray, Covariance]:
+    """What `_gram` and `_far_apart` would find, for more columns than rows: no d×d matrix.
+
+    The same columns are selected by a QR factorisation with pivoting. Of the Gram, in units of
+    the columns, the rows of the selected columns are returned; ``own`` are sizes in these units.
+    """
+    x = design.columns(columns).map_rows(dense_block) / units
+    x[mass == 0] = 0.0
+    mean = mass @ x / mass.sum() if intercept else np.zeros(columns.size)
+    x = np.sqrt(mass)[:, None] * (x - mean)
+    deviation = np.sqrt((x * x).sum(axis=0))
+    places = np.flatnonzero(_varies(deviation, own))
+    if not places.size:
+        return places, Covariance(np.zeros((0, columns.size)), mean)
+    with one_blas_thread():
+        unit = x[:, places] / deviation[places]
+        r, order = linalg.qr(unit, mode="r", pivoting=True, check_finite=False)
+    rank = int(np.count_nonzero(np.diag(r) ** 2 > _FAR))
+    kept = np.sort(places[order[:rank]])
+    return kept, Covariance(x[:, kept].T @ x, mean)
 
 
 def _squarable(sizes: Array) -> BoolArray:
@@ -132,7 +167,8 @@ class _Rest:
     """Dropped columns minus their best combination of kept ones, scaled by powers of two.
 
     ``high`` + ``low`` are the coefficients of that combination, the last row for the constant.
-    ``kept`` and ``dropped`` are positions in ``columns``.
+    ``kept`` and ``dropped`` are positions in ``columns``, and ``gram``, in powers of two as
+    ``units`` of the columns, has the rows of the kept ones.
     """
 
     design: Design
@@ -141,29 +177,24 @@ class _Rest:
     intercept: bool
     sizes: Array
     digits: Digits
+    units: Array
     gram: Covariance
     kept: IntArray
     dropped: IntArray
 
     def __post_init__(self) -> None:
-        own = self.sizes[self.columns]
-        self.units = _power(np.where(own > 0, own, 1.0))
-        cross = self.gram.matrix[np.ix_(self.kept, self.dropped)] / self.units[self.kept, None]
-        self.high = self._coefficients(cross / self.units[self.dropped], self._means(self.dropped))
+        cross = self.gram.matrix[:, self.dropped]
+        self.high = self._coefficients(cross, self.gram.mean[self.dropped])
         self.low = np.zeros_like(self.high)
-
-    def _means(self, places: IntArray) -> Array:
-        return self.gram.mean[places] / self.units[places]
 
     @cached_property
     def _solve(self) -> Solve:
-        matrix = self.gram.matrix[np.ix_(self.kept, self.kept)]
-        return solver_for(matrix / np.outer(self.units[self.kept], self.units[self.kept]))
+        return solver_for(self.gram.matrix[:, self.kept])
 
     def _coefficients(self, cross: Array, mean: Array) -> Array:
         """The best combination of kept columns and a constant, for columns with these moments."""
-        found = np.stack([self._solve(each) for each in cross.T], axis=1) if cross.size else cross
-        constant = mean - self._means(self.kept) @ found if self.intercept else 0.0 * mean
+        found = self._solve(cross) if cross.size else cross
+        constant = mean - self.gram.mean[self.kept] @ found if self.intercept else 0.0 * mean
         return np.concatenate([found, constant[None]])
 
     def _gathered(self, places: IntArray) -> Any:
@@ -206,7 +237,7 @@ class _Rest:
         part = left[:, active]
         mean = self.mass @ part / self.mass.sum() if self.intercept else np.zeros(active.size)
         weighted = self.mass[:, None] * (part - mean)
-        cross = matrix.T @ weighted - np.outer(self._means(self.kept), weighted.sum(axis=0))
+        cross = matrix.T @ weighted - np.outer(self.gram.mean[self.kept], weighted.sum(axis=0))
         high, error = two_sum(self.high[:, active], self._coefficients(cross, mean))
         self.high[:, active], self.low[:, active] = two_sum(high, self.low[:, active] + error)
 

@@ -42,9 +42,9 @@ def as_table(slots: Sequence[Slot | None], parts: Sequence[Array]) -> Array:
 
 
 def sum_over_problems(slots: Sequence[Slot | None], parts: Sequence[Array]) -> Array:
-    """One number per sample: the sum of its numbers in all problems."""
+    """One number per sample: the sum of its numbers in all problems; of one problem its own."""
     first = slots[0]
-    if first is None:
+    if first is None or len(parts) == 1:
         return np.asarray(np.sum(parts, axis=0))
     total = np.zeros(first.shape[0])
     for slot, part in zip(slots, parts):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..certificate import Certificate
 from ..estimators.summary import Summarised, facts_of
-from .scores import check_scoring, with_offset
+from .scores import scorer_for, with_offset
 
 
 def _has(name: str) -> Any:
@@ -74,14 +74,25 @@ class DelegatesToBest(MetaEstimatorMixin, Summarised):
         return self._model().predict_log_proba(X, offset)
 
     def score(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None, offset: ArrayLike = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike = None,
+        offset: ArrayLike = None,
+        groups: ArrayLike = None,
     ) -> float:
-        """The score of ``best_estimator_`` by ``scoring``, by default its own: D² or accuracy."""
-        model, scorer = self._model(), check_scoring(self._scoring)
+        """The score of ``best_estimator_`` by ``scoring``; by default its own: D², accuracy, NDCG.
+
+        ``groups`` are the queries of the items, for a `Ranker`.
+        """
+        model = self._model()
+        scorer, target = scorer_for(model, self._scoring), model._with_groups(y, groups)
+        if scorer is None and model.in_queries:
+            return float(model.score(X, y, groups, offset))
         if scorer is None:
             return float(model.score(X, y, sample_weight, offset))
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(scorer(with_offset(copy(model), offset), X, y, **weights))
+        return float(scorer(with_offset(copy(model), offset), X, target, **weights))
 
     def __sklearn_tags__(self) -> Any:
         """The tags of the estimator."""

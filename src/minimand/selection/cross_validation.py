@@ -29,16 +29,15 @@ def cross_validate(
 
     ``objectives`` are those of all data.
     """
-    first = objectives[0]
-    plain = len(objectives) == 1 and task.scorer is None and task.measure is None
-    if task.alone and plain:
-        at_one = penalties_of(task.settings, first)(first, 1.0)
+    plain = task.scorer is None and task.measure is None
+    if task.alone and plain and isinstance(task.estimator, Regressor):
+        at_one = [penalties_of(task.settings, o)(o, 1.0) for o in objectives]
         if leave_one_out.applies(task.estimator, at_one, task.alphas):
             left = attempted(lambda: leave_one_out.residuals(at_one, task.alphas), task.control)
             if left is None:
                 unknown = np.full((1, len(task.alphas)), np.nan)
                 return Scores(task.alphas, unknown, np.ones(1), np.zeros(1, dtype=np.int64)), []
-            return Scores(task.alphas, -0.5 * left.T**2, at_one.mass), []
+            return Scores(task.alphas, -0.5 * (left**2).sum(axis=0).T, at_one[0].mass), []
     if task.alone:
         task = replace(task, folds=folds_of("loo", task.estimator, task.samples, None))
     outcomes = replace(task, jobs=min(jobs, len(task.folds))).run()

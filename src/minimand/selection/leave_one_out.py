@@ -11,6 +11,7 @@ the loss is a sum instead, the penalty does not change: a = alpha.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,9 @@ from scipy import linalg
 from .._base.threads import one_blas_thread
 from .._base.typing import Array, IntArray
 from ..estimators import Regressor
+from ..features import PivotedCholesky
+from ..kernels import REGISTRY as KERNELS
+from ..kernels import Kernel
 from ..problem.objective import Meter, Objective
 from ..solvers.smooth.closed_form import ridge_path
 
@@ -27,17 +31,19 @@ _LARGEST = 6000  # side of the eigenproblem; safeguard: its time grows with the 
 _NEAR_ONE = 1e-7  # least 1 − h; safeguard: below, the difference has lost half of its digits
 
 
-def applies(estimator: Any, problem: Objective, alphas: Array) -> bool:
-    """Whether the loss is squared, L2 is on every column, alphas are positive, features are none.
+def applies(estimator: Any, problems: Sequence[Objective], alphas: Array) -> bool:
+    """Whether the loss is squared, L2 is on every column, alphas are positive, features are fixed.
 
-    ``problem`` is that of alpha = 1.
+    ``problems`` are those of alpha = 1, one per output.
     """
+    problem = problems[0]
     l2 = problem.penalty.ridge
     n, d = problem.design.shape
     return (
         isinstance(estimator, Regressor)
-        and estimator.features is None
-        and problem.loss.quadratic
+        and (_is_fixed(estimator.features) or _is_whole_kernel(estimator))
+        and all(o.loss.quadratic and o.share == 1.0 and o.mass is problem.mass for o in problems)
+        and problem.n_scores == 1
         and l2 is not None
         and bool((l2 > 0).all())
         and bool((alphas > 0).all())
@@ -46,12 +52,31 @@ def applies(estimator: Any, problem: Objective, alphas: Array) -> bool:
     )
 
 
-def residuals(problem: Objective, alphas: Array) -> Array:
-    """y − prediction of every sample by the model that was fitted without it: (n_alphas, n)."""
-    return _residuals([problem], alphas, of_sum=False)[0]
+def _is_fixed(features: Any) -> bool:
+    """Whether a map does not depend on the rows that it was fitted on; None is no map."""
+    from sklearn.preprocessing import PolynomialFeatures
+
+    known = features is None or isinstance(features, PolynomialFeatures)
+    return known or getattr(features, "fixed", False) is True
 
 
-def residuals_of_sum(problems: list[Objective], alphas: Array) -> Array:
+def _is_whole_kernel(estimator: Any) -> bool:
+    """Whether the features are the whole of a kernel that does not depend on the samples."""
+    if not isinstance(estimator.features, str | Kernel) or KERNELS.get(estimator.features).unbound:
+        return False
+    mapped = estimator.__dict__.get("features_")
+    return isinstance(mapped, PivotedCholesky) and mapped.complete
+
+
+def residuals(problems: Sequence[Objective], alphas: Array) -> Array:
+    """y − prediction of every sample by the model that was fitted without it.
+
+    For targets that share a design: (n_targets, n_alphas, n).
+    """
+    return _residuals(problems, alphas, of_sum=False)
+
+
+def residuals_of_sum(problems: Sequence[Objective], alphas: Array) -> Array:
     """The same where the loss is a sum, for targets that share a design: (n_targets, n_alphas, n).
 
     The objective is Σ mass·loss + alpha·penalty, with one term less for the sample left out.
@@ -59,13 +84,13 @@ def residuals_of_sum(problems: list[Objective], alphas: Array) -> Array:
     return _residuals(problems, alphas, of_sum=True)
 
 
-def _residuals(problems: list[Objective], alphas: Array, of_sum: bool) -> Array:
+def _residuals(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> Array:
     n, d = problems[0].design.shape
     with one_blas_thread():
         return (_by_rows if n <= d else _by_columns)(problems, alphas, of_sum)
 
 
-def _by_rows(problems: list[Objective], alphas: Array, of_sum: bool) -> Array:
+def _by_rows(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> Array:
     """Through the eigenvectors u of AAᵀ: Σ uᵢₖpₖ/(λₖ + a) over Σ uᵢₖ²/(λₖ + a), p = Uᵀt.
 
     Numerator and denominator are those of I − H up to the factor a, so nothing cancels however
@@ -94,7 +119,7 @@ def _by_rows(problems: list[Objective], alphas: Array, of_sum: bool) -> Array:
     return out
 
 
-def _by_columns(problems: list[Objective], alphas: Array, of_sum: bool) -> Array:
+def _by_columns(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> Array:
     """Through the eigenvectors of AᵀA, one block of rows at a time."""
     problem = problems[0]
     l2 = problem.penalty.ridge

@@ -18,11 +18,11 @@ from ..certificate import Certificate
 from ..estimators.explained_loss import constant_loss, loss_above_infimum
 from ..estimators.models import score_count, stacked
 from ..estimators.outcome import Part, combined
-from ..estimators.prepare import posed_for_path
+from ..estimators.prepare import copy_of, posed_for_path
 from ..estimators.settings import Settings
 from ..estimators.stopping import interruption
 from ..estimators.support_vectors import Training
-from ..outputs import ScalarOutput
+from ..outputs import QueriesOutput, ScalarOutput
 from ..problem.condensed import Sums, is_worthwhile
 from ..problem.objective import Meter, Objective
 from ..solvers import Control, Solution
@@ -170,6 +170,7 @@ def path(
     eps: float | None = None,
     sample_weight: ArrayLike = None,
     offset: ArrayLike = None,
+    groups: ArrayLike = None,
 ) -> Path:
     r"""Fit an estimator at many alphas, from large to small, each starting from the one before.
 
@@ -178,7 +179,7 @@ def path(
 
     Parameters
     ----------
-    estimator : Regressor or Classifier
+    estimator : Regressor, Classifier or Ranker
         Its ``alpha`` is ignored; its ``tol`` is met at every alpha.
     X, y, sample_weight, offset
         The data.
@@ -189,6 +190,8 @@ def path(
         The smallest alpha divided by the largest. By default 1e-2 if features outnumber samples,
         else 1e-3; without an L1 part 1e-5 times that, because such a grid begins at an alpha at
         which all coefficients are nearly zero.
+    groups : array-like of shape (n_samples,), optional
+        The query of every item, for a `Ranker`.
 
     Returns
     -------
@@ -211,6 +214,7 @@ def path(
     >>> max(c.relative for c in path.certificates) <= 1e-6
     True
     """
+    y = copy_of(estimator)._with_groups(y, groups)
     probe, problem = posed_for_path(estimator, X, y, sample_weight, offset)
     settings, objectives = problem.coded.settings, problem.objectives
     grid = grid_of(settings, objectives, alphas, eps, float(estimator.tol))
@@ -320,7 +324,7 @@ def gathered(
     names = ("n_features_in_", "feature_names_in_", "features_", "classes_", "_fitted")
     kept = {name: getattr(probe, name) for name in names if hasattr(probe, name)}
     kept["solver_"] = columns[0][0].solver
-    if isinstance(probe._fitted.output, ScalarOutput) and coefs.shape[1] == 1:
+    if isinstance(probe._fitted.output, ScalarOutput | QueriesOutput) and coefs.shape[1] == 1:
         coefs, intercepts = coefs[:, 0], intercepts[:, 0]
     return Path(alphas, coefs, intercepts, certificates, explained, probe, kept, training or [])
 

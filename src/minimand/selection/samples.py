@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.model_selection import LeaveOneOut, check_cv
+from sklearn.model_selection import GroupKFold, LeaveOneOut, check_cv
 from sklearn.utils import _safe_indexing
 
 from .._base.typing import AnyArray, Array, IntArray
@@ -78,10 +78,12 @@ def leaves_one_out(cv: Any) -> bool:
 
 
 def folds_of(cv: Any, estimator: Any, samples: Samples, groups: Any) -> list[Fold]:
-    """The folds of a splitter, a number, or a list of pairs; stratified for a classifier.
+    """The folds of a splitter, a number, or a list of pairs; stratified by class, whole queries.
 
     Folds whose test samples all have weight 0 are left out.
     """
+    if estimator.in_queries:
+        groups = samples.y[:, 1]
     splitter = _splitter(cv, estimator, samples)
     folds = [
         Fold(_rows(train, len(samples)), _rows(test, len(samples)))
@@ -117,6 +119,11 @@ def _check_classes(folds: list[Fold], samples: Samples) -> None:
 
 def _splitter(cv: Any, estimator: Any, samples: Samples) -> Any:
     if leaves_one_out(cv):
+        if estimator.in_queries:
+            raise ValueError(
+                "cv='loo' leaves out one item, which is in no pair by itself: use "
+                "sklearn.model_selection.LeaveOneGroupOut() to leave out one query."
+            )
         return LeaveOneOut()
     cv = 5 if cv is None else cv  # folds; convention: scikit-learn's default
     number = isinstance(cv, numbers.Integral) and not isinstance(cv, bool)
@@ -132,6 +139,11 @@ def _splitter(cv: Any, estimator: Any, samples: Samples) -> Any:
             f"cv must be a number of folds, a scikit-learn splitter, a list of (train, test) "
             f"pairs or 'loo', not {cv!r}."
         )
+    if number and estimator.in_queries:  # whole queries
+        queries = np.unique(samples.y[:, 1]).size
+        if cv > queries:
+            raise ValueError(f"cv must be at most the number of queries, {queries}, not {cv!r}.")
+        return GroupKFold(int(cv))
     return check_cv(cv, samples.y, classifier=is_classifier(estimator))
 
 

@@ -15,11 +15,33 @@ from .._base.typing import Array
 from ..design import Design, as_design
 from ..estimators.prepare import measured_by
 from ..losses import Loss
+from ..metrics import mean_average_precision, ndcg
 from .path import Path
 from .samples import Samples
 
 Scorer = Callable[..., float]
+_RANKINGS = {"ndcg": ndcg, "mean_average_precision": mean_average_precision}
 _BATCH = 1 << 23  # scores held at a time, 64 MB; safeguard
+
+
+def scorer_for(estimator: Any, scoring: Any) -> Scorer | None:
+    """The scorer of an estimator's models; that of rankings takes y with the query of each item."""
+    return _of_rankings(scoring) if estimator.in_queries else check_scoring(scoring)
+
+
+def _of_rankings(scoring: Any) -> Scorer | None:
+    """A metric of rankings by its name, a callable (model, X, y, groups), or None."""
+    if scoring is None:
+        return None
+    if isinstance(scoring, str) and scoring in _RANKINGS:
+        metric = _RANKINGS[scoring]
+        return lambda model, X, y: metric(y[:, 0], model.predict(X), y[:, 1])
+    if not callable(scoring):
+        raise ValueError(
+            f"scoring of a Ranker must be 'ndcg', 'mean_average_precision', None or a callable "
+            f"(model, X, y, groups), not {scoring!r}."
+        )
+    return lambda model, X, y: scoring(model, X, y[:, 0], y[:, 1])
 
 
 def check_scoring(scoring: Any) -> Scorer | None:
@@ -90,21 +112,17 @@ def held_out_losses(path: Path, model: Any, test: Samples, measure: Loss | None 
     By ``measure``, or by the loss of the models themselves.
     """
     design = as_design(model._map_features(test.X))
-    weight = np.ones(len(test)) if test.weight is None else test.weight
-    present = weight > 0
-    whole = slice(None) if present.all() else present
     coefs = path.coefs.reshape(len(path), -1, design.shape[1])
     intercepts = path.intercepts.reshape(len(path), -1)
     total = np.zeros(len(path))
-    for loss, target, columns, share in measured_by(model, test.y, measure):
-        mass = share * loss.masses(weight[whole])
+    for loss, target, columns, mass, rows in measured_by(model, test.y, test.weight, measure):
         offset = test.offset
         if offset is not None and offset.ndim > 1:
             offset = offset[:, columns]
         models = coefs[:, columns], intercepts[:, columns]
         for i, z in _scores_of(design, *models, offset):
             with np.errstate(over="ignore", invalid="ignore"):
-                total[i] += mass @ loss.value(z[whole], target[whole])
+                total[i] += mass @ loss.value(z[rows], target)
     return total
 
 

@@ -23,7 +23,7 @@ from .best_estimator import DelegatesToBest
 from .combinations import check_same_samples, combinations_of, measure_of, words_of
 from .results import RULES
 from .samples import Samples, folds_of, leaves_one_out, present_for
-from .scores import Scorer, check_scoring, check_weights_are_heard
+from .scores import Scorer, check_weights_are_heard, scorer_for
 from .trials import Search, Trial, rows_of, table
 
 _UNSCALED = 10.0  # ratio of standard deviations, above which columns count as not scaled; safeguard
@@ -42,19 +42,21 @@ class Tuned(DelegatesToBest):
 
     Parameters
     ----------
-    estimator : Regressor or Classifier
+    estimator : Regressor, Classifier or Ranker
         Its ``alpha`` is ignored; its ``tol`` is met at every alpha and in every fold. Its
         ``max_seconds`` limits the whole search, and a callback that stops ends the whole search.
     alphas : int or array-like, default=100
         Their number or values, as in `minimand.path`. All folds share the grid of the whole data.
     cv : int, splitter, iterable or "loo", default=5
-        Number of folds (stratified for classifiers), a scikit-learn splitter, pairs of rows (train,
-        test), or ``"loo"``: leave one out, which is exact and quick for the squared loss with L2.
+        Number of folds (stratified for classifiers, of whole queries for rankers), a scikit-learn
+        splitter, pairs of rows (train, test), or ``"loo"``: leave one out, which is exact and quick
+        for the squared loss with L2.
     rule : {"min", "1se"}, default="min"
         The best mean score, or the largest alpha within one standard error of it.
     scoring : str or callable, optional
         A scorer of scikit-learn. By default minus the mean loss of the model itself (½ squared
-        error, half deviance, …) on the held-out samples, weighted by sample_weight.
+        error, half deviance, …) on the held-out samples, weighted by sample_weight. For a `Ranker`
+        "ndcg", "mean_average_precision" or a callable (model, X, y, groups).
     refit : bool, default=True
         Whether to fit the path on all data, which gives `best_estimator_`.
     grid : dict or list of dict, optional
@@ -163,7 +165,7 @@ class Tuned(DelegatesToBest):
         X, y, sample_weight, offset
             As in the estimator's own ``fit``.
         groups : array-like of shape (n_samples,), optional
-            Passed on to the splitter.
+            Passed on to the splitter; for a `Ranker`, the query of every item.
 
         Raises
         ------
@@ -171,8 +173,10 @@ class Tuned(DelegatesToBest):
             After Ctrl-C; its ``result`` is this object, with the best alpha among those scored so
             far (the largest alpha if none was).
         """
-        scorer, jobs = self._checked()
         probe = copy_of(self.estimator)
+        scorer, jobs = self._checked(probe)
+        if probe.in_queries:
+            y = probe._with_groups(y, groups)
         combinations = combinations_of(probe, self.grid)
         measure = measure_of(probe, combinations) if scorer is None else None
         mapped = any(each.estimator.features is not None for each in combinations)
@@ -183,7 +187,7 @@ class Tuned(DelegatesToBest):
             check_same_samples(combination, given, samples)
         alone = leaves_one_out(self.cv)
         # Leave-one-out folds (n of n − 1 rows each) are made later, only if no formula applies.
-        folds = [] if alone else folds_of(self.cv, probe, samples, groups)
+        folds = [] if alone and not probe.in_queries else folds_of(self.cv, probe, samples, groups)
         search = Search(
             samples, folds, scorer, measure, self.alphas, self.eps, bool(self.refit), alone, jobs,
             bool(self.verbose), getattr(self, "feature_names_in_", None),
@@ -200,7 +204,7 @@ class Tuned(DelegatesToBest):
         self._warn_at_the_edge(None if mapped else given.X)
         return self
 
-    def _checked(self) -> tuple[Scorer | None, int]:
+    def _checked(self, probe: Any) -> tuple[Scorer | None, int]:
         """The scorer and the number of threads; bad arguments are refused in one sentence each."""
         if self.rule not in RULES:
             raise ValueError(f"rule must be 'min' or '1se', not {self.rule!r}.")
@@ -214,7 +218,7 @@ class Tuned(DelegatesToBest):
                 f"not {self.n_jobs!r}."
             )
         jobs = get_num_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
-        return check_scoring(self.scoring), int(jobs)
+        return scorer_for(probe, self.scoring), int(jobs)
 
     def _samples(self, probe: Any, given: tuple[Any, Any, Any, Any], mapped: bool) -> Samples:
         """X, y, weights and offset as they were passed, checked."""

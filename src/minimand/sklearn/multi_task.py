@@ -117,12 +117,10 @@ class MultiTaskElasticNetCV(_SeveralTargets, NetCV, linear_model.MultiTaskElasti
 
     Attributes
     ----------
-    alpha_, l1_ratio_ : float
-        The best values.
-    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
-    mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
+    alpha_, l1_ratio_, alphas_, mse_path_
+        As in `ElasticNetCV`.
     coef_, intercept_, dual_gap_, n_iter_, certificate_
-        Of the model on all data.
+        Of the model on all data, as in `MultiTaskElasticNet`.
 
     Examples
     --------

@@ -26,12 +26,12 @@ def refusal(
         for words, problem in _neighbours(objective).items()
         if any(solver.verdict(problem, control).ok for solver in asked)
     ]
-    others += [f"solver={name!r}, which is never chosen by itself" for name in by_name]
+    named = f", or name one of {list(by_name)}, which accept it when asked" if by_name else ""
     return (
         f"no solver takes {objective.words or repr(objective.loss)} "
         f"({', and '.join(_reasons(objective, asked, control))}): "
-        f"take {' or '.join(others) or 'another loss or penalty'}; minimand.explain shows what "
-        "every solver says."
+        f"take {' or '.join(others) or 'another loss or penalty'}{named}; minimand.explain shows "
+        "what every solver says."
     )
 
 

@@ -14,6 +14,7 @@ UNITS = np.array([0, 6, 7, 9, 20, 40])
 LOSSES = {
     "hinge": (mm.losses.PairwiseHinge(), lambda m: max(0.0, 1 - m)),
     "squared": (mm.losses.PairwiseSquaredHinge(), lambda m: max(0.0, 1 - m) ** 2),
+    "logistic": (mm.losses.PairwiseLogistic(), lambda m: float(np.logaddexp(0.0, -m))),
     "smoothed": (
         SmoothedPairwiseHinge(0.25),
         lambda m: 0.0 if m >= 1 else (2 * (1 - m) ** 2 if m >= 0.75 else 1 - m - 0.125),

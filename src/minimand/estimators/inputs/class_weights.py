@@ -17,13 +17,8 @@ def weighted_by_class(
 
     ``classes`` are those of the model; a batch need not contain all of them.
     """
-    if class_weight is None:
+    if class_weight is None or y.ndim > 1:  # several labels: see `label_factors`
         return weights
-    if y.ndim > 1:
-        raise ValueError(
-            "class_weight is for one label per sample, but y has several columns: use "
-            "sample_weight, or fit one model per label."
-        )
     weights = np.ones(y.shape[0]) if weights is None else weights
     classes = np.unique(y) if classes is None else np.union1d(classes, y)
     index = np.searchsorted(classes, y)
@@ -39,6 +34,38 @@ def weighted_by_class(
     if not weights.any():
         raise ValueError("class_weight is zero for every sample: give at least two classes one.")
     return weights
+
+
+def label_factors(class_weight: Any, y: AnyArray, weights: Array | None) -> Array:
+    """For every label of a table y the factors of the samples without it and with it, (2, k).
+
+    ``class_weight`` is "balanced", a dict by 0 and 1 for all labels, or a list of these.
+    """
+    k = y.shape[1]
+    given = class_weight if isinstance(class_weight, list | tuple) else [class_weight] * k
+    if len(given) != k:
+        raise ValueError(
+            f"class_weight must hold one dict per label: there are {k} labels, but it has "
+            f"{len(given)} entries."
+        )
+    mass = np.ones(y.shape[0]) if weights is None else weights
+    found = np.ones((2, k))
+    for c, (label, column) in enumerate(zip(given, y.T)):
+        if isinstance(label, str) and label == "balanced":
+            present = float(mass @ (column == 1))
+            found[:, c] = _balanced(np.array([mass.sum() - present, present]))
+        elif isinstance(label, dict):
+            found[:, c] = _from_dict(label, np.array([0, 1]))
+        elif label is not None:
+            raise ValueError(
+                "class_weight must be 'balanced' or a dict by 0 and 1, or a list of these with one "
+                f"entry per label, not {class_weight!r}."
+            )
+    if not found.all():
+        raise ValueError(
+            "class_weight of a label must be above 0 for samples with it and without it."
+        )
+    return found
 
 
 def _balanced(totals: Array) -> Array:

@@ -61,6 +61,15 @@ def check_xy(
     return X, y
 
 
+def check_vector(estimator: Any, y: ArrayLike) -> AnyArray:
+    """Y as a vector by itself; finite."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    return _target(estimator, y, many=False)
+
+
 def check_x(estimator: Any, X: ArrayLike) -> Any:
     """X for prediction: same features as in fit, finite."""
     return (rows_of_any_kind if _has_features(estimator, True) else as_matrix)(

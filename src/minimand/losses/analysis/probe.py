@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ..._base.typing import Array
 from ..numeric.noise import Noise, hidden
 
 Function = Callable[[Array], Array]
+_PLAIN = (bool, int, float, str, type(None), np.number, np.bool_)  # that never change in place
 _NOTHING = 1e-250  # slope; safeguard: smaller ones are zero, as formulas are clipped at overflow
 _HALVINGS = 45  # halvings of a grid interval around a jump, down to a few ulps; safeguard
 _LAST = 20  # halvings, the last ones, in which a jump must not shrink; safeguard
@@ -28,6 +30,28 @@ class Facts(NamedTuple):
 
 CONVEX_AND_SMOOTH = Facts(violation=None, kink=None)
 WITHOUT_MINIMUM = Facts(violation=None, kink=None, attained=False)
+
+
+_EQUAL: WeakKeyDictionary[type, dict[Any, dict[Any, Any]]] = WeakKeyDictionary()
+_MOST = 256  # losses of one class whose probes are kept; safeguard of memory
+
+
+def shared(loss: Any, parameters: dict[str, Any]) -> dict[Any, Any]:
+    """What probes have found, shared by losses of one class with the same formulas and parameters.
+
+    Every fit copies its loss, and a probe takes longer than the fit of some hundred samples.
+    Losses with other than plain parameters share nothing.
+    """
+    if not all(isinstance(value, _PLAIN) for value in parameters.values()):
+        return {}
+    kind = type(loss)
+    kept = _EQUAL.setdefault(kind, {})
+    # The formulas of a class may be replaced; 1, 1.0 and True are equal, but not the same.
+    formulas = kind.psi, kind.dpsi, kind.ddpsi
+    values = tuple(sorted((name, type(v), v) for name, v in parameters.items()))
+    if len(kept) >= _MOST:
+        kept.clear()
+    return kept.setdefault((formulas, values), {})
 
 
 def _grid() -> Array:

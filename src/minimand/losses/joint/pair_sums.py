@@ -52,8 +52,20 @@ class Hinges(NamedTuple):
     laplacian: Laplacian
 
 
+class OfPairs(Curvature):
+    """A curvature over pairs of rows, whose products take several columns at once."""
+
+    def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
+        """Xᵀ(H X), all columns in one sweep over the pairs."""
+        part = design if columns is None else design.columns(columns)
+        dense = np.ascontiguousarray(part.map_rows(_dense), dtype=float)
+        image = self.times(dense)
+        with one_blas_thread():  # a second thread costs more than it saves on so few columns
+            return np.asarray(dense.T @ image)
+
+
 @dataclass(frozen=True, eq=False)
-class Laplacian(Curvature):
+class Laplacian(OfPairs):
     """Σ factor·(curvature of Q(z; c)): differences of scores over the active pairs."""
 
     items: Items
@@ -86,14 +98,6 @@ class Laplacian(Curvature):
     def bound(self) -> Array:
         """Twice the degrees: a Laplacian is at most twice its diagonal."""
         return 2.0 * self.factors[0] * self.scale * self.degrees
-
-    def gram(self, design: Columns, columns: IntArray | None = None) -> Array:
-        """Xᵀ(H X), all columns in one sweep over the pairs."""
-        part = design if columns is None else design.columns(columns)
-        dense = np.ascontiguousarray(part.map_rows(_dense), dtype=float)
-        image = self.times(dense)
-        with one_blas_thread():  # a second thread costs more than it saves on so few columns
-            return np.asarray(dense.T @ image)
 
 
 def _dense(matrix: Any) -> Array:

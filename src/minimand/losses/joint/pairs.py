@@ -9,14 +9,13 @@ The unit is a query, a run of rows. All sums over pairs come from Q(z; c) = Σ �
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import _core
 from ..._base.typing import Array
 from ..base import Loss, Terms, Unit, runs_of
-from ..curvature import Curvature
 from .pair_sums import Hinges, Items, Laplacian, hinges, levels, pair_counts
 
 _SMOOTHINGS = 30  # widths 1, ½, ¼, … of a smoothed hinge that are recognised; safeguard
@@ -36,6 +35,23 @@ class Pairwise(Loss):
         order = np.empty(z.size, dtype=np.uint32)
         _core.pair_order(z, units, order)
         return Items(z, level, units, order, np.maximum(pair_counts(level, units), 1.0))
+
+    def value(self, z: Array, y: Array) -> Array:
+        """The mean over the pairs of every query."""
+        return self.terms(z, y).value
+
+    def gradient(self, z: Array, y: Array) -> Array:
+        """Its slope."""
+        return self.terms(z, y).gradient
+
+    def curvature(self, z: Array, y: Array) -> Any:
+        """The Laplacian of the pairs, weighted by the curvatures of ψ."""
+        return self.terms(z, y).curvature
+
+    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
+        """0 if u is the slope at z, up to rounding; ℓ(z) if it is 0; else no bound is known."""
+        value, slope, _ = self.terms(z, y)
+        return bounded_by_slopes(self, u, value, [(slope, np.zeros_like(value))])
 
     def infimum(self, y: Array) -> Array:
         """0."""
@@ -67,23 +83,6 @@ class PairwiseSquaredHinge(Pairwise):
         curvature = replace(found.laplacian, factors=(2.0,))
         return Terms(2.0 * found.value, 2.0 * found.slope, curvature)
 
-    def value(self, z: Array, y: Array) -> Array:
-        """2Q(z; 1) per pair."""
-        return self.terms(z, y).value
-
-    def gradient(self, z: Array, y: Array) -> Array:
-        """Its slope."""
-        return self.terms(z, y).gradient
-
-    def curvature(self, z: Array, y: Array) -> Curvature:
-        """Twice the Laplacian of the active pairs, per pair."""
-        return self.terms(z, y).curvature
-
-    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
-        """0 if u is the slope at z, up to rounding; ℓ(z) if it is 0; else no bound is known."""
-        value, slope, _ = self.terms(z, y)
-        return _bounded(self, z, u, value, [(slope, np.zeros_like(value))])
-
 
 class SmoothedPairwiseHinge(Pairwise):
     """The pairwise hinge with its corner replaced by a parabola of a width from 1 − μ to 1.
@@ -110,23 +109,6 @@ class SmoothedPairwiseHinge(Pairwise):
         )  # fmt: skip
         value = inverse * (upper.value - lower.value)
         return Terms(value, inverse * (upper.slope - lower.slope), curvature)
-
-    def value(self, z: Array, y: Array) -> Array:
-        """(Q(z; 1) − Q(z; 1 − μ))/μ per pair."""
-        return self.terms(z, y).value
-
-    def gradient(self, z: Array, y: Array) -> Array:
-        """Its slope."""
-        return self.terms(z, y).gradient
-
-    def curvature(self, z: Array, y: Array) -> Curvature:
-        """The Laplacian of the pairs on the parabola, divided by μ."""
-        return self.terms(z, y).curvature
-
-    def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
-        """0 if u is the slope at z, up to rounding; ℓ(z) if it is 0; else no bound is known."""
-        value, slope, _ = self.terms(z, y)
-        return _bounded(self, z, u, value, [(slope, np.zeros_like(value))])
 
     def to_hinge(self, z: Array, y: Array) -> tuple[Array, Array]:
         """The slope, and its Fenchel-Young terms for the hinge itself.
@@ -174,14 +156,6 @@ class PairwiseHinge(Pairwise):
         found = hinges(self.items(z, y), 1.0)
         return Terms(found.linear, found.balance, self.curvature(z, y))
 
-    def value(self, z: Array, y: Array) -> Array:
-        """Σ max(0, 1 − m) per pair."""
-        return self.terms(z, y).value
-
-    def gradient(self, z: Array, y: Array) -> Array:
-        """Active pairs in which a row is the lower item minus those in which it is the higher."""
-        return self.terms(z, y).gradient
-
     def curvature(self, z: Array, y: Array) -> Array:
         """0."""
         return np.zeros(np.shape(z))
@@ -208,7 +182,7 @@ class PairwiseHinge(Pairwise):
                 high = middle
             else:
                 low = middle + 1
-        return _bounded(self, z, u, found.linear, known)
+        return bounded_by_slopes(self, u, found.linear, known)
 
 
 def _alike(u: Array, slope: Array) -> bool:
@@ -216,8 +190,8 @@ def _alike(u: Array, slope: Array) -> bool:
     return bool((np.abs(u - slope) <= _SAME * size).all())
 
 
-def _bounded(
-    loss: Loss, z: Array, u: Array, value: Array, known: list[tuple[Array, Array]]
+def bounded_by_slopes(
+    loss: Loss, u: Array, value: Array, known: list[tuple[Array, Array]]
 ) -> Array:
     """The terms of the known slopes where u is one of them, ℓ(z) for queries where it is 0."""
     starts = runs_of(loss)[:-1]

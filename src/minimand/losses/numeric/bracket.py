@@ -36,6 +36,8 @@ from .noise import EPS, FEW, Noise
 RowFunction = Callable[[Array, IntArray], Array]
 _FAR = 1e300  # |s| up to which a slope v is searched; safeguard
 _NOTHING = 1e-250  # slope; safeguard: closer ones are equal, as formulas are clipped at overflow
+_BEYOND = 1.1  # Newton steps from t to the first end of a bracket; safeguard
+_PATIENCE = 12  # steps, after which the factor by which they grow is squared; safeguard
 _ROUNDS = 400  # halvings of a bracket; safeguard: 2000 would take 1e300 to one ulp of 1e-300
 _HALVINGS = 8  # halvings of a bracket in which ψ is lost in rounding; safeguard
 _TIGHT = 1e-13  # relative distance of the two bounds at which a bracket is done; safeguard
@@ -50,10 +52,12 @@ def young_gap(
     v: Array,
     *rowwise: Array,
     noise: Noise | None = None,
+    ddpsi: Callable[..., Array] | None = None,
 ) -> Array:
     """Upper bound of the Fenchel-Young term ψ(t) + ψ*(v) − v·t, elementwise; inf outside dom ψ*.
 
-    Further arguments of ψ, one number per entry of t each, are passed on to it.
+    Further arguments of ψ, one number per entry of t each, are passed on to it. ψ'' says how far
+    from t the bracket probably ends; the bound does not depend on it.
     """
     t, v = np.broadcast_arrays(np.asarray(t, float), np.asarray(v, float))
     shape = t.shape
@@ -61,7 +65,8 @@ def young_gap(
     columns = [np.broadcast_to(column, shape).ravel() for column in rowwise]
     psi, dpsi = _vectorised(psi, columns), _vectorised(dpsi, columns)
     with np.errstate(all="ignore"):
-        lo, hi, inside = _bracket(dpsi, t, v)
+        reach = None if ddpsi is None else _vectorised(ddpsi, columns)(t, np.arange(t.size))
+        lo, hi, inside = _bracket(dpsi, t, v, reach)
         gap = np.full(t.shape, np.inf)
         rows = np.flatnonzero(inside)
         if rows.size:
@@ -80,12 +85,23 @@ def _vectorised(f: Callable[..., Array], columns: list[Array]) -> RowFunction:
     return at
 
 
-def _bracket(dpsi: RowFunction, t: Array, v: Array) -> tuple[Array, Array, BoolArray]:
-    """Points with ψ'(lo) ≤ v ≤ ψ'(hi), found by growing steps from t."""
+def _bracket(
+    dpsi: RowFunction, t: Array, v: Array, bend: Array | None
+) -> tuple[Array, Array, BoolArray]:
+    """Points with ψ'(lo) ≤ v ≤ ψ'(hi), found by growing steps from t.
+
+    The first step is a little longer than Newton's, where that is short.
+    """
     slope = dpsi(t, np.arange(t.size))
     lo, hi = t.copy(), t.copy()
     need_hi, need_lo = slope < v, slope > v
     step = np.maximum(1.0, np.abs(t)) * 1e-3
+    if bend is not None:
+        newton = _BEYOND * np.abs(v - slope) / bend
+        # Not so short that it is lost in the rounding of t; safeguard.
+        step = np.where(newton < step, np.maximum(newton, 16 * EPS * np.abs(t)), step)
+        step = np.maximum(step, 1e-300)
+    factor, turn = 8.0, 0
     while (need_hi | need_lo).any() and step.min() < _FAR:
         idx = np.flatnonzero(need_hi)
         if idx.size:
@@ -101,7 +117,9 @@ def _bracket(dpsi: RowFunction, t: Array, v: Array) -> tuple[Array, Array, BoolA
             hi[idx] = np.where(reached, hi[idx], trial)
             lo[idx] = trial
             need_lo[idx[reached]] = False
-        step = step * 8.0
+        step, turn = np.minimum(step * factor, 2 * _FAR), turn + 1
+        if turn % _PATIENCE == 0:  # far away, orders of magnitude are all that matters
+            factor = min(factor * factor, 1e30)  # safeguard
     return lo, hi, ~(need_hi | need_lo)
 
 
@@ -193,7 +211,7 @@ def _shrink(terms: _Terms, lo: Array, hi: Array) -> Array:
     """Narrow the bracket until the tangent bound is close to a lower bound, or within rounding."""
     left, right = terms.end(lo), terms.end(hi)
     best, least = np.full(lo.shape, np.inf), np.zeros(lo.shape)
-    active = np.arange(lo.size)
+    active, before = np.arange(lo.size), np.full(lo.shape, np.inf)
     for turn in range(_ROUNDS):
         a, b = left.at(active), right.at(active)
         upper, lower, drowned = _bounds(terms.some(active), a, b)
@@ -204,8 +222,14 @@ def _shrink(terms: _Terms, lo: Array, hi: Array) -> Array:
         active = active[open_]
         if not active.size:
             break
-        some = terms.some(active)
-        new = some.end(_next(some, a.at(open_), b.at(open_), halve=turn % 2 == 1))
+        some, a, b = terms.some(active), a.at(open_), b.at(open_)
+        if turn % 2 == 0:
+            place = _straight(some, a, b)
+            before[active] = np.fmin(some.v - a.slope, b.slope - some.v)
+        else:  # interpolation that gains no digit is not to be trusted
+            gained = np.fmin(some.v - a.slope, b.slope - some.v) <= 0.1 * before[active]
+            place = np.where(gained, _beyond(some, a, b), midpoint(a.place, b.place))
+        new = some.end(place)
         below = new.slope < some.v
         for ends, where in ((left, below), (right, ~below)):
             for values, found in zip(ends, new):
@@ -217,14 +241,27 @@ def _shrink(terms: _Terms, lo: Array, hi: Array) -> Array:
     return np.maximum(best, 0.0)
 
 
-def _next(terms: _Terms, lo: _End, hi: _End, *, halve: bool) -> Array:
-    """The point where ψ' = v by linear interpolation; every other time the midpoint, for safety."""
-    middle = midpoint(lo.place, hi.place)
-    if halve:
-        return middle
+def _straight(terms: _Terms, lo: _End, hi: _End) -> Array:
+    """The point where ψ' = v by linear interpolation, or the midpoint."""
     share = (terms.v - lo.slope) / (hi.slope - lo.slope)
-    straight = lo.place + share * (hi.place - lo.place)
-    return np.where((straight > lo.place) & (straight < hi.place), straight, middle)
+    return _inside(lo.place + share * (hi.place - lo.place), lo, hi)
+
+
+def _beyond(terms: _Terms, lo: _End, hi: _End) -> Array:
+    """Twice as far from the nearer end, to the other side of that point.
+
+    Interpolation moves one end only; so that both ends approach the point, as in the method of
+    Alefeld, Potra and Shi.
+    """
+    share = (terms.v - lo.slope) / (hi.slope - lo.slope)
+    share = np.where(share < 0.5, 2.0 * share, 1.0 - 2.0 * (1.0 - share))
+    return _inside(lo.place + share * (hi.place - lo.place), lo, hi)
+
+
+def _inside(place: Array, lo: _End, hi: _End) -> Array:
+    """The point, or the midpoint where it is not between the ends."""
+    inside = (place > lo.place) & (place < hi.place)
+    return np.where(inside, place, midpoint(lo.place, hi.place))
 
 
 def midpoint(lo: Array, hi: Array) -> Array:

@@ -15,6 +15,7 @@ from ...penalties.spectral import Factors, SingularValues
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from ..base import Control
+from ..steps.linearised import Linearised
 from ..steps.step_size import lipschitz
 from .gram_descent import Correction, Descent, correction
 from .metric import Blocks, Coupled, Gram, Metric, Plain
@@ -30,19 +31,6 @@ _GROWTH, _FALL = 2.0, 0.7  # factors of the curvature after a step that was too 
 _TRIALS = 60  # doublings of the curvature; safeguard
 _STEEP = 0.9  # share of the gain promised by a model that may be lost to its error; safeguard
 _FLOOR = 1e-2  # share of the safe curvature that is added for steps; safeguard
-
-
-class _Tangent(NamedTuple):
-    """A point with the gradient of the loss in z, and of the mean loss in W."""
-
-    point: Point
-    gradient: Array
-    slope: Array
-
-    @classmethod
-    def of(cls, judgement: Judgement) -> _Tangent:
-        """From a judgement, which has computed all of it."""
-        return cls(judgement.point, judgement.terms.gradient, judgement.slope)
 
 
 class _Found(NamedTuple):
@@ -88,7 +76,7 @@ def several_models(
     ``formed`` says whether the metric is that of the data.
     """
     course = _Course(objective, control, judgement, formed)
-    ahead, last, age = _Tangent.of(judgement), judgement.point, 0
+    ahead, last, age = Linearised.of(judgement), judgement.point, 0
     while np.isfinite(judgement.primal):
         found = course.step(ahead, last.w)
         judgement = course.judged(judgement, found)
@@ -132,7 +120,7 @@ class _Course:
         else:
             self.metric = Coupled(self.objective, curvature, self._floor)
 
-    def step(self, ahead: _Tangent, start: Array) -> _Found:
+    def step(self, ahead: Linearised, start: Array) -> _Found:
         """The minimiser of the model at a point, its curvature doubled until it is good enough.
 
         The Bregman divergence is a mean of Fenchel-Young terms: no digits cancel. At most m⟨D, GD⟩
@@ -149,7 +137,7 @@ class _Course:
         self._bend = max(_FALL * self._bend, 1.0 if self.local else 1e-300)
         return found
 
-    def _minimised(self, ahead: _Tangent, start: Array) -> tuple[_Found, float]:
+    def _minimised(self, ahead: Linearised, start: Array) -> tuple[_Found, float]:
         """The minimiser W of the model, and ⟨D, GD⟩ for its distance D from the point."""
         at, metric, bend = ahead.point, self.metric, self._bend
         linear = metric.times(at.w) - ahead.slope / bend
@@ -191,19 +179,13 @@ class _Course:
             self._share *= _TIGHTER  # only a more accurate point can prove more
         return best
 
-    def extrapolated(self, judgement: Judgement, last: Point, age: int) -> _Tangent:
+    def extrapolated(self, judgement: Judgement, last: Point, age: int) -> Linearised:
         """The point ahead by the momentum age/(age + 3), with the best intercepts."""
-        point, objective = judgement.point, self.objective
         share = age / (age + 3.0)
         if share == 0.0:
-            return _Tangent.of(judgement)
-        w = point.w + share * (point.w - last.w)
-        b, z = point.b + share * (point.b - last.b), point.z + share * (point.z - last.z)
-        ahead = recentred(objective, Point(w, b, z))
-        gradient = objective.loss.gradient(ahead.z, objective.y)
-        if not np.isfinite(gradient).all():
-            return _Tangent.of(judgement)
-        return _Tangent(ahead, gradient, objective.backward(objective.weigh(gradient)))
+            return Linearised.of(judgement)
+        ahead = Linearised.ahead(self.objective, last, judgement.point, share)
+        return Linearised.of(judgement) if ahead is None else ahead
 
 
 def form_of(objective: Objective) -> SingularValues:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from ..._base.typing import Array
 from ...certificate import Judgement, judge
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point, dot
 from ..base import Control, Solver, Verdict
+from ..steps.linearised import Linearised
 from ..steps.step_size import lipschitz
 from ..traits import Trait
 
@@ -69,19 +68,6 @@ class _Gradient(Solver):
         return _BOLD * step if self.backtracking else step
 
 
-class _Tangent(NamedTuple):
-    """A point with the gradient of the loss in z and of the mean loss in w."""
-
-    point: Point
-    gradient: Array
-    slope: Array
-
-    @classmethod
-    def of(cls, judgement: Judgement) -> _Tangent:
-        """From a judgement, which has computed all of it."""
-        return cls(judgement.point, judgement.terms.gradient, judgement.slope)
-
-
 @dataclass(frozen=True)
 class _Stepper:
     """w ← prox(w − s·∇f(w), s), halving s until the parabola lies above f, if ``checks``.
@@ -93,7 +79,7 @@ class _Stepper:
     objective: Objective
     checks: bool
 
-    def __call__(self, tangent: _Tangent, step: float) -> tuple[Point, float]:
+    def __call__(self, tangent: Linearised, step: float) -> tuple[Point, float]:
         """The new point, and the step size that was taken."""
         for _ in range(_TRIALS):
             new = self._move(tangent, step)
@@ -102,13 +88,13 @@ class _Stepper:
             step *= 0.5
         return new, step
 
-    def _move(self, tangent: _Tangent, step: float) -> Point:
+    def _move(self, tangent: Linearised, step: float) -> Point:
         objective, point = self.objective, tangent.point
         w = objective.penalty.prox(point.w - step * tangent.slope, step)
         z = point.z + objective.forward(w - point.w)
         return recentred(objective, Point(w, point.b, z))
 
-    def _below(self, tangent: _Tangent, new: Point, step: float) -> bool:
+    def _below(self, tangent: Linearised, new: Point, step: float) -> bool:
         loss, y = self.objective.loss, self.objective.y
         bregman = self.objective.mean(loss.fenchel_young(new.z, tangent.gradient, y))
         moved = new.w - tangent.point.w
@@ -161,7 +147,7 @@ class ProximalGradient(_Gradient):
         take = _Stepper(objective, self._checks(objective))
         grows = self.backtracking or not np.isfinite(objective.loss.smoothness)
         while np.isfinite(judgement.primal):
-            point, step = take(_Tangent.of(judgement), step)
+            point, step = take(Linearised.of(judgement), step)
             judgement = judge(objective, point, known=[judgement.dual])
             yield judgement
             step = _GROWTH * step if grows else step
@@ -219,30 +205,17 @@ class Fista(_Gradient):
         yield judgement
         step = self._first_step(objective, judgement)
         take = _Stepper(objective, self._checks(objective))
-        last, ahead, t = judgement.point, _Tangent.of(judgement), 0
+        last, ahead, t = judgement.point, Linearised.of(judgement), 0
         while np.isfinite(judgement.primal):
             point, step = take(ahead, step)
             judgement = judge(objective, point, known=[judgement.dual])
             yield judgement
             uphill = dot(ahead.point.w - point.w, point.w - last.w) > 0
             t = 0 if self.restart and uphill else t
-            ahead = _Tangent.of(judgement)
+            ahead = Linearised.of(judgement)
             if t > 0:
-                ahead = _extrapolated(objective, last, point, t / (t + 3)) or ahead
+                ahead = Linearised.ahead(objective, last, point, t / (t + 3)) or ahead
             last, t = point, t + 1
-
-
-def _extrapolated(
-    objective: Objective, last: Point, point: Point, momentum: float
-) -> _Tangent | None:
-    """θ = w + momentum·(w − w_last) with the best intercept; None where the loss overflows."""
-    w = point.w + momentum * (point.w - last.w)
-    b = point.b + momentum * (point.b - last.b)
-    ahead = recentred(objective, Point(w, b, point.z + momentum * (point.z - last.z)))
-    gradient = objective.loss.gradient(ahead.z, objective.y)
-    if not np.isfinite(gradient).all():
-        return None
-    return _Tangent(ahead, gradient, objective.backward(objective.mass * gradient))
 
 
 def check_switch(solver: Solver, name: str) -> None:

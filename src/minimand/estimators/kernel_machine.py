@@ -1,0 +1,280 @@
+r"""Kernel machines: a linear model on a factor of the kernel matrix, and its proof for the kernel.
+
+With K ≈ LLᵀ, R = K − LLᵀ positive semidefinite, a model w on the features L is the function
+f = Σ wⱼφ̂ⱼ in the span of the landmarks. Its norm in the space H of the kernel is ‖w‖, and its
+scores at the samples are L w, so its objective in H is P(w), exactly. By the representer theorem
+the optimum over H is that over the span of all samples, and every dual point θ bounds it,
+
+    P(f) − P* ≤ Σ massᵢ·[ℓ(zᵢ) + ℓ*(θᵢ) − θᵢzᵢ] + [Ω(f) + Ω*(√(uᵀKu)) + w·Lᵀu],   u = mass∘θ.
+
+Only the last bracket knows K. The referee, which sees L, has used uᵀLLᵀu; uᵀRu is missing. Under
+½λ‖f‖² that adds uᵀRu/(2λ) to the gap; as R is positive semidefinite with diagonal d,
+
+    uᵀRu ≤ (Σ |uᵢ|·√dᵢ)²,
+
+by |Rᵢⱼ| ≤ √(dᵢdⱼ). Where this bound is not negligible, uᵀKu is computed from the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._base.typing import Array, IntArray
+from ..certificate import Certificate, judge
+from ..features.low_rank import LowRank, PivotedCholesky
+from ..kernels.rows import picked
+from ..penalties.base import Plane, young_in_plane
+from ..problem.intercept import recentred
+from ..problem.objective import EPS, Objective, Point
+from ..problem.slot import Slot, as_table
+from ..solvers import Solution
+
+if TYPE_CHECKING:
+    from .problem import Posed
+
+_NEGLIGIBLE = 0.1  # of tol·scale; safeguard: a charge below needs no product with the kernel
+_LARGEST_PRODUCT = 200_000  # rows whose kernel matrix is computed once, in blocks; safeguard
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """f(x) = Σ coefficientsᵢ·k(xᵢ, x) + b: what a kernel machine predicts with."""
+
+    numbers: IntArray  # of the rows among the samples of fit
+    coefficients: Array  # (n_rows, n_scores)
+    shown: Array  # the same as `dual_coef_` has them, (n_rows, n_scores) or as in a `Slot`
+    rows: Any  # as the kernel takes them
+    given: Any  # as the user gave them
+    coef: Array  # `coef_` of the same model: another one has been set since, if it is not this
+
+    def scores(self, mapped: LowRank, X: Any) -> Array:
+        """f without its intercept, (n, n_scores)."""
+        return mapped.kernel_.times(mapped.rows_of(X), self.rows, self.coefficients)
+
+
+@dataclass(frozen=True, eq=False)
+class Remainder:
+    """R = K − LLᵀ of the samples of an objective."""
+
+    mapped: LowRank
+    X: Any  # all samples of fit
+    diagonal: Array  # d of those of positive weight
+    kept: IntArray | None  # their numbers among the samples of fit; None: all
+
+    @classmethod
+    def of(cls, mapped: LowRank, X: Any, weights: Array | None, *, known: bool) -> Remainder:
+        """From the map of a fit; ``known`` says that X holds the rows that it was fitted on."""
+        diagonal = mapped.remainder_ if known else mapped.left_out(X)
+        kept = None if weights is None or weights.all() else np.flatnonzero(weights)
+        return cls(mapped, X, diagonal if kept is None else diagonal[kept], kept)
+
+    @property
+    def complete(self) -> bool:
+        """Whether R is nothing but rounding."""
+        return isinstance(self.mapped, PivotedCholesky) and self.mapped.complete
+
+    def of_problem(self, objective: Objective) -> Remainder:
+        """The same of the samples in one problem."""
+        if objective.slot is None:
+            return self
+        rows = objective.slot.rows
+        kept = rows if self.kept is None else self.kept[rows]
+        return replace(self, diagonal=self.diagonal[rows], kept=kept)
+
+    def expansion(self, by_sample: BySample | None, coef: Array) -> Expansion:
+        """The model by its support vectors, or by the landmarks if these are not known."""
+        x = self.mapped.training_rows(self.X)
+        if by_sample is None:
+            numbers = self.mapped.pivots_
+            assert numbers is not None
+            coefficients = self.mapped.expansion(np.atleast_2d(coef))
+            given = picked(self.X, numbers)
+            return Expansion(numbers, coefficients, coefficients, x[numbers], given, coef)
+        some = np.flatnonzero(by_sample.coefficients.any(axis=1))
+        numbers = some if self.kept is None else self.kept[some]
+        coefficients, shown = (table[some] for table in by_sample)
+        return Expansion(numbers, coefficients, shown, x[numbers], picked(self.X, numbers), coef)
+
+    def parts(self, u: Array) -> Array:
+        """Terms per sample, ≥ 0, whose sum is at least uᵀRu."""
+        sizes = np.abs(u) * np.sqrt(self.diagonal if u.ndim == 1 else self.diagonal[:, None])
+        return np.asarray(sizes * sizes.sum(axis=0)).reshape(u.shape[0], -1).sum(axis=1)
+
+    def exactly(self, objective: Objective, u: Array) -> float:
+        """uᵀKu − uᵀLLᵀu from the kernel, rounded up."""
+        x = self.mapped.training_rows(self.X)
+        whole = self.mapped.kernel_.quadratic_form(x if self.kept is None else x[self.kept], u)
+        known = float(np.sum(np.square(objective.design.rmatvec(u))))
+        noise = 8 * EPS * np.sqrt(u.shape[0]) * abs(whole)  # 8 ulp a term; safeguard
+        return max(whole - known, 0.0) + noise
+
+    def charged(
+        self, objective: Objective, point: Point, found: Certificate, tol: float
+    ) -> Certificate:
+        """The certificate of the same model and dual point for the kernel itself."""
+        theta = found.dual_point
+        if theta is None or not np.isfinite(found.gap):
+            return found
+        mass = objective.row_mass
+        u = theta * (mass if theta.ndim == 1 else mass[:, None])
+        parts = self.parts(u)
+        square, enough = float(parts.sum()), _NEGLIGIBLE * tol * objective.scale
+        gap = self._gap(objective, point, found, u, square)
+        if gap - found.gap > enough and u.shape[0] <= _LARGEST_PRODUCT:
+            exact = min(self.exactly(objective, u), square)
+            parts = parts * (exact / square)
+            gap = self._gap(objective, point, found, u, exact)
+        return _with_gap(objective, found, gap, parts)
+
+    def _gap(
+        self, objective: Objective, point: Point, found: Certificate, u: Array, square: float
+    ) -> float:
+        """The gap if uᵀRu is ``square``."""
+        form = objective.penalty.function_of_norm
+        ridge = None if form is None else form.ridge
+        if form is None or square == 0:
+            return found.gap
+        if ridge is not None and ridge[0] > 0:
+            return found.gap + 0.5 * square / float(ridge[0])
+        if ridge is not None:  # no penalty: any function of the kernel is free
+            return found.gap if self.complete else np.inf
+        assert found.dual_point is not None
+        w, v = point.w.ravel(), -objective.design.rmatvec(u).ravel()
+        size = float(np.linalg.norm(w))
+        along = float(v @ w) / size if size > 0 else 0.0
+        across = float(np.linalg.norm(v - (along / size) * w if size > 0 else v))
+        whole = float(np.hypot(across, np.sqrt(square)))
+        best = np.inf
+        for s in form.shares(np.array([np.hypot(along, whole)])):
+            young = young_in_plane(form, Plane(size, s * along, s * whole))
+            best = min(best, young + objective.mean_young(point.z, s * found.dual_point))
+        return max(best, found.gap)
+
+
+def _with_gap(objective: Objective, found: Certificate, gap: float, parts: Array) -> Certificate:
+    """The certificate with what the remainder adds, by sample too."""
+    added = gap - found.gap
+    by_sample = found.by_sample
+    if by_sample is not None and np.isfinite(gap) and by_sample.shape == parts.shape:
+        total = float(parts.sum())
+        by_sample = by_sample + (parts * (added / total) if total > 0 else 0.0)
+    scale = objective.scale
+    return replace(
+        found,
+        gap=gap,
+        dual=found.dual - added,
+        relative=0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf),
+        by_sample=by_sample,
+        infeasibility=found.infeasibility
+        if np.isfinite(gap)
+        else "the kernel matrix was not factorised completely, and nothing is penalised",
+    )
+
+
+def left_out(model: Any, posed: Posed, *, exact: bool) -> Remainder | None:
+    """What the features of a fitted model leave out of the kernel, on the data given now.
+
+    None for other features, and for `Nystrom` unless its kernel is asked for (``exact``).
+    """
+    mapped = model.__dict__.get("features_")
+    if not isinstance(mapped, LowRank):
+        if exact:
+            raise ValueError(
+                "against='exact' compares a model on features=Nystrom(kernel) with the kernel "
+                f"itself, but its features are {mapped!r}: leave against out."
+            )
+        return None
+    if not exact and not isinstance(mapped, PivotedCholesky):
+        return None
+    if posed.objectives[0].penalty.function_of_norm is None:
+        raise ValueError(
+            "against='exact' needs a penalty that is a function of ‖f‖ alone, such as L2(): under "
+            "another there is no problem with the kernel itself."
+        )
+    return Remainder.of(mapped, posed.X, posed.coded.weights, known=False)
+
+
+class BySample(NamedTuple):
+    """Coefficients of f = Σ aᵢ·k(xᵢ, x), zero for samples that are no support vectors."""
+
+    coefficients: Array  # (n_samples, n_scores), samples of positive weight
+    shown: Array  # as `Expansion` has them
+
+
+def represented(
+    objectives: Sequence[Objective],
+    solutions: list[Solution],
+    rest: Remainder,
+    tol: float,
+    refined: Callable[[Objective, Solution], Solution],
+) -> tuple[list[Solution], BySample | None]:
+    """The solutions with the gap of the kernel itself, and their coefficients by sample.
+
+    The coefficients are None if the models are given by landmarks instead. ``refined`` gives a
+    better solution, if the first has no dual form.
+    """
+    problems = [(o, s, rest.of_problem(o)) for o, s in zip(objectives, solutions)]
+    found = [
+        in_dual_form(o, s, part, tol) or in_dual_form(o, refined(o, s), part, tol)
+        for o, s, part in problems
+    ]
+    moved = [each for each in found if each is not None]
+    complete = len(moved) == len(solutions)
+    models = [each[0] for each in moved] if complete else solutions
+    charged = [
+        s.certified(part.charged(o, s.point, s.certificate, tol))
+        for s, (o, _, part) in zip(models, problems)
+    ]
+    if not complete:
+        return charged, None
+    return charged, _joined([o.slot for o in objectives], [a for _, a in moved])
+
+
+def _joined(slots: list[Slot | None], parts: list[Array]) -> BySample:
+    """The coefficients of all problems."""
+    if parts[0].ndim == 2:
+        return BySample(parts[0], parts[0])
+    shown, first = as_table(slots, parts), slots[0]
+    if first is None:
+        return BySample(shown, shown)
+    coefficients = np.zeros((first.shape[0], len(parts)))
+    for k, (slot, part) in enumerate(zip(slots, parts)):
+        assert slot is not None
+        coefficients[slot.rows, k] = part
+    return BySample(coefficients, shown)
+
+
+def in_dual_form(
+    objective: Objective, solution: Solution, rest: Remainder, tol: float
+) -> tuple[Solution, Array] | None:
+    """The solution as f = Σ aᵢ·k(xᵢ, x) with a = −u/λ, and a, in the shape of z.
+
+    At the optimum w = −Lᵀu/λ, and samples with u = 0 are not needed. Short of it the two differ, so
+    the referee judges the model −Lᵀu/λ; None if it is not as good as tol asks for and worse than
+    the solution, if the fit was stopped early, or if the penalty is not ½λ‖f‖².
+    """
+    old, form = solution.certificate, objective.penalty.function_of_norm
+    ridge = None if form is None else form.ridge
+    if not solution.converged:
+        return None  # a model that was stopped early is handed over as it is
+    if old.dual_point is None or ridge is None or not ridge[0] > 0 or not np.isfinite(old.gap):
+        return None
+    mass = objective.row_mass
+    a = old.dual_point * ((mass if old.dual_point.ndim == 1 else mass[:, None]) / -float(ridge[0]))
+    allowed = max(tol * objective.scale, old.gap)
+    # What R adds to the scores changes the objective by at most its slope times this.
+    sizes = np.sqrt(rest.diagonal)
+    moved = float(sizes.max(initial=0.0)) * float(np.sum(np.abs(a).T @ sizes))
+    if moved * objective.row_total_of(np.abs, old.dual_point) > _NEGLIGIBLE * allowed:
+        return None
+    point = recentred(objective, objective.point(objective.design.rmatvec(a), solution.point.b))
+    found = judge(objective, point, [old.dual_point])
+    if not found.gap <= allowed or found.primal > old.primal + allowed:
+        return None
+    certificate = found.certificate(objective, old.iterations, old.seconds)
+    new = replace(solution, point=point, slope=found.slope).certified(certificate)
+    return new, a
