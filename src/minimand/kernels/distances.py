@@ -241,7 +241,7 @@ def distances(x: Any, z: Any) -> Array:
 
 
 def _fill(x: Array, z: Array, table: Array, metric: str) -> None:
-    table[:] = cdist(x, z, metric)
+    table[:] = cdist(x, z.T, metric)
 
 
 def _matern(s: Array, nu: float) -> Array:
