@@ -9,7 +9,7 @@ from ..problem.objective import Objective
 from . import ASKED, REGISTRY, SOLVERS
 from .alike import alike
 from .base import Control, Solver, Start, Verdict
-from .traits import traits_of
+from .traits import Trait, traits_of
 
 _MOST_TO_TAKE_OVER = 1e10  # units of `costs`, about ten seconds; safeguard
 
@@ -65,8 +65,8 @@ def _cheapest(objective: Objective, control: Control, count: int = 1) -> Solver:
     asked = _by_least_cost()
     traits, stored = traits_of(objective), objective.design.nnz
     best: tuple[float, str, Solver] | None = None
-    for solver in asked:
-        if not traits.issuperset((*solver.shapes, *solver.kind, *solver.needs)):
+    for solver, required in asked:
+        if not required <= traits:
             continue
         if best is not None and best[0] <= solver.least_cost * stored:
             break
@@ -81,13 +81,14 @@ def _cheapest(objective: Objective, control: Control, count: int = 1) -> Solver:
     by_name = [name for name, verdict in found.items() if verdict.ok]
     from .refusal import refusal  # loaded only when needed
 
-    raise ValueError(refusal(objective, asked, control, by_name))
+    raise ValueError(refusal(objective, [solver for solver, _ in asked], control, by_name))
 
 
 @cache
-def _by_least_cost() -> list[Solver]:
-    """The solvers that "auto" asks, in the order of their least possible cost."""
-    return sorted((SOLVERS[name] for name in ASKED), key=lambda solver: solver.least_cost)
+def _by_least_cost() -> list[tuple[Solver, frozenset[Trait]]]:
+    """The solvers that "auto" asks, by their least possible cost, and the traits they require."""
+    solvers = sorted((SOLVERS[name] for name in ASKED), key=lambda solver: solver.least_cost)
+    return [(s, frozenset((*s.shapes, *s.kind, *s.needs))) for s in solvers]
 
 
 def _point_to_pieces(objective: Objective) -> None:
