@@ -162,6 +162,7 @@ def test_columns_without_a_gram(monkeypatch):
             first = solved(problem(loss, 0.03 * penalty, X, y, k), tol=1e-9)
             with monkeypatch.context() as patch:
                 patch.setattr(group_models, "_FLAT", 0)
+                patch.setattr(group_models, "_FLAT_SPARSE", 0)
                 patch.setattr(group_models, "_GRAM_COLUMNS", 0)
                 for matrix in (X, sparse.csc_array(X), np.asfortranarray(X, dtype=np.float32)):
                     other = problem(loss, 0.03 * penalty, matrix, y, k)
@@ -169,6 +170,22 @@ def test_columns_without_a_gram(monkeypatch):
                     assert second.converged
                     if matrix.dtype == np.float64:
                         assert abs(second.certificate.primal - first.certificate.primal) <= 1e-6
+
+
+def test_chosen_coefficients_hold_the_model_and_all_that_are_out_of_bounds():
+    from minimand.solvers.sparse.group_parts import best_coefficients
+
+    X, Y = data(4, n=50, d=200)
+    y = np.argmax(Y, axis=1).astype(float)
+    objective = problem(Softmax(), 0.1 * mm.L1(), X, y, 3)
+    form = objective.penalty.sum_over_features
+    for point in (objective.null, solved(objective, tol=1e-2).point, solved(objective).point):
+        judged = judge(objective, point)
+        places = best_coefficients(judged, form)
+        out = (np.abs(judged.slope) > form.l1) | (point.w != 0)
+        assert places.size <= 500
+        assert np.isin(np.flatnonzero(out.ravel()), places).all()
+        assert (np.diff(places % 3) >= 0).all()  # one score after the other
 
 
 def test_singletons_are_the_lasso():
