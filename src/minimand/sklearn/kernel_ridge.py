@@ -57,6 +57,7 @@ class KernelRidge(kernel_ridge.KernelRidge):
     """
 
     certificate_: Certificate
+    X_fit_: Any
     _gram: Any = None  # of the training rows, during a fit
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
