@@ -18,6 +18,7 @@ from . import (
     paths,
     peers,
     problems,
+    several,
     small,
     stochastic,
     tuning,
@@ -33,8 +34,10 @@ SYNTHETIC = (
     | paths.SYNTHETIC
     | tuning.SYNTHETIC
     | multinomial.SYNTHETIC
+    | several.SYNTHETIC
 )
-REAL = [*problems.REAL, *paths.REAL, *multinomial.REAL]
+FROM_FOLDER = problems.REAL | multinomial.REAL | several.REAL
+REAL = [*problems.REAL, *paths.REAL, *multinomial.REAL, *several.REAL]
 STOCHASTIC = [*stochastic.SYNTHETIC, *stochastic.REAL]
 NAMES = [*SYNTHETIC, *REAL, *STOCHASTIC, SMALL, MEMORY]
 CAP, QUICK_CAP = 60.0, 10.0  # seconds a peer may take for one fit, or one path
@@ -121,8 +124,8 @@ def _chosen(
             yield name, partial(SYNTHETIC[name], options.quick)
         elif name in REAL and not options.data.is_dir():
             results.notes.append(f"{name} was skipped: no folder with real data (--data).")
-        elif name in problems.REAL | multinomial.REAL:
-            yield name, partial((problems.REAL | multinomial.REAL)[name], options.data)
+        elif name in FROM_FOLDER:
+            yield name, partial(FROM_FOLDER[name], options.data)
         elif name in paths.REAL:
             yield name, partial(paths.REAL[name], options.quick, options.data)
 

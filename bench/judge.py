@@ -80,7 +80,9 @@ def judge_of(problem: Problem) -> Judge:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = fit(problem, REFERENCE * problem.gap, _SECONDS)
-    if problem.formulas.joint:
+    if problem.special is not None:
+        bounds = problem.special.dual(problem, fitted.model, fitted.theta)
+    elif problem.formulas.joint:
         bounds = np.array([joint.dual(problem, fitted.theta)])
     else:
         signs = np.broadcast_to(problem.signs(), fitted.theta.shape)
@@ -91,6 +93,8 @@ def judge_of(problem: Problem) -> Judge:
 
 def primal(problem: Problem, model: Model) -> Array:
     """Mean loss + alpha·penalty at every alpha, summed over scores."""
+    if problem.special is not None:
+        return problem.special.primal(problem, model)
     if problem.formulas.joint:
         return np.array([joint.primal(problem, model.w, model.b)])
     z = np.asarray(problem.X @ model.w.T).T + model.b[:, None]
@@ -139,6 +143,8 @@ def _balanced(theta: Array) -> Array:
 
 def scale(problem: Problem) -> float:
     """P(w = 0, best b) − infimum of the loss, summed over scores."""
+    if problem.special is not None:
+        return problem.special.scale(problem)
     if problem.formulas.joint:
         return joint.scale(problem)
     loss, total = problem.formulas, 0.0

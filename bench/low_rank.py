@@ -9,6 +9,7 @@ and with a judgement after every step to tell when to stop, which the fit of min
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -42,20 +43,29 @@ class Fista:
         self.X, self.Y = X - self.shift[0], Y - self.shift[1]
 
     def fit(self, steps: int, judged: bool = False) -> tuple[float, float]:
-        """The model after some steps: its objective, and its gap (nan unless ``judged``)."""
+        """The objective and the gap after some steps; with ``judged``, taken after each of them."""
+        primal, gap = float("nan"), float("nan")
+        for step, W in enumerate(self._iterates(steps)):
+            if judged or step == steps - 1:
+                primal, gap = self._judge(W)
+        return primal, gap
+
+    def model(self, steps: int) -> Array:
+        """The coefficients after some steps, (d, k)."""
+        return list(self._iterates(steps))[-1]
+
+    def _iterates(self, steps: int) -> Iterator[Array]:
         n = len(self.X)
         top = 1.0001 * float(np.linalg.eigvalsh(self.X.T @ self.X / n)[-1])
         W = ahead = np.zeros((self.X.shape[1], self.Y.shape[1]))
-        t, gap = 1.0, float("nan")
-        for step in range(steps):
+        t = 1.0
+        for _ in range(steps):
             slope = self.X.T @ (self.X @ ahead - self.Y) / n
             u, sigma, v = np.linalg.svd(ahead - slope / top, full_matrices=False)
             new = (u * np.maximum(sigma - self.alpha / top, 0.0)) @ v
             grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
             ahead, W, t = new + (t - 1.0) / grown * (new - W), new, grown
-            if judged or step == steps - 1:
-                primal, gap = self._judge(W)
-        return primal, gap
+            yield W
 
     def _judge(self, W: Array) -> tuple[float, float]:
         """P, and P − D for the residuals scaled to a slope of spectral norm alpha."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from .losses import Array, Loss, loss_of
+
+if TYPE_CHECKING:
+    from .several import Special
 
 Form = TypeVar("Form")
 _L1_RATIO = {"l1": 1.0, "l2": 0.0, "elastic_net": 0.5, "group_l2": 1.0}
@@ -50,6 +53,7 @@ class Problem:
     block: int = 1  # columns of a group
     gap: float = TARGET  # that everybody has to reach, relative
     seconds: float = 60.0  # that one fit of a peer may take
+    special: Special | None = None  # formulas of a problem of several outputs
     head: int | None = None  # rows of the warm-up, where a peer's whole fit takes a minute
 
     @property
@@ -123,6 +127,8 @@ class Problem:
 
     def describe(self) -> str:
         """Shape, storage and objective in a line."""
+        if self.special is not None:
+            return self.special.describe(self)
         n, d = self.X.shape
         if self.is_sparse:
             kind = f"{self.X.format.upper()}, {self.X.nnz / n:.1f} nonzeros a row"

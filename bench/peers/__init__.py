@@ -17,6 +17,7 @@ _LIBRARIES = (
     "cyanure",
     "rehline",
     "sklearn_kinks",
+    "several",
 )
 
 

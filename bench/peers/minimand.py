@@ -8,6 +8,7 @@ import numpy as np
 
 import minimand as mm
 
+from ..judge import Model
 from ..problem import Array, Problem
 from ..tuning import Tuning, best_index
 from .base import as_model, as_path
@@ -44,6 +45,8 @@ def fit(problem: Problem, tol: float, max_seconds: float | None = None) -> Fitte
     """Fit as a user would; `max_seconds` is for single fits."""
     if problem.folds is not None:
         return _tuned(problem, tol)
+    if problem.special is not None:
+        return _special(problem, problem.special.estimator(problem, tol), max_seconds)
     if problem.alphas is not None:
         return _path(problem, tol)
     fitted = estimator(problem, tol).set_params(max_seconds=max_seconds)
@@ -51,6 +54,25 @@ def fit(problem: Problem, tol: float, max_seconds: float | None = None) -> Fitte
     model = as_model(fitted.coef_, fitted.intercept_, problem)
     theta = np.asarray(fitted.certificate_.dual_point).reshape(problem.n_samples, -1).T
     return Fitted(model, fitted.certificate_.relative, fitted.solver_, theta)
+
+
+def _special(problem: Problem, model: Any, max_seconds: float | None) -> Fitted:
+    """Several outputs, or a path of them; dual points are (n_alphas, n, k)."""
+    if problem.alphas is not None:
+        found = mm.path(model, problem.X, problem.y, problem.alphas)
+        coefs = found.coefs.reshape(-1, problem.n_features)
+        worst = max(c.relative for c in found.certificates)
+        theta = np.array([c.dual_point for c in found.certificates])
+        return Fitted(Model(coefs, found.intercepts.ravel()), worst, "path", theta)
+    queries = getattr(problem.special, "queries", None)
+    model.set_params(max_seconds=max_seconds)
+    if queries is None:
+        model.fit(problem.X, problem.y)
+    else:
+        model.fit(problem.X, problem.y, groups=queries)
+    coefs, b = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    theta = np.asarray(model.certificate_.dual_point)[None]
+    return Fitted(Model(coefs, b), model.certificate_.relative, model.solver_, theta)
 
 
 def _path(problem: Problem, tol: float) -> Fitted:

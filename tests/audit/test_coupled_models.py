@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import linear_model
 from sklearn.base import BaseEstimator
-from sklearn.datasets import load_linnerud, load_wine
+from sklearn.datasets import load_iris, load_linnerud, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import scale
@@ -151,3 +151,21 @@ def test_the_objective_of_coupled_outputs_is_one():
     task = linear_model.MultiTaskLasso().fit(BODIES, EXERCISES)
     (objective,) = problem_of(task, BODIES, EXERCISES, None).objectives
     assert objective.n_scores == 3
+
+
+def test_bounds_of_a_matrix_have_their_multipliers():
+    X, y = load_iris(return_X_y=True)
+    loss, penalty = mm.CrammerSinger(), mm.L2() + mm.Box(-0.2, 0.3)
+    model = mm.Classifier(loss, penalty, alpha=0.1, tol=1e-9).fit(X[::2], y[::2])
+    found = mm.duality(model, X[::2], y[::2])
+    assert len(found.constraints) == 2 * model.coef_.size
+    by_name = {each.words: each for each in found.constraints}
+    slope = np.stack([table.multiplier @ X[::2] for table in found.samples])  # of the mean loss
+    for (c, j), w in np.ndenumerate(model.coef_):
+        low, high = by_name[f"w[{c}, {j}] ≥ -0.2"], by_name[f"w[{c}, {j}] ≤ 0.3"]
+        assert low.slack == pytest.approx(w + 0.2)
+        assert high.slack == pytest.approx(0.3 - w)
+        assert min(low.slack, low.multiplier) < 1e-3
+        assert min(high.slack, high.multiplier) < 1e-3
+        # Lagrange: the slopes of loss and penalty are the forces of the bounds.
+        assert slope[c, j] + 0.1 * w == pytest.approx(low.multiplier - high.multiplier, abs=1e-3)

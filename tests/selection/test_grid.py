@@ -71,3 +71,28 @@ def test_alpha_max_keeps_its_digits_far_from_zero():
     y = X[:, 0] + rng.standard_normal(100)
     top = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())).max() / 100
     assert mm.alpha_max(mm.Regressor("squared", "l1"), X, y) == pytest.approx(top, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        mm.TraceNorm(squared=True),
+        mm.L21(squared=True),
+        mm.L21(squared=True) + 0.1 * mm.L2(),
+        mm.GroupL2([0, 0, 1, 1], squared=True),
+    ],
+    ids=repr,
+)
+def test_squared_norms_have_a_grid_from_nearly_nothing_to_nearly_all(penalty):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((50, 4)) * [1.0, 2.0, 5.0, 0.5]
+    Y = X @ rng.standard_normal((4, 3)) + rng.standard_normal((50, 3))
+    Y = Y[:, 0] if isinstance(penalty, mm.GroupL2) else Y
+    path = mm.path(mm.Regressor("squared", penalty), X, Y, alphas=4)
+    free = mm.Regressor("squared", "no_penalty").fit(X, Y).coef_
+    sizes = np.linalg.norm((path.coefs * X.std(axis=0)).reshape(4, -1), axis=1)
+    whole = np.linalg.norm(free * X.std(axis=0))
+    assert sizes[0] < 2e-3 * whole
+    assert sizes[-1] > 0.99 * whole
+    with pytest.raises(ValueError, match="never makes coefficients exactly zero"):
+        mm.alpha_max(mm.Regressor("squared", penalty), X, Y)

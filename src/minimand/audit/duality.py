@@ -126,7 +126,7 @@ def _of_many_scores(found: Examination) -> Duality:
     if objective.intercept:
         shift = np.broadcast_to(best_shift(objective, judgement.point.z), b.shape)
     intervals = [(float(at), float(at)) for at in b + shift]
-    return Duality(found.certificate, tables, intervals)
+    return Duality(found.certificate, tables, intervals, list(_constraints(found)))
 
 
 def _samples(objective: Objective, judgement: Judgement) -> SampleTable:
@@ -175,6 +175,8 @@ def _constraints(found: Examination) -> Iterator[Constraint]:
     many = len(found.objectives) > 1
     for i, (objective, judgement) in enumerate(zip(found.objectives, found.judgements)):
         name = f"w[{i}, {{}}]" if many else "w[{}]"
+        if objective.n_scores > 1:
+            name = "w[{1}, {0}]"  # coef_ has a row per score
         w, v = judgement.point.w, -judgement.dual.slope
         penalty: Any = objective.penalty
         if isinstance(penalty, Ball):
@@ -191,12 +193,12 @@ def _bounds(form: Separable, w: Array, v: Array, name: str) -> Iterator[Constrai
     """λ = slope of l1|·| + ½ l2(·)² − v·(·) at the bound, inwards; 0 if that is downhill."""
     assert form.bounds is not None
     lo, hi = form.bounds
-    for j in np.flatnonzero(np.isfinite(lo)):
+    for j in map(tuple, np.argwhere(np.isfinite(lo))):
         slope = form.l1[j] * (1.0 if lo[j] >= 0 else -1.0) + form.l2[j] * lo[j] - v[j]
-        yield Constraint(f"{name.format(j)} ≥ {lo[j]:g}", max(float(slope), 0.0), w[j] - lo[j])
-    for j in np.flatnonzero(np.isfinite(hi)):
+        yield Constraint(f"{name.format(*j)} ≥ {lo[j]:g}", max(float(slope), 0.0), w[j] - lo[j])
+    for j in map(tuple, np.argwhere(np.isfinite(hi))):
         slope = form.l1[j] * (1.0 if hi[j] > 0 else -1.0) + form.l2[j] * hi[j] - v[j]
-        yield Constraint(f"{name.format(j)} ≤ {hi[j]:g}", max(-float(slope), 0.0), hi[j] - w[j])
+        yield Constraint(f"{name.format(*j)} ≤ {hi[j]:g}", max(-float(slope), 0.0), hi[j] - w[j])
 
 
 def _of_plane(best: Widest, certificate: Certificate, intercept: bool) -> Duality:

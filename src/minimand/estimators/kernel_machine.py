@@ -255,10 +255,12 @@ def in_dual_form(
 
     At the optimum w = −Lᵀu/λ, and samples with u = 0 are not needed. Short of it the two differ, so
     the referee judges the model −Lᵀu/λ; None if it is not as good as tol asks for and worse than
-    the solution, or if the penalty is not ½λ‖f‖².
+    the solution, if the fit was stopped early, or if the penalty is not ½λ‖f‖².
     """
     old, form = solution.certificate, objective.penalty.function_of_norm
     ridge = None if form is None else form.ridge
+    if not solution.converged:
+        return None  # a model that was stopped early is handed over as it is
     if old.dual_point is None or ridge is None or not ridge[0] > 0 or not np.isfinite(old.gap):
         return None
     mass = objective.row_mass

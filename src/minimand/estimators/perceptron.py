@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -18,8 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.typing import AnyArray, Array, ArrayLike
 from .._base.wording import counted
 from ..design import Design, as_design
+from ..features import PivotedCholesky
+from ..kernels import REGISTRY as KERNELS
+from ..kernels import Kernel
 from ..losses import PerceptronLoss
 from ..outputs import ClassOutput
+from ..solvers.textbook.kernel_perceptron import KernelMachine
 from ..solvers.textbook.perceptron import Machine, train
 from .inputs import data
 from .inputs.stream_classes import stream_classes
@@ -77,12 +81,19 @@ class Perceptron(ClassifierMixin, Summarised):
         Whether to compute ``bound_``, which costs a hard-margin problem per class.
     random_state : int, RandomState or None
         For ``order="random"``.
+    features : Kernel or str, optional
+        A kernel k or its short name: the kernel perceptron, which learns f = Σ aᵢ·k(xᵢ, x) + b and
+        on a mistake adds yᵢ to aᵢ. What is said of planes and of ‖x‖ holds for its features φ(x).
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        With a kernel in the coordinates of ``features_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+    support_, dual_coef_ : ndarray of shape (n_support,) and (n_classes or 1, n_support)
+        With a kernel only: f(x) = Σ dual_coef·k(xᵢ, x) + intercept over the samples ``support_``,
+        those with a mistake; the sum of \|dual_coef\| is the number of mistakes.
     n_iter_ : int
         Passes; the last one has no mistake if ``converged_``.
     converged_ : bool
@@ -136,6 +147,7 @@ class Perceptron(ClassifierMixin, Summarised):
         trace: int | None = None,
         bound: bool = False,
         random_state: Any = None,
+        features: Any = None,
     ) -> None:
         self.intercept = intercept
         self.order = order
@@ -143,6 +155,7 @@ class Perceptron(ClassifierMixin, Summarised):
         self.trace = trace
         self.bound = bound
         self.random_state = random_state
+        self.features = features
 
     # Fitting ---------------------------------------------------------------------------------
 
@@ -160,10 +173,16 @@ class Perceptron(ClassifierMixin, Summarised):
         data.check_labels(y)
         output = ClassOutput.of(y, PerceptronLoss())
         signs = output.columns(y)
+        self.__dict__.pop("features_", None)
+        if self.features is not None:
+            rows, X = X, self._fit_features(X)
         design = as_design(X)
         w, b = np.zeros((output.scores, X.shape[1])), np.zeros(output.scores)
         with stoppable(self) as watch:
-            scores = self._train(design, signs, w, b, int(self.max_epochs))
+            if self.features is None:
+                scores = self._train(design, signs, w, b, int(self.max_epochs))
+            else:
+                scores = self._train_on_kernel(rows, design, signs)
             self.classes_ = output.classes
             self._store(scores)
             self.mistakes_ = _each([int(s.run.mistakes.sum()) for s in scores])
@@ -199,6 +218,11 @@ class Perceptron(ClassifierMixin, Summarised):
         ['high', 'low']
         """
         self._check_parameters()
+        if self.features is not None:
+            raise ValueError(
+                f"features={self.features!r} is a kernel, whose functions are sums over all rows, "
+                "and partial_fit never has these at once: call fit."
+            )
         first = not hasattr(self, "classes_")
         X, y = data.check_xy(self, X, y, fitted=not first)
         data.check_labels(y)
@@ -233,6 +257,31 @@ class Perceptron(ClassifierMixin, Summarised):
             machine = Machine(design, own, w[score], float(b[score]), bool(self.intercept))
             run = train(machine, orders, most, int(traced))
             found.append(proved(design, own, run, bool(self.intercept), begun))
+        return found
+
+    def _fit_features(self, X: Any) -> Array:
+        """X in coordinates whose inner products are the kernel; sets ``features_``."""
+        self.features_ = PivotedCholesky(clone(KERNELS.get(self.features)))
+        return self.features_.fit_transform(X)
+
+    def _train_on_kernel(self, X: Any, design: Design, signs: list[Array]) -> list[Proved]:
+        """Train one perceptron per score on the values of the kernel."""
+        x, most, found, coefs = self.features_.training_rows(X), int(self.max_epochs), [], []
+        traced = self.trace
+        if traced is None:
+            traced = min(_TRACED, _TRACED_NUMBERS // (design.shape[0] + 1))
+        orders = self._orders(design.shape[0])
+        for own in signs:
+            begun = time.perf_counter()
+            machine = KernelMachine(self.features_.kernel_, x, own, bool(self.intercept))
+            run = train(machine, orders, most, int(traced))
+            coefs.append(machine.coefficients)
+            run = run._replace(w=design.rmatvec(coefs[-1]))
+            found.append(proved(design, own, run, bool(self.intercept), begun))
+        table = np.array(coefs)
+        self.support_ = np.flatnonzero(table.any(axis=0))
+        self.dual_coef_ = table[:, self.support_]
+        self._vectors = x[self.support_]
         return found
 
     def _orders(self, n: int) -> Iterator[AnyArray]:
@@ -302,6 +351,8 @@ class Perceptron(ClassifierMixin, Summarised):
         if self.trace is not None and not _whole(self.trace, 0):
             raise ValueError(f"trace must be None or an integer ≥ 0, not {self.trace!r}.")
         check_seed(self.random_state)
+        if self.features is not None:
+            KERNELS.get(self.features).check_parameters()
 
     # Prediction ------------------------------------------------------------------------------
 
@@ -309,7 +360,12 @@ class Perceptron(ClassifierMixin, Summarised):
         """The scores z = X w + b: one per sample for two classes, else one per class."""
         check_is_fitted(self)
         X = data.check_x(self, X)
-        z = as_design(X).scores_of(self.coef_).T + self.intercept_
+        mapped = self.__dict__.get("features_")
+        if mapped is None:
+            z = as_design(X).scores_of(self.coef_).T + self.intercept_
+        else:
+            rows = mapped.rows_of(X)
+            z = mapped.kernel_.times(rows, self._vectors, self.dual_coef_.T) + self.intercept_
         return z[:, 0] if self.classes_.size == 2 else z
 
     def predict(self, X: ArrayLike) -> AnyArray:
@@ -321,6 +377,9 @@ class Perceptron(ClassifierMixin, Summarised):
         """Sparse input is accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        if isinstance(self.features, Kernel):
+            tags.input_tags.sparse = self.features.takes_sparse
+            tags.input_tags.pairwise = self.features.pairwise
         return tags
 
 

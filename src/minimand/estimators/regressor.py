@@ -39,8 +39,10 @@ class Regressor(RegressorMixin, Estimator):
         Factor of the penalty; 0 means no penalty. By default 1/Σs, with Σs the number of samples or
         the sum of their weights, so that the penalty weighs as much as one sample: the same as
         alpha=1 in Ridge and C=1 in LogisticRegression and SVC. Constraints ignore alpha.
-    features : Features or transformer, optional
-        A map applied to X first, fitted with the model (on a copy, `features_`): `Monomials`,
+    features : Kernel, Features or transformer, optional
+        A kernel such as ``RBF(tau=2.0)`` or its short name makes a kernel machine of any loss, with
+        a penalty of ‖f‖ alone; `coef_` then has the coordinates of f in `features_`. Or a map
+        applied to X first, fitted with the model (on a copy, `features_`): `Monomials`,
         `Centers`, `Neighbors`, sums of them, `HiddenLayer`, or any scikit-learn transformer. It
         gets X unchanged, so X may be a data frame with text or missing values, or a list of texts.
         Maps that use X alone are fitted on all of its rows, whatever their sample_weight.
@@ -93,7 +95,8 @@ class Regressor(RegressorMixin, Estimator):
         Indices of samples whose multiplier is not zero: with `EpsilonInsensitive`, of those outside
         the tube.
     dual_coef_ : ndarray of shape (1, n_support)
-        Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors.
+        Only with the penalty L2: w = Σ dual_coefᵢ·xᵢ over the support vectors. With a kernel
+        f(x) = Σ dual_coefᵢ·k(xᵢ, x) + intercept_, under every penalty.
     support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
         Only for losses that are flat somewhere (`EpsilonInsensitive`): the rows `support_` of X, or
         of φ(X) with ``features``.

@@ -78,6 +78,11 @@ class BoundPenalty:
         """
         return None
 
+    @property
+    def quadratic_floor(self) -> float:
+        """A number c with Ω(w) ≥ ½c‖w‖² for all w; 0 if none is known."""
+        return 0.0
+
     def shares(self, v: Array) -> set[float]:
         """Scales s to try for the dual point s·v: the largest, and others that may be better."""
         return {self.shrink(v)}

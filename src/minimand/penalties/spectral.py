@@ -87,6 +87,11 @@ class SingularValues(BoundPenalty):
         """‖V‖/l1; None without an l1 part, which alone makes W = 0 a solution."""
         return self.top(v) / self.l1 if self.l1 > 0 else None
 
+    @property
+    def quadratic_floor(self) -> float:
+        """square + l2, as Σσ ≥ ‖W‖."""
+        return self.square + self.l2
+
     def by_feature(self, w: Array, v: Array) -> Array:
         """The term of the whole matrix, the only group; inf outside dom Ω*.
 

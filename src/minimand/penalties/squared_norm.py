@@ -50,6 +50,11 @@ class SquaredNorm(BoundPenalty):
         most = float(np.linalg.norm(w))
         return 0.5 * self.factor * self.size(w) ** 2 + 0.5 * self.l2 * most**2
 
+    @property
+    def quadratic_floor(self) -> float:
+        """factor·min norm² + l2, as N(w) ≥ min norm·‖w‖."""
+        return self.factor * float(self.norm.min(initial=np.inf)) ** 2 + self.l2
+
     def with_multiplier(self, multiplier: float) -> Grouped:
         """multiplier·N + ½·l2·‖w‖²: the problem with the same solution where N(w) fits."""
         shape = self.groups.label.shape

@@ -83,6 +83,8 @@ def top_of(settings: Settings, objective: Objective, tol: float = 1e-6) -> float
     )
     if objective.n_scores > 1 or (is_norm and bound.sum_over_features is None):
         return _top_of_norm(bound, objective)
+    if isinstance(bound, BoundPenalty) and bound.quadratic_floor > 0:
+        return None  # no kink at zero
     form = _unit_form(settings, objective)
     kinked = form.l1 > 0
     curved_only = (form.l2 > 0) & ~kinked
@@ -230,8 +232,12 @@ def _ridge_top(settings: Settings, objective: Objective) -> float:
 
     At this alpha w is a thousandth of its size without a penalty, whatever the units of y are.
     """
-    form = _unit_form(settings, objective)
-    l2 = form.l2 if form.l2.ndim == 1 else form.l2.min(axis=1)
+    floor = objective.bound(settings.penalty, 1.0).quadratic_floor
+    if floor > 0:  # a squared norm penalises at least as much as an L2 of this factor
+        l2 = np.full(objective.n_features, floor)
+    else:
+        form = _unit_form(settings, objective)
+        l2 = form.l2 if form.l2.ndim == 1 else form.l2.min(axis=1)
     if not l2.any():
         raise ValueError(
             f"penalty {settings.penalty!r} has no scale for a grid: pass alphas of your own."

@@ -21,6 +21,9 @@ from scipy import linalg
 from .._base.threads import one_blas_thread
 from .._base.typing import Array, IntArray
 from ..estimators import Regressor
+from ..features import PivotedCholesky
+from ..kernels import REGISTRY as KERNELS
+from ..kernels import Kernel
 from ..problem.objective import Meter, Objective
 from ..solvers.smooth.closed_form import ridge_path
 
@@ -38,7 +41,7 @@ def applies(estimator: Any, problems: Sequence[Objective], alphas: Array) -> boo
     n, d = problem.design.shape
     return (
         isinstance(estimator, Regressor)
-        and _is_fixed(estimator.features)
+        and (_is_fixed(estimator.features) or _is_whole_kernel(estimator))
         and all(o.loss.quadratic and o.share == 1.0 and o.mass is problem.mass for o in problems)
         and problem.n_scores == 1
         and l2 is not None
@@ -55,6 +58,14 @@ def _is_fixed(features: Any) -> bool:
 
     known = features is None or isinstance(features, PolynomialFeatures)
     return known or getattr(features, "fixed", False) is True
+
+
+def _is_whole_kernel(estimator: Any) -> bool:
+    """Whether the features are the whole of a kernel that does not depend on the samples."""
+    if not isinstance(estimator.features, str | Kernel) or KERNELS.get(estimator.features).unbound:
+        return False
+    mapped = estimator.__dict__.get("features_")
+    return isinstance(mapped, PivotedCholesky) and mapped.complete
 
 
 def residuals(problems: Sequence[Objective], alphas: Array) -> Array:

@@ -14,6 +14,7 @@ from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from .huber import HuberRegressor
 from .information import LassoLarsIC
+from .kernel_ridge import KernelRidge
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .linear_svm import LinearSVC, LinearSVR
 from .logistic import LogisticRegression
@@ -34,6 +35,7 @@ __all__ = [
     "ElasticNetCV",
     "GammaRegressor",
     "HuberRegressor",
+    "KernelRidge",
     "Lasso",
     "LassoCV",
     "LassoLarsIC",

@@ -8,9 +8,9 @@ sample i: these weights prove that no plane separates the classes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,7 +40,8 @@ class Trace:
     mistake : ndarray of shape (n_steps,)
         Whether y·score ≤ 0, so that w and b changed.
     w, b : ndarray of shape (n_steps, n_features) and (n_steps,)
-        The model that gave the score: before the step.
+        The model that gave the score: before the step. With a kernel, w holds the coefficients a
+        of f = Σ aᵢ·k(xᵢ, x) + b, one for every sample.
     """
 
     index: IntArray
@@ -48,6 +49,18 @@ class Trace:
     mistake: BoolArray
     w: Array
     b: Array
+
+    @classmethod
+    def of(cls, steps: Sequence[tuple[int, float, bool, Array, float]], width: int) -> Trace:
+        """From the steps one by one; w has ``width`` numbers."""
+        index, score, mistake, w, b = zip(*steps) if steps else ((), (), (), (), ())
+        return cls(
+            np.array(index, dtype=np.int64),
+            np.array(score, dtype=np.float64),
+            np.array(mistake, dtype=bool),
+            np.array(w, dtype=np.float64).reshape(-1, width),
+            np.array(b, dtype=np.float64),
+        )
 
     def __len__(self) -> int:
         return int(self.index.size)
@@ -85,6 +98,23 @@ class Run(NamedTuple):
     def converged(self) -> bool:
         """Whether the last pass had no mistake."""
         return bool(self.mistakes.size and self.mistakes[-1] == 0) and not self.cut_off
+
+
+class Trained(Protocol):
+    """What `train` needs of a perceptron."""
+
+    counts: Array  # mistakes per sample
+
+    def one_pass(self, order: AnyArray, traced: int) -> int:
+        """The mistakes of a pass."""
+
+    @property
+    def model(self) -> tuple[Array, float]:
+        """w and b, or what else tells whether a state has come back."""
+
+    @property
+    def trace(self) -> Trace:
+        """The traced steps."""
 
 
 class Machine:
@@ -134,18 +164,10 @@ class Machine:
     @property
     def trace(self) -> Trace:
         """The traced steps."""
-        d = self.objective.n_features
-        index, score, mistake, w, b = zip(*self._steps) if self._steps else ((), (), (), (), ())
-        return Trace(
-            np.array(index, dtype=np.int64),
-            np.array(score, dtype=np.float64),
-            np.array(mistake, dtype=bool),
-            np.array(w, dtype=np.float64).reshape(-1, d),
-            np.array(b, dtype=np.float64),
-        )
+        return Trace.of(self._steps, self.objective.n_features)
 
 
-def train(machine: Machine, orders: Iterator[AnyArray], max_epochs: int, traced: int) -> Run:
+def train(machine: Trained, orders: Iterator[AnyArray], max_epochs: int, traced: int) -> Run:
     """Passes until one has no mistake, a state repeats, or ``max_epochs`` have been made.
 
     Ctrl-C ends training with the current state.
