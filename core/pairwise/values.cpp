@@ -12,14 +12,12 @@ void gaussian_row(double* row, const double* column_squares, std::size_t n, doub
                   double factor);
 void gaussian_row(float* row, const double* column_squares, std::size_t n, double square,
                   double factor);
-void laplacian_row(const double* x, const double* z, std::size_t stride, std::size_t n,
-                   std::size_t d, double factor, double* row);
-void laplacian_row(const float* x, const float* z, std::size_t stride, std::size_t n, std::size_t d,
-                   double factor, float* row);
-void minima_row(const double* x, const double* z, std::size_t stride, std::size_t n, std::size_t d,
-                double* row);
-void minima_row(const float* x, const float* z, std::size_t stride, std::size_t n, std::size_t d,
-                float* row);
+void laplacian_row(const double* x, const double* z, std::size_t n, std::size_t d, double factor,
+                   double* row);
+void laplacian_row(const float* x, const float* z, std::size_t n, std::size_t d, double factor,
+                   float* row);
+void minima_row(const double* x, const double* z, std::size_t n, std::size_t d, double* row);
+void minima_row(const float* x, const float* z, std::size_t n, std::size_t d, float* row);
 
 namespace {
 
@@ -62,33 +60,59 @@ struct Least {
   MINIMAND_INLINE static double of(double x, double z) { return x < z ? x : z; }
 };
 
-/// The sum of a function of the entries of two rows.
-template <class Function, class Scalar>
-MINIMAND_INLINE double total(const Scalar* x, const Scalar* z, std::size_t d) {
-  Lanes sum0 = {}, sum1 = {};
-  std::size_t k = 0;
-  for (; k + 2 * kLanes <= d; k += 2 * kLanes) {
-    sum0 += Function::of(load_lanes(x + k), load_lanes(z + k));
-    sum1 += Function::of(load_lanes(x + k + kLanes), load_lanes(z + k + kLanes));
-  }
-  double tail = 0.0;
-  for (; k < d; ++k) tail += Function::of(static_cast<double>(x[k]), static_cast<double>(z[k]));
-  return sum_lanes(sum0 + sum1) + tail;
-}
-
-template <class Scalar>
-MINIMAND_INLINE void laplacian(const Scalar* x, const Scalar* z, std::size_t stride, std::size_t n,
-                               std::size_t d, double factor, Scalar* row) {
+/// Calls f(j, sums, count) with sum_k Function(x_k, z_kj) for vectors of columns j.
+///
+/// z has a row for every entry k, so that vectors hold one entry of several rows and no sum is
+/// taken across a vector.
+template <class Function, class Scalar, class Use>
+MINIMAND_INLINE void totals(const Scalar* x, const Scalar* z, std::size_t n, std::size_t d,
+                            const Use& use) {
+  constexpr std::size_t kBlock = 4 * kLanes;  // columns with their sums in registers
   std::size_t j = 0;
-  for (; j + kLanes <= n; j += kLanes) {
-    Lanes sums = {};
-    for (std::size_t c = 0; c < kLanes; ++c) sums[c] = total<Distance>(x, z + (j + c) * stride, d);
-    put(row + j, exponential(factor * sums));
+  for (; j + kBlock <= n; j += kBlock) {
+    Lanes sum0 = {}, sum1 = {}, sum2 = {}, sum3 = {};
+    for (std::size_t k = 0; k < d; ++k) {
+      const Lanes own = same_lanes(static_cast<double>(x[k]));
+      const Scalar* const other = z + k * n + j;
+      sum0 += Function::of(own, load_lanes(other));
+      sum1 += Function::of(own, load_lanes(other + kLanes));
+      sum2 += Function::of(own, load_lanes(other + 2 * kLanes));
+      sum3 += Function::of(own, load_lanes(other + 3 * kLanes));
+    }
+    use.lanes(j, sum0);
+    use.lanes(j + kLanes, sum1);
+    use.lanes(j + 2 * kLanes, sum2);
+    use.lanes(j + 3 * kLanes, sum3);
   }
   for (; j < n; ++j) {
-    row[j] = static_cast<Scalar>(exponential_of(factor * total<Distance>(x, z + j * stride, d)));
+    double sum = 0.0;
+    for (std::size_t k = 0; k < d; ++k) {
+      sum += Function::of(static_cast<double>(x[k]), static_cast<double>(z[k * n + j]));
+    }
+    use.one(j, sum);
   }
 }
+
+/// Writes exp(factor * sum).
+template <class Scalar>
+struct Exponentials {
+  Scalar* row;
+  double factor;
+  MINIMAND_INLINE void lanes(std::size_t j, Lanes sum) const {
+    put(row + j, exponential(factor * sum));
+  }
+  MINIMAND_INLINE void one(std::size_t j, double sum) const {
+    row[j] = static_cast<Scalar>(exponential_of(factor * sum));
+  }
+};
+
+/// Writes the sum itself.
+template <class Scalar>
+struct Sums {
+  Scalar* row;
+  MINIMAND_INLINE void lanes(std::size_t j, Lanes sum) const { put(row + j, sum); }
+  MINIMAND_INLINE void one(std::size_t j, double sum) const { row[j] = static_cast<Scalar>(sum); }
+};
 
 /// Calls f(i) for every row i of a table, some rows on every thread.
 template <class Function>
@@ -112,26 +136,24 @@ MINIMAND_CLONES void gaussian_row(float* row, const double* column_squares, std:
   gaussian(row, column_squares, n, square, factor);
 }
 
-MINIMAND_CLONES void laplacian_row(const double* x, const double* z, std::size_t stride,
-                                   std::size_t n, std::size_t d, double factor, double* row) {
-  laplacian(x, z, stride, n, d, factor, row);
+MINIMAND_CLONES void laplacian_row(const double* x, const double* z, std::size_t n, std::size_t d,
+                                   double factor, double* row) {
+  totals<Distance>(x, z, n, d, Exponentials<double>{row, factor});
 }
 
-MINIMAND_CLONES void laplacian_row(const float* x, const float* z, std::size_t stride,
-                                   std::size_t n, std::size_t d, double factor, float* row) {
-  laplacian(x, z, stride, n, d, factor, row);
+MINIMAND_CLONES void laplacian_row(const float* x, const float* z, std::size_t n, std::size_t d,
+                                   double factor, float* row) {
+  totals<Distance>(x, z, n, d, Exponentials<float>{row, factor});
 }
 
-MINIMAND_CLONES void minima_row(const double* x, const double* z, std::size_t stride, std::size_t n,
-                                std::size_t d, double* row) {
-  for (std::size_t j = 0; j < n; ++j) row[j] = total<Least>(x, z + j * stride, d);
+MINIMAND_CLONES void minima_row(const double* x, const double* z, std::size_t n, std::size_t d,
+                                double* row) {
+  totals<Least>(x, z, n, d, Sums<double>{row});
 }
 
-MINIMAND_CLONES void minima_row(const float* x, const float* z, std::size_t stride, std::size_t n,
-                                std::size_t d, float* row) {
-  for (std::size_t j = 0; j < n; ++j) {
-    row[j] = static_cast<float>(total<Least>(x, z + j * stride, d));
-  }
+MINIMAND_CLONES void minima_row(const float* x, const float* z, std::size_t n, std::size_t d,
+                                float* row) {
+  totals<Least>(x, z, n, d, Sums<float>{row});
 }
 
 template <class Scalar>
@@ -146,9 +168,9 @@ void gaussians(std::span<Scalar> table, std::span<const double> row_squares,
 template <class Scalar>
 void laplacians(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z, double factor,
                 std::span<Scalar> table) {
-  const std::size_t n = z.lines;
+  const std::size_t n = z.length;
   each_row(x.lines, (x.length + kExponential) * table.size(), [&](std::size_t i) {
-    laplacian_row(x.values.data() + i * x.stride, z.values.data(), z.stride, n, x.length, factor,
+    laplacian_row(x.values.data() + i * x.stride, z.values.data(), n, x.length, factor,
                   table.data() + i * n);
   });
 }
@@ -156,10 +178,9 @@ void laplacians(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z, doub
 template <class Scalar>
 void sums_of_minima(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z,
                     std::span<Scalar> table) {
-  const std::size_t n = z.lines;
+  const std::size_t n = z.length;
   each_row(x.lines, (x.length + 1) * table.size(), [&](std::size_t i) {
-    minima_row(x.values.data() + i * x.stride, z.values.data(), z.stride, n, x.length,
-               table.data() + i * n);
+    minima_row(x.values.data() + i * x.stride, z.values.data(), n, x.length, table.data() + i * n);
   });
 }
 

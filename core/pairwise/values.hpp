@@ -15,12 +15,12 @@ template <class Scalar>
 void gaussians(std::span<Scalar> table, std::span<const double> row_squares,
                std::span<const double> column_squares, double factor);
 
-/// exp(factor * sum_k |x_ik - z_jk|).
+/// exp(factor * sum_k |x_ik - z_kj|); z has a column for every row of the second matrix.
 template <class Scalar>
 void laplacians(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z, double factor,
                 std::span<Scalar> table);
 
-/// sum_k min(x_ik, z_jk).
+/// sum_k min(x_ik, z_kj), likewise.
 template <class Scalar>
 void sums_of_minima(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z,
                     std::span<Scalar> table);

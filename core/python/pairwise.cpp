@@ -10,7 +10,7 @@ template <class Scalar>
 std::span<Scalar> table_of(const MutableArray& array, std::size_t rows, std::size_t columns) {
   check_elements<Scalar>(array, "table");
   if (array.ndim() != 2 || array.shape(0) != rows || array.shape(1) != columns) {
-    value_problem("table must have a row for every row of x and a column for every row of z");
+    value_problem("table must have a row for every row of x and a column for every column of z");
   }
   return {static_cast<Scalar*>(array.data()), array.size()};
 }
@@ -47,8 +47,8 @@ void with_rows(const Array& x, const Array& z, const MutableArray& table, const 
   with_type_of(table, [&](auto type) {
     using Scalar = decltype(type);
     const auto left = rows_of<Scalar>(x, "x"), right = rows_of<Scalar>(z, "z");
-    if (left.length != right.length) value_problem("x and z must have equally many columns");
-    const auto values = table_of<Scalar>(table, left.lines, right.lines);
+    if (left.length != right.lines) value_problem("z must have a row for every column of x");
+    const auto values = table_of<Scalar>(table, left.lines, right.length);
     without_gil([&] { f(left, right, values); });
   });
 }
@@ -73,9 +73,9 @@ void bind_pairwise(nb::module_& m) {
         arg("column_squares"), arg("factor"),
         "Replaces inner products of rows by exp(factor times their squared distance), in place.");
   m.def("laplacians", &laplacians, arg("x"), arg("z"), arg("factor"), arg("table").noconvert(),
-        "exp(factor times the sum of absolute differences) of all pairs of rows.");
+        "exp(factor times the sum of absolute differences) of all rows of x and columns of z.");
   m.def("sums_of_minima", &sums_of_minima, arg("x"), arg("z"), arg("table").noconvert(),
-        "The sums of the lesser entries of all pairs of rows.");
+        "The sums of the lesser entries of all rows of x and columns of z.");
 }
 
 }  // namespace minimand::python

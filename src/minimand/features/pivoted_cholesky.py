@@ -14,6 +14,7 @@ from ..kernels.base import BUFFER, Kernel
 
 _AT_ONCE = 128  # columns of the kernel matrix; safeguard: more would be chosen from old remainders
 _FEWEST = 8  # the same where rows are many; safeguard: products should be of matrices
+_UNTOUCHED = 1 << 28  # bytes that are reserved at once; safeguard
 _INDEFINITE = 1e-6  # of the largest k(x, x), below zero; safeguard: rounding is far smaller
 
 
@@ -27,8 +28,8 @@ class Factor:
 
     @property
     def triangle(self) -> Array:
-        """R with k(P, P) = RRᵀ for the pivots P."""
-        return np.tril(self.columns[self.pivots])
+        """R with k(P, P) = RRᵀ for the pivots P, in the lower triangle."""
+        return self.columns[self.pivots]
 
 
 class Choice(Protocol):
@@ -131,7 +132,9 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
     _check_definite(kernel, rest, top)
     limit = n * float(np.finfo(float).eps) * top
     width = int(np.clip(BUFFER // max(n, 1), _FEWEST, _AT_ONCE))
-    columns, pivots, rank = np.empty((n, min(width, most)), order="F"), [], 0
+    # Memory that is never written to is never taken, so that a small factor is not copied to grow.
+    room = most if 8 * n * most <= _UNTOUCHED else min(width, most)
+    columns, pivots, rank = np.empty((n, room), order="F"), [], 0
     while rank < most:
         look()
         proposed = choice.propose(rest, min(width, most - rank), limit)

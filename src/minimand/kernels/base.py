@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .algebra import Product, Scaled, Sum
     from .transformed import Centered, Mapped, Normalized, On
 
+_STRIP = 256  # rows of a Gram matrix computed together; safeguard: products of matrices
 BUFFER = 1 << 23  # numbers of a block, 64 MB; safeguard: temporaries do not grow with n²
 
 
@@ -77,6 +78,13 @@ class Kernel(NamesParameters, Parameterized, ABC):
 
         ``training`` says that X holds all rows that the kernel will be compared with.
         """
+
+    def prepared(self, rows: Any) -> Any:
+        """`rows` with what `block` would find out about each of them again and again.
+
+        Blocks of prepared rows are of parts of the same ones; by default these are the rows.
+        """
+        return rows
 
     @abstractmethod
     def block(self, x: Any, z: Any) -> Array:
@@ -144,19 +152,16 @@ class Kernel(NamesParameters, Parameterized, ABC):
     def gram(self, x: Any) -> Array:
         """The symmetric matrix of all pairs of training rows; half of it is computed."""
         n = count(x)
-        if n * n <= BUFFER // 16:  # one product of a matrix with itself is symmetric, mostly
-            return _mirrored(self.block(x, x))
-        size = max(64, BUFFER // n)  # 64 rows: safeguard, so that products are of matrices
         found: Array | None = None
-        for start in range(0, n, size):
+        for start in range(0, n, _STRIP):
             look()
-            stop = min(start + size, n)
+            stop = min(start + _STRIP, n)
             part = self.block(x[start:stop], x[start:])
             if found is None:
                 found = np.empty((n, n), dtype=part.dtype)
             found[start:stop, start:] = part
             found[stop:, start:stop] = part[:, stop - start :].T
-            _mirrored(found[start:stop, start:stop])
+            _mirror(found[start:stop, start:stop])
         assert found is not None
         return found
 
@@ -231,8 +236,7 @@ class Kernel(NamesParameters, Parameterized, ABC):
         return self.copy()
 
 
-def _mirrored(square: Array) -> Array:
-    """The matrix with its upper triangle copied to the lower one, in place."""
-    below = np.tril_indices(square.shape[0], -1)
-    square[below] = square.T[below]
-    return square
+def _mirror(square: Array) -> None:
+    """Copy the upper triangle of a matrix to the lower one."""
+    below = np.tri(square.shape[0], k=-1, dtype=bool)
+    np.copyto(square, square.T.copy(), where=below)

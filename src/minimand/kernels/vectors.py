@@ -182,14 +182,14 @@ class Min(VectorKernel):
 
 
 def by_entries(x: Any, z: Any, compute: Any) -> Array:
-    """A table that ``compute(x, z, table)`` fills from dense rows; sparse rows some at a time."""
+    """A table that ``compute(x, zᵀ, table)`` fills from dense rows; sparse rows some at a time."""
     check_widths(x, z)
     size = max(1, _DENSE_ROWS // max(x.shape[1], 1))
     kind = np.result_type(x.dtype, z.dtype)
     if not sparse.issparse(x) and not sparse.issparse(z):
         x, z = of_one_type((x, z))
         table = np.empty((x.shape[0], z.shape[0]), dtype=kind)
-        compute(x, z, table)
+        compute(x, np.ascontiguousarray(z.T), table)
         return table
     table = np.empty((x.shape[0], z.shape[0]), dtype=kind)
     for start in range(0, x.shape[0], size):
@@ -197,7 +197,7 @@ def by_entries(x: Any, z: Any, compute: Any) -> Array:
         for first in range(0, z.shape[0], size):
             left, right = of_one_type((some, z[first : first + size]))
             part = np.empty((count(left), count(right)), dtype=left.dtype)
-            compute(left, right, part)
+            compute(left, np.ascontiguousarray(right.T), part)
             table[start : start + size, first : first + size] = part
     return table
 

@@ -32,6 +32,7 @@ class PrimalDual(Solver):
 
     Every kink of the loss, of |wⱼ| and of a bound is a pair of numbers whose product is driven to
     zero; see `interior`. It takes about twenty systems of d unknowns, for any scaling of columns.
+    A start that is a corner of a problem of straight pieces is first moved along edges (`pivots`).
     Steps far from the optimum are not judged: callbacks and the history see the last few only.
     ``max_iter`` counts all steps.
     """
@@ -58,12 +59,16 @@ class PrimalDual(Solver):
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, once the method's own estimate of the gap is near the target."""
         from .interior import InteriorPoint  # not needed for a verdict
+        from .pivots import next_corner
         from .row_reduction import reduced, worth_reducing
         from .vertex import offered
 
         form, plq = objective.penalty.sum_over_features, objective.loss.plq(objective.y)
         assert form is not None
         assert plq is not None
+        corner = next_corner(objective, plq, form, start)
+        if corner is not None:
+            yield _judged(objective, corner, control)
         judgement = judge(objective, recentred(objective, start))
         yield judgement
         cornered = plq.pieces.linear and not form.l2.all()

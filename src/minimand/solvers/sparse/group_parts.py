@@ -146,11 +146,21 @@ class Coefficients(Part):
 
     @cached_property
     def _matrix(self) -> Any:
-        """The columns of the features as a matrix, by rows if it is sparse."""
+        """The columns of the features as a matrix, by rows if it is sparse, else centred."""
         parts = [part.matrix for part in self.design.blocks()]
         if self.design.sparse:
             return sparse.vstack(parts).tocsr()
-        return np.concatenate([np.asarray(part, float) for part in parts])
+        return np.concatenate([np.asarray(part, float) for part in parts]) - self._means
+
+    @cached_property
+    def _means(self) -> Array:
+        """What is subtracted from the columns, so that intercepts hardly interact with them.
+
+        Their part of a Gram would otherwise cancel digits of columns far from zero.
+        """
+        if self.design.sparse or not self.objective.intercept:
+            return np.zeros(self._features[0].size)
+        return self.design.rmatvec(self.objective.row_mass)
 
     @cached_property
     def _columns(self) -> Any:
@@ -208,8 +218,8 @@ class Coefficients(Part):
     def minimiser(self, step: Step, w: Array, control: Control) -> tuple[Array, Any]:
         """The coefficients that minimise the model with the penalty, and the intercepts' move."""
         gram, cross = self.hessian(step.weighted)
-        slope = self.gathered(self.design.rmatvec(step.q))
         total, k = step.q.sum(axis=0), self.objective.n_scores
+        slope = self.gathered(self.design.rmatvec(step.q) - np.outer(self._means, total))
         inverse = step.over_scores if self.objective.intercept else np.zeros((k, k))
         gram -= cross @ inverse @ cross.T
         slope = slope - cross @ (inverse @ total)
@@ -218,9 +228,13 @@ class Coefficients(Part):
         runs = Runs(np.arange(size), np.arange(size + 1), np.zeros(size), l1, l2)
         square = square_of(step, w, slope + linear)
         minimise_groups(gram, linear, square, runs, new, SHARE * step.goal)
-        return new, -inverse @ (total + cross.T @ (new - w))
+        shift = -inverse @ (total + cross.T @ (new - w))
+        return new, shift - self._means @ self.spread(new - w)
 
-    everything = False
+    @property
+    def everything(self) -> bool:  # type: ignore[override]
+        """Whether they are all of W."""
+        return self.places.size == self.objective.n_features * self.objective.n_scores
 
     def of(self, w: Array) -> Array:
         """Those of W."""

@@ -20,9 +20,12 @@ from ..traits import Trait
 from .group_choice import best_groups
 from .group_models import Step, is_flat
 from .group_parts import Coefficients, Features, Part, best_coefficients
+from .levels import levelled
 
 _ROUNDS = 1000  # rounds; safeguard
 _NEWTON_STEPS = 20  # Newton steps of a round; safeguard
+_SLOW = 0.7  # share of the gap left by a round, above which the next is more accurate; safeguard
+_FINEST = 1e-6  # the least factor of the accuracy; safeguard
 _LATE = 0.05  # share of the scale: gap below which the groups are nearly right; safeguard
 
 
@@ -57,16 +60,19 @@ class WorkingGroups(Solver):
         """Rounds of: choose groups, solve on them, judge."""
         form = objective.penalty.sum_over_groups
         assert form is not None
-        judgement = judge(objective, recentred(objective, start))
+        judgement = judge(objective, recentred(objective, levelled(objective, start)))
         yield judgement
-        caution = Caution()
+        caution, accuracy = Caution(), 1.0
         for _ in range(_ROUNDS):
-            part = _part(objective, judgement, form)
-            inner = _Restricted(objective, part, caution, judgement.promise)
+            part, before = _part(objective, judgement, form), judgement.promise
+            inner = _Restricted(objective, part, caution, before, accuracy)
             point, dual = inner.solve(judgement, control)
             duals, known = [] if dual is None else [dual], [judgement.dual]
             judgement = judge(objective, point, duals, known=known)
             yield judgement
+            # The estimate that ends a round may be far below the gap, if columns differ in size.
+            slow = judgement.promise > _SLOW * before
+            accuracy = max(0.1 * accuracy, _FINEST) if slow else min(10.0 * accuracy, 1.0)
 
 
 def _part(objective: Objective, judgement: Judgement, form: Grouped) -> Part:
@@ -88,13 +94,14 @@ class _Restricted:
     part: Part
     caution: Caution
     gap: float  # the gap when the part was selected
+    accuracy: float  # factor of the accuracy that a round aims at
 
     def solve(self, judged: Judgement, control: Control) -> tuple[Point, Array | None]:
         """Proximal Newton steps until the model promises little; the last one's dual point."""
         objective, dual, point = self.objective, None, judged.point
         early = not self.part.everything and self.gap > _LATE * objective.scale
         share = 0.1 if early else 5e-4  # of the gap; later, accuracy saves whole rounds
-        goal = max(0.3 * control.target, share * min(self.gap, objective.scale))
+        goal = self.accuracy * max(0.3 * control.target, share * min(self.gap, objective.scale))
         for _ in range(_NEWTON_STEPS):
             terms = judged.terms if point is judged.point else objective.terms(point.z)
             point, dual, decrease = self._newton(point, terms, goal, control)
@@ -131,4 +138,5 @@ class _Restricted:
         # Zeros of the model are kept exactly: with rounding, w + 1·(new − w) may differ from new.
         full = part.into(point.w, new if t == 1.0 else moved.w)
         dual = terms.gradient + curvature.times(dz)  # that of the model
-        return recentred(objective, Point(full, moved.b, moved.z)), dual, decrease
+        new_point = levelled(objective, Point(full, moved.b, moved.z))
+        return recentred(objective, new_point), dual, decrease
