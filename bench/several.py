@@ -241,25 +241,25 @@ def trace_norm(quick: bool) -> Problem:
     )  # fmt: skip
 
 
-def multinomial_l1(name: str, X: Any, y: Array, remark: str = "") -> Problem:
+def multinomial_l1(name: str, X: Any, y: Array, target: float | None) -> Problem:
     true = (y[:, None] == np.arange(int(y.max()) + 1)).astype(float)
     slope = np.asarray(X.T @ (true - true.mean(axis=0))) / len(y)
     words = f"mean log Σ e^z − z_y + alpha·Σ |W|, {true.shape[1]} classes"
     return Problem(
         name, X, y, "multinomial", "l1", 0.02 * float(np.abs(slope).max()), True,
-        ("sklearn saga multinomial",), 0.2, remark, special=Softmax(words), gap=1e-5,
+        ("sklearn saga multinomial",), target, special=Softmax(words), gap=1e-5,
     )  # fmt: skip
 
 
 def digits_l1(quick: bool) -> Problem:
     X, y = load_digits(return_X_y=True)
     rows = slice(0, 600 if quick else None)
-    return multinomial_l1("multinomial_l1_digits", X[rows] / 16.0, y[rows].astype(float))
+    return multinomial_l1("multinomial_l1_digits", X[rows] / 16.0, y[rows].astype(float), None)
 
 
 def newsgroups_l1(folder: Path) -> Problem:
     X, y, *_ = real.newsgroups(folder)
-    return multinomial_l1("multinomial_l1_newsgroups", X, y)
+    return multinomial_l1("multinomial_l1_newsgroups", X, y, 0.2)
 
 
 def rank_svm(quick: bool) -> Problem:

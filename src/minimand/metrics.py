@@ -126,6 +126,14 @@ def rows_of_queries(groups: ArrayLike, n_items: int) -> list[AnyArray]:
             f"groups must name the query of every item: expected {n_items} labels, got "
             f"{labels.shape[0] if labels.ndim else 1}."
         )
+    missing = labels != labels  # NaN, None in a frame, NaT
+    if labels.dtype == object:
+        missing |= np.array([label is None for label in labels])
+    if np.any(missing):
+        raise ValueError(
+            f"groups has a missing label (first at index {int(np.argmax(missing))}): drop such "
+            "items, or give them a query of their own."
+        )
     _, first, member = np.unique(labels, return_index=True, return_inverse=True)
     place = np.argsort(np.argsort(first))[member]
     order = np.argsort(place, kind="stable")

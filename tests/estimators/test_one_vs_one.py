@@ -37,6 +37,16 @@ def test_it_is_the_svm_of_scikit_learn(flowers):
     assert mine == pytest.approx(its, rel=1e-4)
 
 
+def test_with_a_kernel_it_is_the_svm_of_that_kernel(flowers):
+    X, y = flowers
+    ours = mm.Classifier(mm.OneVsOne(mm.Hinge()), features=mm.RBF(tau=2.0), tol=1e-9).fit(X, y)
+    theirs = SVC(gamma=1 / 8, C=1.0, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(ours.intercept_, -theirs.intercept_, atol=1e-4)
+    assert ours.certificate_.relative <= 1e-9
+    assert mm.certify(ours, X, y).relative <= 1e-6
+
+
 def by_support(model, X, y):
     """The coefficients of every pair from `dual_coef_`, which has a row per other class."""
     low, high = pairs_of_classes(len(model.classes_))

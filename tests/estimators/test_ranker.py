@@ -107,6 +107,8 @@ def test_bad_input():
         (mm.Ranker(), (X, np.ones(len(y)), groups), "nothing to rank"),
         (mm.Ranker(), (X, y, groups[:-1]), "the query of every item"),
         (mm.Ranker(), (X, y, groups, np.arange(len(y)) + 1.0), "weighs queries"),
+        (mm.Ranker(), (X, y, np.where(groups == 3, np.nan, groups)), r"missing .*index 27"),
+        (mm.Ranker(), (X, y, np.where(groups == 2, None, groups)), r"missing .*index 18"),
     ):
         with pytest.raises(ValueError, match=words):
             model.fit(*arguments)

@@ -3,6 +3,8 @@
 import numpy as np
 
 import minimand as mm
+from minimand.solvers import SOLVERS
+from minimand.solvers.traits import Trait
 
 PROBLEMS = {
     "simplex": ("absolute", "l1"),
@@ -20,6 +22,8 @@ PROBLEMS = {
     "by_score": (mm.Quantiles(), "l2"),
     "ordered": (mm.Quantiles(crossing=False), "l2"),
 }
+# Those whose designs are no matrix are tested in tests/solvers/kernel.
+ON_MATRICES = [name for name in SOLVERS if Trait.NO_COLUMNS not in SOLVERS[name].shapes]
 KINDS = {
     "class_dual": mm.Classifier,
     "class_primal_dual": mm.Classifier,

@@ -13,22 +13,16 @@ COST = np.ones((3, 3)) - np.eye(3)
 L21 = mm.L21()
 
 CASES = {
-    "many outputs": (
-        mm.Regressor("absolute", L21),
-        MANY,
-        [r"Absolute\(\) has kinks; 'working_groups' needs", r"loss such as Huber\(\) or .*L2\(\)"],
-        mm.Regressor("huber", L21),
-    ),
-    "one versus rest": (
-        mm.Classifier("hinge", L21),
-        CLASSES,
-        [r"Hinge\(\) has kinks; 'working_groups' needs", r"loss such as SquaredHinge\(\) or "],
-        mm.Classifier("squared_hinge", L21),
+    "quantiles in order": (
+        mm.Regressor(mm.Quantiles([0.2, 0.8], crossing=False), L21),
+        MANY[:, 0],
+        ["has no smoothed form", r"L2\(\)"],
+        mm.Regressor(mm.Quantiles([0.2, 0.8], crossing=False), "l2"),
     ),
     "classes": (
-        mm.Classifier(mm.CrammerSinger(COST), L21),
+        mm.Classifier(mm.Ranking(COST), L21),
         CLASSES,
-        ["the penalty is not", r"loss such as Multinomial\(\) or the penalty L2\(\)"],
+        ["has no smoothed form", r"loss such as Multinomial\(\)"],
         mm.Classifier(mm.Multinomial(), L21),
     ),
 }

@@ -92,6 +92,11 @@ class Box(NamedTuple):
         own = a * (np.where(a > 0, self.above, self.below) - z)
         return np.maximum(self.losses(z) - own, 0.0)
 
+    def rounding(self, a: Array, f: Array) -> float:
+        """An estimate of the rounding of the gap: 8 ulp (safeguard) of the size of its terms."""
+        sizes = np.abs(f) + np.maximum(np.abs(self.above), np.abs(self.below))
+        return 8 * float(np.finfo(float).eps) * float((np.maximum(self.high, -self.low)) @ sizes)
+
     def levels(self, a: Array, f: Array) -> Array:
         """The level b of each group that minimises its losses exactly; 0 without a free level."""
         if not self.balanced:
@@ -121,3 +126,13 @@ class Box(NamedTuple):
         """The same positions in another order."""
         low, high, below, above, group = (np.ascontiguousarray(part[order]) for part in self[:5])
         return Box(low, high, below, above, group, self.balanced)
+
+    def with_sums(self, a: Array, sums: tuple[float, float] = (0.0, 0.0)) -> Array:
+        """The coefficients without what rounding has added to the sum of each group, in place."""
+        for g in (0, 1) if self.balanced else ():
+            here = np.flatnonzero(self.group == g)
+            if here.size:
+                free = here[np.argmax(np.minimum(a - self.low, self.high - a)[here])]
+                rest = a[free] - (float(a[here].sum()) - sums[g])
+                a[free] = min(max(rest, self.low[free]), self.high[free])
+        return a

@@ -56,7 +56,8 @@ class KernelDesign(Design):
     @property
     def width(self) -> int:
         """Numbers that a kernel value reads."""
-        shape = getattr(self.inputs, "shape", (0, 1))
+        first = next(iter(getattr(self.inputs, "parts", (self.inputs,))))
+        shape = getattr(first, "shape", (0, 1))
         return int(shape[1]) if len(shape) > 1 else 1
 
     @property

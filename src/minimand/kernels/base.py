@@ -49,6 +49,8 @@ class Kernel(NamesParameters, Parameterized, ABC):
 
     takes_sparse: ClassVar[bool] = False
     pairwise: ClassVar[bool] = False  # whether X is a matrix of kernel values itself
+    of_objects: ClassVar[bool] = False  # whether samples are objects, which have no columns
+    explicit: ClassVar[bool] = False  # whether features= takes the columns of φ, not values of k
     _elsewhere: ClassVar[Mapping[str, str]] = {
         "gamma": "tau=(2 * gamma) ** -0.5 for RBF, tau=1/gamma for Laplace",
         **dict.fromkeys(("length_scale", "sigma", "bandwidth", "lengthscale"), "tau=…"),
@@ -78,6 +80,13 @@ class Kernel(NamesParameters, Parameterized, ABC):
 
         ``training`` says that X holds all rows that the kernel will be compared with.
         """
+
+    def prepared(self, rows: Any) -> Any:
+        """`rows` with what `block` would find out about each of them again and again.
+
+        Blocks of prepared rows are of parts of the same ones; by default these are the rows.
+        """
+        return rows
 
     @abstractmethod
     def block(self, x: Any, z: Any) -> Array:

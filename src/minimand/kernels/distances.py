@@ -15,7 +15,7 @@ from .. import _core
 from .._base.parameters import check_number
 from .._base.typing import Array
 from .base import Kernel
-from .rows import count, dense, matrix, products, squares
+from .rows import Parts, count, dense, matrix, products, squares
 from .vectors import VectorKernel, by_entries
 
 _SAMPLE = 1000  # rows whose distances give a median; safeguard: their half a million pairs do
@@ -99,9 +99,19 @@ class RBF(DistanceKernel):
     def __init__(self, tau: Any = 1.0) -> None:
         self.tau = tau
 
+    def prepared(self, rows: Any) -> Any:
+        """The rows moved to their mean, and their squares; as they are if digits would cancel."""
+        moved, _, cancels = _near_zero(rows, rows, 0.5 / float(self.tau) ** 2)
+        return rows if cancels else Parts(moved, squares(moved))
+
     def block(self, x: Any, z: Any) -> Array:
         """All exp(−‖x − z‖²/(2τ²)); from differences where ‖x‖² + ‖z‖² − 2x·z would cancel."""
         factor = -0.5 / float(self.tau) ** 2
+        if isinstance(x, Parts):
+            (x, row_squares), (z, column_squares) = x, z
+            found = products(x, z)
+            _core.gaussians(found, row_squares, column_squares, factor)
+            return found
         x, z, cancels = _near_zero(x, z, -factor)
         if cancels:
             far = cdist(x, z, "sqeuclidean")

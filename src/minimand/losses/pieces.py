@@ -96,8 +96,10 @@ class Pieces:
 
     @cached_property
     def jumps(self) -> Array:
-        """The jump of the slope at every knot."""
-        return np.maximum(self.slopes[1:] - self.left, 0.0)
+        """The jump of the slope at every knot, 0 where it is no more than rounding."""
+        right, left = self.slopes[1:], self.left
+        noise = 8 * np.finfo(float).eps * float(np.abs(self.slopes).max())  # safeguard
+        return np.where(right - left > noise, right - left, 0.0)
 
     @cached_property
     def middle(self) -> float:
@@ -137,6 +139,26 @@ class Pieces:
         kinks = np.flatnonzero(self.jumps)
         kink = float(self.knots[kinks[0]]) if kinks.size else None
         return Facts(None, kink, self.lowest <= 0 <= self.highest)
+
+    def smoothed(self, width: float) -> Pieces:
+        """The envelope min over s of ψ(s) + (t − s)²/(2·width): a parabola for every kink.
+
+        Its slope at t + width·v is v, for every slope v of ψ at t; so curvatures c become
+        c/(1 + width·c), and kinks 1/width.
+        """
+        knots, slopes, bends = [], [self.slopes[0]], [self._rounded_bend(0, width)]
+        for k, (knot, jump) in enumerate(zip(self.knots, self.jumps)):
+            knots.append(knot + width * self.left[k])
+            if jump > 0:
+                slopes.append(self.left[k])
+                knots.append(knot + width * self.slopes[k + 1])
+                bends.append(jump / (knots[-1] - knots[-2]))
+            slopes.append(self.slopes[k + 1])
+            bends.append(self._rounded_bend(k + 1, width))
+        return Pieces(knots, slopes, bends, self.base + 0.5 * width * self.left[0] ** 2)
+
+    def _rounded_bend(self, k: int, width: float) -> float:
+        return float(self.curvatures[k] / (1.0 + width * self.curvatures[k]))
 
     @cached_property
     def parts(self) -> tuple[Array, Array, Array, Array, Array]:

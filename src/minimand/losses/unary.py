@@ -49,6 +49,14 @@ class Unary(Loss):
         """A bound of ψ'': from the pieces, if there are any, else inf."""
         return np.inf if self.pieces is None else self.pieces.smoothness
 
+    def smoothed(self, width: float) -> Loss | None:
+        """The envelope of ψ, if that has pieces with kinks."""
+        if self.pieces is None or self.smooth:
+            return None
+        from .rounded import rounded
+
+        return rounded(self, width)
+
     def psi(self, t: Array) -> Array:
         """ψ(t)."""
         return self._spelt_out("psi").value(t)

@@ -15,6 +15,8 @@ from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
 from .huber import HuberRegressor
 from .information import LassoLarsIC
 from .kernel_ridge import KernelRidge
+from .kernel_svm.classifiers import SVC, NuSVC
+from .kernel_svm.single import SVR, NuSVR, OneClassSVM
 from .least_squares import LinearRegression, Ridge, RidgeClassifier
 from .linear_svm import LinearSVC, LinearSVR
 from .logistic import LogisticRegression
@@ -31,6 +33,8 @@ from .ridge_cv import RidgeCV
 from .stochastic import SGDClassifier, SGDRegressor
 
 __all__ = [
+    "SVC",
+    "SVR",
     "ElasticNet",
     "ElasticNetCV",
     "GammaRegressor",
@@ -48,6 +52,9 @@ __all__ = [
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",
     "MultiTaskLassoCV",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "Perceptron",
     "PoissonRegressor",
     "QuantileRegressor",

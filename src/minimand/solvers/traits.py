@@ -80,6 +80,8 @@ def _of_loss(objective: Objective) -> list[Trait]:
     smooth = loss.smooth
     found += [Trait.MEAN_OVER_SAMPLES, Trait.SMOOTH if smooth else Trait.KINKED]
     pieces = loss.plq(objective.y) if smooth else objective.kinks
+    if not smooth and loss.smoothed(1.0) is not None:
+        found.append(Trait.SMOOTHABLE)
     if loss.flows:
         found.append(Trait.CLASS_MARGINS)
     if not loss.nearly_kinked:

@@ -15,6 +15,7 @@ from numbers import Integral
 import numpy as np
 
 from ..._base.typing import Array, ArrayLike
+from ..base import Loss
 from .class_margins import ClassMargins
 
 
@@ -45,6 +46,12 @@ class CrammerSinger(ClassMargins):
 
     def __init__(self, cost: ArrayLike = None) -> None:
         self.cost = cost
+
+    def smoothed(self, width: float) -> Loss:
+        """The envelope: see `rounded_margins`."""
+        from .rounded_margins import RoundedMargins
+
+        return RoundedMargins(self, width)
 
     def order_weights(self, n_classes: int) -> Array:
         """1, 0, 0, …"""

@@ -95,6 +95,13 @@ class OverScores(ByScore):
         """The largest weight of a target."""
         return 1.0
 
+    def smoothed(self, width: float) -> Loss | None:
+        """The sum of smoothed losses, if no target has a weight; those of outputs divide widths."""
+        if self._heaviest_target != 1.0:
+            return None
+        smooth = self.loss.smoothed(width)
+        return None if smooth is None else self.copy(loss=smooth)
+
     def attained(self, y: Array) -> bool:
         """Whether the loss of every score attains its infimum."""
         return self.loss.attained(np.ravel(y))

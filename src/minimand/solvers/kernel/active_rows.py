@@ -13,6 +13,9 @@ import numpy as np
 from ..._base.typing import AnyArray, Array, IntArray
 from ...canonical import Box, BoxSteps
 
+_FEW_BLOCKS = 3  # blocks of a call on few rows; safeguard: each may take 100 steps a row
+_PER_BLOCK = 40  # rows for which a call may take another block; measured at 12000×30
+_SLAB = 64  # rows whose copy is in float64 at a time; safeguard
 _LEAST_ROWS = 64  # rows kept whatever the memory; safeguard
 
 
@@ -55,13 +58,33 @@ class ActiveRows:
         self._rows: AnyArray = np.empty((self.most, n), source.dtype)
 
     @property
+    def precision(self) -> float:
+        """One ulp of the rows of K."""
+        return float(np.finfo(self._rows.dtype).eps)
+
+    @property
     def room(self) -> int:
         """How many more rows can be kept."""
         return self.most - self.count
 
     def steps(self, goal: float) -> BoxSteps:
-        """Move the active positions until they violate optimality by at most goal."""
-        return self.box.steps(self._rows[: self.count], self.a, self.f, goal)
+        """Move the active positions until they violate optimality by at most goal.
+
+        It may take several calls, as each does a limited number of blocks.
+        """
+        most = _FEW_BLOCKS + self.count // _PER_BLOCK
+        return self.box.steps(self._rows[: self.count], self.a, self.f, goal, most=most)
+
+    def among(self, positions: IntArray) -> Array:
+        """K of some active positions, in float64."""
+        return np.asarray(self._rows[np.ix_(positions, positions)], dtype=float)
+
+    def move(self, positions: IntArray, change: Array, to: Array) -> None:
+        """Move some active positions by a change, which ends there; all scores follow."""
+        self.a[positions] = to
+        for start in range(0, positions.size, _SLAB):
+            some = slice(start, start + _SLAB)
+            self.f += change[some] @ self._rows[positions[some]].astype(float)
 
     def admit(self, positions: IntArray) -> None:
         """Make some positions active; there must be room for them."""

@@ -12,13 +12,15 @@ import numpy as np
 
 from ..._base.typing import Array, IntArray
 from .active_rows import ActiveRows
+from .free_steps import free_steps
 
 FIRST = 256  # rows to begin with, and the least number to add; measured on MNIST
 _SHARE = 0.1  # of the violation of all samples that the active ones may leave; measured on MNIST
 _GROWTH = 0.5  # rows to add, as a share of those that are active; measured
 _NEARLY_ALL = 0.6  # share of active samples from which on all rows are computed; measured
 _ROUNDS = 1000  # safeguard
-_SMALL = 1e-13  # violation relative to the scores that is rounding; safeguard
+_PATIENCE = 12  # rounds without progress; safeguard: scores are then computed anew
+_PROGRESS = 0.9  # factor of the gap that counts as progress; safeguard
 
 
 def first_rows(active: ActiveRows, seed: int = 0) -> None:
@@ -43,23 +45,23 @@ def admit_or_all(active: ActiveRows, positions: IntArray) -> None:
 
 def generate(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float:
     """Rounds until the gap of the box problem, by f as it is known, is at most goal; the gap."""
-    before = np.inf
+    before, least, waited = np.inf, np.inf, 0
     for _ in range(_ROUNDS):
-        violation, violations, gap = _state(active)
-        size = float(np.abs(active.f).max(initial=0.0)) + float(np.abs(active.box.above).max())
-        if gap <= goal or ends() or not violation > _SMALL * size:
+        violation, _, gap = _state(active)
+        if gap <= goal or ends() or waited > _PATIENCE:
             return gap
-        found = active.steps(_SHARE * min(violation, before))
+        aim = _SHARE * min(violation, before)
+        found = active.steps(aim)
+        if found.violation > aim and free_steps(active):
+            found = active.steps(aim)
         before = violation
         violation, violations, gap = _state(active)
-        if gap <= goal:
-            return gap
         outside = violations[active.count :]
         worse = np.flatnonzero(outside > 0.5 * max(found.violation, _SHARE * violation))
-        if worse.size:
+        if worse.size and gap > goal:
             _admit_worst(active, violations, worse + active.count)
-        elif not found.steps and before <= violation:
-            return gap  # no step is possible in this precision
+        waited = 0 if gap < _PROGRESS * least else waited + 1
+        least = min(gap, least)
     return gap
 
 

@@ -15,15 +15,7 @@ from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..traits import Trait
-from .active_rows import ActiveRows
-from .generation import first_rows, generate
-from .sources import source_of
-
-_MEMORY = 2e9  # bytes of kernel rows if no limit is set; convention
-_GOAL = 0.7  # share of the target that the gap by approximate scores must reach; safeguard
-_TIGHTER = 0.25  # factor of that share if exact scores show a larger gap; safeguard
-_CORRECTIONS = 60  # exact computations of the scores; safeguard
-_SLOW = 0.5  # share of the gap that a correction may leave before rows are in float64; safeguard
+from .course import CORRECTIONS, Course
 
 
 class Smo(Solver):
@@ -53,34 +45,17 @@ class Smo(Solver):
         """Rounds of row generation, each followed by exact scores."""
         box = box_of(objective)
         a = _feasible(box, start.w)
-        judged = _judged(objective, a)
-        yield judged[0]
-        share, kind = _GOAL, "float32"
-        l2 = _l2(objective)
-        active = _begun(objective, box, a, judged[1], control, kind)
-        for _ in range(_CORRECTIONS):
-            generate(active, share * control.target / l2, lambda: control.expired)
-            a = _balanced(box, active.by_sample(active.a))
-            before = judged[0].gap
-            judged = _judged(objective, a)
-            yield judged[0]
-            share *= _TIGHTER if judged[0].gap > control.target else 1.0
-            if judged[0].gap > _SLOW * before:
-                if kind == "float64":
-                    return
-                share, kind = _GOAL, "float64"
-                active = _begun(objective, box, a, judged[1], control, kind)
-            else:
-                active.correct(judged[1])
-
-
-def _begun(
-    objective: Objective, box: Box, a: Array, f: Array, control: Control, kind: str
-) -> ActiveRows:
-    source = source_of(objective.design, kind)
-    active = ActiveRows(box, a, f, source, min(control.memory, _MEMORY))
-    first_rows(active)
-    return active
+        judged, f = _judged(objective, a)
+        yield judged
+        target = control.target / _l2(objective)  # the dual problem is divided by l2
+        course = Course(box, a, f, objective.design, control.memory)
+        for _ in range(CORRECTIONS):
+            a = course.advanced(target, lambda: control.expired)
+            before = judged.gap
+            judged, f = _judged(objective, a)
+            yield judged
+            if not course.corrected(a, f, judged.gap, before, control.target):
+                return
 
 
 def _judged(objective: Objective, a: Array) -> tuple[Judgement, Array]:
@@ -137,13 +112,4 @@ def _feasible(box: Box, a: Array) -> Array:
             inside[inside > 0] *= down / up
         elif down > up:
             inside[inside < 0] *= up / down
-    return _balanced(box, inside)
-
-
-def _balanced(box: Box, a: Array) -> Array:
-    """The sum of rounding taken from the coefficient that is farthest from its bounds."""
-    if box.balanced:
-        rest = float(a.sum())
-        free = int(np.argmax(np.minimum(a - box.low, box.high - a)))
-        a[free] = min(max(a[free] - rest, box.low[free]), box.high[free])
-    return a
+    return box.with_sums(inside)

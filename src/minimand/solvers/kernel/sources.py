@@ -9,6 +9,7 @@ import numpy as np
 from ..._base.typing import AnyArray, IntArray
 from ..._base.watch import look
 from ...design import Design, KernelDesign
+from ...kernels.rows import Parts
 from .active_rows import RowSource
 
 _SLAB = 1 << 22  # values between two looks at the watch, 16 MB of float32; safeguard
@@ -24,11 +25,15 @@ class VectorRows:
     def __init__(self, design: KernelDesign, dtype: Any) -> None:
         self.dtype = dtype
         self._kernel = design.kernel
-        self._x: AnyArray = np.array(design.inputs, dtype=dtype, order="C")
+        # What comes with the vectors stays in float64, as their squares do.
+        vectors, *others = _arrays(design.inputs)
+        copies = np.array(vectors, dtype=dtype, order="C"), *map(np.array, others)
+        self._x: Any = Parts(*copies) if others else copies[0]
 
     def swap(self, one: IntArray, other: IntArray) -> None:
-        """Exchange vectors."""
-        self._x[one], self._x[other] = self._x[other], self._x[one]
+        """Exchange vectors, and what is known of them."""
+        for part in _arrays(self._x):
+            part[one], part[other] = part[other], part[one]
 
     def fill(self, first: int, last: int, out: AnyArray) -> None:
         """Values of some vectors with all."""
@@ -63,6 +68,18 @@ class AnyRows:
 
 def source_of(design: Design, dtype: Any) -> RowSource:
     """The fastest source of rows for a design."""
-    if isinstance(design, KernelDesign) and isinstance(design.inputs, np.ndarray):
+    if isinstance(design, KernelDesign) and _is_vectors(design.inputs):
         return VectorRows(design, dtype)
     return AnyRows(design, dtype)
+
+
+def _arrays(inputs: Any) -> tuple[AnyArray, ...]:
+    """The parts of the inputs of a kernel."""
+    return tuple(inputs) if isinstance(inputs, Parts) else (inputs,)
+
+
+def _is_vectors(inputs: Any) -> bool:
+    """Whether they are dense vectors, with a number for each or nothing else."""
+    first, *others = _arrays(inputs)
+    numbers = all(isinstance(part, np.ndarray) and part.dtype == float for part in others)
+    return isinstance(first, np.ndarray) and numbers

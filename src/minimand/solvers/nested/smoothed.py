@@ -1,58 +1,159 @@
-"""Losses over runs with kinks: Newton's method on smoothed forms of falling width."""
+"""Losses with kinks by smooth problems: the kinks are rounded off, less and less."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
+from ..._base.typing import Array
 from ...certificate import Judgement, judge
+from ...losses import Loss
+from ...problem.intercept import recentred
 from ...problem.objective import Meter, Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..smooth.run_newton import newton_steps
-from ..traits import Trait
+from ..sparse.working_groups import WorkingGroups
+from ..succession import points_of
+from ..traits import Trait, missing, traits_of
+from .norm_level import NormLevel
 
-_WIDTHS = 8  # smoothed problems; safeguard: the last width is near rounding
+_WIDTHS = 8  # smoothed problems over runs; safeguard: the last width is near rounding
 _FACTOR = 1 / 16  # from one width to the next, a power of ½; measured: 1e5 items in 1e3 queries
 _SHARE = 0.25  # share of the target that the smoothed problem may leave; safeguard
+_ROUNDS = 30  # smoothed problems around multipliers; safeguard: five are usual
+_NARROWER = 1 / 8  # factor from one width to the next there; safeguard
+_WIDER = 4.0  # the same after a problem that was not solved; safeguard
+_ENOUGH = 0.5  # share of the gap that a problem may leave to count as solved; safeguard
+_INNER = 60  # iterations of one of them; safeguard: the next one goes on from there
+_CALLS = 2e8  # units of `costs` that they take, whatever their size; measured: 0.1 to 0.4 s
+_INSIDE = (WorkingGroups(), NormLevel())  # solvers of the smoothed problems
+_OF_RUNS = (Trait.L2_EVERYWHERE, Trait.NO_INTERCEPT)
 
 
 class Smoothed(Solver):
     """Minimises a smoothed form of the loss, then one of a much smaller width, and so on.
 
     The slopes of the smoothed loss are multipliers of the loss itself, so every solution has a gap
-    in the problem with kinks; it falls with the square of the width.
+    in the problem with kinks. Over runs of rows, that gap falls with the square of the width.
+
+    A loss of rows, max over θ of θ·z − ℓ*(θ), is rounded around the multipliers θ₀ of the last
+    problem: max of θ·z − ℓ*(θ) − ½·width·‖θ − θ₀‖². This is the envelope of ℓ at z + width·θ₀, up
+    to a constant: the offset changes and nothing else. The multipliers settle while the width is
+    still moderate (the method of multipliers).
     """
 
     name = "smoothed"
     null_may_do = False
-    kind = (Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY, Trait.OVER_RUNS)
-    needs = (Trait.SMOOTHABLE, Trait.L2_EVERYWHERE, Trait.NO_INTERCEPT)
+    shapes = (Trait.COLUMNS,)
+    kind = (Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY)
+    needs = (Trait.SMOOTHABLE,)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
-        """Losses over runs that have a smoothed form; an L2 penalty, and no intercept."""
-        words = "kinks over runs and L2: smoothed losses of falling width"
-        return Verdict(True, words, 5.0 * costs.newton_on_runs(objective))
+        """Over runs an L2 penalty, and no intercept; over rows a sum over groups."""
+        if objective.loss.pooled:
+            lacking = missing(_OF_RUNS, traits_of(objective))
+            if lacking:
+                return Verdict(False, self.without(lacking[0], objective))
+            words = "kinks over runs and L2: smoothed losses of falling width"
+            return Verdict(True, words, 5.0 * costs.newton_on_runs(objective))
+        if objective.n_scores == 1 and objective.penalty.sum_over_features is not None:
+            return Verdict(False, "the penalty is a sum over features: 'primal_dual' takes it")
+        smooth = _rounded(objective, 1.0, np.zeros(objective.null.z.shape))
+        found = [solver.verdict(smooth, control) for solver in _INSIDE]
+        best = min(found, key=lambda verdict: verdict.cost)
+        if not best.ok:
+            return Verdict(False, f"its smoothed forms are refused: {found[0].reason}")
+        words = f"kinks rounded off less and less: {best.reason}"
+        return Verdict(True, words, _CALLS + 10.0 * best.cost)  # 10: problems; estimate
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
     ) -> Iterator[Judgement | HandOver]:
         """One judged point for every width."""
-        judgement = judge(objective, start)
+        if objective.loss.pooled:
+            yield from _over_runs(objective, start, control)
+        else:
+            yield from _over_rows(objective, start, control)
+
+
+def _over_runs(objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+    """Newton's method for every width."""
+    judgement = judge(objective, start)
+    yield judgement
+    for number in range(_WIDTHS):
+        loss = _smooth(objective, _FACTOR**number)
+        smooth = replace(objective, loss=loss, meter=Meter())
+        point = judgement.point
+        for found in newton_steps(smooth, point, control):
+            point = found.point
+            if found.gap <= _SHARE * control.target or control.expired:
+                break
+        judgement = _judged(objective, smooth, point, judgement)
         yield judgement
-        for number in range(_WIDTHS):
-            loss = objective.loss.smoothed(_FACTOR**number)
-            assert loss is not None
-            smooth = replace(objective, loss=loss, meter=Meter())
-            point = judgement.point
-            for found in newton_steps(smooth, point, control):
-                point = found.point
-                if found.gap <= _SHARE * control.target or control.expired:
-                    break
-            # Slopes of a narrow parabola depend on the last digits of the scores, so these are
-            # computed from w alone, as everyone who checks the gap will do.
-            point = smooth.point(point.w, point.b)
-            objective.meter.passes += smooth.meter.passes
-            slope = loss.gradient(point.z, objective.y)
-            judgement = judge(objective, point, [slope], known=[judgement.dual], raw=False)
-            yield judgement
+
+
+def _over_rows(objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+    """A problem around the multipliers of the one before, for every width."""
+    judgement = judge(objective, recentred(objective, start))
+    yield judgement
+    theta = np.zeros(objective.null.z.shape)
+    steep = objective.loss.gradient(objective.null.z, objective.y)
+    width = objective.scale / max(float(np.mean(steep**2)), 1e-300)
+    point = judgement.point
+    for _ in range(_ROUNDS):
+        smooth = _rounded(objective, width, theta)
+        solver = min(_INSIDE, key=lambda one: one.verdict(smooth, control).cost)
+        inner = replace(control, target=_SHARE * control.target, callbacks=())
+        begin = smooth.point(point.w, point.b)
+        for count, found in enumerate(points_of(solver, smooth, begin, inner)):
+            point = found.point
+            if found.gap <= inner.target or control.expired or count >= _INNER:
+                break
+        judged = _judged(objective, smooth, point, judgement)
+        yield judged
+        judgement = judged if judged.beats(judgement) else judgement
+        if control.expired:
+            return
+        theta = smooth.loss.gradient(smooth.scores(point.w, point.b), objective.y)
+        # Multipliers also settle at a wider parabola, where a problem is easier.
+        solved = found.gap <= max(inner.target, _ENOUGH * judged.gap)
+        width *= _NARROWER if solved else _WIDER
+
+
+def _judged(objective: Objective, smooth: Objective, point: Point, before: Judgement) -> Judgement:
+    """The solution of a smoothed problem, with its slopes as multipliers.
+
+    Slopes of a narrow parabola depend on the last digits of the scores, so these are computed from
+    w alone, as everyone who checks the gap will do.
+    """
+    objective.meter.passes += smooth.meter.passes
+    slope = smooth.loss.gradient(smooth.scores(point.w, point.b), objective.y)
+    same = objective.point(point.w, point.b)
+    return judge(objective, same, [slope], known=[before.dual], raw=False)
+
+
+def _smooth(objective: Objective, width: float) -> Loss:
+    loss = objective.loss.smoothed(width)
+    assert loss is not None
+    return loss
+
+
+def _rounded(objective: Objective, width: float, theta: Array) -> Objective:
+    """The problem with kinks rounded off around the multipliers θ."""
+    offset = width * theta
+    weights = objective.loss.score_weights(objective.n_scores)
+    if weights is not None:
+        offset = offset / weights
+    if objective.offset is not None:
+        offset = offset + objective.offset
+    return replace(
+        objective,
+        loss=_smooth(objective, width),
+        offset=offset,
+        meter=Meter(),
+        path_facts=None,
+        known=None,
+    )

@@ -1,0 +1,101 @@
+"""Support vector machines on all 60000 digits of MNIST: ``python -m bench.mnist mnist.npz``.
+
+The file has the arrays X_train, y_train, X_test, y_test. Digits are deskewed by their second
+moments first (the published 8.4 %, 1.4 % and 1.1 % of a linear, Gaussian and quartic machine are
+of such digits) and, for the polynomial, scaled to unit length. C and gamma are chosen on a part of
+the training digits; the test digits are looked at once, at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy import ndimage
+
+from minimand.sklearn import SVC
+
+SIDE = 28
+TOL = 1e-3  # relative gap of every pair of digits; convention of this table
+TRIALS = {  # parameters that are compared on training digits
+    "linear": {"kernel": ["linear"], "C": [0.003, 0.01, 0.03]},
+    "rbf": {"kernel": ["rbf"], "C": [5.0], "gamma": [0.01, 0.02, 0.03]},
+    "poly": {"kernel": ["poly"], "degree": [4], "coef0": [1.0], "C": [1.0], "gamma": [2.0, 4.0]},
+}
+
+
+def deskewed(digit: np.ndarray) -> np.ndarray:
+    """The digit sheared such that its principal axis is upright, and centred."""
+    mass = float(digit.sum())
+    if mass == 0:
+        return digit
+    rows, columns = np.mgrid[:SIDE, :SIDE]
+    y, x = float((rows * digit).sum()) / mass, float((columns * digit).sum()) / mass
+    spread = float(((rows - y) ** 2 * digit).sum()) / mass
+    slant = float(((rows - y) * (columns - x) * digit).sum()) / mass / max(spread, 1e-12)
+    shear = np.array([[1.0, 0.0], [slant, 1.0]])
+    middle = np.full(2, (SIDE - 1) / 2)
+    return ndimage.affine_transform(digit, shear, offset=np.array([y, x]) - shear @ middle, order=1)
+
+
+def prepared(digits: np.ndarray) -> np.ndarray:
+    """Deskewed digits with values from 0 to 1, a row each."""
+    images = np.asarray(digits, dtype=float).reshape(-1, SIDE, SIDE) / 255.0
+    return np.stack([deskewed(image).ravel() for image in images])
+
+
+def inputs(kernel: str, X: np.ndarray) -> np.ndarray:
+    """Rows of unit length for the polynomial, which makes its kernel one of angles."""
+    return X / np.linalg.norm(X, axis=1, keepdims=True) if kernel == "poly" else X
+
+
+def chosen(name: str, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """The parameters with the fewest errors on the last fifth of some training digits."""
+    grid = TRIALS[name]
+    trials = [dict(zip(grid, values)) for values in product(*grid.values())]
+    if len(trials) == 1:
+        return trials[0]
+    count = len(y) // 5
+    errors = []
+    for trial in trials:
+        model = SVC(tol=10 * TOL, **trial).fit(X[:-count], y[:-count])
+        errors.append(float(np.mean(model.predict(X[-count:]) != y[-count:])))
+        print(
+            f"  {trial}: {100 * errors[-1]:.2f} % of {count} held-out training digits", flush=True
+        )
+    return trials[int(np.argmin(errors))]
+
+
+def main() -> None:
+    """Choose, fit, predict, and print a row per kernel."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", help="mnist.npz")
+    parser.add_argument("--samples", type=int, default=60000, help="training digits")
+    parser.add_argument("--search", type=int, default=10000, help="of them for the choice")
+    parser.add_argument("--kernels", nargs="*", default=list(TRIALS))
+    options = parser.parse_args()
+    data = np.load(options.path)
+    X, y = prepared(data["X_train"][: options.samples]), data["y_train"][: options.samples]
+    test, truth = prepared(data["X_test"]), data["y_test"]
+    heads = "kernel", "parameters", "test error", "relative gap", "support vectors"
+    print(" | ".join([*heads, "fit s", "predict s", "CPU s of both"]))
+    for name in options.kernels:
+        rows, new = inputs(name, X), inputs(name, test)
+        best = chosen(name, rows[: options.search], y[: options.search])
+        begun, used = time.perf_counter(), time.process_time()
+        model = SVC(tol=TOL, **best).fit(rows, y)
+        fitted = time.perf_counter()
+        error = 100 * float(np.mean(model.predict(new) != truth))
+        ended, used = time.perf_counter(), time.process_time() - used
+        print(
+            f"{name} | {best} | {error:.2f} % | {model.certificate_.relative:.1e} | "
+            f"{len(model.support_)} | {fitted - begun:.1f} | {ended - fitted:.1f} | {used:.1f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""What the kernel machines share: scikit-learn's checks and attributes around our solvers.
+
+scikit-learn's ``fit`` checks the data, finds gamma and calls libsvm in ``_dense_fit`` or
+``_sparse_fit``; those are replaced here, and the functions that predict with libsvm.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _num_samples
+
+from ..._base.typing import AnyArray, Array, ArrayLike, IntArray
+from ...certificate import Certificate
+from ...design import Design, KernelDesign
+from ...estimators.outcome import Part, combined
+from ...estimators.stopping import stoppable
+from ...losses import Loss
+from ...penalties import L2
+from ...problem.objective import Objective
+from ...solvers import Control, solve
+from .kernel import NamedKernel
+
+_MEMORY = 2e9  # bytes of kernel rows; convention
+
+
+class Machine(NamedTuple):
+    """One fitted machine: f(x) = Σ coefᵢ·k(xᵢ, x) + intercept, and its proof."""
+
+    coef: Array  # of the rows it was fitted on
+    intercept: float
+    certificate: Certificate
+    scale: float
+    converged: bool
+    stopped_by: str
+
+    def among(self, numbers: IntArray, n: int) -> Machine:
+        """The machine of some of n samples as one of all, whose other multipliers are zero."""
+        theta = self.certificate.dual_point
+        whole = np.zeros(n)
+        if theta is not None and theta.size == numbers.size:
+            whole[numbers] = theta
+        coef = np.zeros(n)
+        coef[numbers] = self.coef
+        return self._replace(coef=coef, certificate=replace(self.certificate, dual_point=whole))
+
+
+def constant_machine(n: int, score: float) -> Machine:
+    """f = 0 with an intercept, for samples that are all of one class."""
+    proof = Certificate(0.0, 0.0, 0.0, 0.0, dual_point=np.zeros(n))
+    return Machine(np.zeros(n), score, proof, 0.0, True, "")
+
+
+def machine_of(
+    loss: Loss, design: Design, y: Array, bounds: Array, control: Control, words: str
+) -> Machine:
+    """min ½‖f‖² + Σ boundsᵢ·loss(f(xᵢ) + b, yᵢ)."""
+    total = float(bounds.sum())
+    if not np.isfinite(total):
+        raise ValueError("C times the sum of weights must be finite: take a large number for C.")
+    objective = Objective(
+        loss=loss,
+        penalty=L2().bind(design.shape[0], 1.0 / total),
+        design=design,
+        y=y,
+        mass=bounds / total,
+        words=words,
+    )
+    found = solve(objective, "smo", control)
+    certificate = found.certificate
+    # From the mean to the sum that scikit-learn writes.
+    sums = {name: total * getattr(certificate, name) for name in ("primal", "dual", "gap")}
+    certificate = replace(certificate, **sums, rounding=total * certificate.rounding)
+    scale = total * objective.scale
+    return Machine(found.w, float(found.b), certificate, scale, found.converged, found.stopped_by)
+
+
+class KernelMachine:
+    """Mixin in front of scikit-learn's class, which keeps its parameters and attributes."""
+
+    certificate_: Certificate
+
+    def fit(self: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Any:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Of shape (n_samples, n_samples) with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            They multiply C; samples of weights up to zero are left out.
+        """
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight, dtype=float)
+            if sample_weight.ndim == 0:
+                sample_weight = np.full(_num_samples(X), float(sample_weight))
+            if sample_weight.ndim != 1:
+                raise ValueError("sample_weight must be a number, or one number for each sample.")
+        with stoppable(self):
+            super().fit(X, y, sample_weight)  # type: ignore[misc]
+        return self
+
+    # What scikit-learn's fit calls -----------------------------------------------------------
+
+    def _dense_fit(self: Any, X: Any, y: Array, sample_weight: Array, *_: Any, **__: Any) -> None:
+        if callable(self.kernel):
+            self._BaseLibSVM__Xfit = X  # where scikit-learn looks for it
+            X = self._compute_kernel(X)
+            if X.shape[0] != X.shape[1]:
+                raise ValueError("X.shape[0] should be equal to X.shape[1]")
+        kernel = NamedKernel.of(self)
+        design = kernel.design(X)
+        weights = sample_weight if sample_weight.size else np.ones(y.size)
+        kept = np.flatnonzero(weights > 0)
+        if not kept.size:
+            raise ValueError("Invalid input - all samples have zero or negative weights.")
+        machines = self._machines(design, y, weights, kept)
+        self._store_machines(X, machines)
+        certificate = combined(
+            [m.certificate for m in machines], [Part(m.scale) for m in machines], "pairs of classes"
+        )
+        objection = kernel.objection(design)
+        if objection:
+            certificate = replace(
+                certificate, gap=np.inf, relative=np.inf, dual=-np.inf, infeasibility=objection
+            )
+        self.certificate_ = certificate
+        self._warn_if_short(machines, objection)
+
+    _sparse_fit = _dense_fit
+
+    def _control(self: Any) -> Control:
+        most = None if self.max_iter < 0 else max(int(self.max_iter), 1)
+        memory = max(1e6 * float(self.cache_size), _MEMORY)
+        return Control(tol=float(self.tol), max_iter=most, memory=memory)
+
+    def _machines(
+        self: Any, design: KernelDesign, y: Array, weights: Array, kept: IntArray
+    ) -> list[Machine]:
+        """One machine on all samples; classifiers have one for every pair of classes."""
+        part = design if kept.size == y.size else design.rows(kept)
+        return [self._machine(part, y[kept], weights[kept]).among(kept, y.size)]
+
+    def _store_machines(self: Any, X: Any, machines: list[Machine]) -> None:
+        """Attributes of a single machine."""
+        coef = machines[0].coef
+        support = np.flatnonzero(coef)
+        self._n_support = np.array([support.size] * 2, dtype=np.int32)
+        self._store_support(X, support, coef[None, support], machines)
+
+    def _store_support(
+        self: Any, X: Any, support: IntArray, coef: Array, machines: list[Machine]
+    ) -> None:
+        self.support_ = support.astype(np.int32)
+        given = callable(self.kernel) or self.kernel == "precomputed"
+        self.support_vectors_ = np.empty((0, 0)) if given else X[support]
+        self.dual_coef_ = sparse.csr_array(coef) if self._sparse else np.ascontiguousarray(coef)
+        if self._sparse and not isinstance(X, sparse.sparray):
+            self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
+        self.intercept_ = np.array([m.intercept for m in machines])
+        self._probA = self._probB = np.empty(0)
+        self.fit_status_ = int(not all(m.converged for m in machines))
+        self._num_iter = np.array([m.certificate.iterations for m in machines], dtype=np.int32)
+
+    def _warn_if_short(self: Any, machines: list[Machine], objection: str) -> None:
+        name = type(self).__name__
+        if objection:
+            text = f"{name}: {objection}, so nothing bounds the distance from the optimum."
+            warnings.warn(text, ConvergenceWarning, stacklevel=6)
+        short = [m for m in machines if not m.converged]
+        if short and not objection:
+            worst = max(short, key=lambda m: m.certificate.relative)
+            text = (
+                f"{name}: stopped by {worst.stopped_by or 'no further progress'} with a relative "
+                f"gap of {worst.certificate.relative:.1e}, above tol={self.tol:g}; the model is "
+                "valid: raise max_iter or tol."
+            )
+            warnings.warn(text, ConvergenceWarning, stacklevel=6)
+
+    # What scikit-learn's predictions call ----------------------------------------------------
+
+    def _expansion(self: Any) -> Array:
+        """A column of coefficients of the support vectors for every machine."""
+        coef = self._dual_coef_.toarray() if self._sparse else self._dual_coef_
+        return np.ascontiguousarray(coef.T)
+
+    def _scores_of_machines(self: Any, X: Any) -> Array:
+        """All machines at all rows, (n, machines), in blocks that BLAS's threads share."""
+        a = self._expansion()
+        if callable(self.kernel) or self.kernel == "precomputed":
+            return np.asarray(X)[:, self.support_] @ a + self._intercept_
+        if not len(self.support_):
+            return np.broadcast_to(self._intercept_, (X.shape[0], a.shape[1])).copy()
+        scores = NamedKernel.of(self).times(X, self.support_vectors_, a)
+        return np.asarray(scores + self._intercept_)
+
+    def _dense_decision_function(self: Any, X: Any) -> Array:
+        return self._scores_of_machines(X)
+
+    _sparse_decision_function = _dense_decision_function
+
+    def _dense_predict(self: Any, X: Any) -> AnyArray:
+        return self._scores_of_machines(self._compute_kernel(X))[:, 0]
+
+    def _sparse_predict(self: Any, X: Any) -> AnyArray:
+        return self._scores_of_machines(X)[:, 0]

@@ -1,0 +1,151 @@
+"""SVR, NuSVR and OneClassSVM: one machine on all samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import svm
+
+from ..._base.typing import AnyArray, Array
+from ...design import KernelDesign
+from ...losses import EpsilonInsensitive
+from ...solvers.kernel.nu_machines import BoxSolution, nu_regression, one_class
+from ..base import own_tolerance
+from .machine import KernelMachine, Machine, machine_of
+
+
+class SVR(KernelMachine, svm.SVR):
+    r"""Kernel support vector regression, as `sklearn.svm.SVR`, with a certificate.
+
+    .. math:: \min_{f,b} \tfrac{1}{2} \|f\|_H^2
+        + C \sum_i s_i \max(0, |y_i - f(x_i) - b| - \varepsilon)
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, shrinking, cache_size, verbose, max_iter
+        As in `SVC`.
+    tol : float, default=1e-6
+        The certified relative gap to reach.
+    C : float, default=1.0
+        Finite.
+    epsilon : float, default=0.1
+        Errors up to epsilon cost nothing.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        As in scikit-learn.
+    certificate_ : Certificate
+
+    Examples
+    --------
+    >>> from minimand.sklearn import SVR
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> SVR(C=100.0).fit(X, y).certificate_.relative <= 1e-6
+    True
+    """
+
+    __init__ = own_tolerance(svm.SVR)
+
+    def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
+        words = "½‖f‖² + C·Σ s·max(0, |y − f − b| − ε)"
+        loss = EpsilonInsensitive(float(self.epsilon))
+        return machine_of(loss, design, y, self.C * weights, self._control(), words)
+
+
+class NuSVR(KernelMachine, svm.NuSVR):
+    r"""Regression with a given share of support vectors, as `sklearn.svm.NuSVR`.
+
+    .. math:: \min_{f,b,\varepsilon} \tfrac{1}{2} \|f\|_H^2
+        + C \sum_i s_i (\nu \varepsilon + \max(0, |y_i - f(x_i) - b| - \varepsilon))
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        At most this share of the samples lies outside the tube.
+    C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
+        As in `SVR`.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        As in scikit-learn.
+    certificate_ : Certificate
+
+    Examples
+    --------
+    >>> from minimand.sklearn import NuSVR
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> NuSVR(C=100.0).fit(X, y).certificate_.relative <= 1e-6
+    True
+    """
+
+    __init__ = own_tolerance(svm.NuSVR)
+
+    def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
+        found = nu_regression(design, y, self.C * weights, float(self.nu), self._control())
+        a = found.a[: y.size] + found.a[y.size :]
+        return _machine(found, a, float(found.levels.mean()))
+
+
+class OneClassSVM(KernelMachine, svm.OneClassSVM):
+    r"""Outliers by a half-space of features, as `sklearn.svm.OneClassSVM`, with a certificate.
+
+    .. math:: \min_{f,\rho} \tfrac{1}{2} \|f\|_H^2 - \nu \rho \sum_i s_i
+        + \sum_i s_i \max(0, \rho - f(x_i))
+
+    The gap is relative to the distance of f = 0 from the optimum.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
+        As in `SVC`.
+    nu : float, default=0.5
+        At most this share of the training samples is called an outlier.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, offset_, coef_
+        As in scikit-learn.
+    certificate_ : Certificate
+
+    Examples
+    --------
+    >>> from minimand.sklearn import OneClassSVM
+    >>> from sklearn.datasets import load_iris
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> model = OneClassSVM(nu=0.1).fit(X)
+    >>> bool((model.predict(X) == -1).mean() <= 0.12), model.certificate_.relative <= 1e-6
+    (True, True)
+    """
+
+    __init__ = own_tolerance(svm.OneClassSVM)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit the model; y is ignored.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        return super().fit(X, y, sample_weight)
+
+    def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
+        found = one_class(design, weights, float(self.nu), self._control())
+        return _machine(found, found.a, float(found.levels[0]))
+
+    def _dense_predict(self, X: Any) -> AnyArray:
+        return np.where(super()._dense_predict(X) > 0, 1.0, -1.0)
+
+    def _sparse_predict(self, X: Any) -> AnyArray:
+        return np.where(super()._sparse_predict(X) > 0, 1.0, -1.0)
+
+
+def _machine(found: BoxSolution, a: Array, b: float) -> Machine:
+    scale = found.certificate.gap / (found.certificate.relative or 1.0)
+    return Machine(a, b, found.certificate, scale, found.converged, found.stopped_by)

@@ -1,0 +1,65 @@
+"""The course of a fit of a box problem: steps in float32, corrected by exact scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..._base.typing import Array
+from ...canonical import Box
+from ...design import Design
+from .active_rows import ActiveRows
+from .generation import first_rows, generate
+from .sources import source_of
+
+MEMORY = 2e9  # bytes of kernel rows if no limit is set; convention
+CORRECTIONS = 60  # exact computations of the scores; safeguard
+_GOAL = 0.7  # share of the target that the gap by approximate scores must reach; safeguard
+_TIGHTER = 0.25  # factor of that share if exact scores show a larger gap; safeguard
+_SLOW = 0.5  # share of the gap that a correction may leave before rows are in float64; safeguard
+
+
+class Course:
+    """Coefficients a that approach the optimum of a box problem.
+
+    f = K a must be exact at first, and a have the given sum in each group.
+    """
+
+    def __init__(
+        self,
+        box: Box,
+        a: Array,
+        f: Array,
+        design: Design,
+        memory: float,
+        sums: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
+        self._box, self._design = box, design
+        self._memory, self._sums = min(memory, MEMORY), sums
+        self._share, self._kind = _GOAL, "float32"
+        self._active = self._begun(a, f)
+
+    def advanced(self, target: float, ends: Callable[[], bool]) -> Array:
+        """The coefficients where the gap, by scores as they are known, is well below the target."""
+        generate(self._active, self._share * target, ends)
+        return self._box.with_sums(self._active.by_sample(self._active.a), self._sums)
+
+    def corrected(self, a: Array, f: Array, gap: float, before: float, target: float) -> bool:
+        """Go on from a with exact scores f, where the gap is ``gap``; False if that is in vain.
+
+        Rows are computed in float64 if steps with those in float32 have not helped.
+        """
+        if gap > target:
+            self._share *= _TIGHTER
+        if gap <= _SLOW * before:
+            self._active.correct(f)
+            return True
+        if self._kind == "float64":
+            return False
+        self._share, self._kind = _GOAL, "float64"
+        self._active = self._begun(a, f)
+        return True
+
+    def _begun(self, a: Array, f: Array) -> ActiveRows:
+        active = ActiveRows(self._box, a, f, source_of(self._design, self._kind), self._memory)
+        first_rows(active)
+        return active

@@ -1,0 +1,177 @@
+"""The kernel machines: libsvm's answers and attributes, weights, kernels, probabilities."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import svm
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from minimand.sklearn import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+
+X, Y = load_iris(return_X_y=True)
+XR, YR = (part[:150] for part in load_diabetes(return_X_y=True))
+W = np.random.default_rng(0).integers(0, 3, 150).astype(float)
+MACHINES = [
+    (SVC, svm.SVC, {}, X, Y),
+    (SVC, svm.SVC, {"kernel": "poly", "coef0": 1.0, "degree": 2}, X, Y),
+    (SVC, svm.SVC, {"kernel": "linear", "C": 0.1}, X[:100], Y[:100]),
+    (SVC, svm.SVC, {"class_weight": "balanced", "C": 10.0}, X[:130], Y[:130]),
+    (NuSVC, svm.NuSVC, {"nu": 0.3}, X, Y),
+    (SVR, svm.SVR, {"C": 30.0, "epsilon": 5.0}, XR, YR),
+    (NuSVR, svm.NuSVR, {"C": 30.0, "nu": 0.3}, XR, YR),
+    (OneClassSVM, svm.OneClassSVM, {"nu": 0.2}, X, Y),
+]
+
+
+def scores(model, data):
+    return (getattr(model, "decision_function", None) or model.predict)(data)
+
+
+@pytest.mark.parametrize("weights", [None, "some"])
+@pytest.mark.parametrize(("ours", "theirs", "options", "data", "y"), MACHINES)
+def test_the_model_is_libsvms(ours, theirs, options, data, y, weights):
+    w = None if weights is None else W[: len(y)]
+    model = ours(tol=1e-9, **options).fit(data, y, sample_weight=w)
+    other = theirs(**{"tol": 1e-9, **options}).fit(data, y, sample_weight=w)
+    assert model.certificate_.relative <= 1e-9
+    size = np.abs(scores(other, data)).max()
+    np.testing.assert_allclose(scores(model, data), scores(other, data), atol=3e-4 * size)
+    for name in ("intercept_", "classes_", "class_weight_", "shape_fit_"):
+        if hasattr(other, name):
+            assert np.shape(getattr(model, name)) == np.shape(getattr(other, name)), name
+    assert model.dual_coef_.shape[0] == other.dual_coef_.shape[0]
+    assert model.dual_coef_.shape[1] == len(model.support_) == model.n_support_.sum()
+    np.testing.assert_array_equal(model.support_vectors_, data[model.support_])
+    if w is not None:
+        assert (w[model.support_] > 0).all()
+    # libsvm reads our support vectors, and predicts the same with them
+    name = "_dense_decision_function" if hasattr(model, "decision_function") else "_dense_predict"
+    found, expected = getattr(model, name)(data), getattr(theirs, name)(model, data)
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * size)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SVC(gamma=0.5), NuSVC(nu=0.2, gamma=0.5), OneClassSVM(gamma=0.5), SVR(gamma=0.5, C=3.0)],
+    ids=repr,
+)
+def test_weights_are_copies_and_zero_is_absent(model):
+    model.set_params(tol=1e-11)
+    copies = np.repeat(np.arange(150), W.astype(int))
+    one = model.fit(X, Y, sample_weight=W)
+    first = scores(one, X).copy(), one.certificate_.primal
+    two = model.fit(X[copies], Y[copies])
+    np.testing.assert_allclose(first[0], scores(two, X), atol=1e-4)
+    assert first[1] == pytest.approx(two.certificate_.primal, rel=1e-8)
+
+
+def test_kernels_given_as_matrix_function_or_sparse_rows_are_the_same():
+    gamma = 0.2
+    plain = SVC(gamma=gamma, tol=1e-9).fit(X, Y)
+    gram = rbf_kernel(X, gamma=gamma)
+    matrix = SVC(kernel="precomputed", tol=1e-9).fit(gram, Y)
+    function = SVC(kernel=lambda a, b: rbf_kernel(a, b, gamma=gamma), tol=1e-9).fit(X, Y)
+    sparse = SVC(gamma=gamma, tol=1e-9).fit(sp.csr_matrix(X), Y)
+    expected = plain.decision_function(X)
+    np.testing.assert_allclose(matrix.decision_function(gram), expected, atol=1e-4)
+    np.testing.assert_allclose(function.decision_function(X), expected, atol=1e-4)
+    np.testing.assert_allclose(sparse.decision_function(sp.csr_matrix(X)), expected, atol=1e-4)
+    assert sp.issparse(sparse.dual_coef_)
+    assert matrix.support_vectors_.shape == (0, 0)
+    np.testing.assert_array_equal(sparse.predict(sp.csr_matrix(X)), plain.predict(X))
+
+
+def test_coef_of_the_linear_kernel_and_pickles():
+    model = SVC(kernel="linear", tol=1e-8).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    ovo = SVC(kernel="linear", tol=1e-8, decision_function_shape="ovo").fit(X, Y)
+    pairs = X @ ovo.coef_.T + ovo.intercept_
+    np.testing.assert_allclose(ovo.decision_function(X), pairs, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_probabilities_are_near_those_of_libsvm():
+    ours = SVC(probability=True, random_state=0).fit(X, Y)
+    theirs = svm.SVC(probability=True, random_state=0).fit(X, Y)
+    found = ours.predict_proba(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert np.abs(found - theirs.predict_proba(X)).mean() < 0.02
+    with pytest.raises(AttributeError, match="predict_proba"):
+        SVC().fit(X, Y).predict_proba(X)
+
+
+def test_an_indefinite_kernel_has_no_certificate():
+    gram = -polynomial_kernel(X, degree=2)
+    for model, data in ((SVC(kernel="precomputed"), gram), (SVC(kernel="sigmoid", coef0=-9.0), X)):
+        with pytest.warns(ConvergenceWarning, match="not positive semidefinite"):
+            model.fit(data, Y)
+        assert model.certificate_.gap == np.inf
+        assert "semidefinite" in model.certificate_.infeasibility
+
+
+def test_degenerate_data():
+    y = np.array([0, 1] * 10)
+    same = np.ones((20, 3))
+    model = SVC(gamma=0.5).fit(same, y)
+    assert model.certificate_.relative <= 1e-6
+    assert np.isfinite(model.decision_function(same)).all()
+    for C in (1e-9, 1e9):
+        assert SVC(C=C, gamma=0.5).fit(X, Y).certificate_.relative <= 1e-6
+    assert SVC(gamma=0.0).fit(X, Y).certificate_.relative <= 1e-6  # a constant kernel
+    with pytest.raises(ValueError, match="zero or negative weights"):
+        SVC().fit(X, Y, sample_weight=np.zeros(150))
+    with pytest.raises(ValueError, match="same class"):
+        SVC().fit(X, Y, sample_weight=(Y == 1).astype(float))
+    with pytest.raises(ValueError, match="infeasible"):
+        NuSVC(nu=0.9).fit(X[:110], Y[:110])
+    with pytest.raises(ValueError, match="must be finite"):
+        SVC(C=np.inf).fit(X, Y)
+
+
+def test_a_limit_is_told():
+    with pytest.warns(ConvergenceWarning, match="relative gap"):
+        model = SVC(max_iter=1, tol=1e-13, C=100.0).fit(X[50:], Y[50:])
+    assert model.fit_status_ == 1
+    assert model.certificate_.gap > 0
+
+
+_FEW = [SVC(gamma=1.0, tol=1e-12)]
+_OTHERS = [
+    SVC(kernel="linear", tol=1e-12),
+    SVR(gamma=1.0, tol=1e-12),
+    NuSVR(gamma=1.0, tol=1e-12),
+    OneClassSVM(gamma=1.0, tol=1e-12),
+    NuSVC(),
+]
+
+
+def _expected(estimator):
+    if not isinstance(estimator, NuSVC):
+        return {}
+    names = ("check_class_weight_classifiers", "check_sample_weight_equivalence_on_dense_data",
+             "check_sample_weight_equivalence_on_sparse_data")  # fmt: skip
+    return dict.fromkeys(names, "weights make this nu infeasible, as in scikit-learn's own class")
+
+
+def _run(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
+
+
+@parametrize_with_checks(_FEW)
+def test_conformance(estimator, check):
+    _run(estimator, check)
+
+
+@pytest.mark.conformance
+@parametrize_with_checks(_OTHERS, expected_failed_checks=_expected)
+def test_conformance_of_the_others(estimator, check):
+    _run(estimator, check)
