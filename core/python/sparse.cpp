@@ -4,6 +4,7 @@
 #include "sparse/gram.hpp"
 #include "sparse/moments.hpp"
 #include "sparse/products.hpp"
+#include "sparse/row_products.hpp"
 
 namespace minimand::python {
 namespace {
@@ -48,6 +49,25 @@ Pair curvature_product(const CheckedMatrix& checked, const Array& v, double shif
       minimand::curvature_product(matrix, direction, shift, weights, g.values(), scores.values());
     });
     return Pair(g.hand_over(), scores.hand_over());
+  });
+}
+
+void row_products(const CheckedMatrix& left, const CheckedMatrix& right_columns,
+                  const MutableArray& sums) {
+  left.visit([&](const auto& rows) {
+    right_columns.visit([&](const auto& columns) {
+      if constexpr (std::is_same_v<decltype(rows), decltype(columns)>) {
+        check_size(columns.majors(), rows.minors, "right_columns");
+        check_elements<double>(sums, "sums");
+        if (sums.ndim() != 2 || sums.shape(0) != rows.majors() || sums.shape(1) != columns.minors) {
+          value_problem("sums must have a row per row of left and a column per row of right");
+        }
+        const std::span<double> to(static_cast<double*>(sums.data()), sums.size());
+        without_gil([&] { add_row_products(rows, columns, to); });
+      } else {
+        type_problem("left and right_columns must hold numbers and indices of the same types");
+      }
+    });
   });
 }
 
@@ -114,6 +134,8 @@ void bind_sparse(nb::module_& m) {
         "y[indices[k]] += data[k] x[m]; x is (n_major,) or (n_major, k).");
   m.def("curvature_product", &curvature_product, arg("matrix"), arg("v"), arg("shift"), arg("h"),
         "(sum_i h_i t_i x_i, t) with t_i = x_i.v + shift over the rows of a CSR.");
+  m.def("row_products", &row_products, arg("left"), arg("right_columns"), arg("sums").noconvert(),
+        "Add the inner products of all pairs of rows of a CSR and of a matrix given as CSC.");
   m.def("moments_major", &moments_major, arg("matrix"), arg("h"),
         "Per major index: (sum h x, sum h x^2), h indexed by the minor axis.");
   m.def("moments_minor", &moments_minor, arg("matrix"), arg("h"),

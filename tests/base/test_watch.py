@@ -1,15 +1,12 @@
 """Ctrl-C ends a fit and the loops around it; what was found is stored first."""
 
-import os
-import pickle
 import signal
 import threading
-import time
 import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
+from interrupts import X, labels, stopped_in, y
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -17,55 +14,14 @@ from sklearn.preprocessing import scale
 
 import minimand as mm
 import minimand.sklearn as drop_in
-from minimand import _core
 from minimand._base import watch
 from minimand.audit import certify as audit
-from minimand.design import as_design
 from minimand.selection import trials
 from minimand.solvers import loop
 
-X, labels = load_breast_cancer(return_X_y=True)
-X = scale(X)
-y = X @ np.linspace(-1, 1, X.shape[1]) + np.sin(np.arange(len(X)))
 flowers, kinds = load_iris(return_X_y=True)
 apart = np.where(y > 0, 1, -1)  # a plane separates these, once the middle is left out
 wide = np.abs(y) > 0.5
-
-
-class CtrlC:
-    """Presses Ctrl-C, as a terminal does, when a function is called for the n-th time."""
-
-    def __init__(self, monkeypatch):
-        self.patch, self.calls = monkeypatch, 0
-
-    def at(self, owner, name, count):
-        inner = getattr(owner, name)
-
-        def counting(*args, **kwargs):
-            self.calls += 1
-            if self.calls == count:
-                signal.raise_signal(signal.SIGINT)
-            return inner(*args, **kwargs)
-
-        self.patch.setattr(owner, name, counting)
-
-
-@pytest.fixture
-def ctrl_c(monkeypatch):
-    # Background jobs of a shell start with SIGINT ignored; a terminal's program does not.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield CtrlC(monkeypatch)
-    signal.signal(signal.SIGINT, before)
-
-
-def stopped_in(call, *args):
-    """What `Interrupted` carries; nothing else is said."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(mm.Interrupted, match="Ctrl-C") as stopped:
-            call(*args)
-    assert watch.current() is None
-    return stopped.value.result
 
 
 MODELS = {
@@ -237,122 +193,10 @@ def test_an_interrupt_while_the_certificate_is_made(ctrl_c):
     assert model.certificate_.relative <= 1e-6  # it had been solved
 
 
-def test_threads_that_are_not_the_main_one_hear_nothing():
-    found = []
-    worker = threading.Thread(target=lambda: found.append(mm.Regressor().fit(X, y)))
-    worker.start()
-    worker.join()
-    assert found[0].certificate_.relative <= 1e-6
-
-
-def test_the_exception_travels():
-    sent = pickle.loads(pickle.dumps(mm.Interrupted("words", [1.0])))
-    assert isinstance(sent, KeyboardInterrupt)
-    assert (str(sent), sent.result) == ("words", [1.0])
-
-
 # Scopes --------------------------------------------------------------------------------------
 
 
-def test_scopes_lie_inside_one_another():
-    assert watch.reason() == ""
-    with watch.watching() as outer:
-        with watch.watching(lambda: "late") as inner:
-            assert watch.reason() == "late"
-            watch.look()  # nobody would catch it
-            with watch.watching(hears=True), pytest.raises(watch.StoppedError, match="late"):
-                watch.look()
-            with watch.undisturbed():
-                assert watch.reason() == ""
-            inner.interrupt()
-        assert outer.interrupted
-        assert watch.reason() == watch.INTERRUPT
-    assert watch.reason() == ""
-    with pytest.raises(KeyboardInterrupt):
-        watch.interrupt()
-
-
-def test_pieces_cover_everything_until_somebody_says_stop():
-    whole = list(watch.pieces(10, watch.PIECE / 4))
-    assert [(p.start, p.stop) for p in whole] == [(0, 4), (4, 8), (8, 10)]
-    with watch.watching() as scope:
-        seen = []
-        for piece in watch.pieces(10, watch.PIECE / 4):
-            seen.append(piece.start)
-            scope.stop("enough")
-    assert seen == [0]
-    assert list(watch.pieces(0, 1.0)) == []
-
-
 # Compiled kernels ----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def impatient():
-    """A scope that shall stop by now, after the pause in which kernels ask nobody."""
-    time.sleep(0.11)
-    with watch.watching(lambda: "late", hears=True) as scope:
-        yield scope
-
-
-@pytest.mark.parametrize("kind", ["C", "F", "csr", "csc"])
-def test_a_gram_is_given_up(kind, impatient):
-    data = np.array(X, order=kind) if len(kind) == 1 else sparse.csr_array(X).asformat(kind)
-    design = as_design(data)
-    with pytest.raises(watch.StoppedError, match="late"):
-        design.gram(np.ones(len(X)))
-    if kind in "CF":
-        with pytest.raises(watch.StoppedError, match="late"):
-            design.covariance(np.ones(len(X)))
-    with watch.undisturbed():  # and nothing of it stays behind
-        np.testing.assert_allclose(design.gram(np.ones(len(X))), X.T @ X, atol=1e-9)
-
-
-def test_descents_hand_over_what_they_have(impatient):
-    gram, q = X.T @ X / len(X), X.T @ y / len(X)
-    w = np.zeros(X.shape[1])
-    ones = np.ones(X.shape[1])
-    epochs, decrease = _core.cd_gram(gram, -q, w, 1e-3 * ones, 0 * ones, 10**9, 0.0)
-    assert epochs < 10**9
-    assert decrease == np.inf
-
-
-def test_interrupts_come_through_kernels(ctrl_c):
-    """A signal while a kernel runs: it ends early, and Ctrl-C is not lost."""
-    gram, ones = np.eye(40) + 0.999, np.ones(40)
-    clock = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT])
-
-    def long_descent():
-        clock.start()  # in here: on a busy machine 0.3 seconds may pass before the kernel begins
-        _core.cd_gram(gram, ones, np.zeros(40), 0 * ones, 0 * ones, 10**9, -1.0)
-
-    with pytest.raises(KeyboardInterrupt):  # else it would not end for minutes
-        long_descent()
-    clock.join()
-
-
-def test_exceptions_of_signal_handlers_come_out_as_themselves():
-    class AlarmError(Exception):
-        pass
-
-    def ring(*_):
-        raise AlarmError("time is up")
-
-    gram, ones = np.eye(40) + 0.999, np.ones(40)
-    before = signal.signal(signal.SIGUSR1, ring)
-    clock = threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGUSR1])
-
-    def long_descent():
-        clock.start()
-        _core.cd_gram(gram, ones, np.zeros(40), 0 * ones, 0 * ones, 10**9, -1.0)
-
-    try:
-        with pytest.raises(AlarmError, match="time is up"):
-            long_descent()
-    finally:
-        clock.join()
-        signal.signal(signal.SIGUSR1, before)
-    _core.cd_gram(gram, ones, np.zeros(40), 0 * ones, 0 * ones, 10, -1.0)  # nothing is left of it
 
 
 def test_certify_is_interrupted_too(monkeypatch):

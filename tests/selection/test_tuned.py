@@ -1,4 +1,4 @@
-"""Tuned as users meet it: rules, attributes, stops, refusals."""
+"""Tuned as users meet it: rules, attributes, stops."""
 
 import pickle
 import threading
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -314,61 +314,6 @@ def test_path_after_a_stop_only_judges():
 # Refusals ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"rule": "2se"}, "rule must be 'min' or '1se'"),
-        ({"cv": 1}, "cv must be at least 2"),
-        ({"cv": 121}, "at most the number of samples"),
-        ({"cv": "five"}, "cv must be a number of folds"),
-        ({"cv": True}, "cv must be a number of folds"),
-        ({"cv": 2.5}, "cv must be a number of folds"),
-        ({"cv": [([0, 1], [500])]}, "row numbers beyond the 120 samples"),
-        ({"cv": [([0.5], [1.0])]}, "row numbers or masks"),
-        ({"cv": [([], [1])]}, "to train on"),
-        ({"alphas": 0}, "alphas must be"),
-        ({"alphas": [-1.0]}, "alphas must be"),
-        ({"alphas": "many"}, "alphas must be"),
-        ({"eps": 2.0}, "eps must be"),
-        ({"scoring": "no_such"}, "scoring='no_such' is not known"),
-        ({"scoring": ["r2", "max_error"]}, "scoring must be one scorer"),
-        ({"scoring": lambda model, X, y: "good"}, "scoring must give one number"),
-        ({"refit": "yes"}, "refit must be True or False"),
-        ({"verbose": None}, "verbose must be True or False"),
-        ({"n_jobs": 0}, "n_jobs must be"),
-        ({"n_jobs": 1.5}, "n_jobs must be"),
-    ],
-)
-def test_bad_arguments_get_a_sentence(options, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        mm.Tuned(LASSO, **{"alphas": 3, "cv": 2, **options}).fit(X, Y)
-
-
-def test_other_estimators_are_refused():
-    from sklearn.linear_model import Lasso
-
-    with pytest.raises(
-        TypeError, match="estimator must be a minimand Regressor, Classifier or Ranker, not Lasso"
-    ):
-        mm.Tuned(Lasso()).fit(X, Y)
-
-
-def test_weights_that_a_scorer_would_not_hear_are_refused():
-    def deaf(model, X, y):
-        return 0.0
-
-    with pytest.raises(ValueError, match="scoring takes no sample_weight"):
-        mm.Tuned(LASSO, scoring=deaf).fit(X, Y, sample_weight=np.ones(120))
-
-
-def test_a_class_that_a_fold_cannot_learn_is_refused():
-    y = np.repeat(["a", "b", "c"], [60, 58, 2])
-    with pytest.raises(ValueError, match="without a sample of class 'c' to train on"):
-        mm.Tuned(mm.Classifier(), alphas=3, cv=[(np.arange(118), [118, 119])]).fit(X, y)
-    with pytest.raises(ValueError, match="no class labels"):
-        mm.Tuned(mm.Classifier(), alphas=3).fit(X, Y + 0.5)
-
-
 def test_a_class_of_weight_zero_is_absent():
     y = np.repeat([0, 1, 2], 40)[np.random.default_rng(0).permutation(120)]
     kept = y < 2
@@ -383,13 +328,6 @@ def test_a_class_of_weight_zero_is_absent():
         ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], rtol=1e-5
     )
     assert ours.classes_.tolist() == [0, 1]
-
-
-def test_before_fit():
-    with pytest.raises(NotFittedError):
-        mm.Tuned(LASSO).predict(X)
-    with pytest.raises(NotFittedError):
-        mm.Tuned(LASSO).plot()
 
 
 def test_the_edge_of_the_grid_is_told():

@@ -9,7 +9,7 @@ from sklearn.base import clone
 import minimand as mm
 from minimand.canonical.row_steps import Rule
 from minimand.design import as_design
-from minimand.estimators.coded import build
+from minimand.estimators.posing.coded import build
 from minimand.estimators.settings import Settings
 from minimand.problem.objective import Objective
 from minimand.solvers import Sgd

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -121,6 +121,13 @@ def check_number(
     number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
     if not (number and (np.isfinite(value) or not finite) and legal(value)):
         raise ValueError(f"{name} of {type(owner).__name__} must be {words}, not {value!r}.")
+
+
+def check_count(owner: Any, name: str) -> None:
+    """Refuse a parameter that is not an integer ≥ 1."""
+    value = getattr(owner, name)
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} of {type(owner).__name__} must be an integer ≥ 1, not {value!r}.")
 
 
 def advice(owner: type, name: str, valid: Iterable[str]) -> str:

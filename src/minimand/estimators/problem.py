@@ -14,10 +14,10 @@ from .._base.typing import AnyArray, Array, ArrayLike
 from ..losses import Loss
 from ..outputs import Output
 from ..problem.objective import Objective
-from .coded import Coded
 from .feature_map import MapsFeatures
 from .inputs import data
 from .inputs.class_weights import label_factors, weighted_by_class
+from .posing.coded import Coded
 from .settings import Settings
 
 
@@ -189,7 +189,7 @@ class PosesProblems(MapsFeatures):
         """The problem with "auto" in its loss replaced by a number, and with learnt features."""
         loss = posed.coded.settings.loss
         if loss.auto and loss.undecided:
-            from .noise import with_scale_found  # imported here: few losses need it
+            from .posing.noise import with_scale_found  # imported here: few losses need it
 
             posed = with_scale_found(posed, self._first_half())
             self.loss_ = posed.coded.settings.loss

@@ -24,7 +24,7 @@ from ..outputs import Output, QueriesOutput
 from ..penalties import Penalty
 from .base import Estimator
 from .callbacks import with_callbacks
-from .query_problem import relevance_and_query
+from .posing.query_problem import relevance_and_query
 from .settings import Settings, check_settings
 
 _OF_PAIRS: dict[type[Loss], Loss] = {

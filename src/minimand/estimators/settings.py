@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..kernels import REGISTRY as KERNELS
-from ..kernels import Kernel
+from ..kernels import Kernel, kernel_of
 from ..losses import REGISTRY as LOSSES
 from ..losses import Loss
 from ..penalties import REGISTRY as PENALTIES
@@ -104,7 +104,7 @@ def check_settings(estimator: Any) -> Settings:
     if estimator.callbacks is not None:
         _check_callbacks(estimator.callbacks)
     words = "" if estimator.features is None else _checked_features(estimator.features)
-    if isinstance(estimator.features, str | Kernel):
+    if kernel_of(estimator.features) is not None:
         _check_function_of_norm(penalty, words)
     weight = getattr(estimator, "class_weight", None)
     return Settings(loss, penalty, alpha, words, bool(estimator.intercept), weight)

@@ -13,15 +13,15 @@ from scipy import sparse
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..canonical.row_steps import Rule
 from ..design import Design
-from ..kernels import Kernel
+from ..kernels import kernel_of
 from ..problem.objective import Objective
 from ..solvers import Control, Sgd
 from ..solvers.stochastic.learner import Learner
 from ..solvers.stochastic.learning_rate import SAMPLE
-from .coded import Coded, one_sample
 from .inputs import data
 from .inputs.matrix import matrix_of
 from .inputs.stream_order import Order
+from .posing.coded import Coded, one_sample
 from .problem import Fitted
 from .settings import Settings, with_found_scale
 
@@ -195,7 +195,7 @@ def solver_of(estimator: Any) -> Sgd:
             f"features={estimator.features!r} are learnt along with the model, which takes all "
             "data at once: call fit first, on some of them, and partial_fit goes on from there."
         )
-    if isinstance(estimator.features, str | Kernel) and not hasattr(estimator, "features_"):
+    if kernel_of(estimator.features) is not None and not hasattr(estimator, "features_"):
         raise ValueError(
             f"features={estimator.features!r} is a kernel, whose functions are sums over all rows, "
             "and a stream never has these at once: take RandomFourier(kernel), or call fit first, "

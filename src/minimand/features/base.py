@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -160,10 +159,3 @@ def _parts(maps: Iterable[Any]) -> Iterator[tuple[str, Any]]:
             yield from each.transformer_list
         else:
             yield snake_case(type(each).__name__), each
-
-
-def check_count(owner: Any, name: str) -> None:
-    """Refuse a parameter that is not an integer ≥ 1."""
-    value = getattr(owner, name)
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} of {type(owner).__name__} must be an integer ≥ 1, not {value!r}.")

@@ -12,10 +12,10 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
-from .._base.parameters import check_number
+from .._base.parameters import check_count, check_number
 from .._base.typing import Array
 from .._base.wording import counted
-from .base import Features, check_count
+from .base import Features
 
 _MOST = 100  # centres by default; convention: as scikit-learn's Nystroem
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._base.parameters import check_count
 from .._base.typing import Array
 from ..kernels import RBF, REGISTRY, Kernel, Laplace, Matern
-from .base import Features, check_count
+from .base import Features
 
 
 class RandomFourier(Features):

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from .._base.parameters import check_number
+from .._base.parameters import check_count, check_number
 from .._base.typing import Array
 from .activations import ACTIVATIONS
-from .base import Features, check_count
+from .base import Features
 
 
 class HiddenLayer(Features):

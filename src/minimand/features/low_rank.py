@@ -12,11 +12,12 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from .._base.parameters import check_count
 from .._base.typing import Array, IntArray
-from ..kernels import REGISTRY, Kernel
+from ..kernels import REGISTRY, Kernel, kernel_of
 from ..kernels.rows import count
 from ..kernels.vectors import VectorKernel
-from .base import Features, check_count
+from .base import Features
 from .pivoted_cholesky import Factor, Greedy, Random, factorise
 
 MEMORY = 2e9  # bytes of the factor of a kernel matrix by default; safeguard
@@ -74,7 +75,8 @@ class LowRank(Features):
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Choose the landmarks and give φ̂(X)."""
         self.check_parameters()
-        validate_data(self, X, reset=True, skip_check_array=True)
+        if not REGISTRY.get(self.kernel).of_objects:
+            validate_data(self, X, reset=True, skip_check_array=True)
         X = _doubled(X)
         self.kernel_ = REGISTRY.get(self.kernel).bind(X)
         x = self.kernel_.rows(X, training=True)
@@ -96,7 +98,8 @@ class LowRank(Features):
     def rows_of(self, X: Any) -> Any:
         """X as the kernel takes it, with the columns of the fit."""
         check_is_fitted(self, "kernel_")
-        validate_data(self, X, reset=False, skip_check_array=True)
+        if not self.kernel_.of_objects:
+            validate_data(self, X, reset=False, skip_check_array=True)
         return self.kernel_.rows(_doubled(X))
 
     def training_rows(self, X: Any) -> Any:
@@ -280,8 +283,8 @@ class Nystrom(LowRank):
 
 def as_map(features: Any, X: Any, memory: float | None) -> Any:
     """What ``features=`` of an estimator stands for: a kernel, or its name, becomes a map."""
-    if not isinstance(features, str | Kernel):
-        return features
+    if kernel_of(features) is None:
+        return REGISTRY.get(features) if isinstance(features, str) else features
     if memory is None:
         return PivotedCholesky(features)
     return PivotedCholesky(features, max(1, int(memory / (8 * max(_num_samples(X), 1)))))

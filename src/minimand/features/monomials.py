@@ -15,9 +15,10 @@ from scipy import sparse
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.validation import check_is_fitted
 
+from .._base.parameters import check_count
 from .._base.typing import IntArray
 from .._base.wording import counted
-from .base import Features, check_count
+from .base import Features
 
 _BYTES_PER_COLUMN = 80  # bytes; safeguard: a fit holds about ten vectors of this length
 _DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

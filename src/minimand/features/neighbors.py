@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import KDTree
 
+from .._base.parameters import check_count
 from .._base.typing import Array
-from .base import Features, check_count
+from .base import Features
 
 _ROUNDING = 1 + 1e-12  # factor of a radius; safeguard: d(x, y) and d(y, x) differ by rounding
 

@@ -1,7 +1,8 @@
 """Kernels k(x, z) = φ(x)·φ(z), and what can be made of them: sums, products, compositions.
 
 Short names are the snake-case class names: ``"rbf"``, ``"linear"``, ``"polynomial"``,
-``"laplace"``, ``"matern"``, ``"cosine"``, ``"min"``, ``"periodic"``, ``"precomputed"``.
+``"laplace"``, ``"matern"``, ``"cosine"``, ``"min"``, ``"periodic"``, ``"precomputed"``; and of
+structures ``"spectrum"``, ``"subset_tree"``, ``"weisfeiler_lehman"``, ….
 """
 
 from __future__ import annotations
@@ -25,9 +26,15 @@ _ELSEWHERE: dict[str | None, str] = {
 _NAMES = {
     "algebra": ("Constant", "Product", "Scaled", "Sum"),
     "base": ("Kernel",),
+    "chosen": ("kernel_of",),
     "distances": ("RBF", "Laplace", "Matern", "Periodic"),
     "given": ("Callable", "Precomputed"),
     "psd": ("Definiteness", "check_psd"),
+    "structures.patterns": ("Graphlet", "ShortestPath"),
+    "structures.strings": ("Mismatch", "Spectrum"),
+    "structures.subsequence": ("Subsequence",),
+    "structures.trees": ("SubsetTree", "SubTree"),
+    "structures.weisfeiler_lehman": ("WeisfeilerLehman",),
     "transformed": ("Centered", "Mapped", "Normalized", "On"),
     "vectors": ("Cosine", "Linear", "Min", "Polynomial", "VectorKernel"),
 }
@@ -47,6 +54,14 @@ REGISTRY: Registry[Kernel] = Registry(
         "Min",
         "Periodic",
         "Precomputed",
+        "Spectrum",
+        "Mismatch",
+        "Subsequence",
+        "SubTree",
+        "SubsetTree",
+        "WeisfeilerLehman",
+        "ShortestPath",
+        "Graphlet",
     ],
     __getattr__,
     elsewhere=_ELSEWHERE,

@@ -30,6 +30,11 @@ class Nested(Kernel):
         """Whether the inner kernel is."""
         return self.kernel.pairwise
 
+    @property
+    def of_objects(self) -> bool:  # type: ignore[override]
+        """Whether the samples of the inner kernel are."""
+        return self.kernel.of_objects
+
     def check_parameters(self) -> None:
         """Those of the inner kernel."""
         check_kernel(self, self.kernel)
@@ -79,6 +84,11 @@ class Pair(Kernel):
     def pairwise(self) -> bool:  # type: ignore[override]
         """Whether one of the kernels is."""
         return self.left.pairwise or self.right.pairwise
+
+    @property
+    def of_objects(self) -> bool:  # type: ignore[override]
+        """Whether the samples of one of the kernels are."""
+        return self.left.of_objects or self.right.of_objects
 
     def check_parameters(self) -> None:
         """Those of both kernels."""

@@ -49,6 +49,8 @@ class Kernel(NamesParameters, Parameterized, ABC):
 
     takes_sparse: ClassVar[bool] = False
     pairwise: ClassVar[bool] = False  # whether X is a matrix of kernel values itself
+    of_objects: ClassVar[bool] = False  # whether samples are objects, which have no columns
+    explicit: ClassVar[bool] = False  # whether features= takes the columns of φ, not values of k
     _elsewhere: ClassVar[Mapping[str, str]] = {
         "gamma": "tau=(2 * gamma) ** -0.5 for RBF, tau=1/gamma for Laplace",
         **dict.fromkeys(("length_scale", "sigma", "bandwidth", "lengthscale"), "tau=…"),

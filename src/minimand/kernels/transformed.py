@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from .._base.typing import Array
 from .algebra import Nested, Pair, Scaled, in_brackets
 from .base import Kernel
-from .rows import Parts, columns_of, dense
+from .rows import Parts, columns_of, count, dense
 from .vectors import VectorKernel
 
 
@@ -124,7 +124,7 @@ class Centered(Nested):
 
     def _means(self, x: Any) -> Array:
         """mean over training rows of their values with each of x."""
-        n = len(self._reference) if isinstance(self._reference, Parts) else self._reference.shape[0]
+        n = count(self._reference)
         return self.kernel.times(x, self._reference, np.full(n, 1.0 / n))
 
     def __repr__(self) -> str:
@@ -217,6 +217,8 @@ class On(Nested):
     >>> k([[0.0, 1.0, 2.0]])
     array([[6.]])
     """
+
+    of_objects = False  # X is a table, some of whose entries may be
 
     def __init__(self, kernel: Kernel, columns: Any) -> None:
         self.kernel = kernel

@@ -111,7 +111,8 @@ class Objective(Products):
             fields.update(design=design, path_facts=None, known=facts)
         chosen = slice(None) if columns is None else columns
         known = ["infimum", "units", "row_mass", "_equal_mass"]
-        if columns is None and self._null_is_zero and _is_unbounded(penalty):
+        unbounded = _is_sum(penalty) and not penalty.has_constraints  # so that w = 0 is feasible
+        if columns is None and self._null_is_zero and unbounded:
             cached["null"] = self.null
             known += ["null_loss", "_null_is_zero"]
             if _is_sum(self.penalty):
@@ -390,11 +391,6 @@ class Objective(Products):
     def null_primal(self) -> float:
         """P(null)."""
         return self.null_loss + self.price(self.null)
-
-
-def _is_unbounded(penalty: BoundPenalty) -> bool:
-    """Whether the penalty is such a sum without constraints, so that w = 0 is feasible."""
-    return _is_sum(penalty) and not penalty.has_constraints
 
 
 def _is_sum(penalty: BoundPenalty) -> bool:

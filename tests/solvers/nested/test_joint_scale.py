@@ -10,7 +10,7 @@ from sklearn import linear_model as theirs
 
 import minimand as mm
 from minimand.certificate import judge
-from minimand.estimators.coded import build
+from minimand.estimators.posing.coded import build
 from minimand.estimators.settings import Settings
 from minimand.sklearn import HuberRegressor, QuantileRegressor
 from minimand.solvers.nested.joint_scale import Scaled, best_scale

@@ -13,9 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from ..._base.typing import AnyArray, Array
-from ...estimators.coded import build
 from ...estimators.inputs.class_weights import weighted_by_class
 from ...estimators.inputs.data import check_numbers
+from ...estimators.posing.coded import build
 from ...estimators.settings import Settings
 from ...losses import OverScores
 from ...outputs import ClassOutput, columns_of

@@ -106,7 +106,8 @@ def rows_of_any_kind(estimator: Any, X: Any, *, reset: bool) -> Any:
     if reset:  # names and number of columns, where X has columns
         for name in ("feature_names_in_", "n_features_in_"):
             estimator.__dict__.pop(name, None)
-        validate_data(estimator, X, reset=True, skip_check_array=True)
+        if not getattr(getattr(estimator, "features", None), "of_objects", False):
+            validate_data(estimator, X, reset=True, skip_check_array=True)
     return X
 
 

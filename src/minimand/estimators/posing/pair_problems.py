@@ -9,11 +9,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from .._base.typing import Array
-from ..outputs import PairsOutput
-from ..penalties import Penalty
-from ..problem.objective import Objective
-from ..problem.slot import Slot
+from ..._base.typing import Array
+from ...outputs import PairsOutput
+from ...penalties import Penalty
+from ...problem.objective import Objective
+from ...problem.slot import Slot
 
 _KEPT = 4  # problems; safeguard: two threads work on one each, and each may look at another
 

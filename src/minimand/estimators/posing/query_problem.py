@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .._base.typing import Array, ArrayLike
-from ..design import as_design
-from ..metrics import rows_of_queries
-from ..outputs.queries import Runs
-from ..problem.objective import Objective
-from ..problem.slot import Slot
-from .inputs import data
-from .settings import Settings
+from ..._base.typing import Array, ArrayLike
+from ...design import as_design
+from ...metrics import rows_of_queries
+from ...outputs.queries import Runs
+from ...problem.objective import Objective
+from ...problem.slot import Slot
+from ..inputs import data
+from ..settings import Settings
 
 
 def relevance_and_query(estimator: Any, y: ArrayLike, groups: ArrayLike) -> Array:

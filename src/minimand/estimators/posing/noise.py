@@ -21,12 +21,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._base.typing import Array
-from ..losses import Absolute, Squared
-from ..penalties import Separable
-from ..problem.objective import Meter, Objective
-from ..solvers import Control, Solution, solve
-from .problem import Posed
+from ..._base.typing import Array
+from ...losses import Absolute, Squared
+from ...penalties import Separable
+from ...problem.objective import Meter, Objective
+from ...solvers import Control, Solution, solve
+from ..problem import Posed
 
 _NORMAL = 1.4826  # factor; definition: standard deviation / median |r| of normal noise
 _WEAK = 1e-3  # penalty of the first fit, in units of y and of the columns; safeguard

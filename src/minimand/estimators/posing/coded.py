@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._base.typing import Array
-from ..design import as_design
-from ..losses import OverScores
-from ..outputs import Output, PairsOutput, QueriesOutput, columns_of
-from ..problem.objective import Objective
+from ..._base.typing import Array
+from ...design import as_design
+from ...losses import OverScores
+from ...outputs import Output, PairsOutput, QueriesOutput, columns_of
+from ...problem.objective import Objective
+from ..settings import Settings
 from .pair_problems import PairProblems
 from .query_problem import query_problem
-from .settings import Settings
 
 
 def one_sample(n_samples: int, weights: Array | None) -> float:

@@ -1,0 +1,1 @@
+"""Kernels over strings, trees and graphs."""
