@@ -153,11 +153,15 @@ _OTHERS = [
 
 
 def _expected(estimator):
-    if not isinstance(estimator, NuSVC):
-        return {}
-    names = ("check_class_weight_classifiers", "check_sample_weight_equivalence_on_dense_data",
-             "check_sample_weight_equivalence_on_sparse_data")  # fmt: skip
-    return dict.fromkeys(names, "weights make this nu infeasible, as in scikit-learn's own class")
+    weights = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    if isinstance(estimator, OneClassSVM):
+        return dict.fromkeys(
+            weights, "free support vectors have score 0, up to its rounding's sign"
+        )
+    if isinstance(estimator, NuSVC):
+        reason = "weights make this nu infeasible, as in scikit-learn's own class"
+        return dict.fromkeys(["check_class_weight_classifiers", *weights], reason)
+    return {}
 
 
 def _run(estimator, check):

@@ -186,7 +186,7 @@ max_iter, decision_function_shape, break_ties, random_state
     True
     """
 
-    _INFEASIBLE = "specified nu is infeasible"
+    _INFEASIBLE = "specified nu is infeasible: too few samples of a class have positive weights"
     __init__ = own_tolerance(svm.NuSVC)
 
     def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
