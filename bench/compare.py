@@ -19,8 +19,8 @@ from .tuning import tuning_judge_of
 OURS = "minimand"
 ALONE = " (1 thread)"
 _COMPILING = 60.0  # seconds that a first call may take
-_LEAST_CAP = 5.0  # seconds that every peer is given for a fit at least
-_HOPELESS = 50.0  # times minimand's own fit, after which a peer's fit is stopped
+_LEAST_CAP = 2.0  # seconds that every peer is given for a fit at least
+_HOPELESS = 20.0  # times minimand's own fit, after which a peer's fit is stopped
 NEVER = Lap(float("inf"), float("inf"))
 Say = Callable[[str], None]
 
@@ -91,7 +91,7 @@ def compare(problem: Problem, peers: dict[str, Peer], repeats: int, cap: float, 
     notes: list[str] = []
     judge = _judge_of(problem)
     say(f"  reference: {judge.words()}")
-    cap = problem.seconds = min(cap, max(_LEAST_CAP, _HOPELESS * _our_time(problem)))
+    cap = problem.seconds = min(cap, max(_LEAST_CAP, _hopeless(problem) * _our_time(problem)))
     runners: list[_Runner] = []
     for name in problem.peers:
         if name not in peers:
@@ -121,6 +121,11 @@ def compare(problem: Problem, peers: dict[str, Peer], repeats: int, cap: float, 
     closest = [r.climb.closest.result for r in runners if r.climb.closest.result is not None]
     lowest = min((judge.above(result) for result in closest), default=float("inf"))
     return Table(problem, judge, rows, notes, lowest)
+
+
+def _hopeless(problem: Problem) -> float:
+    """Times minimand's own fit that peers get: a fifth more than would show the target as missed."""
+    return max(_HOPELESS, 1.2 / problem.target if problem.target else 0.0)
 
 
 def _our_time(problem: Problem) -> float:

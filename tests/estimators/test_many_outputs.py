@@ -120,11 +120,6 @@ def test_columns_that_are_no_labels_are_refused(bad):
         mm.Classifier().fit(FLOWERS, bad)
 
 
-def test_class_weight_needs_one_label():
-    with pytest.raises(ValueError, match="class_weight"):
-        mm.Classifier(class_weight="balanced").fit(FLOWERS, LABELS)
-
-
 def test_one_vs_rest_by_name():
     named = mm.Classifier(mm.OneVsRest(mm.SquaredHinge()), tol=1e-10).fit(FLOWERS, KIND)
     plain = mm.Classifier(mm.SquaredHinge(), tol=1e-10).fit(FLOWERS, KIND)

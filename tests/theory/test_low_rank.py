@@ -259,3 +259,14 @@ def test_classifiers(loss):
     assert model.certificate_.relative <= 1e-6
     assert rank_of(model.coef_) < 3
     assert mm.explain(model, X, labels).chosen == "low_rank"
+
+
+def test_sure_classes_need_few_models():
+    # Most curvatures are far below the largest possible one: that must not set the length of steps.
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    objective = problem(mm.Multinomial(), 0.01 * TRACE, X[:300], y[:300].astype(float), 10)
+    found = solve(objective, "low_rank", Control(tol=1e-6, max_iter=40))
+    assert found.converged
+    assert found.certificate.relative <= 1e-6

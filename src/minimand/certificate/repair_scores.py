@@ -117,17 +117,24 @@ class _Solve:
         from ..design import as_design
 
         weighted = metric.weighted(objective.row_mass)
-        if columns.shape[1] == 1 and not np.ptp(columns):  # the intercepts alone: one product
+        alike = isinstance(weighted, Diagonal) and weighted.h.ndim > 1
+        alike = alike and not np.ptp(weighted.bound, axis=1).any()
+        if alike:  # every score has the same system
+            gram = columns.T @ (weighted.bound[:, :1] * columns)
+        elif columns.shape[1] == 1 and not np.ptp(columns):  # the intercepts alone: one product
             gram = float(columns[0, 0]) ** 2 * weighted.over_scores()
         else:
             gram = weighted.gram(as_design(columns))
         self.known = bool(np.isfinite(gram).all())
         if not self.known:
             return
+        self._by_score = alike
         values, self._vectors = np.linalg.eigh(gram)
         kept = values > _RANK * max(float(values[-1]), 0.0)
         self._inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
 
     def __call__(self, slope: Array) -> Array:
+        if self._by_score:
+            return np.asarray(self._vectors @ (self._inverse[:, None] * (self._vectors.T @ slope)))
         along = self._vectors.T @ slope.ravel()
         return np.asarray(self._vectors @ (self._inverse * along)).reshape(slope.shape)

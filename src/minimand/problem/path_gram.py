@@ -83,8 +83,8 @@ class PathGram:
         before, after = self._columns.size, self._columns.size + new.size
         self._reserve(after)
         block = self._scaled[:, before:after]
-        fill_with_columns(block, self._design.columns(new))
-        weigh_columns(block, self._mass, self._centred)
+        _fill_with_columns(block, self._design.columns(new))
+        _weigh_columns(block, self._mass, self._centred)
         if self.has_gram:
             products = self._scaled[:, :after].T @ block
             self.gram[:after, before:after] = products
@@ -111,7 +111,15 @@ class PathGram:
         )
 
 
-def fill_with_columns(block: Array, design: Design) -> None:
+def weighted_lines(design: Design, h: Array, centred: bool) -> tuple[Array, Array]:
+    """Aᵀ with AᵀA the covariances of all columns under h, and the means of the columns."""
+    columns = np.empty(design.shape, order="F")
+    _fill_with_columns(columns, design)
+    mean = _weigh_columns(columns, h, centred)
+    return columns.T, mean
+
+
+def _fill_with_columns(block: Array, design: Design) -> None:
     """Write all numbers of a design into an array."""
     if design.sparse:
         block[:] = design.matvec(np.eye(design.shape[1]))
@@ -120,7 +128,7 @@ def fill_with_columns(block: Array, design: Design) -> None:
         block[part.rows] = part.matrix
 
 
-def weigh_columns(block: Array, h: Array, centred: bool) -> Array:
+def _weigh_columns(block: Array, h: Array, centred: bool) -> Array:
     """Centre columns by their means under h, times √h, in place; the means.
 
     The products of such columns are their covariances under h. Without centring the means are zero.

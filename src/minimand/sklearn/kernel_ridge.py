@@ -57,6 +57,7 @@ class KernelRidge(kernel_ridge.KernelRidge):
     """
 
     certificate_: Certificate
+    X_fit_: Any
     _gram: Any = None  # of the training rows, during a fit
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
@@ -66,6 +67,8 @@ class KernelRidge(kernel_ridge.KernelRidge):
             gram = np.asarray(self._gram, dtype=float)
         finally:
             self.__dict__.pop("_gram", None)
+        # The caller may change X, and a product of X with itself is rounded differently.
+        self.X_fit_ = self.X_fit_.copy()
         self._check_definite(gram)
         self.certificate_ = self._certified(gram, np.asarray(y, dtype=float), sample_weight)
         if not self.certificate_.relative <= TOL:

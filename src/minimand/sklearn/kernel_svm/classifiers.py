@@ -20,15 +20,15 @@ from .probabilities import probabilities
 class PairsOfClasses(KernelMachine):
     """A machine for every pair i < j of classes, positive for class i, as in libsvm."""
 
+    _INFEASIBLE = "Invalid input - all samples with positive weights belong to the same class."
+
     def _machines(
         self: Any, design: KernelDesign, y: Array, weights: Array, kept: IntArray
     ) -> list[Machine]:
         classes = y.astype(np.intp)
         present = np.unique(classes[kept])
         if present.size < 2:
-            raise ValueError(
-                "Invalid input - all samples with positive weights belong to the same class."
-            )
+            raise ValueError(self._INFEASIBLE)
         weights = weights * self.class_weight_[classes]
         rows = [kept[classes[kept] == c] for c in range(len(self.classes_))]
         found = []
@@ -108,7 +108,7 @@ class SVC(PairsOfClasses, svm.SVC):
     Parameters
     ----------
     C : float, default=1.0
-        Finite.
+        ``inf`` stands for 1e10.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         "sigmoid" is not positive semidefinite: nothing bounds the distance from the optimum, and
         the certificate says so, as it does for a matrix or function that is found indefinite.
@@ -150,7 +150,7 @@ class SVC(PairsOfClasses, svm.SVC):
 
     def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
         words = "½‖f‖² + C·Σ s·max(0, 1 − y(f + b))"
-        return machine_of(Hinge(), design, y, self.C * weights, self._control(), words)
+        return machine_of(Hinge(), design, y, self._bounds(weights), self._control(), words)
 
 
 class NuSVC(PairsOfClasses, svm.NuSVC):
@@ -186,12 +186,13 @@ max_iter, decision_function_shape, break_ties, random_state
     True
     """
 
+    _INFEASIBLE = "specified nu is infeasible: too few samples of a class have positive weights"
     __init__ = own_tolerance(svm.NuSVC)
 
     def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
         smaller = min(float(weights[y > 0].sum()), float(weights[y < 0].sum()))
         if 0.5 * self.nu * float(weights.sum()) > smaller * (1 + 1e-12):  # rounding; safeguard
-            raise ValueError("specified nu is infeasible")
+            raise ValueError(self._INFEASIBLE)
         found = nu_classes(design, y, weights, float(self.nu), self._control())
         b, margin = found.levels.mean(), 0.5 * (found.levels[0] - found.levels[1])
         size = margin if margin > 0 else 1.0  # all of f is zero: no margin to divide by

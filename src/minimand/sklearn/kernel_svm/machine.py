@@ -27,6 +27,7 @@ from ...solvers import Control, solve
 from .kernel import NamedKernel
 
 _MEMORY = 2e9  # bytes of kernel rows; convention
+_LARGE = 1e10  # what stands for C=inf; safeguard: bounds must be finite
 
 
 class Machine(NamedTuple):
@@ -112,8 +113,11 @@ class KernelMachine:
         if callable(self.kernel):
             self._BaseLibSVM__Xfit = X  # where scikit-learn looks for it
             X = self._compute_kernel(X)
-            if X.shape[0] != X.shape[1]:
-                raise ValueError("X.shape[0] should be equal to X.shape[1]")
+            if X.shape != (y.size, y.size):
+                raise ValueError(
+                    "X.shape[0] should be equal to X.shape[1]: the kernel function must give a "
+                    f"matrix of shape {(y.size, y.size)}, but it gives {X.shape}."
+                )
         kernel = NamedKernel.of(self)
         design = kernel.design(X)
         weights = sample_weight if sample_weight.size else np.ones(y.size)
@@ -134,6 +138,10 @@ class KernelMachine:
         self._warn_if_short(machines, objection)
 
     _sparse_fit = _dense_fit
+
+    def _bounds(self: Any, weights: Array) -> Array:
+        """C times the weights."""
+        return (float(self.C) if np.isfinite(self.C) else _LARGE) * weights
 
     def _control(self: Any) -> Control:
         most = None if self.max_iter < 0 else max(int(self.max_iter), 1)

@@ -28,7 +28,7 @@ class SVR(KernelMachine, svm.SVR):
     tol : float, default=1e-6
         The certified relative gap to reach.
     C : float, default=1.0
-        Finite.
+        ``inf`` stands for 1e10.
     epsilon : float, default=0.1
         Errors up to epsilon cost nothing.
 
@@ -52,7 +52,7 @@ class SVR(KernelMachine, svm.SVR):
     def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
         words = "½‖f‖² + C·Σ s·max(0, |y − f − b| − ε)"
         loss = EpsilonInsensitive(float(self.epsilon))
-        return machine_of(loss, design, y, self.C * weights, self._control(), words)
+        return machine_of(loss, design, y, self._bounds(weights), self._control(), words)
 
 
 class NuSVR(KernelMachine, svm.NuSVR):
@@ -86,7 +86,7 @@ class NuSVR(KernelMachine, svm.NuSVR):
     __init__ = own_tolerance(svm.NuSVR)
 
     def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
-        found = nu_regression(design, y, self.C * weights, float(self.nu), self._control())
+        found = nu_regression(design, y, self._bounds(weights), float(self.nu), self._control())
         a = found.a[: y.size] + found.a[y.size :]
         return _machine(found, a, float(found.levels.mean()))
 

@@ -19,7 +19,7 @@ from ...losses.curvature import Coupled
 from ...losses.joint.class_margins import ClassMargins, class_numbers
 from .slope_rises import Rises
 
-_ROOM = 1.0  # slacks at the start, in units of the margins; safeguard
+_NARROWEST = 1e-2  # least slacks at the start, in units of the costs; safeguard
 
 
 class MarginRises:
@@ -39,9 +39,10 @@ class MarginRises:
         self.parts = [part for level in self._levels for part in level.parts]
 
     def begin(self, z: Array, room: float) -> tuple[float, float]:
-        """Slacks of the size of the margins."""
+        """Slacks of the size of the loss: a warm start has little left to do."""
         t = self._margins(z)
-        width = room * _ROOM * float(np.abs(t).mean() + self._cost.mean())
+        lost = float(np.maximum(t.max(axis=0), 0.0).mean())
+        width = room * max(lost, _NARROWEST * float(self._cost.mean()))
         width = width if width > 0 else room
         for level in self._levels:
             level.begin(t, width)

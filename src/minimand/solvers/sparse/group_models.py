@@ -13,7 +13,7 @@ from ...canonical import Runs, ScoreModel, minimise_groups
 from ...design import Design
 from ...losses.curvature import Curvature, Simplex
 from ...problem.objective import Objective
-from ...problem.path_gram import fill_with_columns, weigh_columns
+from ...problem.path_gram import weighted_lines
 from ..base import Control
 
 _GRAM_COLUMNS = 4000  # columns of a Gram; safeguard of memory: 130 MB
@@ -82,12 +82,10 @@ def _on_one_gram(step: Step, runs: Runs, w: Array) -> tuple[Array, Any]:
     h = step.weighted.bound
     h = h if h.ndim == 1 else np.ascontiguousarray(h[:, 0])
     total = float(h.sum()) if objective.intercept else 0.0
-    new, (n, d) = np.ascontiguousarray(w).copy(), step.design.shape
+    new, d = np.ascontiguousarray(w).copy(), len(w)
     if step.outnumbered:
-        columns = np.empty((n, d), order="F")
-        fill_with_columns(columns, step.design)
-        mean = weigh_columns(columns, h, total > 0)
-        matrix, image = columns.T, columns.T @ (columns @ w)
+        matrix, mean = weighted_lines(step.design, h, total > 0)
+        image = matrix @ (matrix.T @ w)
     else:
         both = step.design.covariance(h) if total > 0 else (step.design.gram(h), np.zeros(d))
         matrix, mean = both
