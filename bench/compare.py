@@ -124,7 +124,7 @@ def compare(problem: Problem, peers: dict[str, Peer], repeats: int, cap: float, 
 
 
 def _hopeless(problem: Problem) -> float:
-    """Times minimand's own fit that peers get: a fifth more than would show the target as missed."""
+    """Times minimand's own fit that peers get: enough to show whether the target is met."""
     return max(_HOPELESS, 1.2 / problem.target if problem.target else 0.0)
 
 

@@ -179,9 +179,9 @@ def test_a_perceptron_that_was_cut_off_does_not_claim_to_have_converged(ctrl_c):
 
 
 def test_an_interrupt_before_there_is_a_model_is_a_plain_one(ctrl_c):
-    from minimand.estimators import problem
+    from minimand.estimators.posing import coded
 
-    ctrl_c.at(problem, "build", 1)
+    ctrl_c.at(coded, "build", 1)
     with pytest.raises(KeyboardInterrupt) as stopped:
         mm.Regressor().fit(X, y)
     assert not isinstance(stopped.value, mm.Interrupted)

@@ -1,8 +1,8 @@
 """Data for the drop-ins, and pairs of models: scikit-learn's and ours."""
 
 import numpy as np
+from sklearn import kernel_ridge, svm
 from sklearn import linear_model as theirs
-from sklearn import svm
 
 from minimand import sklearn as ours
 
@@ -20,7 +20,7 @@ NEWTON = {**TIGHT, "solver": "newton-cholesky"}
 
 def their(name):
     """scikit-learn's class of that name."""
-    return getattr(theirs, name, None) or getattr(svm, name)
+    return next(getattr(m, name) for m in (theirs, svm, kernel_ridge) if hasattr(m, name))
 
 
 def pair(name, parameters, **how):

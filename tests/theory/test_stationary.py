@@ -320,7 +320,8 @@ def test_explain_and_refusals():
     assert "λ=0.1, γ=3" in found.objective
     for name, verdict in found.verdicts.items():
         assert verdict.ok == (name == "reweighted")
-        other_reasons = {"sgd", "graduated"}  # no proximal steps; nothing to graduate in the loss
+        # No proximal steps; nothing to graduate in the loss; not a kernel's design.
+        other_reasons = {"sgd", "graduated", "smo"}
         assert verdict.ok or name in other_reasons or "not convex" in verdict.reason
     with pytest.raises(ValueError, match="does not accept this problem: the penalty is not convex"):
         mm.Regressor("squared", "scad", solver="working_set").fit(X, y)
