@@ -104,3 +104,17 @@ def test_a_reference_that_is_no_class_is_refused():
         mm.Classifier(mm.Multinomial("setosa")).fit(X, y)
     with pytest.raises(ValueError, match=r"minimand\.Classifier"):
         mm.Regressor(mm.Multinomial()).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["multinomial", "crammer_singer"])
+@pytest.mark.parametrize("constant", [1.0, 1e8])
+def test_a_constant_column_beside_the_intercept_changes_nothing(loss, constant):
+    X, y = (part[50:130] for part in load_iris(return_X_y=True))
+    y = np.where(np.arange(len(y)) % 7, y, 0)  # no class can be separated
+    model = mm.Classifier(loss, "no_penalty")
+    base = clone(model).fit(X, y)
+    found = clone(model).fit(np.column_stack([np.full(len(X), constant), X]), y)
+    assert found.certificate_.relative <= 1e-6
+    assert found.certificate_.rounding <= 1e-12
+    assert found.certificate_.primal == pytest.approx(base.certificate_.primal, abs=2e-6)
+    assert np.abs(found.coef_[:, 0]).max() <= 1e-6

@@ -145,6 +145,33 @@ def test_the_optimum_of_a_program(l1, l2, crossing):
             assert one.certificate(objective).dual <= best * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("weights", [None, np.arange(40) % 3])
+@pytest.mark.parametrize(
+    "extra",
+    [
+        lambda X: np.ones((len(X), 1)),
+        lambda X: np.full((len(X), 1), 1e8),
+        lambda X: np.zeros((len(X), 1)),
+        lambda X: X[:, [1, 0]],
+        lambda X: np.eye(4)[np.arange(len(X)) % 4],
+    ],
+    ids=["ones", "large", "zeros", "copies", "dummies"],
+)
+def test_columns_that_depend_on_others_change_nothing(extra, weights):
+    X, y = data()
+    more = extra(X)
+    whole = np.column_stack([more, X])
+    independent = np.column_stack([X, more[:, : 3 if more.shape[1] == 4 else 0]])
+    model = mm.Regressor(IN_ORDER, "no_penalty", tol=1e-8).fit(whole, y, sample_weight=weights)
+    base = mm.Regressor(IN_ORDER, "no_penalty", tol=1e-8).fit(independent, y, sample_weight=weights)
+    assert model.certificate_.relative <= 1e-8
+    assert model.certificate_.primal == pytest.approx(base.certificate_.primal, rel=1e-7)
+    mass = np.ones(len(y)) if weights is None else weights
+    value = mass @ mm.Quantiles(LEVELS).value(model.predict(whole), y) / mass.sum()
+    assert value == pytest.approx(base.certificate_.primal, rel=1e-7)
+    assert (np.diff(model.predict(whole[mass > 0]), axis=1) >= 0).all()
+
+
 def test_crossing_quantiles_are_fits_of_their_own():
     X, y = data(n=80)
     model = mm.Regressor(mm.Quantiles(LEVELS), "l2", alpha=0.01).fit(X, y)

@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from .._base.typing import Array, IntArray
+from .._base.typing import Array, BoolArray, IntArray
 from ..design import Design, as_design
+from ..losses.curvature import beside
+
+
+def free_columns(free: BoolArray) -> IntArray:
+    """The columns of which every coefficient is free: of several scores, that of each."""
+    return np.flatnonzero(free if free.ndim == 1 else free.all(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +107,10 @@ class Basis:
         """The positions of the kept columns among those that stay."""
         return np.searchsorted(self.stays, self.kept)
 
-    def constant(self, w: Array) -> float:
-        """What the dropped columns add to the intercept of T."""
-        return float(self.shift @ w[self.dropped])
+    def constant(self, w: Array) -> Any:
+        """What the dropped columns add to the intercept of T; an array for several scores."""
+        found = self.shift @ w[self.dropped]
+        return found if w.ndim > 1 else float(found)
 
     def inside(self, w: Array) -> Array:
         """Coefficients of the columns that stay and of the residues, from those of all columns."""
@@ -114,7 +121,7 @@ class Basis:
 
     def outside(self, a: Array) -> Array:
         """Coefficients of all columns; of several solutions the shortest, in units of columns."""
-        w = np.zeros(self.design.shape[1])
+        w = np.zeros((self.design.shape[1], *a.shape[1:]))
         w[self.stays] = a[: self.stays.size]
         w[self.dropped] = self.back @ a[self.stays.size :]
         w[self.kept] -= self.onto_kept @ w[self.dropped]
@@ -127,9 +134,10 @@ class Basis:
 
     def slopes(self, slope: Array) -> Array:
         """Slopes of all columns of the design, from those of the columns of T."""
-        full = np.empty(self.design.shape[1])
+        full = np.empty((self.design.shape[1], *slope.shape[1:]))
         full[self.stays] = slope[: self.stays.size]
-        full[self.dropped] = self.onto.T @ np.append(full[self.kept], slope[self.stays.size :])
+        seen = np.concatenate([full[self.kept], slope[self.stays.size :]])
+        full[self.dropped] = self.onto.T @ seen
         return full
 
     @cached_property
@@ -162,6 +170,7 @@ class Basis:
 
     def _projected(self, w: Array, units: Array, span: Array, seen: bool) -> Array:
         chosen = np.append(self.kept, self.dropped)
+        units = beside(units, w)
         scaled = w[chosen] * units
         image = span @ (span.T @ scaled)
         new = w.copy()

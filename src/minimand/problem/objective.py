@@ -23,7 +23,7 @@ from ..losses import PLQ, Loss, Terms
 from ..losses.curvature import Curvature, Diagonal
 from ..penalties import BoundPenalty, Penalty
 from . import units as units_of
-from .basis import Basis
+from .basis import Basis, free_columns
 from .dependence import find_basis
 from .facts import Facts
 from .intercept import best_shift
@@ -335,7 +335,7 @@ class Objective(Products):
     @cached_property
     def free_basis(self) -> Basis | None:
         """The unpenalised columns through some that are far from collinear; None: too many."""
-        columns = np.flatnonzero(self.penalty.free)
+        columns = free_columns(self.penalty.free)
         found = self.basis_of(columns)
         self.facts.free_basis = columns, found
         return found

@@ -9,18 +9,20 @@ import numpy as np
 from .._base.typing import Array
 from ..certificate import Dual, Judgement
 from ..penalties import Separable
-from ..problem.basis import Basis
+from ..problem.basis import Basis, free_columns
 from ..problem.objective import Objective, Point
 
 
 def independent_columns(objective: Objective) -> IndependentColumns | None:
     """The problem on independent columns; None if the unpenalised columns are independent."""
-    form = objective.penalty.sum_over_features if objective.n_scores == 1 else None
+    form = objective.penalty.sum_over_features
     if form is None or not objective.convex or not objective.has_free_columns:
         return None
     basis = objective.free_basis
     if basis is None or basis.regular:
         return None
+    if basis.faint.size and not objective.single:
+        return None  # what these directions could gain is known for single multipliers only
     return IndependentColumns(objective, _problem(objective, form, basis), basis)
 
 
@@ -50,7 +52,7 @@ class IndependentColumns:
         else:
             w = self.basis.outside(a)
             point = Point(w, b - self.basis.constant(w), z)
-        terms = np.zeros(self.whole.n_features)
+        terms = np.zeros(self.whole.coef_shape)
         terms[self.basis.stays] = judgement.by_feature[: self.basis.stays.size]
         return replace(
             judgement,
@@ -66,13 +68,15 @@ class IndependentColumns:
 
 def _problem(objective: Objective, form: Separable, basis: Basis) -> Objective:
     """The same loss on the basis: columns that stay keep their penalty, residues have none."""
-    kept, extra = form.take(basis.stays), np.zeros(basis.residues.shape[1])
+    kept, extra = form.take(basis.stays), np.zeros((basis.residues.shape[1], *form.l1.shape[1:]))
     bounds = None
     if kept.bounds is not None:
-        far = np.full(extra.size, np.inf)
-        bounds = np.append(kept.bounds[0], -far), np.append(kept.bounds[1], far)
-    penalty = Separable(np.append(kept.l1, extra), np.append(kept.l2, extra), bounds)
-    null, free = objective.null, np.flatnonzero(penalty.free)
+        far = np.full(extra.shape, np.inf)
+        low, high = kept.bounds
+        bounds = np.concatenate([low, -far]), np.concatenate([high, far])
+    l1, l2 = (np.concatenate([part, extra]) for part in (kept.l1, kept.l2))
+    penalty = Separable(l1, l2, bounds)
+    null, free = objective.null, free_columns(penalty.free)
     cached = {
         "constant_target": objective.constant_target,
         "infimum": objective.infimum,
