@@ -74,13 +74,16 @@ class LowRank(Features):
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Choose the landmarks and give φ̂(X)."""
+        return self._learnt(self._bound_rows(X))
+
+    def _bound_rows(self, X: Any) -> Any:
+        """The rows of the fit as the kernel takes them, with what it takes from them."""
         self.check_parameters()
         if not REGISTRY.get(self.kernel).of_objects:
             validate_data(self, X, reset=True, skip_check_array=True)
         X = _doubled(X)
         self.kernel_ = REGISTRY.get(self.kernel).bind(X)
-        x = self.kernel_.rows(X, training=True)
-        return self._learnt(x)
+        return self.kernel_.rows(X, training=True)
 
     def _learnt(self, x: Any) -> Array:
         """φ̂ of the rows of the fit, with the landmarks among them."""
