@@ -165,6 +165,9 @@ def test_matrices_that_are_no_kernels_are_refused(kind, loss):
         model.set_params(features=mm.Precomputed(), alpha=1.0).fit(K, y)
     with pytest.raises(ValueError, match="not positive semidefinite on these rows"):
         model.set_params(features=mm.Precomputed() + 1.0).fit(K, y)
+    if loss == "hinge":
+        with pytest.raises(ValueError, match="not positive semidefinite on these rows"):
+            model.set_params(solver="smo").fit(K, y)
 
 
 def test_functions_that_are_no_kernels_are_refused():
