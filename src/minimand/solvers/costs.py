@@ -201,6 +201,11 @@ def pairs(objective: Objective) -> float:
     return values * (RATES["dense_gram"] * width + RATES["terms"]) + _PAIR_READS * _ACTIVE * n * n
 
 
+def pivoted_factor(n: int, rank: float) -> float:
+    """A factor of a kernel matrix, n rows of so many columns."""
+    return 0.5 * RATES["dense_gram"] * n * rank * rank
+
+
 def ascent_on_curves(objective: Objective, form: Separable) -> float:
     """Dual coordinate ascent for a loss of pieces whose slope is continuous."""
     shape = Shape(objective, form)
