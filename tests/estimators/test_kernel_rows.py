@@ -32,12 +32,15 @@ def fitted(loss, y, solver="smo", rows=X, tol=1e-9, **given):
         (mm.OneVsOne(mm.Hinge()), THREE),
         (mm.EpsilonInsensitive(0.1), NUMBERS),
         (mm.Quantile(0.8), NUMBERS),
+        (mm.Squared(), NUMBERS),
+        (mm.Squared(), THREE),
     ],
-    ids=["two", "rest", "pairs", "tube", "quantile"],
+    ids=["two", "rest", "pairs", "tube", "quantile", "ridge", "ridge of classes"],
 )
 def test_the_model_is_that_of_a_factor(loss, y, weights):
-    factor, rows = (fitted(loss, y, solver, sample_weight=weights) for solver in ("auto", "smo"))
-    assert rows.solver_.startswith("smo")
+    name = "row_system" if isinstance(loss, mm.Squared) else "smo"
+    factor, rows = (fitted(loss, y, solver, sample_weight=weights) for solver in ("auto", name))
+    assert rows.solver_ == name
     assert isinstance(rows.features_, SupportRows)
     assert rows.certificate_.relative <= 1e-9
     gap = factor.certificate_.gap + rows.certificate_.gap
@@ -70,10 +73,11 @@ def test_the_attributes_are_those_of_a_support_vector_machine():
     np.testing.assert_allclose(again.decision_function(X), expected, atol=1e-8)
 
 
-def test_weights_are_copies():
+@pytest.mark.parametrize(("loss", "solver"), [(mm.Hinge(), "smo"), (mm.Squared(), "row_system")])
+def test_weights_are_copies(loss, solver):
     copies = np.repeat(np.arange(150), WEIGHTS.astype(int))
-    one = fitted(mm.Hinge(), SIGNS, sample_weight=WEIGHTS)
-    other = fitted(mm.Hinge(), SIGNS[copies], rows=X[copies])
+    one = fitted(loss, SIGNS, solver, sample_weight=WEIGHTS)
+    other = fitted(loss, SIGNS[copies], solver, rows=X[copies])
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-4)
     assert other.features_.rank_ <= np.count_nonzero(WEIGHTS)
     assert other.coef_.shape[1] == other.features_.rank_
@@ -100,8 +104,30 @@ def test_the_choice_is_by_cost():
     assert mm.explain(machine, full[:300], y[:300]).chosen != "smo"
     assert machine.fit(full, y).solver_ == "smo"
     assert machine.certificate_.relative <= machine.tol
+    ridge = mm.Regressor(features=mm.RBF())
+    assert mm.explain(ridge, full, y).chosen == "row_system"
+    assert mm.explain(ridge.set_params(alpha=1e-14), full, y).chosen != "row_system"
+    assert mm.explain(ridge.set_params(alpha=1.0, memory=1e6), full, y).chosen != "row_system"
     smooth = mm.Classifier("logistic", features=mm.RBF())
     assert "on rows" not in str(mm.explain(smooth, full[:, :2], y))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_ridge_machine_is_one_linear_system(intercept):
+    offset, alpha, gram = 0.1 * X[:, 2], 0.003, mm.RBF(1.5)(X)
+    given = gram.copy()
+    model = mm.Regressor(
+        features=mm.Precomputed(), alpha=alpha, intercept=intercept, solver="row_system"
+    ).fit(gram, NUMBERS, offset=offset)
+    np.testing.assert_array_equal(gram, given)
+    system = np.ones((151, 151))
+    system[:150, :150] = given + 150 * alpha * np.eye(150)
+    system[150, 150] = 0.0
+    if not intercept:
+        system = system[:150, :150]
+    found = np.linalg.solve(system, np.append(NUMBERS - offset, 0.0)[: len(system)])
+    np.testing.assert_allclose(model.dual_coef_[0], found[:150], atol=1e-9)
+    assert model.certificate_.relative <= 1e-14
 
 
 def test_nothing_but_an_intercept():

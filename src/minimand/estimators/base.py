@@ -281,11 +281,12 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
 
     def _refined(self, objective: Objective, solution: Solution) -> Solution:
         """A more accurate solution by some more Newton steps, if it was found by such."""
-        if not solution.converged or not solution.solver.endswith("newton") or self.max_seconds:
+        last = solution.solver.split()[-1]  # the name of the solver, after those before it
+        if not solution.converged or last not in ("newton", "run_newton") or self.max_seconds:
             return solution
         control = replace(self._control([]), callbacks=(), max_iter=None)
         control.tol *= 1e-4  # share of tol; safeguard: steps converge quadratically by now
-        again = solve(objective, "newton", control, solution.point)
+        again = solve(objective, last, control, solution.point)
         return replace(again, history=solution.history, solver=solution.solver)
 
     def _remainder(self, posed: Posed) -> Remainder | None:

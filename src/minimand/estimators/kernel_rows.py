@@ -14,9 +14,9 @@ from sklearn.base import clone
 
 from .._base.typing import Array
 from ..design import KernelDesign
-from ..features.low_rank import MEMORY
+from ..features.low_rank import MEMORY, PivotedCholesky
 from ..features.support_rows import SupportRows, expected_rank
-from ..kernels import Callable, Precomputed, kernel_of
+from ..kernels import kernel_of
 from ..kernels.rows import picked
 from ..problem.objective import Objective
 from ..solvers import ASKED, SOLVERS, costs
@@ -35,8 +35,8 @@ def rows_of_kernel(estimator: Any, X: Any, coded: Coded) -> tuple[SupportRows, K
     """The map and the design of a fit on rows of the kernel matrix; None for one on features.
 
     Such a fit is made if the solver that was named works on rows, or if the cheapest of those that
-    do costs less than a factor alone. Kernels that are given as numbers or as a function are
-    factorised unless such a solver is named: that shows whether they are positive semidefinite.
+    do costs less than a factor alone. A kernel that is not known to be positive semidefinite is
+    factorised in any case, because that shows whether it is.
     """
     kernel, loss = kernel_of(estimator.features), coded.settings.loss
     if kernel is None or estimator.in_queries or (loss.auto and loss.undecided):
@@ -45,12 +45,13 @@ def rows_of_kernel(estimator: Any, X: Any, coded: Coded) -> tuple[SupportRows, K
     named = not (isinstance(asked, str) and asked == "auto")
     if named and Trait.NO_COLUMNS not in NAMED.get(asked).shapes:
         return None
-    if not named and (coded.n_samples < _FEWEST or isinstance(kernel, Precomputed | Callable)):
+    if not named and (coded.n_samples < _FEWEST or not kernel.definite):
         return None
     mapped = SupportRows(clone(kernel))
     design = mapped.design(X)
     if named:
-        expected_rank(design)  # refuses kernels that are not positive semidefinite
+        if not kernel.definite:
+            PivotedCholesky(clone(kernel)).fit(X)  # refuses what is not positive semidefinite
         return mapped, design
     return (mapped, design) if _costs_less(estimator, design, coded.objectives(design)) else None
 

@@ -18,7 +18,7 @@ from ..kernels import REGISTRY, Kernel, kernel_of
 from ..kernels.rows import count
 from ..kernels.vectors import VectorKernel
 from .base import Features
-from .pivoted_cholesky import Factor, Greedy, Random, factorise
+from .pivoted_cholesky import Factor, Greedy, Random, checked, factorise
 
 MEMORY = 2e9  # bytes of the factor of a kernel matrix by default; safeguard
 _METHODS = ("rpcholesky", "uniform", "kmeans")
@@ -194,14 +194,14 @@ class PivotedCholesky(LowRank):
     @property
     def complete(self) -> bool:
         """Whether nothing but rounding of the kernel matrix is left out."""
-        n = self.remainder_.size
-        rounding = 4 * n * np.finfo(float).eps * float(self._triangle[0, 0]) ** 2
-        return not bool((self.remainder_ > rounding).any())
+        return self._complete
 
     def _factor(self, x: Any) -> Factor:
         n = count(x)
         most = self.rank if self.rank is not None else max(1, int(MEMORY / (8 * n)))
-        return factorise(self.kernel_, x, min(n, int(most)), Greedy())
+        factor = factorise(self.kernel_, x, min(n, int(most)), Greedy())
+        self._complete = factor.complete
+        return checked(factor, self.kernel_, x)
 
 
 class Nystrom(LowRank):
