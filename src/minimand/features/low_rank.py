@@ -49,6 +49,7 @@ class LowRank(Features):
     kernel_: Kernel
     pivots_: IntArray | None
     remainder_: Array
+    sizes_: Array  # `Kernel.sizes` of the rows of the fit
 
     # What a subclass writes ------------------------------------------------------------------
 
@@ -86,8 +87,11 @@ class LowRank(Features):
         """φ̂ of the rows of the fit, with the landmarks among them."""
         factor = self._factor(x)
         if not factor.pivots.size:
-            raise ValueError(f"{self.kernel_!r} is zero for all rows: there is nothing to learn.")
+            raise ValueError(
+                f"{self.kernel_!r} is zero for all rows, up to rounding: there is nothing to learn."
+            )
         self.pivots_, self.remainder_ = factor.pivots, factor.remainder
+        self.sizes_ = factor.sizes
         self._landmarks, self._triangle = x[factor.pivots], factor.triangle
         return factor.columns
 
@@ -116,6 +120,11 @@ class LowRank(Features):
     def scores(self, X: Any, coefs: Array) -> Array:
         """φ̂(X)·w of every row for k models (k, r), without φ̂(X) itself: (n, k)."""
         return self.kernel_.times(self.rows_of(X), self._landmarks, self.expansion(coefs))
+
+    @property
+    def landmark_sizes(self) -> Array:
+        """`Kernel.sizes` of the landmarks."""
+        return self.kernel_.sizes(self._landmarks)
 
     def left_out(self, X: Any) -> Array:
         """k(x, x) − ‖φ̂(x)‖² of every row: what the span of the landmarks leaves out."""
@@ -192,7 +201,7 @@ class PivotedCholesky(LowRank):
     def complete(self) -> bool:
         """Whether nothing but rounding of the kernel matrix is left out."""
         n = self.remainder_.size
-        rounding = 4 * n * np.finfo(float).eps * float(self._triangle[0, 0]) ** 2
+        rounding = 4 * n * np.finfo(float).eps * float(self.sizes_.max())
         return not bool((self.remainder_ > rounding).any())
 
     def _factor(self, x: Any) -> Factor:

@@ -25,6 +25,7 @@ class Factor:
     columns: Array  # L, (n, r)
     pivots: IntArray  # rows of which K was read, in order; L[pivots] is lower triangular
     remainder: Array  # the diagonal of K − LLᵀ, which is positive semidefinite
+    sizes: Array  # of the numbers of which k(x, x) was computed
 
     @property
     def triangle(self) -> Array:
@@ -128,7 +129,8 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
         If a remainder is clearly negative, which no positive semidefinite matrix allows.
     """
     rest = np.array(kernel.diagonal(x), dtype=float)
-    n, top = rest.size, float(rest.max(initial=0.0))
+    sizes = kernel.sizes(x)
+    n, top = rest.size, float(sizes.max(initial=0.0))
     _check_definite(kernel, rest, top)
     limit = n * float(np.finfo(float).eps) * top
     width = int(np.clip(BUFFER // max(n, 1), _FEWEST, _AT_ONCE))
@@ -158,7 +160,7 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
         _check_definite(kernel, rest, top)
         np.maximum(rest, 0.0, out=rest)
     taken = np.concatenate(pivots) if pivots else np.empty(0, dtype=np.intp)
-    return Factor(columns[:, :rank], taken, rest)
+    return Factor(columns[:, :rank], taken, rest, sizes)
 
 
 def _grown(columns: Array, rank: int, width: int) -> Array:
