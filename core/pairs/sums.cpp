@@ -21,11 +21,11 @@ struct LevelSums {
     counts.assign(size + 1, 0.0);
     values.assign((size + 1) * m, 0.0);
   }
-  MINIMAND_INLINE void add(std::size_t level, const double* value) {
+  MINIMAND_INLINE void add(std::size_t level, const double* value, const double* base) {
     for (std::size_t node = level + 1; node <= levels; node += node & (~node + 1)) {
       counts.data()[node] += 1.0;
       double* const __restrict to = values.data() + node * m;
-      for (std::size_t c = 0; c < m; ++c) to[c] += value[c];
+      for (std::size_t c = 0; c < m; ++c) to[c] += value[c] - base[c];
     }
   }
   /// Adds the values of levels below `level` to `result`; their count.
@@ -46,7 +46,7 @@ struct RunSums {
   const double* values;
   double* above;
   double* below;
-  double* sums;  // first of the partners' values, in the end of the differences
+  double* sums;  // first of the partners' values, in the end of the differences; all minus a base
   LevelSums levels;
 
   MINIMAND_INLINE void run(std::span<const std::uint32_t> order) {
@@ -55,11 +55,15 @@ struct RunSums {
     std::int32_t top = 0;
     for (const std::uint32_t i : order) top = level[i] > top ? level[i] : top;
     const std::size_t count = order.size(), size = static_cast<std::size_t>(top) + 1;
+    // Differences do not change when a constant is subtracted from all values. Relative to those of
+    // a row in the middle, sums are rounded by the spread of the values, not by their size.
+    const double* const base = values + order[count / 2] * levels.m;
     levels.clear(size);
     for (std::size_t a = 0, met = 0; a < count; ++a) {  // scores fall: ever more reach the margin
       const std::uint32_t i = order[a];
       for (; met < count && z[i] - z[order[met]] < rows.margin; ++met) {
-        levels.add(static_cast<std::size_t>(level[order[met]]), values + order[met] * levels.m);
+        levels.add(static_cast<std::size_t>(level[order[met]]), values + order[met] * levels.m,
+                   base);
       }
       above[i] = levels.below(static_cast<std::size_t>(level[i]), sums + i * levels.m);
     }
@@ -68,7 +72,7 @@ struct RunSums {
       const std::uint32_t j = order[a];
       for (; met > 0 && z[order[met - 1]] - z[j] < rows.margin; --met) {
         const std::uint32_t i = order[met - 1];
-        levels.add(static_cast<std::size_t>(top - level[i]), values + i * levels.m);
+        levels.add(static_cast<std::size_t>(top - level[i]), values + i * levels.m, base);
       }
       below[j] = levels.below(static_cast<std::size_t>(top - level[j]), sums + j * levels.m);
     }
@@ -76,7 +80,7 @@ struct RunSums {
       const double degree = above[i] + below[i];
       const double* const own = values + i * levels.m;
       double* const __restrict out = sums + i * levels.m;
-      for (std::size_t c = 0; c < levels.m; ++c) out[c] = degree * own[c] - out[c];
+      for (std::size_t c = 0; c < levels.m; ++c) out[c] = degree * (own[c] - base[c]) - out[c];
     }
   }
 };

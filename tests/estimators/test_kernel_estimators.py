@@ -114,3 +114,12 @@ def test_learnt_bandwidths_and_centring_predict_new_rows():
         z = kernel.bind(X)(X[:4] + 0.1, X[model.support_]) @ model.dual_coef_[0]
         found = model.predict(X[:4] + 0.1)
         np.testing.assert_allclose(found, z + model.intercept_, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "hinge"])
+def test_rankers_with_kernels_at_small_alphas(loss):
+    rng = np.random.default_rng(0)
+    items, queries = rng.normal(size=(200, 8)), np.repeat(np.arange(10), 20)
+    relevance = np.digitize(items[:, 0], [0, 1])
+    model = mm.Ranker(loss, alpha=1e-3, features=mm.RBF(3.0), tol=1e-5)
+    assert model.fit(items, relevance, groups=queries).certificate_.relative <= 1e-5

@@ -79,6 +79,39 @@ def test_invariances(loss):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
+@pytest.mark.parametrize("shift", [1.0, 1e6, -1e8, 1e12])
+def test_a_constant_in_a_column_changes_nothing(loss, shift):
+    """Not even the rounding: one column is constant, and one consists of integers."""
+    X, y, groups = data(5, queries=4)
+    X = np.column_stack([np.zeros(len(X)), np.rint(4 * X[:, 0]), X])
+    base = mm.Ranker(loss, alpha=1e-4).fit(X, y, groups)
+    moved = mm.Ranker(loss, alpha=1e-4).fit(X + shift * np.eye(6)[:2].sum(axis=0), y, groups)
+    assert moved.certificate_.relative <= 1e-6
+    assert moved.certificate_.primal == pytest.approx(base.certificate_.primal, abs=2e-6)
+    D, weights = differences(X, y, groups)
+    margins = D @ moved.coef_
+    psi = {"squared_hinge": np.maximum(0, 1 - margins) ** 2, "hinge": np.maximum(0, 1 - margins),
+           "logistic": np.logaddexp(0, -margins)}[loss]  # fmt: skip
+    value = weights @ psi / 4 + 0.5e-4 * moved.coef_ @ moved.coef_
+    assert value == pytest.approx(moved.certificate_.primal, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
+def test_sums_over_pairs_are_not_rounded_by_a_constant_of_the_query(loss):
+    """As in a sparse matrix, whose columns are not shifted."""
+    X, y, groups = data(6, queries=4)
+    X = np.column_stack([X, 1e8 * (1.0 + groups)])
+    model = mm.Ranker(loss, alpha=1e-4, tol=1e-4).fit(sparse.csr_array(X), y, groups)
+    D, weights = differences(X, y, groups)
+    pairs = mm.Classifier(loss, "l2", alpha=1e-4, intercept=False)
+    signs = np.where(np.arange(len(D)) % 2, 1.0, -1.0)
+    pairs.fit(signs[:, None] * D, signs, sample_weight=weights)
+    certificate = model.certificate_
+    assert certificate.relative <= 1e-4
+    assert certificate.primal == pytest.approx(pairs.certificate_.primal, abs=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
 def test_early_stops_are_certified(loss):
     X, y, groups = data(2, queries=30)
     best = mm.Ranker(loss, alpha=1e-3, tol=1e-7).fit(X, y, groups).certificate_

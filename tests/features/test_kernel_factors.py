@@ -138,3 +138,65 @@ def test_orthogonal_frequencies_have_smaller_errors():
 def test_refusals_are_sentences(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def spoilt(kind):
+    """Matrices whose diagonal and columns of pivots look positive semidefinite."""
+    x = np.array([3.0, 2.0, 1.0])
+    if kind == "low rank":
+        K = np.outer(x, x)
+        K[1, 2] = K[2, 1] = 50.0
+    elif kind == "one entry":
+        K = np.outer(x, x)
+        K[1, 2] = 50.0
+    else:
+        K = X @ X.T + np.eye(len(X))
+        K[3, 7] += 0.5
+    return K
+
+
+@pytest.mark.parametrize("kind", ["low rank", "one entry", "full rank"])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
+def test_matrices_that_are_no_kernels_are_refused(kind, loss):
+    K = spoilt(kind)
+    y = np.arange(len(K)) % 2
+    model = mm.Regressor(loss) if loss == "squared" else mm.Classifier(loss)
+    with pytest.raises(ValueError, match="not positive semidefinite on these rows"):
+        model.set_params(features=mm.Precomputed(), alpha=1.0).fit(K, y)
+    with pytest.raises(ValueError, match="not positive semidefinite on these rows"):
+        model.set_params(features=mm.Precomputed() + 1.0).fit(K, y)
+    if loss == "hinge":
+        with pytest.raises(ValueError, match="not positive semidefinite on these rows"):
+            model.set_params(solver="smo").fit(K, y)
+
+
+def test_functions_that_are_no_kernels_are_refused():
+    model = mm.Regressor(features=mm.Callable(lambda a, b: -(a @ b.T)), alpha=1.0)
+    with pytest.raises(ValueError, match="not positive semidefinite on these rows"):
+        model.fit(X, X[:, 0])
+    rotated = mm.Callable(lambda a, b: np.exp(-((a[:, [0]] - 2 * b[:, 0]) ** 2)))
+    with pytest.raises(ValueError, match="not positive semidefinite on these rows"):
+        model.set_params(features=rotated).fit(X, X[:, 0])
+
+
+def test_matrices_rounded_to_float32_are_charged_for_it():
+    """Their remainder covers every entry, and the certificate that of the exact kernel."""
+    K = mm.RBF(0.5)(X)
+    rounded = K.astype(np.float32).astype(float)
+    rounded = rounded + 1e-8 * np.triu(np.ones_like(K), 1)  # not symmetric, by rounding
+    factor = PivotedCholesky(mm.Precomputed())
+    L = factor.fit_transform(rounded)
+    root = np.sqrt(factor.remainder_)
+    assert (np.abs(rounded - L @ L.T) <= np.outer(root, root) * (1 + 1e-9) + 1e-14).all()
+    model = mm.Regressor(features=mm.Precomputed(), alpha=0.1).fit(rounded, X[:, 0])
+    exact = mm.Regressor(features=mm.RBF(0.5), alpha=0.1, tol=1e-12).fit(X, X[:, 0])
+    assert model.certificate_.dual <= exact.certificate_.primal + 1e-6
+    assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=1e-5)
+
+
+def test_sparse_matrices_of_kernel_values():
+    beside = np.diag(np.full(len(X) - 1, 0.3), 1)
+    K = np.eye(len(X)) + beside + beside.T
+    dense = mm.Regressor(features=mm.Precomputed(), alpha=0.1).fit(K, X[:, 0])
+    thin = mm.Regressor(features=mm.Precomputed(), alpha=0.1).fit(sparse.csr_matrix(K), X[:, 0])
+    assert np.array_equal(dense.predict(K), thin.predict(sparse.csr_matrix(K)))

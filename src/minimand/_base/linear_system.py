@@ -74,12 +74,16 @@ def factorise(matrix: Array) -> Solve | None:
     return solve
 
 
-def pseudo_inverse(matrix: Array) -> Solve:
-    """A solver by eigenvalues that leaves out those within rounding of zero."""
+def pseudo_inverse(matrix: Array, rank: float | None = None) -> Solve:
+    """A solver by eigenvalues that leaves out those within rounding of zero.
+
+    ``rank`` is the share of the largest eigenvalue, below which one counts as zero.
+    """
     scaled, size = _scaled(matrix)
     with one_blas_thread() if _SMALL < size.size < _LARGE else nullcontext():
         values, vectors = linalg.eigh(scaled, check_finite=False)
-    keep = values > values.max(initial=0.0) * size.size * EPS
+    rank = size.size * EPS if rank is None else rank
+    keep = values > values.max(initial=0.0) * rank
     inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
 
     def solve(right: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .._base.typing import ArrayLike
@@ -79,7 +79,11 @@ def explain(
         found_best = getattr(estimator, "best_params_", {})
         estimator = copy_of(estimator.estimator).set_params(**found_best)
     y = copy_of(estimator)._with_groups(y, groups)
-    objective = prepare(copy_of(estimator), X, y, sample_weight, offset, learn=False)[0]
+    probe = copy_of(estimator)
+    objective = prepare(probe, X, y, sample_weight, offset, learn=False, rows=True)[0]
+    if not objective.has_columns and probe.features is not None:
+        note = "; on rows of the kernel matrix, without a factor of it"
+        objective = replace(objective, words=objective.words + note)
     control = estimator._control([])
     asked = estimator.solver
     found = verdicts(objective, control, asked)

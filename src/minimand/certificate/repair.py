@@ -12,7 +12,7 @@ from .._base.typing import Array, BoolArray
 from ..losses.curvature import Curvature
 from ..problem.basis import Basis
 from ..problem.objective import EPS, Objective, dot
-from .repair_scores import Cleared, clear_scores
+from .repair_scores import Cleared, clear_scores, departed
 
 _ROUNDS = 8  # rounds of projections; safeguard
 _NO_BOUND = (
@@ -66,9 +66,9 @@ def clear_rays(
     which columns differ in their last places only.
     """
     if not objective.single:
-        return clear_scores(objective, theta, slope, curvature)
+        return clear_scores(objective, w, theta, slope, curvature)
     limit = _rounding_of_slopes(objective, theta)
-    columns = objective.penalty.free | _departed(objective, w)
+    columns = objective.penalty.free | departed(objective, w)
     if not np.isfinite(limit[columns]).all():
         return Cleared(theta, slope, "numbers overflow: rescale the data or the offset")
     h, ones = curvature.bound, np.ones_like(theta)
@@ -215,15 +215,6 @@ def _room(objective: Objective, theta: Array) -> Array:
     room = objective.loss.room(theta, objective.y)
     share = room / room.max() if room.any() else room
     return share * share
-
-
-def _departed(objective: Objective, w: Array) -> BoolArray:
-    """Columns with one bound whose coefficient is not at it: their optimal slope is zero."""
-    form = objective.penalty.sum_over_features
-    if form is None or form.bounds is None:
-        return np.zeros(w.shape, dtype=bool)
-    ones = np.ones_like(w)
-    return (form.unscalable(ones) | form.unscalable(-ones)) & ~form.at_bound(w)
 
 
 def _noise(objective: Objective) -> float:

@@ -178,6 +178,20 @@ class DenseDesign(Design):
         sample = self.x[:: max(1, self.shape[0] // _SAMPLE)]
         return sample.mean(axis=0, dtype=np.float64)
 
+    @property
+    def from_first_row(self) -> DenseDesign:
+        """The same, but with columns that are far from zero minus their number in the first row.
+
+        These are the columns whose numbers differ by less than the smallest of them: they are at
+        most twice as large as each other, so that their differences are exact.
+        """
+        if not self.x.size:
+            return self
+        low, high = self.x.min(axis=0), self.x.max(axis=0)
+        with np.errstate(over="ignore"):
+            far = high - low < np.minimum(np.abs(low), np.abs(high))
+        return DenseDesign(self.x - np.where(far, self.x[0], 0.0)) if far.any() else self
+
     def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
         """Centred about rough means while packing, then corrected to the weighted means."""
         x = self.x if columns is None else np.asfortranarray(self.x[:, columns])

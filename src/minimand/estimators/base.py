@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from .._base.typing import AnyArray, Array, ArrayLike
 from ..certificate import Certificate
 from ..design import as_design
 from ..features.low_rank import LowRank, PivotedCholesky
+from ..features.support_rows import SupportRows
 from ..kernels import REGISTRY as KERNELS
 from ..kernels import Kernel
 from ..losses import REGISTRY as LOSSES
@@ -33,6 +34,7 @@ from ..solvers.kinked.clear_multipliers import settled
 from .callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
 from .inputs import data
 from .kernel_machine import Remainder, represented
+from .kernel_rows import expansion
 from .models import score_count, split, stacked
 from .outcome import Part, combined, warn_if_cut, warn_if_short, warn_if_zero_is_perfect
 from .problem import Fitted, Posed, PosesProblems
@@ -71,7 +73,6 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
     verbose: bool
     callbacks: Any
 
-    coef_: Array
     intercept_: Any
     alpha_: float
     certificate_: Certificate
@@ -127,7 +128,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         Interrupted
             After Ctrl-C; its ``result`` is this estimator with the model found so far.
         """
-        return self._solved(self._posed(X, y, sample_weight, offset), y)
+        return self._solved(self._posed(X, y, sample_weight, offset, rows=True), y)
 
     def _solved(self, posed: Posed, y: Any) -> Self:
         """The work of ``fit`` on a problem, one call below it."""
@@ -176,7 +177,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         """The coefficients of the last fit per problem, where their shape still matches."""
         objectives, coded = posed.objectives, posed.coded
         nothing = [None] * len(objectives)
-        if getattr(self, "coef_", None) is None:
+        if not objectives[0].has_columns or getattr(self, "coef_", None) is None:
             return nothing
         coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
         known: Any = getattr(self, "classes_", None)
@@ -238,7 +239,6 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
                 posed.objectives, solutions, rest, tol, self._refined
             )
         first = solutions[0]
-        coef, intercept = stacked((s.point.w, s.point.b) for s in solutions)
         certificate, course = first.certificate, first.history
         if len(solutions) > 1:
             parts = [s.certificate for s in solutions]
@@ -246,43 +246,62 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
             certificate = combined(parts, problems, posed.coded.output.parts)
             course = history.combined([s.history for s in solutions])
         self._fitted = Fitted.of(posed.coded)
-        self.__dict__.update(self._attributes(posed.coded.output, coef, intercept))
+        self.__dict__.update(self._modelled(posed, [(s.w, s.b) for s in solutions]))
         if "features_" in self.__dict__:
             certificate = self._qualified(certificate)
         self.certificate_ = certificate
         self.n_iter_ = max(certificate.iterations, 1)
         self.solver_ = first.solver
         self.history_ = course
+        if rest is not None:
+            self._expansion = rest.expansion(by_sample, self.coef_)
         self._training = Training.of(
-            posed.objectives, solutions, posed.coded.weights, vectors=rest is None
+            posed.objectives, solutions, posed.coded.weights, vectors=self._expansion is None
         )
-        self._expansion = None if rest is None else rest.expansion(by_sample, self.coef_)
+
+    def _modelled(self, posed: Posed, models: Sequence[tuple[Array, Any]]) -> dict[str, Any]:
+        """The attributes of a model (w, b) of every problem."""
+        mapped, output = self.__dict__.get("features_"), posed.coded.output
+        if not isinstance(mapped, SupportRows):
+            return {**self._attributes(output, *stacked(models)), "_expansion": None}
+        known = self._attributes(output, *stacked((w[:0], b) for w, b in models))
+        del known["coef_"]  # computed when it is asked for
+        return {**known, "_expansion": expansion(posed, mapped, [w for w, _ in models])}
+
+    @cached_property
+    def coef_(self) -> Array:
+        """What a fit leaves here; of a kernel machine on rows, its coordinates in ``features_``."""
+        known, mapped = self.__dict__.get("_expansion"), self.__dict__.get("features_")
+        if known is None or not isinstance(mapped, SupportRows):
+            raise AttributeError(f"{type(self).__name__} has no coef_ before fit.")
+        coef, intercept = mapped.coordinates(known.coefficients), np.atleast_1d(self.intercept_)
+        found: Array = self._attributes(self._fitted.output, coef, intercept)["coef_"]
+        self._expansion = replace(known, coef=found)
+        return found
 
     def _refined(self, objective: Objective, solution: Solution) -> Solution:
         """A more accurate solution by some more Newton steps, if it was found by such."""
-        if not solution.converged or not solution.solver.endswith("newton") or self.max_seconds:
+        last = solution.solver.split()[-1]  # the name of the solver, after those before it
+        if not solution.converged or last not in ("newton", "run_newton") or self.max_seconds:
             return solution
         control = replace(self._control([]), callbacks=(), max_iter=None)
         control.tol *= 1e-4  # share of tol; safeguard: steps converge quadratically by now
-        again = solve(objective, "newton", control, solution.point)
+        again = solve(objective, last, control, solution.point)
         return replace(again, history=solution.history, solver=solution.solver)
 
     def _remainder(self, posed: Posed) -> Remainder | None:
         """What the factor of a kernel matrix leaves out; None if the features are no kernel."""
         mapped = self.__dict__.get("features_")
-        if not isinstance(mapped, PivotedCholesky):
+        if not isinstance(mapped, PivotedCholesky) or isinstance(mapped, SupportRows):
             return None
         return Remainder.of(mapped, posed.X, posed.coded.weights, known=True)
 
     def _attributes_at(self, posed: Posed, solved: list[Solution], state: State) -> dict[str, Any]:
         """Attributes as if the fit had stopped at this state; scores not yet solved are zero."""
         assert state.point is not None
-        fitted = Fitted.of(posed.coded)
-        coef = np.zeros((fitted.output.scores, state.point.w.shape[0]))
-        intercept = np.zeros(fitted.output.scores)
-        known, shifts = stacked([*((s.w, s.b) for s in solved), (state.point.w, state.point.b)])
-        coef[: len(known)], intercept[: len(known)] = known, shifts
-        return {"_fitted": fitted, **self._attributes(fitted.output, coef, intercept)}
+        known = [*((s.w, s.b) for s in solved), (state.point.w, state.point.b)]
+        nulls = [(np.zeros(o.coef_shape), o.no_shift) for o in posed.objectives[len(known) :]]
+        return {"_fitted": Fitted.of(posed.coded), **self._modelled(posed, [*known, *nulls])}
 
     # Prediction --------------------------------------------------------------------------------
 
@@ -303,11 +322,10 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
     def _linear_scores(self, X: Any) -> Array:
         """φ(X)·w of checked rows, (n, scores)."""
         mapped = self.__dict__.get("features_")
+        if isinstance(mapped, LowRank) and (known := self._expanded()) is not None:
+            return known.scores(mapped, X)
         coef = np.atleast_2d(np.asarray(self.coef_, dtype=float))
         if isinstance(mapped, LowRank):
-            known = self.__dict__.get("_expansion")
-            if known is not None and known.coef is self.coef_:
-                return known.scores(mapped, X)
             return mapped.scores(X, coef)
         return as_design(self._map_features(X)).matvec(np.ascontiguousarray(coef.T))
 

@@ -53,7 +53,9 @@ class Expansion:
     shown: Array  # the same as `dual_coef_` has them, (n_rows, n_scores) or as in a `Slot`
     rows: Any  # as the kernel takes them
     given: Any  # as the user gave them
-    coef: Array  # `coef_` of the same model: another one has been set since, if it is not this
+    # `coef_` of the same model: another one has been set since, if it is not this. None: not yet
+    # computed, as a model on rows of the kernel matrix does not need it.
+    coef: Array | None
 
     def scores(self, mapped: LowRank, X: Any) -> Array:
         """f without its intercept, (n, n_scores)."""
@@ -275,10 +277,10 @@ def represented(
     ]
     if not complete:
         return charged, None
-    return charged, _joined([o.slot for o in objectives], [a for _, a in moved])
+    return charged, joined([o.slot for o in objectives], [a for _, a in moved])
 
 
-def _joined(slots: list[Slot | None], parts: list[Array]) -> BySample:
+def joined(slots: list[Slot | None], parts: list[Array]) -> BySample:
     """The coefficients of all problems."""
     if parts[0].ndim == 2:
         return BySample(parts[0], parts[0])

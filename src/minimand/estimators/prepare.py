@@ -38,17 +38,19 @@ def prepare(
     *,
     fitted: bool = False,
     learn: bool = True,
+    rows: bool = False,
 ) -> Sequence[Objective]:
     """The objectives an estimator minimises on these data, one per score.
 
     Unless it is fitted already, the estimator, which must be a copy, learns the names of the
     features, the features themselves, the classes and the scale of its loss, as in `fit`.
     Without ``learn``, features that a fit would learn keep their random initial values, which saves
-    the time of learning them.
+    the time of learning them. With ``rows`` a kernel machine may be posed on rows of the kernel
+    matrix, as ``fit`` does it.
     """
     if fitted:
         return estimator._posed_again(X, y, sample_weight, offset).objectives
-    return posed(estimator, X, y, sample_weight, offset, learn=learn).objectives
+    return posed(estimator, X, y, sample_weight, offset, learn=learn, rows=rows).objectives
 
 
 def posed(
@@ -59,13 +61,15 @@ def posed(
     offset: ArrayLike = None,
     *,
     learn: bool = True,
+    rows: bool = False,
 ) -> Posed:
     """The `Posed` problem of an estimator that is not fitted yet.
 
     A parameter of the loss that is "auto" is replaced by a number in the estimator, so that all
     models on a path and in folds share it.
     """
-    found = estimator._completed(estimator._posed(X, y, sample_weight, offset), learn=learn)
+    found = estimator._posed(X, y, sample_weight, offset, rows=rows)
+    found = estimator._completed(found, learn=learn)
     if hasattr(estimator, "loss_"):
         estimator.loss = found.coded.settings.loss
     estimator._fitted = Fitted.of(found.coded)

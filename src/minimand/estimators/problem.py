@@ -17,6 +17,7 @@ from ..problem.objective import Objective
 from .feature_map import MapsFeatures
 from .inputs import data
 from .inputs.class_weights import label_factors, weighted_by_class
+from .kernel_rows import rows_of_kernel
 from .posing.coded import Coded
 from .settings import Settings
 
@@ -153,11 +154,18 @@ class PosesProblems(MapsFeatures):
         return Coded(settings, output, output.encode(y), weights, shift, factors)
 
     def _posed(
-        self, X: Any, y: Any, sample_weight: ArrayLike = None, offset: ArrayLike = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike = None,
+        offset: ArrayLike = None,
+        *,
+        rows: bool = False,
     ) -> Posed:
         """The problem of a fit, before steps that need an optimisation of their own.
 
-        Sets the fitted features, the feature names and ``alpha_`` on the estimator.
+        Sets the fitted features, the feature names and ``alpha_`` on the estimator. With ``rows``
+        a kernel machine may be posed on rows of the kernel matrix.
         """
         settings = self._checked_settings()
         many = self._takes_many(settings.loss, y)
@@ -167,7 +175,12 @@ class PosesProblems(MapsFeatures):
         if settings.alpha is None:
             coded = coded.at_one_sample()
         self.alpha_ = coded.settings.factor
-        mapped = X if self.features is None else self._fit_features(X, y)
+        found = rows_of_kernel(self, X, coded) if rows and self.features is not None else None
+        if found is not None:
+            self.features_, mapped = found
+            self.__dict__.pop("coef_", None)  # of an earlier fit
+        else:
+            mapped = X if self.features is None else self._fit_features(X, y)
         if self.features is None:
             self.__dict__.pop("features_", None)  # of an earlier fit
         return Posed(X, mapped, coded, coded.objectives(mapped))

@@ -18,7 +18,7 @@ from ..kernels import REGISTRY, Kernel, kernel_of
 from ..kernels.rows import count
 from ..kernels.vectors import VectorKernel
 from .base import Features
-from .pivoted_cholesky import Factor, Greedy, Random, factorise
+from .pivoted_cholesky import Factor, Greedy, Random, checked, factorise
 
 MEMORY = 2e9  # bytes of the factor of a kernel matrix by default; safeguard
 _METHODS = ("rpcholesky", "uniform", "kmeans")
@@ -75,13 +75,16 @@ class LowRank(Features):
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Choose the landmarks and give φ̂(X)."""
+        return self._learnt(self._bound_rows(X))
+
+    def _bound_rows(self, X: Any) -> Any:
+        """The rows of the fit as the kernel takes them, with what it takes from them."""
         self.check_parameters()
         if not REGISTRY.get(self.kernel).of_objects:
             validate_data(self, X, reset=True, skip_check_array=True)
         X = _doubled(X)
         self.kernel_ = REGISTRY.get(self.kernel).bind(X)
-        x = self.kernel_.rows(X, training=True)
-        return self._learnt(x)
+        return self.kernel_.rows(X, training=True)
 
     def _learnt(self, x: Any) -> Array:
         """φ̂ of the rows of the fit, with the landmarks among them."""
@@ -200,14 +203,14 @@ class PivotedCholesky(LowRank):
     @property
     def complete(self) -> bool:
         """Whether nothing but rounding of the kernel matrix is left out."""
-        n = self.remainder_.size
-        rounding = 4 * n * np.finfo(float).eps * float(self.sizes_.max())
-        return not bool((self.remainder_ > rounding).any())
+        return self._complete
 
     def _factor(self, x: Any) -> Factor:
         n = count(x)
         most = self.rank if self.rank is not None else max(1, int(MEMORY / (8 * n)))
-        return factorise(self.kernel_, x, min(n, int(most)), Greedy())
+        factor = factorise(self.kernel_, x, min(n, int(most)), Greedy())
+        self._complete = factor.complete
+        return checked(factor, self.kernel_, x)
 
 
 class Nystrom(LowRank):

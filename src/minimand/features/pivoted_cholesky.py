@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,9 @@ _AT_ONCE = 128  # columns of the kernel matrix; safeguard: more would be chosen 
 _FEWEST = 8  # the same where rows are many; safeguard: products should be of matrices
 _UNTOUCHED = 1 << 28  # bytes that are reserved at once; safeguard
 _INDEFINITE = 1e-6  # of the largest k(x, x), below zero; safeguard: rounding is far smaller
+_NOT_DEFINITE = (
+    "{kernel} is not positive semidefinite on these rows: minimand.check_psd(k(X)) gives a witness."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +27,8 @@ class Factor:
 
     columns: Array  # L, (n, r)
     pivots: IntArray  # rows of which K was read, in order; L[pivots] is lower triangular
-    remainder: Array  # the diagonal of K − LLᵀ, which is positive semidefinite
+    remainder: Array  # d with |K − LLᵀ|ᵢⱼ ≤ √(dᵢ·dⱼ): its diagonal, as it is positive semidefinite
+    complete: bool  # whether nothing but rounding is left out
     sizes: Array  # of the numbers of which k(x, x) was computed
 
     @property
@@ -160,7 +164,37 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
         _check_definite(kernel, rest, top)
         np.maximum(rest, 0.0, out=rest)
     taken = np.concatenate(pivots) if pivots else np.empty(0, dtype=np.intp)
-    return Factor(columns[:, :rank], taken, rest, sizes)
+    complete = not bool((rest > 4 * limit).any())
+    return Factor(columns[:, :rank], taken, rest, complete, sizes)
+
+
+def checked(factor: Factor, kernel: Kernel, x: Any) -> Factor:
+    """The factor of a kernel that is not known to be positive semidefinite, or a refusal.
+
+    The steps of the factorisation see the columns of pivots and the diagonal. Of a positive
+    semidefinite R = K − LLᵀ the diagonal d bounds the rest: |Rᵢⱼ| ≤ √(dᵢ·dⱼ). A matrix of the
+    user's may break that, so all its values are read here. If one breaks it by more than rounding
+    could, the kernel is refused. Else let eᵢ be the largest excess |Rᵢⱼ| − √(dᵢ·dⱼ) of a row or
+    column: with √dᵢ + √eᵢ in place of √dᵢ the bound holds again. Values that are not symmetric
+    break it as well, because LLᵀ is symmetric.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not positive semidefinite or not symmetric on these rows.
+    """
+    if kernel.definite:
+        return factor
+    left, root = factor.columns, np.sqrt(factor.remainder)
+    most = _INDEFINITE * float(factor.sizes.max(initial=0.0))
+    excess = np.zeros_like(root)
+    for some, part in kernel.blocks(x, x):
+        above = np.abs(part - left[some] @ left.T) - np.outer(root[some], root)
+        if not float(above.max(initial=0.0)) <= most:
+            raise ValueError(_NOT_DEFINITE.format(kernel=repr(kernel)))
+        excess = np.maximum(excess, above.max(axis=0))
+        excess[some] = np.maximum(excess[some], above.max(axis=1))
+    return replace(factor, remainder=(root + np.sqrt(excess)) ** 2)
 
 
 def _grown(columns: Array, rank: int, width: int) -> Array:
@@ -174,6 +208,7 @@ def _check_definite(kernel: Kernel, rest: Array, top: float) -> None:
         raise ValueError(
             f"{kernel!r} gives values that are not finite for some row: scale X first."
         )
-    if float(rest.min(initial=0.0)) < -_INDEFINITE * top or top <= 0:
-        what = "is zero for all rows" if top == 0 else "is not positive semidefinite on these rows"
-        raise ValueError(f"{kernel!r} {what}: minimand.check_psd(k(X)) gives a witness.")
+    if top == 0 and not rest.any():
+        raise ValueError(f"{kernel!r} is zero for all rows: take another kernel, or other rows.")
+    if float(rest.min(initial=0.0)) < -_INDEFINITE * top:
+        raise ValueError(_NOT_DEFINITE.format(kernel=repr(kernel)))

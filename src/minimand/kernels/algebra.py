@@ -35,6 +35,11 @@ class Nested(Kernel):
         """Whether the samples of the inner kernel are."""
         return self.kernel.of_objects
 
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        """Whether the inner kernel is."""
+        return self.kernel.definite
+
     def check_parameters(self) -> None:
         """Those of the inner kernel."""
         check_kernel(self, self.kernel)
@@ -93,6 +98,11 @@ class Pair(Kernel):
     def of_objects(self) -> bool:  # type: ignore[override]
         """Whether the samples of one of the kernels are."""
         return self.left.of_objects or self.right.of_objects
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        """Whether both kernels are."""
+        return self.left.definite and self.right.definite
 
     def check_parameters(self) -> None:
         """Those of both kernels."""
@@ -243,6 +253,7 @@ class Constant(Kernel):
     """
 
     takes_sparse = True
+    definite = True
 
     def __init__(self, c: float = 1.0) -> None:
         self.c = c

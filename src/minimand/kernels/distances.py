@@ -97,6 +97,8 @@ class RBF(DistanceKernel):
     array([[1.   , 0.607]])
     """
 
+    definite = True
+
     def __init__(self, tau: Any = 1.0) -> None:
         self.tau = tau
 
@@ -140,6 +142,8 @@ class Laplace(DistanceKernel):
     array([[1.   , 0.368]])
     """
 
+    definite = True
+
     metric = "cityblock"
 
     def __init__(self, tau: Any = 1.0) -> None:
@@ -173,6 +177,8 @@ class Matern(DistanceKernel):
     >>> mm.Matern(tau=1.0, nu=0.5)([[0.0]], [[1.0]]).round(3)
     array([[0.368]])
     """
+
+    definite = True
 
     def __init__(self, tau: Any = 1.0, nu: float = 1.5) -> None:
         self.tau = tau
@@ -213,6 +219,8 @@ class Periodic(DistanceKernel):
     >>> mm.Periodic(period=2.0)([[0.0]], [[1.0], [2.0], [4.0]]).round(3)
     array([[0.135, 1.   , 1.   ]])
     """
+
+    definite = True
 
     def __init__(self, period: float = 1.0, tau: Any = 1.0) -> None:
         self.period = period

@@ -10,7 +10,7 @@ import numpy as np
 from .._base.typing import Array
 from .._base.wording import counted
 from .base import Kernel
-from .rows import AsGiven, Parts, count, matrix
+from .rows import AsGiven, Parts, count, dense, matrix
 
 
 class Precomputed(Kernel):
@@ -29,7 +29,7 @@ class Precomputed(Kernel):
 
     def rows(self, X: Any, *, training: bool = False) -> Parts:
         """The values, and for training rows their columns."""
-        found = matrix(X)
+        found = dense(matrix(X))
         if not training:
             return Parts(found, np.full(found.shape[0], -1))
         if found.shape[0] != found.shape[1]:

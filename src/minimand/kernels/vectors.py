@@ -40,6 +40,8 @@ class Linear(VectorKernel):
     array([[11.]])
     """
 
+    definite = True
+
     def block(self, x: Any, z: Any) -> Array:
         """All x·z."""
         return products(x, z)
@@ -74,6 +76,8 @@ class Polynomial(VectorKernel):
     >>> mm.Polynomial(degree=2, c=1)([[1.0, 2.0]], [[3.0, 4.0]])
     array([[144.]])
     """
+
+    definite = True
 
     def __init__(self, degree: int = 2, c: float = 1.0) -> None:
         self.degree = degree
@@ -129,6 +133,8 @@ class Cosine(VectorKernel):
     array([[0.707]])
     """
 
+    definite = True
+
     def rows(self, X: Any, *, training: bool = False) -> Any:
         """Rows of length one, and those that are zero."""
         return _unit_rows(matrix(X))
@@ -159,6 +165,8 @@ class Min(VectorKernel):
     >>> mm.Min()([[1.0, 5.0]], [[3.0, 2.0]])
     array([[3.]])
     """
+
+    definite = True
 
     def rows(self, X: Any, *, training: bool = False) -> Any:
         """A matrix without negative entries."""

@@ -64,7 +64,7 @@ class Objective(Products):
 
     def bound(self, penalty: Penalty, alpha: float) -> BoundPenalty:
         """alpha·penalty on these coefficients, as a problem of this share takes it."""
-        found = penalty.bind(self.n_features if self.n_scores == 1 else self.coef_shape, alpha)
+        found = penalty.bind(self.coef_shape[0] if self.n_scores == 1 else self.coef_shape, alpha)
         return found if self.share == 1.0 else found.times(1.0 / self.share)
 
     @property

@@ -36,6 +36,7 @@ _NAMES = {
     "nested.smoothed": ("Smoothed",),
     "stochastic.sgd": ("Sgd",),
     "textbook.subgradient": ("Subgradient",),
+    "kernel.row_system": ("RowSystem",),
     "kernel.smo": ("Smo",),
     "sparse.working_groups": ("WorkingGroups",),
     "sparse.working_set": ("WorkingSet",),
@@ -65,6 +66,7 @@ _ASKED = (  # considered by solver="auto"
     "Splitting",
     "ByScore",
     "Ordered",
+    "RowSystem",
     "Smo",
 )
 _BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")

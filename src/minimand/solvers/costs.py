@@ -72,6 +72,7 @@ _PROXIMAL_STEPS = 200.0  # the same on the data; estimate
 _DECOMPOSITION = 20.0  # products of the same size that a singular value decomposition takes
 _ACTIVE = 0.4  # share of the rows of a kernel matrix that are computed; measured, 12000×30, MNIST
 _PAIR_READS = 10.0  # reads of each of them by steps of pairs; measured at 12000×30
+_PIVOTED = 1 / 12  # units per n·rank² of a pivoted factor; measured at 2000×2000
 _HEAD_START = 2e6  # units granted to Newton: its digits beyond tol are worth a millisecond or two
 _LOOK = 4e5  # units that it takes to look at some rows
 _SAMPLE = 1000  # rows that are enough for a rough mean square of every column (safeguard)
@@ -199,6 +200,17 @@ def pairs(objective: Objective) -> float:
     n, width = objective.n_samples, getattr(objective.design, "width", 1)
     values = 2.0 * _ACTIVE * n * n
     return values * (RATES["dense_gram"] * width + RATES["terms"]) + _PAIR_READS * _ACTIVE * n * n
+
+
+def row_system(objective: Objective) -> float:
+    """The whole kernel matrix and its Cholesky factor."""
+    n, width = objective.n_samples, getattr(objective.design, "width", 1)
+    return n * n * (RATES["dense_gram"] * width + RATES["terms"]) + factor(n)
+
+
+def pivoted_factor(n: int, rank: float) -> float:
+    """A factor of a kernel matrix, n rows of so many columns."""
+    return _PIVOTED * n * rank * rank
 
 
 def ascent_on_curves(objective: Objective, form: Separable) -> float:

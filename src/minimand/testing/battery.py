@@ -44,9 +44,10 @@ def battery_with_optima() -> tuple[tuple[Objective, float], ...]:
 
 
 def _without_columns() -> Iterator[tuple[Objective, float]]:
-    """Losses with kinks and L2 on a matrix of which only the products of rows are given."""
+    """Squared loss or one with kinks, and L2, where only products of rows are given."""
     rng = np.random.default_rng(1)
     losses: list[Loss] = [Hinge(), EpsilonInsensitive(0.3), Quantile(0.7), Absolute()]
+    losses += [Squared(), Squared()]  # with other weights and offsets
     for i, loss in enumerate(losses):
         plain = _problem(loss, L2(), 0.05, (40, 5), (i, 2 * i), rng)
         n, rows = plain.n_samples, plain.design.map_rows(np.asarray)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._base.typing import Array
 from ...design import as_design
+from ...design.base import Reach
 from ...losses import OverScores
 from ...outputs import Output, PairsOutput, QueriesOutput, columns_of
 from ...problem.objective import Objective
@@ -52,7 +53,8 @@ def build(
         kept = np.flatnonzero(sample_weight)
         design, y, sample_weight = design.rows(kept), y[kept], sample_weight[kept]
         offset = None if offset is None else offset[kept]
-    n, d = design.shape
+    n = design.shape[0]
+    d = n if design.access.columns is Reach.NONE else design.shape[1]
     alpha, free = settings.factor, bool(intercept)
     loss = settings.loss
     mass = loss.equal_masses(n) if sample_weight is None else loss.masses(sample_weight)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.typing import Array, ArrayLike
-from ...design import as_design
+from ...design import DenseDesign, as_design
 from ...metrics import rows_of_queries
 from ...outputs.queries import Runs
 from ...problem.objective import Objective
@@ -32,6 +32,8 @@ def query_problem(
     whole, runs = as_design(X), Runs.of(target, weights)
     in_order = np.array_equal(runs.order, np.arange(whole.shape[0]))
     design = whole if in_order else whole.rows(runs.order)
+    if isinstance(design, DenseDesign):  # a constant in a column changes no difference of scores
+        design = design.from_first_row
     loss, alpha = settings.loss.bind(runs.units), settings.factor
     penalty = settings.penalty.bind(design.shape[1], alpha)
     if penalty.ridge is None or not (penalty.ridge > 0).all():

@@ -135,6 +135,7 @@ class Counted(Kernel, TransformerMixin, BaseEstimator):
 
     explicit = True
     of_objects = True
+    definite = True
     binary: bool = False
 
     # What a subclass writes ------------------------------------------------------------------

@@ -47,6 +47,7 @@ class Subsequence(Kernel):
     """
 
     of_objects = True
+    definite = True
 
     def __init__(self, k: int = 3, decay: float = 0.5) -> None:
         self.k = k

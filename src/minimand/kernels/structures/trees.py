@@ -162,6 +162,7 @@ class SubsetTree(Kernel):
     """
 
     of_objects = True
+    definite = True
 
     def __init__(self, decay: float = 0.5) -> None:
         self.decay = decay

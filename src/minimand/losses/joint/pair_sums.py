@@ -21,7 +21,7 @@ _MOST_LEVELS = 4096  # integers of y that are used as they are; safeguard: other
 class Items(NamedTuple):
     """The rows of a loss over queries, sorted for sums over pairs."""
 
-    z: Array
+    z: Array  # minus a constant of the query
     level: Any  # of y, 0, 1, 2, …, as int32
     units: IntArray
     order: Any  # rows of every query by decreasing score

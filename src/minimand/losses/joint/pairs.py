@@ -28,12 +28,17 @@ class Pairwise(Loss):
     unit: ClassVar[Unit] = "run"
 
     def items(self, z: Array, y: Array) -> Items:
-        """The rows, sorted."""
+        """The rows, sorted, with scores relative to the median of their query.
+
+        Sums over pairs are then rounded by differences of scores, not by a constant in them.
+        """
         units = np.ascontiguousarray(runs_of(self))
         level = levels(y, units)
         z = np.ascontiguousarray(z, dtype=float)
         order = np.empty(z.size, dtype=np.uint32)
         _core.pair_order(z, units, order)
+        median = z[order[(units[:-1] + units[1:]) // 2]]
+        z = z - np.repeat(median, np.diff(units))
         return Items(z, level, units, order, np.maximum(pair_counts(level, units), 1.0))
 
     def value(self, z: Array, y: Array) -> Array:
@@ -169,7 +174,8 @@ class PairwiseHinge(Pairwise):
 
         u·z falls with the width, which tells the width.
         """
-        found = hinges(self.items(z, y), 1.0)
+        items = self.items(z, y)
+        z, found = items.z, hinges(items, 1.0)
         known = [(found.balance, np.zeros_like(found.linear))]
         target, low, high = float(u @ z), 0, _SMOOTHINGS
         while low < high:  # the first width whose slope has at most this product

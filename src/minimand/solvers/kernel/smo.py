@@ -45,22 +45,22 @@ class Smo(Solver):
         """Rounds of row generation, each followed by exact scores."""
         box = box_of(objective)
         a = _feasible(box, start.w)
-        judged, f = _judged(objective, a)
+        judged, f = judged_coefficients(objective, a)
         yield judged
-        target = control.target / _l2(objective)  # the dual problem is divided by l2
+        target = control.target / l2_of(objective)  # the dual problem is divided by l2
         course = Course(box, a, f, objective.design, control.memory)
         for _ in range(CORRECTIONS):
             a = course.advanced(target, lambda: control.expired)
             before = judged.gap
-            judged, f = _judged(objective, a)
+            judged, f = judged_coefficients(objective, a)
             yield judged
             if not course.corrected(a, f, judged.gap, before, control.target):
                 return
 
 
-def _judged(objective: Objective, a: Array) -> tuple[Judgement, Array]:
+def judged_coefficients(objective: Objective, a: Array) -> tuple[Judgement, Array]:
     """The certificate of coefficients a with the best intercept, and their exact f = K a."""
-    l2 = _l2(objective)
+    l2 = l2_of(objective)
     point = objective.point(a, objective.no_shift)
     f = point.z if objective.offset is None else point.z - objective.offset
     f = f.copy()
@@ -73,7 +73,8 @@ def _judged(objective: Objective, a: Array) -> tuple[Judgement, Array]:
     return found, f
 
 
-def _l2(objective: Objective) -> float:
+def l2_of(objective: Objective) -> float:
+    """The factor of ½‖f‖²."""
     form = objective.penalty.function_of_norm
     assert form is not None
     return float(form.l2[0])
@@ -96,7 +97,7 @@ def box_of(objective: Objective) -> Box:
     knots = np.sort(plq.sign * (plq.pieces.knots[:, None] + plq.shift), axis=0)
     if objective.offset is not None:
         knots = knots - objective.offset
-    scale = objective.mass / _l2(objective)
+    scale = objective.mass / l2_of(objective)
     ends = np.sort(-plq.sign * plq.pieces.slopes[[0, -1], None], axis=0) * scale
     group = np.zeros(objective.n_samples, np.uint8)
     low, high = ends

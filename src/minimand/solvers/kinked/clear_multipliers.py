@@ -38,9 +38,12 @@ def sharpened(objective: Objective, solution: Solution, tol: float) -> Solution:
     """The solution, of a loss with kinks, with multipliers at the slopes of their pieces.
 
     The referee decides: the result meets tol, or has a gap no larger than before, or the solution
-    stays as it is. Samples that cannot be decided keep their multipliers.
+    stays as it is. Samples that cannot be decided keep their multipliers. A model without columns
+    is made of its multipliers, which steps of pairs have put at the ends of their ranges.
     """
     old = solution.certificate
+    if not objective.has_columns:
+        return solution
     if not objective.convex or old.dual_point is None or not 0 < old.gap < np.inf:
         return solution
     allowed = max(tol * objective.scale, old.gap)
