@@ -144,3 +144,11 @@ def test_parameters_of_other_libraries_are_explained():
         mm.RBF(gamma=1.0)
     with pytest.raises(ValueError, match="write 'rbf'"):
         mm.kernels.REGISTRY.get("gaussian")
+
+
+@pytest.mark.parametrize("make", [mm.RBF, mm.Laplace, mm.Matern, mm.Periodic])
+@pytest.mark.parametrize("tau", [1e-300, 1e-160, 1e160, 1e300])
+def test_extreme_bandwidths_have_their_limits(make, tau):
+    rows = np.array([[0.0, 1.0], [0.3, 2.0], [1e6, 2.5]])
+    expected = np.eye(3) if tau < 1 else np.ones((3, 3))
+    np.testing.assert_array_equal(make(tau=tau)(rows), expected)

@@ -1,5 +1,7 @@
 """Any loss with any kernel: the representer theorem, oracles, weights, and what is left out."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -195,3 +197,45 @@ def test_bandwidth_of_the_figures():
     flat = mm.Classifier("logistic", features=mm.RBF(tau), alpha=alpha / tau**2).fit(X, SIGNS)
     line = mm.Classifier("logistic", alpha=alpha).fit(X, SIGNS)
     np.testing.assert_allclose(flat.decision_function(X), line.decision_function(X), atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "unit"),
+    [(mm.Polynomial(2), 1e3), (mm.Polynomial(2), 1e4), (mm.Linear().center(), 1e7)],
+    ids=repr,
+)
+def test_a_gap_from_rounded_kernel_values_is_said(kernel, unit):
+    """A gap that the last places of large values decide is no proof, however small it is."""
+    with pytest.warns(ConvergenceWarning, match="numbers as large as .* tol=1e-06: scale X"):
+        found = mm.Regressor(features=kernel, alpha=0.1).fit(X * unit, NOISY).certificate_
+    assert found.rounding > 1e-3 * found.primal
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "epsilon_insensitive", "logistic"])
+@pytest.mark.parametrize("degree", [2, 3])
+def test_rounding_covers_the_values_of_an_ill_conditioned_kernel(loss, degree):
+    """The objective of the model as stored, in extended precision, is the stated one ± rounding."""
+    make, y = task_of(loss)
+    wide = X * [1.0, 1.0, 30.0]
+    with warnings.catch_warnings(action="ignore"):  # that rounding decides
+        model = make(loss, features=mm.Polynomial(degree), alpha=0.003).fit(wide, y)
+    long = wide.astype(np.longdouble)
+    K = (1 + long @ long[model.support_].T) ** degree
+    a = model.dual_coef_[0].astype(np.longdouble)
+    z = (K @ a).astype(float) + model.intercept_
+    value = np.mean(mm.losses.REGISTRY.get(loss).value(z, np.asarray(y, dtype=float)))
+    value += 0.5 * 0.003 * float(a @ K[model.support_] @ a)
+    for found in model.certificate_, mm.certify(model, wide, y):
+        assert abs(found.primal - value) <= found.rounding + found.gap
+        assert found.rounding <= 0.1  # of a loss of about 1 without a model: no empty statement
+
+
+@pytest.mark.parametrize("kernel", [mm.RBF().center(), mm.Polynomial(2).center()], ids=repr)
+def test_centred_kernels_of_close_rows(kernel):
+    """Values that are the rounding of larger ones are no sign of an indefinite kernel."""
+    constant = np.column_stack([np.full(60, 3.0), X[:, :1] * 1e-8])
+    for rows in X * 1e-6, np.column_stack([constant, X]):
+        model = mm.Regressor(features=kernel, alpha=0.1).fit(rows, NOISY)
+        assert model.certificate_.relative <= 1e-6
+    with pytest.raises(ValueError, match="zero for all rows, up to rounding"):
+        mm.Regressor(features=kernel, alpha=0.1).fit(constant, NOISY)

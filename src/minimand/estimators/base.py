@@ -144,7 +144,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
                 break
         else:
             if isinstance(self.__dict__.get("features_"), PivotedCholesky):
-                warn_if_cut(self)
+                warn_if_cut(self, posed.objectives)
         if posed.objectives[0].scale == 0:
             warn_if_zero_is_perfect(self, posed.objectives[0])
         return self

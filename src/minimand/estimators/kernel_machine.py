@@ -13,6 +13,9 @@ Only the last bracket knows K. The referee, which sees L, has used uᵀLLᵀu; u
     uᵀRu ≤ (Σ |uᵢ|·√dᵢ)²,
 
 by |Rᵢⱼ| ≤ √(dᵢdⱼ). Where this bound is not negligible, uᵀKu is computed from the kernel.
+
+The values of K are rounded, by E with |Eᵢⱼ| ≤ ε√(sᵢsⱼ). With f = Σ aᵢ·k(xᵢ, ·) this changes the
+scores by Ea, and aᵀKa and uᵀKu by aᵀEa and uᵀEu, all bounded by A = Σ|aᵢ|√sᵢ and U = Σ|uᵢ|√sᵢ.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from .problem import Posed
 
 _NEGLIGIBLE = 0.1  # of tol·scale; safeguard: a charge below needs no product with the kernel
+_ULPS = 8  # ulp of a value of the kernel; safeguard: sums and powers of rounded numbers
 _LARGEST_PRODUCT = 200_000  # rows whose kernel matrix is computed once, in blocks; safeguard
 
 
@@ -65,14 +69,17 @@ class Remainder:
     mapped: LowRank
     X: Any  # all samples of fit
     diagonal: Array  # d of those of positive weight
+    sizes: Array  # s of the same
     kept: IntArray | None  # their numbers among the samples of fit; None: all
 
     @classmethod
     def of(cls, mapped: LowRank, X: Any, weights: Array | None, *, known: bool) -> Remainder:
         """From the map of a fit; ``known`` says that X holds the rows that it was fitted on."""
         diagonal = mapped.remainder_ if known else mapped.left_out(X)
+        sizes = mapped.sizes_ if known else mapped.kernel_.sizes(mapped.training_rows(X))
         kept = None if weights is None or weights.all() else np.flatnonzero(weights)
-        return cls(mapped, X, diagonal if kept is None else diagonal[kept], kept)
+        some = slice(None) if kept is None else kept
+        return cls(mapped, X, diagonal[some], sizes[some], kept)
 
     @property
     def complete(self) -> bool:
@@ -85,7 +92,7 @@ class Remainder:
             return self
         rows = objective.slot.rows
         kept = rows if self.kept is None else self.kept[rows]
-        return replace(self, diagonal=self.diagonal[rows], kept=kept)
+        return replace(self, diagonal=self.diagonal[rows], sizes=self.sizes[rows], kept=kept)
 
     def expansion(self, by_sample: BySample | None, coef: Array) -> Expansion:
         """The model by its support vectors, or by the landmarks if these are not known."""
@@ -103,8 +110,8 @@ class Remainder:
 
     def parts(self, u: Array) -> Array:
         """Terms per sample, ≥ 0, whose sum is at least uᵀRu."""
-        sizes = np.abs(u) * np.sqrt(self.diagonal if u.ndim == 1 else self.diagonal[:, None])
-        return np.asarray(sizes * sizes.sum(axis=0)).reshape(u.shape[0], -1).sum(axis=1)
+        lengths = _lengths(u, self.diagonal)
+        return np.asarray(lengths * lengths.sum(axis=0)).reshape(u.shape[0], -1).sum(axis=1)
 
     def exactly(self, objective: Objective, u: Array) -> float:
         """uᵀKu − uᵀLLᵀu from the kernel, rounded up."""
@@ -114,10 +121,37 @@ class Remainder:
         noise = 8 * EPS * np.sqrt(u.shape[0]) * abs(whole)  # 8 ulp a term; safeguard
         return max(whole - known, 0.0) + noise
 
+    def rounding(self, objective: Objective, point: Point, u: Array, a: Array | None) -> float:
+        """What the rounding of K may change in the objective of Σ aᵢ·k(xᵢ, ·) and in its bound.
+
+        Without a, the model is that of the landmarks.
+        """
+        if a is None:
+            w = point.w.T if point.w.ndim == 2 else point.w[None, :]
+            A = _lengths(self.mapped.expansion(w), self.mapped.landmark_sizes).sum(axis=0)
+        else:
+            A = np.atleast_1d(_lengths(a, self.sizes).sum(axis=0))
+        U = np.atleast_1d(_lengths(u, self.sizes).sum(axis=0))
+        form = objective.penalty.function_of_norm
+        ridge = None if form is None else form.ridge
+        norms = 2.0 * float(A @ U)  # to first order, for functions of ‖f‖ other than squares
+        if ridge is not None:
+            factor = float(ridge[0])
+            norms = factor * float(A @ A) + (float(U @ U) / factor if factor > 0 else 0.0)
+        return float(_ULPS * EPS * (float(A @ U) + 0.5 * norms))
+
     def charged(
-        self, objective: Objective, point: Point, found: Certificate, tol: float
+        self,
+        objective: Objective,
+        point: Point,
+        found: Certificate,
+        tol: float,
+        a: Array | None = None,
     ) -> Certificate:
-        """The certificate of the same model and dual point for the kernel itself."""
+        """The certificate of the same model and dual point for the kernel itself.
+
+        The model is that of the landmarks, or that with the coefficients a.
+        """
         theta = found.dual_point
         if theta is None or not np.isfinite(found.gap):
             return found
@@ -130,6 +164,8 @@ class Remainder:
             exact = min(self.exactly(objective, u), square)
             parts = parts * (exact / square)
             gap = self._gap(objective, point, found, u, exact)
+        noise = self.rounding(objective, point, u, a)
+        found = replace(found, rounding=found.rounding + noise)
         return _with_gap(objective, found, gap, parts)
 
     def _gap(
@@ -160,6 +196,7 @@ class Remainder:
 def _with_gap(objective: Objective, found: Certificate, gap: float, parts: Array) -> Certificate:
     """The certificate with what the remainder adds, by sample too."""
     added = gap - found.gap
+    perfect = objective.constant_target and gap <= found.rounding  # the null model is
     by_sample = found.by_sample
     if by_sample is not None and np.isfinite(gap) and by_sample.shape == parts.shape:
         total = float(parts.sum())
@@ -169,12 +206,18 @@ def _with_gap(objective: Objective, found: Certificate, gap: float, parts: Array
         found,
         gap=gap,
         dual=found.dual - added,
-        relative=0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf),
+        relative=0.0 if gap == 0 or perfect else (gap / scale if scale > 0 else np.inf),
         by_sample=by_sample,
         infeasibility=found.infeasibility
         if np.isfinite(gap)
         else "the kernel matrix was not factorised completely, and nothing is penalised",
     )
+
+
+def _lengths(a: Array, sizes: Array) -> Array:
+    """|aᵢ|·√sizeᵢ, in the shape of a."""
+    roots = np.sqrt(sizes)
+    return np.asarray(np.abs(a) * (roots if a.ndim == 1 else roots[:, None]))
 
 
 def left_out(model: Any, posed: Posed, *, exact: bool) -> Remainder | None:
@@ -227,9 +270,10 @@ def represented(
     moved = [each for each in found if each is not None]
     complete = len(moved) == len(solutions)
     models = [each[0] for each in moved] if complete else solutions
+    coefficients = [each[1] for each in moved] if complete else [None] * len(solutions)
     charged = [
-        s.certified(part.charged(o, s.point, s.certificate, tol))
-        for s, (o, _, part) in zip(models, problems)
+        s.certified(part.charged(o, s.point, s.certificate, tol, a))
+        for s, (o, _, part), a in zip(models, problems, coefficients)
     ]
     if not complete:
         return charged, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from ..solvers import REGISTRY as SOLVERS
 from ..solvers import Control, Solution, verdicts
 from ..solvers.base import CALLBACK
 
+_HIDDEN = 1e-3  # of the scale; safeguard: rounding above it does not excuse a gap either
 _UNEVEN = 30.0  # ratio of column sizes; safeguard
 _SWEEPS = ("class_dual", "dual")  # solvers whose sweeps over rows suffer from such columns
 
@@ -79,18 +81,32 @@ def warn_if_short(estimator: Any, objective: Objective, solutions: list[Solution
     warnings.warn(f"{type(estimator).__name__}: {text}", ConvergenceWarning, stacklevel=5)
 
 
-def warn_if_cut(estimator: Any) -> None:
-    """Warn if memory had no room for a kernel matrix and the gap is larger than tol for that."""
+def warn_if_cut(estimator: Any, objectives: Sequence[Objective]) -> None:
+    """Warn if the gap of a kernel machine misses tol for what the factor leaves out of K.
+
+    Or if it says nothing, since the rounding of the values of K matters that much.
+    """
     found, mapped = estimator.certificate_, estimator.features_
-    if found.relative <= float(estimator.tol) or mapped.complete:
+    scale = sum(objective.share * objective.scale for objective in objectives)
+    hidden = mapped.complete and found.rounding > _HIDDEN * scale
+    missed = found.relative > float(estimator.tol)
+    if all(objective.constant_target for objective in objectives) or not (missed or hidden):
         return
+    if mapped.complete:
+        why = (
+            f"the kernel is computed from numbers as large as {float(mapped.sizes_.max()):.1e}, "
+            f"whose rounding may change the objective by {found.rounding:.1e}"
+        )
+        help = "scale X, or raise alpha"
+    else:
+        why = f"the kernel matrix was cut at {mapped.rank_} columns, as memory had no room for more"
+        help = "pass memory=… in bytes, or choose the columns with features="
+        help += "minimand.Nystrom(kernel, rank)"
+    so = f"the relative gap {found.relative:.1e} is larger than tol={estimator.tol:g}"
+    if not missed:
+        so = f"the relative gap {found.relative:.1e} proves less than tol={estimator.tol:g}"
     warnings.warn(
-        f"{type(estimator).__name__}: the kernel matrix was cut at {mapped.rank_} columns, as "
-        f"memory had no room for more, so the relative gap {found.relative:.1e} is larger than "
-        f"tol={estimator.tol:g}: pass memory=… in bytes, or choose the columns with "
-        "features=minimand.Nystrom(kernel, rank).",
-        ConvergenceWarning,
-        stacklevel=4,
+        f"{type(estimator).__name__}: {why}, so {so}: {help}.", ConvergenceWarning, stacklevel=5
     )
 
 

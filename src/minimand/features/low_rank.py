@@ -49,6 +49,7 @@ class LowRank(Features):
     kernel_: Kernel
     pivots_: IntArray | None
     remainder_: Array
+    sizes_: Array  # `Kernel.sizes` of the rows of the fit
 
     # What a subclass writes ------------------------------------------------------------------
 
@@ -89,8 +90,11 @@ class LowRank(Features):
         """φ̂ of the rows of the fit, with the landmarks among them."""
         factor = self._factor(x)
         if not factor.pivots.size:
-            raise ValueError(f"{self.kernel_!r} is zero for all rows: there is nothing to learn.")
+            raise ValueError(
+                f"{self.kernel_!r} is zero for all rows, up to rounding: there is nothing to learn."
+            )
         self.pivots_, self.remainder_ = factor.pivots, factor.remainder
+        self.sizes_ = factor.sizes
         self._landmarks, self._triangle = x[factor.pivots], factor.triangle
         return factor.columns
 
@@ -119,6 +123,11 @@ class LowRank(Features):
     def scores(self, X: Any, coefs: Array) -> Array:
         """φ̂(X)·w of every row for k models (k, r), without φ̂(X) itself: (n, k)."""
         return self.kernel_.times(self.rows_of(X), self._landmarks, self.expansion(coefs))
+
+    @property
+    def landmark_sizes(self) -> Array:
+        """`Kernel.sizes` of the landmarks."""
+        return self.kernel_.sizes(self._landmarks)
 
     def left_out(self, X: Any) -> Array:
         """k(x, x) − ‖φ̂(x)‖² of every row: what the span of the landmarks leaves out."""

@@ -29,6 +29,7 @@ class Factor:
     pivots: IntArray  # rows of which K was read, in order; L[pivots] is lower triangular
     remainder: Array  # d with |K − LLᵀ|ᵢⱼ ≤ √(dᵢ·dⱼ): its diagonal, as it is positive semidefinite
     complete: bool  # whether nothing but rounding is left out
+    sizes: Array  # of the numbers of which k(x, x) was computed
 
     @property
     def triangle(self) -> Array:
@@ -132,7 +133,8 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
         If a remainder is clearly negative, which no positive semidefinite matrix allows.
     """
     rest = np.array(kernel.diagonal(x), dtype=float)
-    n, top = rest.size, float(rest.max(initial=0.0))
+    sizes = kernel.sizes(x)
+    n, top = rest.size, float(sizes.max(initial=0.0))
     _check_definite(kernel, rest, top)
     limit = n * float(np.finfo(float).eps) * top
     width = int(np.clip(BUFFER // max(n, 1), _FEWEST, _AT_ONCE))
@@ -162,7 +164,8 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
         _check_definite(kernel, rest, top)
         np.maximum(rest, 0.0, out=rest)
     taken = np.concatenate(pivots) if pivots else np.empty(0, dtype=np.intp)
-    return Factor(columns[:, :rank], taken, rest, not bool((rest > 4 * limit).any()))
+    complete = not bool((rest > 4 * limit).any())
+    return Factor(columns[:, :rank], taken, rest, complete, sizes)
 
 
 def checked(factor: Factor, kernel: Kernel, x: Any) -> Factor:
@@ -183,7 +186,7 @@ def checked(factor: Factor, kernel: Kernel, x: Any) -> Factor:
     if kernel.definite:
         return factor
     left, root = factor.columns, np.sqrt(factor.remainder)
-    most = _INDEFINITE * float(np.max(kernel.diagonal(x), initial=0.0))
+    most = _INDEFINITE * float(factor.sizes.max(initial=0.0))
     excess = np.zeros_like(root)
     for some, part in kernel.blocks(x, x):
         above = np.abs(part - left[some] @ left.T) - np.outer(root[some], root)

@@ -66,6 +66,10 @@ class Nested(Kernel):
         """That of the inner kernel."""
         return self.kernel.diagonal(x)
 
+    def sizes(self, x: Any) -> Array:
+        """Those of the inner kernel."""
+        return self.kernel.sizes(x)
+
     def feature_map(self, x: Any) -> Any:
         """That of the inner kernel."""
         return self.kernel.feature_map(x)
@@ -145,6 +149,10 @@ class Sum(Pair):
         """The sum of both."""
         return self.left.diagonal(x.parts[0]) + self.right.diagonal(x.parts[1])
 
+    def sizes(self, x: Any) -> Array:
+        """The sum of both."""
+        return self.left.sizes(x.parts[0]) + self.right.sizes(x.parts[1])
+
     def feature_map(self, x: Any) -> Any:
         """Both maps side by side."""
         maps = [self.left.feature_map(x.parts[0]), self.right.feature_map(x.parts[1])]
@@ -173,6 +181,10 @@ class Product(Pair):
     def diagonal(self, x: Any) -> Array:
         """The product of both."""
         return self.left.diagonal(x.parts[0]) * self.right.diagonal(x.parts[1])
+
+    def sizes(self, x: Any) -> Array:
+        """The product of both."""
+        return self.left.sizes(x.parts[0]) * self.right.sizes(x.parts[1])
 
     def feature_map(self, x: Any) -> Array:
         """All products of a feature of each."""
@@ -217,6 +229,10 @@ class Scaled(Nested):
     def diagonal(self, x: Any) -> Array:
         """The inner one times the factor."""
         return float(self.factor) * self.kernel.diagonal(x)
+
+    def sizes(self, x: Any) -> Array:
+        """The inner ones times the factor."""
+        return float(self.factor) * self.kernel.sizes(x)
 
     def feature_map(self, x: Any) -> Any:
         """√factor·φ."""

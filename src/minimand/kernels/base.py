@@ -100,6 +100,13 @@ class Kernel(NamesParameters, Parameterized, ABC):
         parts = (x[start : start + size] for start in starts)
         return np.concatenate([np.diag(self.block(part, part)) for part in parts], dtype=float)
 
+    def sizes(self, x: Any) -> Array:
+        """The size of the numbers of which k(xᵢ, xᵢ) is computed; k(xᵢ, xᵢ), unless some cancel.
+
+        The rounding of k(xᵢ, xⱼ) is some ulp of √(sizeᵢ·sizeⱼ).
+        """
+        return self.diagonal(x)
+
     def feature_map(self, x: Any) -> Any:
         """φ(x) with φ(x)·φ(z) = k(x, z), where there are finitely many features."""
         raise ValueError(

@@ -21,6 +21,7 @@ from .vectors import VectorKernel, by_entries
 _SAMPLE = 1000  # rows whose distances give a median; safeguard: their half a million pairs do
 _NOISE = 1e4  # ulp of a squared distance in units of the bandwidth, above which differences are
 # taken before squaring; safeguard: values are then exact to about 1e-12
+_EXTREME = 1e140  # of tau and 1/tau, whose squares overflow beyond about 1e150; safeguard
 _WIDTHS = ("median", "scale")
 
 
@@ -103,12 +104,12 @@ class RBF(DistanceKernel):
 
     def prepared(self, rows: Any) -> Any:
         """The rows moved to their mean, and their squares; as they are if digits would cancel."""
-        moved, _, cancels = _near_zero(rows, rows, 0.5 / float(self.tau) ** 2)
+        moved, _, cancels = _near_zero(rows, rows, _half_precision(self.tau))
         return rows if cancels else Parts(moved, squares(moved))
 
     def block(self, x: Any, z: Any) -> Array:
         """All exp(−‖x − z‖²/(2τ²)); from differences where ‖x‖² + ‖z‖² − 2x·z would cancel."""
-        factor = -0.5 / float(self.tau) ** 2
+        factor = -_half_precision(self.tau)
         if isinstance(x, Parts):
             (x, row_squares), (z, column_squares) = x, z
             found = products(x, z)
@@ -238,6 +239,11 @@ class Periodic(DistanceKernel):
     def block(self, x: Any, z: Any) -> Array:
         """The Gaussian kernel of the points."""
         return RBF(self.tau).block(x, z)
+
+
+def _half_precision(tau: float) -> float:
+    """1/(2τ²), finite and positive: rows that are told apart by squares have k = 0 or 1 beyond."""
+    return 0.5 / min(max(float(tau), 1.0 / _EXTREME), _EXTREME) ** 2
 
 
 def distances(x: Any, z: Any) -> Array:

@@ -57,6 +57,10 @@ class Normalized(Nested):
         """1."""
         return np.ones(len(x))
 
+    def sizes(self, x: Any) -> Array:
+        """The inner ones, divided as the values are."""
+        return self.kernel.sizes(x.parts[0]) * x.parts[1] ** 2
+
     def feature_map(self, x: Any) -> Any:
         """φ(x)/‖φ(x)‖."""
         found = self.kernel.feature_map(x.parts[0])
@@ -115,6 +119,10 @@ class Centered(Nested):
     def diagonal(self, x: Any) -> Array:
         """‖φ(x) − mean φ‖²."""
         return self.kernel.diagonal(x.parts[0]) - 2.0 * x.parts[1] + self._total
+
+    def sizes(self, x: Any) -> Array:
+        """Those of the inner kernel and of the means, which cancel if the rows lie close."""
+        return self.kernel.sizes(x.parts[0]) + 2.0 * np.abs(x.parts[1]) + abs(self._total)
 
     def feature_map(self, x: Any) -> Array:
         """φ(x) minus the mean of φ over the training rows."""
