@@ -15,7 +15,7 @@ from ..certificate import Certificate, Judgement, judge
 from ..estimators.base import Estimator
 from ..estimators.hard_margin import HardMargin
 from ..estimators.inputs import data
-from ..estimators.kernel_machine import Remainder, left_out
+from ..estimators.kernel_machines.expansion import Remainder, left_out
 from ..estimators.models import score_count, split
 from ..estimators.outcome import Part, combined
 from ..estimators.stopping import interruption

@@ -33,8 +33,8 @@ from ..solvers.in_parallel import solve_each
 from ..solvers.kinked.clear_multipliers import settled
 from .callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
 from .inputs import data
-from .kernel_machine import Remainder, represented
-from .kernel_rows import expansion
+from .kernel_machines.expansion import Remainder, represented
+from .kernel_machines.rows import expansion
 from .models import score_count, split, stacked
 from .outcome import Part, combined, warn_if_cut, warn_if_short, warn_if_zero_is_perfect
 from .problem import Fitted, Posed, PosesProblems

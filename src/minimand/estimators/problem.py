@@ -17,7 +17,7 @@ from ..problem.objective import Objective
 from .feature_map import MapsFeatures
 from .inputs import data
 from .inputs.class_weights import label_factors, weighted_by_class
-from .kernel_rows import rows_of_kernel
+from .kernel_machines.rows import rows_of_kernel
 from .posing.coded import Coded
 from .settings import Settings
 

@@ -16,7 +16,7 @@ from ..problem.objective import Objective
 from ..problem.slot import Slot, as_table
 from ..solvers import Solution
 from .inputs.matrix import matrix_of
-from .kernel_machine import Expansion
+from .kernel_machines.expansion import Expansion
 
 
 class _Rows(NamedTuple):

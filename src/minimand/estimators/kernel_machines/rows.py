@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from .._base.typing import Array
-from ..design import KernelDesign
-from ..features.low_rank import MEMORY, PivotedCholesky
-from ..features.support_rows import SupportRows, expected_rank
-from ..kernels import kernel_of
-from ..kernels.rows import picked
-from ..problem.objective import Objective
-from ..solvers import ASKED, SOLVERS, costs
-from ..solvers import REGISTRY as NAMED
-from ..solvers.traits import Trait
-from .kernel_machine import BySample, Expansion, joined
+from ..._base.typing import Array
+from ...design import KernelDesign
+from ...features.low_rank import MEMORY, PivotedCholesky
+from ...features.support_rows import SupportRows, expected_rank
+from ...kernels import kernel_of
+from ...kernels.rows import picked
+from ...problem.objective import Objective
+from ...solvers import ASKED, SOLVERS, costs
+from ...solvers import REGISTRY as NAMED
+from ...solvers.traits import Trait
+from .expansion import BySample, Expansion, joined
 
 if TYPE_CHECKING:
-    from .posing.coded import Coded
-    from .problem import Posed
+    from ..posing.coded import Coded
+    from ..problem import Posed
 
 _FEWEST = 1000  # rows; safeguard: a factor of fewer takes a fraction of a second
 

@@ -26,18 +26,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._base.typing import Array, IntArray
-from ..certificate import Certificate, judge
-from ..features.low_rank import LowRank, PivotedCholesky
-from ..kernels.rows import picked
-from ..penalties.base import Plane, young_in_plane
-from ..problem.intercept import recentred
-from ..problem.objective import EPS, Objective, Point
-from ..problem.slot import Slot, as_table
-from ..solvers import Solution
+from ..._base.typing import Array, IntArray
+from ...certificate import Certificate, judge
+from ...features.low_rank import LowRank, PivotedCholesky
+from ...kernels.rows import picked
+from ...penalties.base import Plane, young_in_plane
+from ...problem.intercept import recentred
+from ...problem.objective import EPS, Objective, Point
+from ...problem.slot import Slot, as_table
+from ...solvers import Solution
 
 if TYPE_CHECKING:
-    from .problem import Posed
+    from ..problem import Posed
 
 _NEGLIGIBLE = 0.1  # of tol·scale; safeguard: a charge below needs no product with the kernel
 _ULPS = 8  # ulp of a value of the kernel; safeguard: sums and powers of rounded numbers
