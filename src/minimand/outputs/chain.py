@@ -195,8 +195,8 @@ def augmented(chains: Chains, labels: Any, cost: Any = None, weights: Any = None
 def k_best(chains: Chains, count: int) -> tuple[IntArray, Array]:
     """The greatest scores in decreasing order, and their labels.
 
-    Labels are (count, n_tokens), scores (n_sequences, count). Where a sequence has fewer labellings,
-    labels are −1 and scores are −inf.
+    Labels are (count, n_tokens), scores (n_sequences, count). Where a sequence has fewer of
+    them, labels are −1 and scores are −inf.
     """
     if count < 1:
         raise ValueError(f"count must be at least 1, got {count}.")
