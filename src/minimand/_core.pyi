@@ -411,6 +411,29 @@ def gap_of_squares(
     square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
 ) -> tuple[float, float, float]: ...
 
+# Interior points. Risers are (base, side, knot, bend, height, where, weight, share, dual, primal).
+_Risers = tuple[
+    _Vector, _Vector, _Vector, _Vector, _Vector, NDArray[np.int64], _Vector, float, _Vector, _Vector
+]
+_Course = tuple[float, int, float, float]
+
+def interior_walk(
+    X: _Matrix,
+    mass: _Vector,
+    sign: _Vector,
+    columns: tuple[_Vector, _Vector, _Vector, _Vector, NDArray[np.uint8]],
+    pull_b: float,
+    intercept: bool,
+    all_lines: bool,
+    samples: _Risers,
+    features: _Risers,
+    w: _Vector,
+    t: _Vector,
+    b: float,
+    limits: tuple[float, float, int, int, float],
+    course: _Course,
+) -> tuple[float, int, float, float, bool, bool, _Course]: ...
+
 # Kernel machines.
 def box_steps(
     rows: _Matrix,
