@@ -62,8 +62,8 @@ double Rises::products_after(double dual, double primal) const {
     const std::size_t riser = line < risers ? line : line - risers;
     for (std::size_t j = 0; j < width_; ++j) {
       const std::size_t e = line * width_ + j;
-      total += weight(riser, j) * (dual_[e] + dual * d_dual_[e]) *
-               (primal_[e] + primal * d_primal_[e]);
+      total +=
+          weight(riser, j) * (dual_[e] + dual * d_dual_[e]) * (primal_[e] + primal * d_primal_[e]);
     }
   }
   return total;

@@ -11,8 +11,8 @@ namespace minimand {
 
 /// Many functions psi of one form, psi' = base + the sum of their risers.
 struct RiserForm {
-  std::span<const double> base;         // per function, or one number for all of them
-  std::span<const double> side;         // per riser, as are knot and bend
+  std::span<const double> base;  // per function, or one number for all of them
+  std::span<const double> side;  // per riser, as are knot and bend
   std::span<const double> knot;
   std::span<const double> bend;
   std::span<const double> height;       // of the first risers, which have an end

@@ -13,11 +13,11 @@
 namespace minimand {
 namespace {
 
-constexpr double kNearest = 0.9995;  // share of the way to the boundary; convention
-constexpr double kSteady = 1e-12;    // share of a column's curvature, added to it; safeguard
-constexpr double kPinned = 1e200;    // curvature of a coefficient that cannot move; safeguard
-constexpr double kConstant = 1e-26;  // share of mean^2 that is rounding of a variance; safeguard
-constexpr double kNoLength = 1e-12;  // of a step; safeguard
+constexpr double kNearest = 0.9995;    // share of the way to the boundary; convention
+constexpr double kSteady = 1e-12;      // share of a column's curvature, added to it; safeguard
+constexpr double kPinned = 1e200;      // curvature of a coefficient that cannot move; safeguard
+constexpr double kConstant = 1e-26;    // share of mean^2 that is rounding of a variance; safeguard
+constexpr double kNoLength = 1e-12;    // of a step; safeguard
 constexpr std::size_t kShortWait = 3;  // steps, after which steps are centred; safeguard
 
 double sum(std::span<const double> values) {
@@ -54,8 +54,8 @@ class Walk {
         dw_(d_),
         dt_(n_),
         features_pulled_(d_) {
-    measure_ = (has_samples_ ? samples_.measure() : 0.0) +
-               (has_features_ ? features_.measure() : 0.0);
+    measure_ =
+        (has_samples_ ? samples_.measure() : 0.0) + (has_features_ ? features_.measure() : 0.0);
   }
 
   double products() const {

@@ -13,9 +13,9 @@ namespace minimand {
 
 /// sum_i mass_i psi(t_i) + pull.(w, b) + Omega(w), t = sign * (offset + X w + b) - shift.
 struct InteriorProblem {
-  std::span<const double> mass, sign;                 // per row
-  std::span<const double> l2, spread, centre, pull;   // per column
-  std::span<const std::uint8_t> pinned;               // columns whose two bounds are equal
+  std::span<const double> mass, sign;                // per row
+  std::span<const double> l2, spread, centre, pull;  // per column
+  std::span<const std::uint8_t> pinned;              // columns whose two bounds are equal
   double pull_b;
   bool intercept;
   bool all_lines;  // primal and dual steps have lengths of their own
@@ -47,10 +47,10 @@ struct WalkCourse {
 
 struct WalkReport {
   std::size_t steps;
-  double length;    // of the last step
+  double length;  // of the last step
   double products;
   bool stuck;
-  bool singular;    // Newton's equations could not be solved: the last step was not taken
+  bool singular;  // Newton's equations could not be solved: the last step was not taken
 };
 
 template <class Scalar>

@@ -6,8 +6,8 @@ namespace minimand::python {
 namespace {
 
 /// base, side, knot, bend, height, where, weight, share, dual, primal.
-using RiserArrays = std::tuple<Array, Array, Array, Array, Array, Array, Array, double,
-                               MutableArray, MutableArray>;
+using RiserArrays =
+    std::tuple<Array, Array, Array, Array, Array, Array, Array, double, MutableArray, MutableArray>;
 /// l2, spread, centre, pull, pinned.
 using ColumnArrays = std::tuple<Array, Array, Array, Array, Array>;
 /// near, far, most, patience, centred.
@@ -85,10 +85,10 @@ std::tuple<double, std::int64_t, double, double, bool, bool, Course> interior_wa
     WalkCourse now{least, count(waited, "waited"), unmet_dual, unmet_primal};
     const WalkReport report =
         without_gil([&] { return walk_inside(matrix, problem, point, goal, now); });
-    return std::tuple(point.b, static_cast<std::int64_t>(report.steps), report.length,
-                      report.products, report.stuck, report.singular,
-                      Course(now.least, static_cast<std::int64_t>(now.waited), now.unmet_dual,
-                             now.unmet_primal));
+    return std::tuple(
+        point.b, static_cast<std::int64_t>(report.steps), report.length, report.products,
+        report.stuck, report.singular,
+        Course(now.least, static_cast<std::int64_t>(now.waited), now.unmet_dual, now.unmet_primal));
   });
 }
 

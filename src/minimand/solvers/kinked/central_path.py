@@ -85,8 +85,9 @@ class CentralPath(Generic[System, Step]):
 
     def walk(self, limits: Limits) -> Walked:
         """Steps until the products are small enough or a limit is reached, at least one."""
-        stuck = False
-        for taken in range(1, limits.most + 1):
+        taken, stuck = 0, False
+        while taken < limits.most:
+            taken += 1
             length = self.step(limits.centred if self._course.waited > _SHORT_WAIT else 0.0)
             course, now = self._course, self.products
             waited = 0 if now < 0.5 * course.least else course.waited + 1

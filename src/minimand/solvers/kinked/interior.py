@@ -24,7 +24,7 @@ from ...design import DenseDesign
 from ...losses import PLQ
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, Point, dot
-from ..costs import rows_suffice
+from ..costs import rows_suffice, walks_compiled
 from .central_path import CentralPath, Course, Limits, Walked
 from .slope_rises import of_penalty, of_pieces
 
@@ -32,7 +32,6 @@ _ROOM = 10.0  # slacks of a cold start, in units of |t|; measured: wider is safe
 _NARROWEST = 1e-2  # slacks of a warm start, in units of those at w = 0; safeguard
 _STEADY = 1e-12  # share of a column's curvature, added to the diagonal; safeguard
 _PINNED = 1e200  # curvature of a coefficient whose two bounds are equal; safeguard
-_FEW_COLUMNS = 128  # columns, up to which whole walks are compiled; safeguard: LAPACK is faster beyond
 _PASSES = 5  # over the rows in a step; definition: the Hessian, and two products for each half
 
 
@@ -134,14 +133,12 @@ class InteriorPoint(CentralPath[Solve, Step]):
 
         If Newton's equations are singular there, one step is taken here, by a pseudo-inverse.
         """
-        design = self.rows.design
-        few = 0 < self.rows.n_features <= _FEW_COLUMNS
-        if not (few and isinstance(design, DenseDesign) and self._parts) or self._by_rows:
+        if not (walks_compiled(self.rows) and self._parts) or self._by_rows:
             return super().walk(limits)
         steps, stuck = 0, False
         while steps < limits.most:
             left = limits._replace(most=limits.most - steps)
-            taken, stuck, singular = self._walk_compiled(design, left)
+            taken, stuck, singular = self._walk_compiled(left)
             steps += taken
             if not singular:
                 break
@@ -151,9 +148,10 @@ class InteriorPoint(CentralPath[Solve, Step]):
                 break
         return Walked(steps, stuck)
 
-    def _walk_compiled(self, design: DenseDesign, limits: Limits) -> tuple[int, bool, bool]:
+    def _walk_compiled(self, limits: Limits) -> tuple[int, bool, bool]:
         """Steps in compiled code; whether they are stuck, and whether a system was singular."""
-        rows, form = self.rows, self.form
+        rows, form, design = self.rows, self.form, self.rows.design
+        assert isinstance(design, DenseDesign)
         pinned = np.zeros(rows.n_features, dtype=np.uint8)
         pinned[:] = self._pinned
         centre = design.centre if rows.intercept else np.zeros(rows.n_features)
