@@ -17,7 +17,7 @@ class Table(Mapping[str, dict[str, float]]):
     Attributes
     ----------
     rows, columns : tuple of str
-    values : ndarray of shape (n_rows, n_columns)
+    numbers : ndarray of shape (n_rows, n_columns)
         NaN where a number does not exist.
 
     Examples
@@ -35,12 +35,12 @@ class Table(Mapping[str, dict[str, float]]):
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    values: Array
+    numbers: Array
 
     def __getitem__(self, row: str) -> dict[str, float]:
         if row not in self.rows:
             raise KeyError(f"{row!r} is no row of this table, whose rows are {list(self.rows)}")
-        return dict(zip(self.columns, self.values[self.rows.index(row)].tolist()))
+        return dict(zip(self.columns, self.numbers[self.rows.index(row)].tolist()))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.rows)
@@ -50,8 +50,8 @@ class Table(Mapping[str, dict[str, float]]):
 
     def __repr__(self) -> str:
         cells = [["", *self.columns]]
-        for name, numbers in zip(self.rows, self.values):
-            cells.append([name, *("–" if np.isnan(v) else f"{v:.4g}" for v in numbers)])
+        for name, row in zip(self.rows, self.numbers):
+            cells.append([name, *("–" if np.isnan(v) else f"{v:.4g}" for v in row)])
         widths = [max(map(len, column)) for column in zip(*cells)]
-        lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths)).rstrip() for row in cells)
+        lines = ("  ".join(c.ljust(w) for c, w in zip(line, widths)).rstrip() for line in cells)
         return "\n".join(lines)
