@@ -169,7 +169,7 @@ class InteriorPoint(CentralPath[Solve, Step]):
             self.t,
             float(self.b),
             (limits.near, limits.far, limits.most, limits.patience, limits.centred),
-            tuple(self._course),
+            self._course,
         )
         self._course = Course(*course)
         rows.meter.passes += _PASSES * taken
