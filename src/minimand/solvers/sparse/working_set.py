@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ... import _core
 from ..._base.typing import Array, IntArray
 from ..._core import dot
 from ...canonical import Quadratic, Weighted
@@ -291,7 +292,7 @@ class _Restricted:
             slope = slope - mean * float(q.sum())
         else:
             gram = self.design.gram(h, places)
-        model = Quadratic(gram, slope - gram @ w)
+        model = Quadratic(gram, slope - _core.dense_matvec(gram, w))
         new = w.copy()
         model.minimise(self.form, new, tol)
         shift = -dot(mean, new - w) - (float(q.sum()) / total if total > 0 else 0.0)
