@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..certificate import Judgement
+from ..certificate import Finding, Judgement
 from ..certificate.in_units import outside
 from ..problem.column_units import ColumnUnits
 from ..problem.objective import Objective, Point
@@ -53,7 +53,10 @@ class View:
         point = point if self.units is None else self.units.inside(point)
         return point if self.columns is None else self.columns.inside(point)
 
-    def outside(self, judgement: Judgement) -> Judgement:
+    def outside(self, judgement: Finding) -> Finding:
         """A judgement of this problem as one of the whole problem."""
+        if self.columns is None and self.units is None:
+            return judgement
+        assert isinstance(judgement, Judgement)
         judgement = judgement if self.columns is None else self.columns.outside(judgement)
         return judgement if self.units is None else outside(self.units, judgement)
