@@ -70,7 +70,11 @@ def points_of(
 ) -> Iterator[Judgement]:
     """The judged points of a solver on a problem that is part of another solver's work."""
     for found in Succession(solver, objective, control).points(solver, start):
-        if isinstance(found, Judgement):
-            yield found
-        else:
-            yield judge(objective, found.point, known=[found.dual])
+        yield fully_judged(objective, found)
+
+
+def fully_judged(objective: Objective, found: Finding) -> Judgement:
+    """A finding with all that another solver may need to go on."""
+    if isinstance(found, Judgement):
+        return found
+    return judge(objective, found.point, known=[found.dual])

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..certificate import Finding, Judgement
+from ..certificate import Finding
 from ..certificate.in_units import outside
 from ..problem.column_units import ColumnUnits
 from ..problem.objective import Objective, Point
 from .base import Control, Solver
 from .choose import cheapest_others
 from .independent_columns import IndependentColumns, independent_columns
+from .succession import fully_judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,6 @@ class View:
         """A judgement of this problem as one of the whole problem."""
         if self.columns is None and self.units is None:
             return judgement
-        assert isinstance(judgement, Judgement)
+        judgement = fully_judged(self.problem, judgement)
         judgement = judgement if self.columns is None else self.columns.outside(judgement)
         return judgement if self.units is None else outside(self.units, judgement)
