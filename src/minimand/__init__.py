@@ -118,6 +118,7 @@ _NAMES = {
     "estimators.perceptron": ("Perceptron",),
     "estimators.priors": ("with_priors",),
     "estimators.ranker": ("Ranker",),
+    "estimators.labelers.sequence_labeler": ("SequenceLabeler",),
     "report": ("plot_history",),
     "selection": ("Path", "Tuned", "alpha_max", "path"),
     "audit.separable": ("separable",),

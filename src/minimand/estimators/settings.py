@@ -102,7 +102,7 @@ def check_settings(estimator: Any) -> Settings:
     if estimator.random_state is not None:
         check_seed(estimator.random_state)
     if estimator.callbacks is not None:
-        _check_callbacks(estimator.callbacks)
+        check_callbacks(estimator.callbacks)
     words = "" if estimator.features is None else _checked_features(estimator.features)
     if kernel_of(estimator.features) is not None:
         _check_function_of_norm(penalty, words)
@@ -217,7 +217,8 @@ def _checked_features(features: Any) -> str:
     return shorten(str(features), _LONGEST, placeholder=" …")
 
 
-def _check_callbacks(callbacks: Any) -> None:
+def check_callbacks(callbacks: Any) -> None:
+    """Callbacks must be a list of functions or of scikit-learn's callback objects."""
     if callable(callbacks) or is_sklearn_callback(callbacks) or not isinstance(callbacks, Iterable):
         raise TypeError(f"callbacks must be a list, not {callbacks!r}: put a single one in a list.")
     for callback in callbacks:
