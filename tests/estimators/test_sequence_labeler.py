@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import cache
 from itertools import pairwise, product
 
 import numpy as np
@@ -70,14 +71,14 @@ MODELS = {
 }
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    return {name: clone(model).fit(X, Y) for name, model in MODELS.items()}
+@cache
+def fitted(name):
+    return clone(MODELS[name]).fit(X, Y)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_predictions_are_those_of_enumeration(fitted, name):
-    model = fitted[name]
+def test_predictions_are_those_of_enumeration(name):
+    model = fitted(name)
     new = [x for x in made(1)[0] if len(x) <= 4]
     if name == "observed":
         new = new[:6]
@@ -109,12 +110,12 @@ def _probabilities_are_enumerated(model, new, decoded):
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "perceptron"])
-def test_fits_are_certified(fitted, name):
-    certificate = fitted[name].certificate_
+def test_fits_are_certified(name):
+    certificate = fitted(name).certificate_
     assert certificate.kind == "global"
     assert certificate.relative <= 1e-4
-    assert fitted[name].history_[-1].gap == certificate.gap
-    assert fitted[name].n_iter_ >= 1
+    assert fitted(name).history_[-1].gap == certificate.gap
+    assert fitted(name).n_iter_ >= 1
 
 
 def objective(model, X, Y, l1=0.0, l2=0.0):
@@ -124,11 +125,11 @@ def objective(model, X, Y, l1=0.0, l2=0.0):
     return loss + l1 * np.abs(w).sum() + 0.5 * l2 * w @ w
 
 
-def test_the_certificate_is_about_the_model(fitted):
+def test_the_certificate_is_about_the_model():
     for name, (l1, l2) in {"crf": (0, 0.1), "l1": (0.05, 0), "elastic_net": (0.025, 0.025)}.items():
-        value = objective(fitted[name], X, Y, l1, l2)
-        np.testing.assert_allclose(fitted[name].certificate_.primal, value, rtol=1e-9)
-    assert np.mean(fitted["l1"].coef_ == 0) > 0.2
+        value = objective(fitted(name), X, Y, l1, l2)
+        np.testing.assert_allclose(fitted(name).certificate_.primal, value, rtol=1e-9)
+    assert np.mean(fitted("l1").coef_ == 0) > 0.2
 
 
 def close(a, b):
@@ -306,11 +307,11 @@ def test_a_warm_start_needs_less_work():
     assert model.classes_.tolist() == ["a", "b"]
 
 
-def test_probabilities_need_a_crf(fitted):
+def test_probabilities_need_a_crf():
     for name in ("max_margin", "perceptron"):
-        assert not hasattr(fitted[name], "predict_proba")
+        assert not hasattr(fitted(name), "predict_proba")
         with pytest.raises(AttributeError):
-            fitted[name].predict_marginals(X)
+            fitted(name).predict_marginals(X)
     assert hasattr(mm.SequenceLabeler(), "predict_marginals")
     with pytest.raises(NotFittedError):
         mm.SequenceLabeler().predict(X)
@@ -369,8 +370,8 @@ def test_mistakes_of_a_perceptron_stay_below_their_bound(seed):
     assert len(model.history_) <= 501
 
 
-def test_a_perceptron_counts_its_errors(fitted):
-    model = fitted["perceptron"]
+def test_a_perceptron_counts_its_errors():
+    model = fitted("perceptron")
     wrong = np.mean([own != found for own, found in zip(Y, model.predict(X))])
     assert model.certificate_.primal == pytest.approx(wrong)
     assert model.certificate_.kind in ("relaxation", "global")

@@ -146,7 +146,7 @@ BAD = {
     "nan": ([X[0], NAN[0]], Y, r"X\[1\] contains NaN \(token 0, column 1\)"),
     "nan in a dict": ([[{"w": "x"}, {"w": float("nan")}]], [["a", "b"]], "token 1, w"),
     "widths": ([X[0], np.ones((1, 3))], Y, r"X\[1\] has 3 features a token"),
-    "no matrix": ([X[0], np.ones(2)], Y, r"X\[1\] is no \(length × features\) matrix"),
+    "no matrix": ([X[0], np.ones(1)], Y, r"X\[1\] is no \(length × features\) matrix"),
     "complex": ([X[0] * 1j, X[1]], Y, r"X\[0\] is no \(length × features\) matrix"),
     "an object as a value": ([[{"w": object()}, {}]], [["a", "b"]], "feature 'w' is <object"),
     "no dict": ([[{"w": 1}, 3]], [["a", "b"]], "no dict of features, 3"),

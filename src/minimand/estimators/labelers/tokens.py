@@ -261,9 +261,14 @@ def _array(sequence: Any, place: int) -> Any:
         return check_array(sequence, dtype=np.float64, ensure_all_finite=False)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"X[{place}] is no (length × features) matrix of numbers ({str(error).split('.')[0]}): "
+            f"X[{place}] is no (length × features) matrix of numbers ({_first_words(error)}): "
             "pass one, or a list with a dict of features for each token."
         ) from error
+
+
+def _first_words(error: Exception) -> str:
+    """The beginning of another library's message."""
+    return str(error).partition("\n")[0].partition(".")[0].rstrip(":, ")
 
 
 def _as_floats(matrix: Any) -> Any:
