@@ -260,7 +260,7 @@ def test_hashed_and_indexed_features_are_one_model():
     hashed = mm.SequenceLabeler(alpha=0.05, tol=1e-8, features="hash").fit(dicts, TAGS)
     assert np.count_nonzero(hashed.coef_.any(axis=0)) == indexed.coef_.shape[1]  # no collision
     assert close(indexed, hashed)
-    own = mm.SequenceLabeler(alpha=0.05, tol=1e-8, features=FeatureHasher(2**16)).fit(dicts, TAGS)
+    own = mm.SequenceLabeler(alpha=0.05, tol=1e-8, features=FeatureHasher(2**19)).fit(dicts, TAGS)
     assert close(indexed, own)
     np.testing.assert_allclose(indexed.predict_proba(dicts), hashed.predict_proba(dicts), atol=1e-4)
 

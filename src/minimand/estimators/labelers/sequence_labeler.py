@@ -266,12 +266,10 @@ class SequenceLabeler(NamesParameters, Inspected, CallbackSupportMixin, Summaris
     @property
     def _weights(self) -> ChainWeights:
         """The fitted weights as trainers have them; those of what is not allowed are 0."""
-        free = (
-            np.where(np.isfinite(a), a, 0.0) for a in (self.transitions_, self.start_, self.stop_)
-        )
-        return ChainWeights(
-            np.ascontiguousarray(self.coef_.T), *free, getattr(self, "edge_coef_", None)
-        )
+        tables = (self.transitions_, self.start_, self.stop_)
+        transitions, start, stop = (np.where(np.isfinite(table), table, 0.0) for table in tables)
+        coef = np.ascontiguousarray(self.coef_.T)
+        return ChainWeights(coef, transitions, start, stop, getattr(self, "edge_coef_", None))
 
     def _attributes(self, posed: Posed, found: ChainWeights) -> dict[str, Any]:
         """What prediction needs, at some weights."""
@@ -293,7 +291,7 @@ class SequenceLabeler(NamesParameters, Inspected, CallbackSupportMixin, Summaris
     def _store(self, posed: Posed, trained: Trained) -> None:
         for name in ("edge_coef_", "mistakes_", "bound_", "n_features_in_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        vars(self).update(self._attributes(posed, trained.weights))
+        self.__dict__.update(self._attributes(posed, trained.weights))
         if posed.features is None:
             self.n_features_in_ = posed.problem.design.shape[1]
         self.alpha_ = posed.alpha

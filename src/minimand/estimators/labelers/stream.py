@@ -34,7 +34,7 @@ def learn_batch(
     state = vars(labeler).get("_stream") or {}
     learn_one = _perceptron_pass if choices.loss == "perceptron" else _gradient_pass
     weights, state = learn_one(labeler, posed, state)
-    vars(labeler).update(labeler._attributes(posed, weights))
+    labeler.__dict__.update(labeler._attributes(posed, weights))
     for name in ("certificate_", "history_", "mistakes_", "bound_"):  # of an earlier fit
         labeler.__dict__.pop(name, None)
     labeler.alpha_ = posed.alpha
@@ -108,9 +108,8 @@ def _gradient_pass(
         l2 = problem.l2 if posed.choices.alpha is not None else 1.0 / seen * bool(problem.l2)
         eta = 1.0 / (size + l2 * seen)
         slopes = slope(own, weights, posed.choices.loss)
-        weights = ChainWeights(
-            *(w - eta * (g + l2 * w) for w, g in zip(weights[:4], slopes)), weights.edge
-        )
+        coef, steps, start, stop = (w - eta * (g + l2 * w) for w, g in zip(weights[:4], slopes))
+        weights = ChainWeights(coef, steps, start, stop)
     return weights, {**state, "size": size}
 
 

@@ -34,8 +34,8 @@ class Steps:
     def __init__(self, problem: ChainProblem, start: ChainWeights | None = None) -> None:
         d, k = problem.design.shape[1], problem.n_labels
         self._shape = (d, k)
-        self.now, self.lag, self.count = np.zeros(d * k + k * k + 2 * k), np.zeros(0), 0.0
-        self.lag = np.zeros_like(self.now)
+        size = d * k + k * k + 2 * k
+        self.now, self.lag, self.count = np.zeros(size), np.zeros(size), 0.0
         if start is not None:
             parts = (start.coef, start.transitions, start.start, start.stop)
             self.now[:] = np.concatenate([np.ravel(part) for part in parts])
@@ -52,10 +52,10 @@ class Steps:
         arrays = (problem.offsets, problem.labels, fixed, sizes)
         rows = problem.design.row_lines
         kernel = kernel_for(rows, _core.chain_perceptron, _core.chain_perceptron_dense)
-        self.count, *found = kernel(
+        self.count, visited, wrong, tokens, radius = kernel(
             rows, arrays, k, problem.ends, order, self.now, self.lag, self.count
         )
-        return Pass(*found)
+        return Pass(visited, wrong, tokens, radius)
 
     @property
     def last(self) -> ChainWeights:
@@ -116,10 +116,10 @@ def train_perceptron(
     with undisturbed():
         wrong = _share_wrong(problem, steps.mean)
         bound = _bound(problem, steps.last, radius) if separated else np.inf
-    found = course.trained(steps.mean, wrong, wrong, rounding=0.0)
+    ended_with = course.trained(steps.mean, wrong, wrong, rounding=0.0)
+    own = {f.name: getattr(ended_with, f.name) for f in fields(ended_with)}
     kind: Kind = "relaxation" if wrong else "global"
-    own = {f.name: getattr(found, f.name) for f in fields(found)}
-    own["certificate"] = replace(found.certificate, kind=kind)
+    own["certificate"] = replace(ended_with.certificate, kind=kind)
     return TrainedPerceptron(**own, mistakes=mistakes, bound=bound)
 
 
