@@ -88,7 +88,7 @@ def test_without_spans_the_scores_are_zero_and_equal_tags_are_perfect():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: spans("B-NP"), "list of tags"),
+        (lambda: spans("B-NP"), "tags must be a list"),
         (lambda: spans(["NP"]), "no tag of a span"),
         (lambda: spans([3]), "no tag of a span"),
         (lambda: span_f1(["B-NP"], ["B-NP"]), "put a single one in a list"),

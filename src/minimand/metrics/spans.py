@@ -54,7 +54,9 @@ def spans(tags: Sequence[str]) -> list[Span]:
     Span(type='VP', start=4, stop=5)
     """
     if isinstance(tags, str):
-        raise TypeError(f"tags must be a list of tags, not the text {tags!r}: pass one tag a token.")
+        raise TypeError(
+            f"tags must be a list of tags, not the text {tags!r}: pass one tag a token."
+        )
     found: list[Span] = []
     before, of = "O", ""  # the tag of the last token: its letter and its type
     for place, tag in enumerate(tags):
