@@ -22,6 +22,7 @@ void bind_pairs(nanobind::module_& m);
 void bind_pairwise(nanobind::module_& m);
 void bind_stochastic(nanobind::module_& m);
 void bind_structures(nanobind::module_& m);
+void bind_trees(nanobind::module_& m);
 void bind_watch(nanobind::module_& m);
 
 }  // namespace minimand::python

@@ -55,5 +55,6 @@ NB_MODULE(_core, m) {
   minimand::python::bind_pairwise(m);
   minimand::python::bind_stochastic(m);
   minimand::python::bind_structures(m);
+  minimand::python::bind_trees(m);
   minimand::python::bind_watch(m);
 }
