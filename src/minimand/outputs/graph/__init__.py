@@ -1,5 +1,4 @@
-"""Labelled trees and graphs: sums and maxima over all labellings.
-
+"""Labelled graphs.
 
 A labelling c of a graph has the score Σ unary[v, c_v] + Σ pair[c_u, c_v] over nodes v and edges
 (u, v). All results are exact: forests take O(nodes·k²) in the compiled core, graphs with cycles are

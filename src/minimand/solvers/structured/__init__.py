@@ -1,1 +1,1 @@
-"""Training of structured outputs: chains, trees and graphs of labels."""
+"""Training of structured outputs."""
