@@ -8,6 +8,7 @@ void bind_compressed(nanobind::module_& m);
 void bind_sparse(nanobind::module_& m);
 void bind_dense(nanobind::module_& m);
 void bind_descent(nanobind::module_& m);
+void bind_interior(nanobind::module_& m);
 void bind_support(nanobind::module_& m);
 void bind_path(nanobind::module_& m);
 void bind_groups(nanobind::module_& m);

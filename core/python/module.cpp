@@ -41,6 +41,7 @@ NB_MODULE(_core, m) {
   minimand::python::bind_sparse(m);
   minimand::python::bind_dense(m);
   minimand::python::bind_descent(m);
+  minimand::python::bind_interior(m);
   minimand::python::bind_support(m);
   minimand::python::bind_path(m);
   minimand::python::bind_groups(m);

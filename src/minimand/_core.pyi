@@ -128,6 +128,7 @@ def separable_value(l1: _Vector, l2: _Vector, w: _Vector) -> float: ...
 def separable_young(l1: _Vector, l2: _Vector, w: _Vector, v: _Vector) -> _Vector: ...
 def largest_scale(v: _Vector, limit: _Vector) -> float: ...
 def dot(a: _Vector, b: _Vector) -> float: ...
+def add(to: _Vector, factor: float, more: _Vector) -> None: ...
 
 # A piecewise quadratic function: knots, slopes, curvatures, slopes left of knots, values at knots.
 _Pieces = tuple[_Vector, _Vector, _Vector, _Vector, _Vector]
@@ -442,6 +443,29 @@ def drawn_on(before: _Vector, last: _Vector, ahead: float) -> _Vector: ...
 def gap_of_squares(
     square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
 ) -> tuple[float, float, float]: ...
+
+# Interior points. Risers are (base, side, knot, bend, height, where, weight, share, dual, primal).
+_Risers = tuple[
+    _Vector, _Vector, _Vector, _Vector, _Vector, NDArray[np.int64], _Vector, float, _Vector, _Vector
+]
+_Course = tuple[float, int, float, float]
+
+def interior_walk(
+    X: _Matrix,
+    mass: _Vector,
+    sign: _Vector,
+    columns: tuple[_Vector, _Vector, _Vector, _Vector, NDArray[np.uint8]],
+    pull_b: float,
+    intercept: bool,
+    all_lines: bool,
+    samples: _Risers,
+    features: _Risers,
+    w: _Vector,
+    t: _Vector,
+    b: float,
+    limits: tuple[float, float, int, int, float],
+    course: _Course,
+) -> tuple[float, int, float, float, bool, bool, _Course]: ...
 
 # Kernel machines.
 def box_steps(
