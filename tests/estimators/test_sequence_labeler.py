@@ -183,9 +183,9 @@ def test_sequences_of_one_token_are_a_classifier(loss, same):
     single = mm.Classifier(same, "l2", alpha=0.02, intercept=False).fit(rows, y)
     assert close(chain, single)
     assert not chain.transitions_.any()
-    assert [labels[0] for labels in chain.predict([row[None, :] for row in rows])] == list(
-        single.predict(rows)
-    )
+    # The objective is strongly convex: two models within gaps g of the optimum are near each other.
+    reach = sum(np.sqrt(2 * model.certificate_.gap / 0.02) for model in (chain, single))
+    assert np.linalg.norm(chain.coef_ - single.coef_) <= reach + 1e-9
 
 
 def test_a_cost_changes_the_margin():
