@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from ..._base.linear_system import EPS, pseudo_inverse, solver_for
+from ..._base.linear_system import EPS, solver_for
 from ..._base.typing import Array, ArrayLike
 
 
@@ -91,7 +91,7 @@ def reverse_from_forward(X: ArrayLike, Y: ArrayLike, W: ArrayLike) -> Array:
 def kernel_forward_from_reverse(
     K: ArrayLike, Y: ArrayLike, B: ArrayLike = None, beta: float = 0.0
 ) -> Array:
-    r"""The coefficients A of f(x) = Σ aᵢ·k(xᵢ, x) that predict Y, given U = B·Φ in the reverse form.
+    r"""The coefficients A of f(x) = Σ aᵢ·k(xᵢ, x) that predict Y, given the reverse form U = BΦ.
 
     .. math:: A = (K + \beta I)^{-1} B^\top (Y^\top Y), \qquad B^* = Y^+
 
@@ -133,8 +133,9 @@ def kernel_forward_from_reverse(
         b = _matrix("B", B)
         _check_shape("B", b, (y.shape[1], gram.shape[0]))
         right = b.T @ (y.T @ y)
-    lifted = gram + float(beta) * np.eye(gram.shape[0])
-    return np.asarray((solver_for if beta > 0 else pseudo_inverse)(lifted)(right))
+    if beta == 0:
+        return np.asarray(linalg.pinvh(0.5 * (gram + gram.T), check_finite=False) @ right)
+    return np.asarray(solver_for(gram + float(beta) * np.eye(gram.shape[0]))(right))
 
 
 def _gram_inverse(x: Array, right: Array) -> Array:

@@ -17,7 +17,7 @@ from ...design.base import dense_block
 from .scatter import scatter
 from .spectrum import Found, chosen_count, completed, is_count
 
-_ACCURATE = 1e-6  # relative accuracy of the least variance that is kept; convention: the default tol
+_ACCURATE = 1e-6  # relative accuracy of the least variance kept; convention: the default tol
 _LAPACK = (64, 2000)  # sides between which LAPACK runs on one thread; as in `_base.linear_system`
 _FEW = 4  # one in so many eigenvectors: then only these are computed; safeguard
 
@@ -84,7 +84,7 @@ def by_svd(design: Design, weights: Array, n_components: Any, centred: bool) -> 
         _, sizes, turns = linalg.svd(x, full_matrices=False, check_finite=False)
     values = sizes**2
     total = float(values.sum())
-    k = chosen_count(n_components, values, total, n, d)
+    k = chosen_count(n_components, values, total, n, d, noise=EPS * EPS * max(n, d))
     rounding = EPS * max(n, d) ** 0.5 * 4.0 * total
     kept = values[:k]
     return Found(turns[:k].T.copy(), kept, total, float(kept.sum()), rounding, mean, values)

@@ -104,7 +104,7 @@ def _steps(problem: Problem, method: str, rng: np.random.RandomState) -> Iterato
 
 
 def _power(problem: Problem, rng: np.random.RandomState) -> Iterator[Ritz]:
-    """V ← C V, made orthonormal again: every column is a power iteration, deflated by the others."""
+    """V ← C V, made orthonormal again: power iterations, each deflated by those before it."""
     d, k = problem.operator.size, problem.k
     block = completed(orthonormal(rng.standard_normal((d, k))), k)
     while True:
@@ -162,7 +162,7 @@ def of_a_sample(problem: Problem) -> Ritz:
     """
     n = problem.design.shape[0]
     part = problem.design.thinned(max(1, n // _SAMPLE))
-    weights = problem.weights[:: max(1, n // _SAMPLE)]
+    weights = problem.weights[:: max(1, n // _SAMPLE)].copy()
     k = problem.k
     few = by_svd(part, weights, min(k, *part.shape), bool(problem.mean.any()))
     block = completed(few.vectors, k)

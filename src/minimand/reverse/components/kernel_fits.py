@@ -47,7 +47,7 @@ def of_all_values(
 
     The component of u is Σ aᵢ(φ(xᵢ) − mean φ) with a = S^½u/√λ; the output of row i is √λ·uᵢ/√sᵢ.
     """
-    gram = np.asarray(kernel.gram(rows), dtype=float)
+    gram = _all_values(kernel, rows)
     n, root = len(gram), np.sqrt(weights)
     share = weights / weights.sum() if centred else np.zeros(n)
     means = gram @ share
@@ -55,8 +55,6 @@ def of_all_values(
     matrix = gram - means - means[:, None] + middle if centred else gram
     matrix = matrix * np.outer(root, root)
     total = max(float(np.trace(matrix)), 0.0)
-    if not kernel.definite:
-        _check_symmetric(gram, kernel)
     values, turns = top_eigen(matrix, n_components if kernel.definite else None)
     if not kernel.definite:
         _check_definite(values, n, kernel)
@@ -122,12 +120,17 @@ def of_a_factor(
     )
 
 
-def _check_symmetric(gram: Array, kernel: Kernel) -> None:
+def _all_values(kernel: Kernel, rows: Any) -> Array:
+    """K; all of it is computed where symmetry is not known, else half."""
+    if kernel.definite:
+        return np.asarray(kernel.gram(rows), dtype=float)
+    gram = np.concatenate([part for _, part in kernel.blocks(rows, rows)], dtype=float)
     uneven = float(np.abs(gram - gram.T).max(initial=0.0))
     if uneven > _INDEFINITE * max(float(np.abs(gram).max()), 1e-300):
         raise ValueError(
-            f"{kernel!r} is not symmetric on these rows: minimand.check_psd(k(X)) shows where."
+            f"{kernel!r} is not symmetric on these rows: minimand.check_psd(K) shows where."
         )
+    return gram
 
 
 def _check_definite(values: Array, n: int, kernel: Kernel) -> None:

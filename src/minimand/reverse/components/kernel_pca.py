@@ -251,7 +251,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         return found(outputs).astype(self._kind)
 
     def plot(self, ax: Any = None) -> Any:
-        """The variances by component (a scree plot), their sum, and the bound of the certificate."""
+        """The variances by component (a scree plot), their sum, and the certified bound."""
         check_is_fitted(self, "certificate_")
         from ...report.components import plot_scree
 

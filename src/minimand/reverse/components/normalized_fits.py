@@ -11,7 +11,14 @@ from scipy import sparse
 
 from ..._base.linear_system import EPS
 from ..._base.typing import Array
-from ...certificate.ritz import Operator, Ritz, bounded_above, krylov, largest_on_complement, sum_above
+from ...certificate.ritz import (
+    Operator,
+    Ritz,
+    bounded_above,
+    krylov,
+    largest_on_complement,
+    sum_above,
+)
 from .exact import top_eigen
 from .spectrum import signs_of
 
@@ -136,7 +143,9 @@ def concluded(
 def _check_affinities(values: Any) -> None:
     entries = values.data if sparse.issparse(values) else values
     if not np.isfinite(entries).all():
-        raise ValueError("the affinities contain NaN or infinity: impute or drop such entries first.")
+        raise ValueError(
+            "the affinities contain NaN or infinity: impute or drop such entries first."
+        )
     least = float(entries.min(initial=0.0))
     if least < -EPS * float(np.abs(entries).max(initial=0.0)):
         raise ValueError(
@@ -146,5 +155,5 @@ def _check_affinities(values: Any) -> None:
     uneven = abs(values - values.T).max() if values.shape[0] == values.shape[1] else 0.0
     if uneven > 1e-8 * float(np.abs(entries).max(initial=0.0)):  # share; safeguard
         raise ValueError(
-            "the matrix of affinities is not symmetric: pass 0.5 * (K + K.T), or the larger of both."
+            "the matrix of affinities is not symmetric: pass 0.5 * (K + K.T), for example."
         )

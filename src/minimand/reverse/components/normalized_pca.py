@@ -127,25 +127,25 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         X : rows as the kernel takes them, or affinities
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of k counts as k copies of the row; it must be positive.
+            A weight of k counts as k copies of the row.
         """
         self._check_parameters()
         X = kernel_input(self, X, reset=True)
         kind, X = precision(X), in_double(X)
         n = count(X)
+        given = check_weights(sample_weight, n)
+        weights = np.ones(n) if given is None else given
+        n = int(np.count_nonzero(weights))
         if self.n_components >= n:
             raise ValueError(
                 f"n_components={self.n_components} must be below n_samples={n}, since one more "
                 "component is constant: ask for fewer components, or give more data."
             )
-        weights = check_weights(sample_weight, n)
-        weights = np.ones(n) if weights is None else weights
-        if not (weights > 0).all():
-            raise ValueError("sample_weight must be positive: leave rows of weight 0 out.")
         with Course(self, FORMULA, X, solver=self._chosen(X, n)) as course:
             problem = self._problem(X, weights, course.history.solver)
             found = self._found(problem, course)
-            self._store(problem, found, kind, course)
+            self._store(problem, found, weights, course)
+            self.embedding_ = self._outputs(problem, found, X, weights).astype(kind)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: ArrayLike = None) -> AnyArray:
@@ -169,8 +169,10 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         return "krylov" if whole else "low_rank"
 
     def _problem(self, X: Any, weights: Array, method: str) -> Normalized:
-        """K, or a factor of it, and what new rows are compared with."""
+        """K, or a factor of it, of the rows of positive weight; and what new rows need."""
         kernel = REGISTRY.get(self.kernel)
+        kept = np.flatnonzero(weights)
+        part = slice(None) if kept.size == weights.size else kept
         self.__dict__.pop("_features", None)
         if method == "low_rank":
             if kernel.pairwise and sparse.issparse(X):
@@ -178,14 +180,18 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
             self._features = Nystrom(kernel, int(self.rank), random_state=self.random_state)
             factor = self._features.fit_transform(X)
             self.kernel_ = self._features.kernel_
-            return Normalized.of(factor, weights, factor=True)
+            return Normalized.of(factor[part], weights[part], factor=True)
         self.kernel_ = kernel.bind(X)
         if kernel.pairwise:
             if X.shape[0] != X.shape[1]:
-                raise ValueError(f"X must be a square matrix of affinities, not of shape {X.shape}.")
-            return Normalized.of(X, weights)
-        self._rows = self.kernel_.rows(X, training=True)
-        return Normalized.of(np.asarray(self.kernel_.gram(self._rows), dtype=float), weights)
+                raise ValueError(
+                    f"X must be a square matrix of affinities, not of shape {X.shape}."
+                )
+            return Normalized.of(X[part][:, part], weights[part])
+        rows = self.kernel_.rows(X, training=True)
+        self._rows = rows if kept.size == weights.size else rows[kept]
+        gram = np.asarray(self.kernel_.gram(self._rows), dtype=float)
+        return Normalized.of(gram, weights[part])
 
     def _found(self, problem: Normalized, course: Course) -> Spectral:
         k = int(self.n_components)
@@ -200,10 +206,9 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
             passes = float(len(course.history))
             return concluded(problem, ritz, k, test, float(self.tol), passes)
 
-    def _store(self, problem: Normalized, found: Spectral, kind: Any, course: Course) -> None:
+    def _store(self, problem: Normalized, found: Spectral, weights: Array, course: Course) -> None:
         k = int(self.n_components)
         outputs = found.outputs(problem)
-        self.embedding_ = outputs.astype(kind)
         self.eigenvalues_ = found.values
         # What new rows are multiplied by: weighted outputs over μ, and the weights themselves.
         faint = np.abs(found.values) <= _FAINT
@@ -211,14 +216,24 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         self._weighted = np.column_stack([weighted, problem.weights])
         if problem.factor:
             self._weighted = problem.values.T @ self._weighted
-        self.n_samples_ = problem.weights.size
+        elif self.kernel_.pairwise and len(weighted) < weights.size:
+            narrow, self._weighted = self._weighted, np.zeros((weights.size, k + 1))
+            self._weighted[np.flatnonzero(weights)] = narrow
+        self.n_samples_ = weights.size
         self.method_, self.n_iter_ = course.history.solver, max(course.iterations, 1)
         primal, dual = k - float(found.values.sum()), k - found.bound
-        self.certificate_ = course.certificate(
-            primal, dual, "global", found.rounding, float(k)
-        )
+        self.certificate_ = course.certificate(primal, dual, "global", found.rounding, float(k))
         course.history.end(primal, dual, max(primal - dual, 0.0))
         self.history_ = course.history
+
+    def _outputs(self, problem: Normalized, found: Spectral, X: Any, weights: Array) -> Array:
+        """The outputs of all rows of the fit; those of weight zero are treated as new rows."""
+        known = found.outputs(problem)
+        if len(known) == weights.size:
+            return known
+        outputs = self._transformed(X)
+        outputs[np.flatnonzero(weights)] = known
+        return outputs
 
     # Using the model -------------------------------------------------------------------------
 
@@ -226,7 +241,9 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         """The outputs of other rows, from their affinities to the rows of the fit."""
         check_is_fitted(self, "embedding_")
         X = kernel_input(self, X, reset=False)
-        kind, X = precision(X), in_double(X)
+        return self._transformed(in_double(X)).astype(precision(X))
+
+    def _transformed(self, X: Any) -> Array:
         if "_features" in vars(self):
             sums = self._features.scores(X, self._weighted.T)
         elif self.kernel_.pairwise:
@@ -240,7 +257,7 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
                 f"row {far[0]} of X has no affinity to any row of the fit, so that it has no "
                 "outputs: leave such rows out, or take a wider kernel."
             )
-        return np.asarray(sums[:, :-1] / whole, dtype=kind)
+        return np.asarray(sums[:, :-1] / whole)
 
     def plot(self, ax: Any = None) -> Any:
         """The rows along the first two components."""

@@ -54,7 +54,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
     n_components : int, float in (0, 1), "auto" or None, default=None
         How many components; or the share of the variance that they keep at least; or those whose
         variance is above what noise alone would give (the optimal hard threshold of Gavish and
-        Donoho, 2014); or all of them.
+        Donoho, 2014); or all along which the data vary.
     method : str, default="auto"
         - "covariance": eigenvectors of C, one pass; the best choice for many rows
         - "gram": eigenvectors of the inner products of the rows, for more columns than rows
@@ -267,7 +267,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         """The one point of an exact method, with its objective and bound."""
         found = _EXACT[method](design, weights, self.n_components, bool(self.center))
         work = float(np.prod(design.shape)) * min(design.shape)
-        if self.method == "auto" and not is_accurate(found) and not design.sparse and work <= _LARGE:
+        if (
+            self.method == "auto"
+            and not is_accurate(found)
+            and not design.sparse
+            and work <= _LARGE
+        ):
             method = "svd"
             found = by_svd(design, weights, self.n_components, bool(self.center))
         scale = 0.5 / float(weights.sum())
@@ -302,7 +307,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         if unknown:
             dual = -np.inf
         self.certificate_ = course.certificate(
-            primal, dual, "global", scale * found.rounding, scale * found.total, infeasibility=unknown
+            primal,
+            dual,
+            "global",
+            scale * found.rounding,
+            scale * found.total,
+            infeasibility=unknown,
         )
         course.history.end(primal, dual, max(primal - dual, 0.0))
         self.history_ = course.history
@@ -331,7 +341,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         found = np.empty((x.shape[0], turn.shape[1]), kind)
         height = max(_ROWS, 1)
         for start in range(0, x.shape[0], height):
-            np.matmul(x[start : start + height] - self.mean_, turn, out=found[start : start + height])
+            np.matmul(
+                x[start : start + height] - self.mean_, turn, out=found[start : start + height]
+            )
         return found
 
     def inverse_transform(self, Y: ArrayLike) -> AnyArray:
@@ -362,7 +374,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         return min(kept / operator.trace, 1.0) if operator.trace > 0 else 1.0
 
     def plot(self, ax: Any = None) -> Any:
-        """The variances by component (a scree plot), their sum, and the bound of the certificate."""
+        """The variances by component (a scree plot), their sum, and the certified bound."""
         check_is_fitted(self, "components_")
         from ...report.components import plot_scree
 
@@ -382,4 +394,3 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-

@@ -48,9 +48,9 @@ def check_count(n_components: Any) -> None:
     if n_components is None or (isinstance(n_components, str) and n_components == "auto"):
         return
     number = isinstance(n_components, Real) and not isinstance(n_components, bool | np.bool_)
-    if number and isinstance(n_components, Integral) and n_components >= 1:
+    if number and isinstance(n_components, Integral) and int(n_components) >= 1:
         return
-    if number and not isinstance(n_components, Integral) and 0 < n_components < 1:
+    if number and not isinstance(n_components, Integral) and 0 < float(n_components) < 1:
         return
     raise ValueError(
         "n_components must be an integer ≥ 1, a share of the variance between 0 and 1, 'auto' or "
@@ -63,7 +63,9 @@ def is_count(n_components: Any) -> bool:
     return isinstance(n_components, Integral)
 
 
-def check_against(n_components: Any, n: int, d: int, name: str = "min(n_samples, n_features)") -> None:
+def check_against(
+    n_components: Any, n: int, d: int, name: str = "min(n_samples, n_features)"
+) -> None:
     """Refuse more components than there are directions."""
     most = min(n, d)
     if is_count(n_components) and n_components > most:
@@ -73,22 +75,25 @@ def check_against(n_components: Any, n: int, d: int, name: str = "min(n_samples,
         )
 
 
-def chosen_count(n_components: Any, values: Array, total: float, n: int, d: int) -> int:
-    """How many components a count, a share or "auto" stands for, given all eigenvalues.
+def chosen_count(
+    n_components: Any, values: Array, total: float, n: int, d: int, *, noise: float = EPS
+) -> int:
+    """How many components a count, a share, "auto" or None stands for, given all eigenvalues.
 
     A share: the fewest whose variances sum to more than that share of the total. "auto": the
-    eigenvalues above the optimal hard threshold for data of low rank plus noise, at least one.
+    eigenvalues above the optimal hard threshold for data of low rank plus noise. None: those that
+    are more than rounding, which is ``noise`` per row or column of the largest. At least one.
     """
+    noise *= max(n, d) * float(values.max(initial=0.0))
     if n_components is None:
-        return min(n, d)
+        return max(1, int((values > noise).sum()))
     if is_count(n_components):
         return int(n_components)
     if isinstance(n_components, str):
         positive = np.sqrt(np.maximum(values[: min(n, d)], 0.0))
         beta = min(n, d) / max(n, d)
         limit = float(np.polyval(_THRESHOLD, beta)) * float(np.median(positive))
-        noise = math.sqrt(EPS * max(n, d)) * float(positive.max(initial=0.0))
-        return max(1, int((positive > max(limit, noise)).sum()))
+        return max(1, int((positive > max(limit, math.sqrt(noise))).sum()))
     if not total > 0:
         return 1
     shares = np.cumsum(np.maximum(values, 0.0)) / total

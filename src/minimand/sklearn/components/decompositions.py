@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from ..._base.typing import AnyArray, ArrayLike
 from ...certificate import Certificate
 from ...design import as_design
-from ...reverse.components.pca import PCA as Components
+from ...reverse.components import pca
 
 _METHODS = {"full": "svd", "covariance_eigh": "covariance"}  # of ours, by the name of svd_solver
 
@@ -74,11 +74,11 @@ class PCA(decomposition.PCA):
         method = "auto" if sparse.issparse(X) else _METHODS.get(self.svd_solver, "auto")
         if isinstance(wanted, float) and wanted >= 1:
             wanted = int(wanted)
-        inner = Components(wanted, method=method, random_state=self.random_state).fit(X)
+        inner = pca.PCA(wanted, method=method, random_state=self.random_state).fit(X)
         self._take(inner, n)
         return None, inner.singular_values_, inner.components_, X, False, np
 
-    def _take(self, inner: Components, n: int) -> None:
+    def _take(self, inner: pca.PCA, n: int) -> None:
         ratio = n / max(n - 1, 1)
         kind = inner.components_.dtype
         self.mean_, self.components_ = inner.mean_, inner.components_
@@ -91,20 +91,18 @@ class PCA(decomposition.PCA):
 
     def _certify_own(self, X: Any) -> None:
         """The certificate of components that scikit-learn has found."""
-        n, d = X.shape
+        n = X.shape[0]
         k = int(self.n_components_)
         if k == 0:
             self.__dict__.pop("certificate_", None)
             return
-        best = Components(k).fit(X)
+        best = pca.PCA(k).fit(X)
         kept = float(np.sum(self.explained_variance_, dtype=float)) * (n - 1) / n
         whole = float(np.sum(best.explained_variance_, dtype=float)) + 2 * best.certificate_.primal
         primal = max(0.5 * (whole - kept), best.certificate_.dual)
         gap = primal - best.certificate_.dual
         relative = gap / max(0.5 * whole, 1e-300)
-        self.certificate_ = replace(
-            best.certificate_, primal=primal, gap=gap, relative=relative
-        )
+        self.certificate_ = replace(best.certificate_, primal=primal, gap=gap, relative=relative)
 
     def __sklearn_tags__(self) -> Any:
         """Sparse X is accepted whatever ``svd_solver`` is; arrays are NumPy's."""
@@ -147,12 +145,16 @@ class TruncatedSVD(decomposition.TruncatedSVD):
         X = validate_data(self, X, accept_sparse=["csr", "csc"], ensure_min_features=2)
         n, d = X.shape
         if self.n_components > d or (self.algorithm == "arpack" and self.n_components >= min(n, d)):
-            bound = d if self.algorithm == "randomized" else f"min(n_samples, n_features) − 1 = {min(n, d) - 1}"
+            bound = (
+                d
+                if self.algorithm == "randomized"
+                else f"min(n_samples, n_features) − 1 = {min(n, d) - 1}"
+            )
             raise ValueError(f"n_components({self.n_components}) must be <= n_features({bound}).")
         if X.dtype not in (np.float64, np.float32):
             X = X.astype(np.float64)
         k = min(int(self.n_components), n)
-        inner = Components(k, center=False, random_state=self.random_state).fit(X)
+        inner = pca.PCA(k, center=False, random_state=self.random_state).fit(X)
         self.components_, self.singular_values_ = inner.components_, inner.singular_values_
         self.certificate_ = inner.certificate_
         outputs = np.asarray(X @ self.components_.T)
