@@ -248,6 +248,38 @@ def pair_sums(
     margin: float,
 ) -> tuple[_Vector, _Vector, _Vector]: ...
 
+# Chains of labels; scores: unary (rows, k), transitions (k, k), start and stop (k,), and edges
+# (rows, k, k) or empty. Labels are filled in; see outputs/chain.py.
+_ChainScores = tuple[_Vector, _Vector, _Vector, _Vector, _Vector]
+
+class ChainPass:
+    def __init__(self, offsets: NDArray[np.int64], k: int) -> None: ...
+    def log_partition(self, scores: _ChainScores) -> _Vector: ...
+    def marginals(
+        self, scores: _ChainScores, mass: _Vector
+    ) -> tuple[_Vector, _Vector, _Vector]: ...
+    def slopes(
+        self, scores: _ChainScores, labels: NDArray[np.int64], mass: _Vector
+    ) -> tuple[_Vector, _Vector, _Vector, _Vector]: ...
+    def details(self, scores: _ChainScores) -> tuple[_Vector, _Vector, _Vector, _Vector]: ...
+    def entropy(self, scores: _ChainScores) -> _Vector: ...
+    def product(
+        self, unary: _Vector, transitions: _Vector, start: _Vector, stop: _Vector
+    ) -> tuple[_Vector, _Vector]: ...
+
+def chain_best(
+    offsets: NDArray[np.int64], scores: _ChainScores, labels: NDArray[np.int64]
+) -> _Vector: ...
+def chain_several_best(
+    offsets: NDArray[np.int64], scores: _ChainScores, count: int, labels: NDArray[np.int64]
+) -> _Vector: ...
+def chain_sample(
+    offsets: NDArray[np.int64],
+    scores: _ChainScores,
+    uniform: _Vector,
+    labels: NDArray[np.int64],
+) -> None: ...
+
 # Values of kernel functions of all pairs of rows, in tables of float32 or float64.
 def gaussians(
     table: _Matrix, row_squares: _Vector, column_squares: _Vector, factor: float
