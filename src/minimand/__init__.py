@@ -121,7 +121,7 @@ _NAMES = {
     "report": ("plot_history",),
     "reverse.components.conversions": (
         "forward_from_reverse",
-        "kernel_forward_from_reverse",
+        "kernel_from_reverse",
         "reverse_from_forward",
     ),
     "reverse.components.kernel_pca": ("KernelPCA",),

@@ -106,9 +106,7 @@ from .penalties import SparseGroup as SparseGroup
 from .penalties import TraceNorm as TraceNorm
 from .report import plot_history as plot_history
 from .reverse.components.conversions import forward_from_reverse as forward_from_reverse
-from .reverse.components.conversions import (
-    kernel_forward_from_reverse as kernel_forward_from_reverse,
-)
+from .reverse.components.conversions import kernel_from_reverse as kernel_from_reverse
 from .reverse.components.conversions import reverse_from_forward as reverse_from_forward
 from .reverse.components.kernel_pca import KernelPCA as KernelPCA
 from .reverse.components.normalized_pca import NormalizedPCA as NormalizedPCA

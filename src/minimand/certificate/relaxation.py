@@ -105,7 +105,9 @@ def top_of_rows(
     s = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     charge = 0.0 if remainder is None else float(s @ remainder)
     if min(n, d) > _SIDE:
-        found = _top_of_operator(rows_operator(design, s, mean_of(design, s, centred)), k, tol, random_state)
+        found = _top_of_operator(
+            rows_operator(design, s, mean_of(design, s, centred)), k, tol, random_state
+        )
     else:
         matrix = _column_matrix(design, s, centred) if d <= n else _row_matrix(design, s, centred)
         depth = min(n, _ROWS + n / _ROWS) if d <= n else d
@@ -234,9 +236,7 @@ def top_of_matrix(matrix: Array, k: int, *, depth: float = 1.0, vectors: bool = 
     rounding = EPS * (k * side * top + 2.0 * depth * abs(total))
     bound = float(values.sum()) + rounding
     turned = None if columns is None else np.ascontiguousarray(columns[:, ::-1])
-    return TopSum(
-        values, bound, total, max(total - bound, 0.0), rounding, vectors=turned
-    )
+    return TopSum(values, bound, total, max(total - bound, 0.0), rounding, vectors=turned)
 
 
 def rows_operator(design: Design, weights: Array, mean: Array) -> Operator:
@@ -288,9 +288,7 @@ def _top_of_operator(
             break
     assert ritz is not None
     products = _SPARSE_PRODUCTS if cheap else _PRODUCTS
-    above: Above = bounded_above(
-        operator, ritz, k, ritz.values[:k].sum() + target, rng, products
-    )
+    above: Above = bounded_above(operator, ritz, k, ritz.values[:k].sum() + target, rng, products)
     values = ritz.values[:k]
     rounding = EPS * 16 * k * math.sqrt(operator.size) * abs(float(values[0]))
     bound = min(above.bound, k * operator.most) + rounding

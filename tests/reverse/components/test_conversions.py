@@ -54,14 +54,14 @@ def test_components_by_conversion():
 def test_kernel_form(beta):
     X, Y = _problem()
     K = mm.RBF(1.0)(X)
-    A = mm.kernel_forward_from_reverse(K, Y, beta=beta)
+    A = mm.kernel_from_reverse(K, Y, beta=beta)
     assert np.allclose((K + beta * np.eye(30)) @ A, Y)
-    assert np.allclose(mm.kernel_forward_from_reverse(K, Y, np.linalg.pinv(Y), beta), A)
+    assert np.allclose(mm.kernel_from_reverse(K, Y, np.linalg.pinv(Y), beta), A)
 
 
 def test_kernel_form_of_the_linear_kernel_is_the_plain_one():
     X, Y = _problem()
-    A = mm.kernel_forward_from_reverse(X @ X.T, Y)
+    A = mm.kernel_from_reverse(X @ X.T, Y)
     assert np.allclose(X.T @ A, np.linalg.pinv(X) @ Y)
 
 
@@ -72,8 +72,8 @@ def test_kernel_form_of_the_linear_kernel_is_the_plain_one():
         (lambda X, Y: mm.reverse_from_forward(X, Y[:5], np.ones((5, 3))), "same samples"),
         (lambda X, Y: mm.reverse_from_forward(X, Y, np.full((5, 3), np.nan)), "W contains NaN"),
         (lambda X, Y: mm.forward_from_reverse("a", Y, X), "X must be a matrix of numbers"),
-        (lambda X, Y: mm.kernel_forward_from_reverse(X, Y), "K must be a square matrix"),
-        (lambda X, Y: mm.kernel_forward_from_reverse(X @ X.T, Y, beta=-1), "beta must be"),
+        (lambda X, Y: mm.kernel_from_reverse(X, Y), "K must be a square matrix"),
+        (lambda X, Y: mm.kernel_from_reverse(X @ X.T, Y, beta=-1), "beta must be"),
     ],
 )
 def test_bad_input(call, words):

@@ -88,7 +88,7 @@ def reverse_from_forward(X: ArrayLike, Y: ArrayLike, W: ArrayLike) -> Array:
     return _gram_inverse(y, (x @ w).T @ x)
 
 
-def kernel_forward_from_reverse(
+def kernel_from_reverse(
     K: ArrayLike, Y: ArrayLike, B: ArrayLike = None, beta: float = 0.0
 ) -> Array:
     r"""The coefficients A of f(x) = Σ aᵢ·k(xᵢ, x) that predict Y, given the reverse form U = BΦ.
@@ -118,7 +118,7 @@ def kernel_forward_from_reverse(
     >>> import minimand as mm
     >>> x = np.linspace(0, 1, 6)[:, None]
     >>> K, Y = mm.RBF(0.2)(x), np.eye(2)[[0, 0, 0, 1, 1, 1]]
-    >>> A = mm.kernel_forward_from_reverse(K, Y, beta=1e-9)
+    >>> A = mm.kernel_from_reverse(K, Y, beta=1e-9)
     >>> (K @ A).argmax(axis=1)
     array([0, 0, 0, 1, 1, 1])
     """
