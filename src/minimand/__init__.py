@@ -119,6 +119,8 @@ _NAMES = {
     "estimators.priors": ("with_priors",),
     "estimators.ranker": ("Ranker",),
     "report": ("plot_history",),
+    "reverse.hierarchy.agglomerative": ("Agglomerative",),
+    "reverse.neighbors": ("KNNClassifier", "KNNRegressor"),
     "selection": ("Path", "Tuned", "alpha_max", "path"),
     "audit.separable": ("separable",),
     "solvers": ("STOP",),

@@ -105,6 +105,9 @@ from .penalties import Penalty as Penalty
 from .penalties import SparseGroup as SparseGroup
 from .penalties import TraceNorm as TraceNorm
 from .report import plot_history as plot_history
+from .reverse.hierarchy.agglomerative import Agglomerative as Agglomerative
+from .reverse.neighbors import KNNClassifier as KNNClassifier
+from .reverse.neighbors import KNNRegressor as KNNRegressor
 from .selection import Path as Path
 from .selection import Tuned as Tuned
 from .selection import alpha_max as alpha_max
