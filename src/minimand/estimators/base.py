@@ -159,7 +159,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         gets its starting point, with a certificate of that point.
         """
         self.__dict__.pop("_stream", None)  # a new fit discards the state of partial_fit
-        begun, objectives = time.perf_counter(), posed.objectives
+        begun, objectives = posed.begun, posed.objectives
         starts = self._starts(posed) if self.warm_start else [None] * len(objectives)
 
         if relay is None and len(objectives) == 1:

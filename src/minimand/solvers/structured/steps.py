@@ -1,0 +1,137 @@
+"""Steps of a chain model: quasi-Newton directions, Newton directions, and the search along them."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from ... import _core
+from ..._base.typing import Array, BoolArray
+from ..base import Control
+from ..steps.krylov import add, conjugate_gradients
+from .likelihood import Scores
+from .metric import Metric
+from .penalised import ChainModel, ChainPoint
+
+_FLAT = 0.4  # share of the first slope along a step, below which it ends; safeguard
+_FARTHEST = 8.0  # factor by which a step is lengthened at most; safeguard
+_TRIALS = 30  # points along a step; safeguard
+_PRODUCTS = 200  # products of one Newton step; safeguard
+_CURVED = 1e-12  # share of ‖s‖‖y‖ that s·y must exceed; safeguard: rounding
+
+
+class LimitedMemory:
+    """The last steps s and changes y of the slope: H⁻¹ is learnt from s = H⁻¹y (L-BFGS)."""
+
+    def __init__(self, most: int) -> None:
+        self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=most)
+        self._factor = 1.0
+
+    def learn(self, s: Array, y: Array, metric: Metric) -> None:
+        """Note a step and the change of the slope along it."""
+        product = _core.dot(s, y)
+        if product <= _CURVED * np.sqrt(_core.dot(s, s) * _core.dot(y, y)):
+            return
+        self._pairs.append((s, y, product))
+        self._factor = product / _core.dot(y, metric.solve(y))
+
+    def direction(self, slope: Array, metric: Metric) -> Array:
+        """−H⁻¹·slope, by two loops over the pairs around the metric."""
+        q, shares = slope.copy(), []
+        for s, y, product in reversed(self._pairs):
+            share = _core.dot(s, q) / product
+            add(q, -share, y)
+            shares.append(share)
+        found = metric.solve(q)
+        found *= self._factor
+        for (s, y, product), share in zip(self._pairs, reversed(shares)):
+            add(found, share - _core.dot(y, found) / product, s)
+        return -found
+
+
+def newton_direction(
+    model: ChainModel, point: ChainPoint, metric: Metric, control: Control, goal: float
+) -> tuple[Array, Scores | None]:
+    """−H⁻¹·slope by conjugate gradients, until the residual r has ‖r‖² ≤ goal; and its scores.
+
+    With an l1 part only weights that are not zero, or leave zero, move.
+    """
+    slope = point.steepest
+    free: BoolArray | None = None
+    if point.problem.l1:
+        free = (point.w != 0) | (slope != 0)
+
+    def product(v: Array) -> tuple[Array, Array]:
+        image, along = model.hessian_product(v)
+        if free is not None:
+            image *= free
+        return image, along.unary
+
+    def stop(residual: Array, energy: float, first: float) -> bool:
+        return _core.dot(residual, residual) <= goal or control.expired
+
+    def precondition(r: Array) -> Array:
+        return metric.solve(r, free)
+
+    found, unary = conjugate_gradients(product, -slope, precondition, stop, _PRODUCTS)
+    if free is not None:
+        return found, None  # it changes when it is kept in its orthant
+    weights = point.problem.layout.weights(found)
+    return found, Scores(unary, weights.transitions, weights.start, weights.stop)
+
+
+def within_orthant(point: ChainPoint, step: Array) -> Array:
+    """The step cut where a weight would change its sign, or leave zero against the slope."""
+    if not point.problem.l1:
+        return step
+    side = np.where(point.w != 0, np.sign(point.w), -np.sign(point.steepest))
+    new = point.w + step
+    return np.where(new * side > 0, new, 0.0) - point.w
+
+
+def search(
+    model: ChainModel, point: ChainPoint, step: Array, along: Scores | None = None
+) -> ChainPoint | None:
+    """The point along a step where the slope has nearly vanished; None if it does not descend.
+
+    Φ(t) = P(w + t·step) is convex, so a bracket of the root of Φ' is safe; scores are linear in t,
+    so a trial costs a pass over the chains and no product with the data. With an l1 part t ≤ 1: the
+    step ends in its orthant.
+    """
+    problem = point.problem
+    first = _core.dot(point.steepest, step)
+    if not first < 0:
+        return None
+    if along is None:
+        along = model.likelihood.scores(step)
+    lean = first - point.terms.slope.dot(along)  # the part of the penalty
+    bent = problem.l2 * _core.dot(step, step)
+    lo, hi, slope_lo, slope_hi = 0.0, np.inf, first, np.inf
+    t = 1.0
+    for _ in range(_TRIALS):
+        w = point.w + t * step
+        found = model.at(w, point.scores.moved(t, along))
+        slope = found.terms.slope.dot(along) + lean + t * bent
+        if not np.isfinite(found.primal):
+            slope = np.inf
+        if abs(slope) <= -_FLAT * first and found.primal <= point.primal:
+            return found
+        if slope < 0:
+            lo, slope_lo = t, slope
+            if problem.l1 and t >= 1.0:
+                return found
+        else:
+            hi, slope_hi = t, slope
+        t = _next_trial(lo, slope_lo, hi, slope_hi)
+        if hi - lo <= 1e-10 * max(hi, 1e-300):  # share of the step: rounding; safeguard
+            break
+    return None
+
+
+def _next_trial(lo: float, slope_lo: float, hi: float, slope_hi: float) -> float:
+    """The root of the slope by the secant, inside the bracket or not too far beyond it."""
+    if np.isinf(hi):
+        return lo * _FARTHEST if lo > 0 else 1.0
+    share = 0.5 if np.isinf(slope_hi) else slope_lo / (slope_lo - slope_hi)
+    return lo + min(max(share, 0.05), 0.95) * (hi - lo)  # inner 90 % of the bracket; safeguard
