@@ -34,7 +34,7 @@ class GramDesign(KernelDesign):
         self._given, self._taken = inputs, taken
 
     @cached_property
-    def inputs(self) -> Any:  # type: ignore[override]  # cut only where rows are compared with others
+    def inputs(self) -> Any:  # cut only where rows are compared with others
         """The rows that the kernel compares."""
         return self._given if self._taken is None else self._given[self._taken]
 
