@@ -188,18 +188,23 @@ class Course:
         """Note a limit of the algorithm itself that has ended it, such as "max_iter=10"."""
         self.stopped_by = self.stopped_by or limit
 
-    def follow(self, points: Iterable[tuple[T, float, float]]) -> T:
+    def follow(
+        self,
+        points: Iterable[tuple[T, float, float]],
+        passes: Callable[[], float] | None = None,
+    ) -> T:
         """The last of some points (point, primal, bound), each of which is recorded.
 
         Ctrl-C and `_base.watch.look` end it too, while the next point is being computed. There
         must be a first point: Ctrl-C before it is passed on as a plain KeyboardInterrupt.
+        ``passes`` tells the passes over the data so far.
         """
         last: list[T] = []
         with watching(hears=True):
             try:
                 for point, primal, bound in points:
                     last = [point]
-                    if self.record(primal, bound):
+                    if self.record(primal, bound, passes and passes()):
                         break
             except KeyboardInterrupt:
                 if not last:
