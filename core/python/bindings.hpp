@@ -8,6 +8,7 @@ void bind_compressed(nanobind::module_& m);
 void bind_sparse(nanobind::module_& m);
 void bind_dense(nanobind::module_& m);
 void bind_descent(nanobind::module_& m);
+void bind_interior(nanobind::module_& m);
 void bind_support(nanobind::module_& m);
 void bind_path(nanobind::module_& m);
 void bind_groups(nanobind::module_& m);
@@ -23,6 +24,7 @@ void bind_chain(nanobind::module_& m);
 void bind_pairwise(nanobind::module_& m);
 void bind_stochastic(nanobind::module_& m);
 void bind_structures(nanobind::module_& m);
+void bind_trees(nanobind::module_& m);
 void bind_watch(nanobind::module_& m);
 
 }  // namespace minimand::python

@@ -41,6 +41,7 @@ NB_MODULE(_core, m) {
   minimand::python::bind_sparse(m);
   minimand::python::bind_dense(m);
   minimand::python::bind_descent(m);
+  minimand::python::bind_interior(m);
   minimand::python::bind_support(m);
   minimand::python::bind_path(m);
   minimand::python::bind_groups(m);
@@ -56,5 +57,6 @@ NB_MODULE(_core, m) {
   minimand::python::bind_pairwise(m);
   minimand::python::bind_stochastic(m);
   minimand::python::bind_structures(m);
+  minimand::python::bind_trees(m);
   minimand::python::bind_watch(m);
 }

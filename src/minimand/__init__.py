@@ -127,6 +127,8 @@ _NAMES = {
     "reverse.components.kernel_pca": ("KernelPCA",),
     "reverse.components.normalized_pca": ("NormalizedPCA",),
     "reverse.components.pca": ("PCA",),
+    "reverse.hierarchy.agglomerative": ("Agglomerative",),
+    "reverse.neighbors": ("KNNClassifier", "KNNRegressor"),
     "selection": ("Path", "Tuned", "alpha_max", "path"),
     "audit.separable": ("separable",),
     "solvers": ("STOP",),

@@ -99,9 +99,11 @@ def warn_if_cut(estimator: Any, objectives: Sequence[Objective]) -> None:
         )
         help = "scale X, or raise alpha"
     else:
-        why = f"the kernel matrix was cut at {mapped.rank_} columns, as memory had no room for more"
-        help = "pass memory=… in bytes, or choose the columns with features="
-        help += "minimand.Nystrom(kernel, rank)"
+        limit = mapped.ended_by
+        cause = f"half of {limit} had passed" if limit else "memory had no room for more"
+        why = f"the kernel matrix was cut at {mapped.rank_} columns, as {cause}"
+        help = "raise max_seconds" if limit else "pass memory=… in bytes"
+        help += ", or choose the columns with features=minimand.Nystrom(kernel, rank)"
     so = f"the relative gap {found.relative:.1e} is larger than tol={estimator.tol:g}"
     if not missed:
         so = f"the relative gap {found.relative:.1e} proves less than tol={estimator.tol:g}"
