@@ -19,11 +19,13 @@ void bind_dual(nanobind::module_& m);
 void bind_dual_batch(nanobind::module_& m);
 void bind_class_dual(nanobind::module_& m);
 void bind_kernel_dual(nanobind::module_& m);
+void bind_chain_perceptron(nanobind::module_& m);
 void bind_pairs(nanobind::module_& m);
 void bind_chain(nanobind::module_& m);
 void bind_pairwise(nanobind::module_& m);
 void bind_stochastic(nanobind::module_& m);
 void bind_structures(nanobind::module_& m);
+void bind_trees(nanobind::module_& m);
 void bind_watch(nanobind::module_& m);
 
 }  // namespace minimand::python
