@@ -25,7 +25,7 @@ LAYERS = [  # from the ground up
     {"solvers"},
     {"report", "metrics"},
     {"estimators"},
-    {"selection"},
+    {"selection", "reverse"},
     {"audit"},
     {"sklearn"},
     {"testing", "demo"},

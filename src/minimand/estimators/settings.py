@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._base.wording import brief
 from ..kernels import REGISTRY as KERNELS
 from ..kernels import Kernel, kernel_of
 from ..losses import REGISTRY as LOSSES
@@ -102,7 +103,7 @@ def check_settings(estimator: Any) -> Settings:
     if estimator.random_state is not None:
         check_seed(estimator.random_state)
     if estimator.callbacks is not None:
-        _check_callbacks(estimator.callbacks)
+        check_callbacks(estimator.callbacks)
     words = "" if estimator.features is None else _checked_features(estimator.features)
     if kernel_of(estimator.features) is not None:
         _check_function_of_norm(penalty, words)
@@ -153,7 +154,7 @@ def _is_with_numbers(loss: Loss, asked: Loss) -> bool:
 
 def check_limits(estimator: Any) -> None:
     """Check the limits and switches of an estimator, those that it has."""
-    check_real("tol", estimator.tol, low=0.0)
+    check_real("tol", getattr(estimator, "tol", 0.0), low=0.0)
     for name in ("max_seconds", "memory"):
         if getattr(estimator, name, None) is not None:
             check_real(name, getattr(estimator, name), low=0.0)
@@ -217,7 +218,8 @@ def _checked_features(features: Any) -> str:
     return shorten(str(features), _LONGEST, placeholder=" …")
 
 
-def _check_callbacks(callbacks: Any) -> None:
+def check_callbacks(callbacks: Any) -> None:
+    """Check that ``callbacks`` is a list of functions or of scikit-learn's callbacks."""
     if callable(callbacks) or is_sklearn_callback(callbacks) or not isinstance(callbacks, Iterable):
         raise TypeError(f"callbacks must be a list, not {callbacks!r}: put a single one in a list.")
     for callback in callbacks:
@@ -235,3 +237,13 @@ def check_real(name: str, value: Any, low: float) -> float:
     if not is_number or not math.isfinite(value) or value < low:
         raise ValueError(f"{name} must be a finite number ≥ {low:g}, not {value!r}.")
     return float(value)
+
+
+def check_whole(name: str, value: Any, low: int = 1, high: int | None = None) -> int:
+    """An integer of at least ``low``, and at most ``high`` if that is given."""
+    is_number = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    if not is_number or value < low:
+        raise ValueError(f"{name} must be an integer ≥ {low}, not {brief(value)}.")
+    if high is not None and value > high:
+        raise ValueError(f"{name} must be at most {high}, not {value}.")
+    return int(value)

@@ -16,6 +16,7 @@ from .rows import count
 
 if TYPE_CHECKING:
     from .algebra import Product, Scaled, Sum
+    from .degrees import ByDegree
     from .transformed import Centered, Mapped, Normalized, On
 
 _STRIP = 256  # rows of a Gram matrix computed together; safeguard: products of matrices
@@ -181,7 +182,13 @@ class Kernel(NamesParameters, Parameterized, ABC):
 
     def quadratic_form(self, x: Any, u: Array) -> float:
         """Σ uᵢ·k(xᵢ, xⱼ)·uⱼ over training rows, summed over the columns of u if it has several."""
-        return float(np.vdot(u, self.times(x, x, u)))
+        return float(self.quadratic_forms(x, u.reshape(u.shape[0], -1)).sum())
+
+    def quadratic_forms(self, x: Any, u: Array) -> Array:
+        """The same for every column of u, (n, k): values of the kernel serve many of them."""
+        size = max(1, BUFFER // max(u.shape[0], 1))
+        parts = (u[:, first : first + size] for first in range(0, u.shape[1], size))
+        return np.concatenate([np.einsum("ij,ij->j", v, self.times(x, x, v)) for v in parts])
 
     # The algebra -----------------------------------------------------------------------------
 
@@ -228,6 +235,12 @@ class Kernel(NamesParameters, Parameterized, ABC):
         from .transformed import Centered
 
         return Centered(self)
+
+    def by_degree(self) -> ByDegree:
+        """k(x, z)/(λ(x)·λ(z)), λ(x) the sum of k(x, xⱼ) over the training rows: Λ⁻¹KΛ⁻¹."""
+        from .degrees import ByDegree
+
+        return ByDegree(self)
 
     def _ready(self, X: Any, Z: Any) -> Kernel:
         """The kernel, bound to X if that holds the training rows."""

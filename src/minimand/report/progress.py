@@ -10,10 +10,13 @@ from ..solvers import State
 
 
 class Bar:
-    """Shows iteration, passes and the gap; a rich bar if rich is installed, else plain lines."""
+    """Shows iteration, passes and the gap; a rich bar if rich is installed, else plain lines.
 
-    def __init__(self, label: str) -> None:
-        self._label = label
+    Where no gap closes, ``shows`` names the number of the state to show: "primal", the objective.
+    """
+
+    def __init__(self, label: str, shows: str = "gap") -> None:
+        self._label, self._shows = label, shows
         self._first: float | None = None
         self._progress: Any = None
         self._task: Any = None
@@ -35,7 +38,8 @@ class Bar:
 
     def __call__(self, state: State) -> None:
         """Draw one state."""
-        facts = f"iteration {state.iteration}  passes {state.passes:g}  gap {state.gap:.2e}"
+        number = f"gap {state.gap:.2e}" if self._shows == "gap" else f"objective {state.primal:.6g}"
+        facts = f"iteration {state.iteration}  passes {state.passes:g}  {number}"
         if self._progress is None:
             print(f"{self._label}: {facts}", file=sys.stderr)
             return
@@ -43,7 +47,7 @@ class Bar:
 
     def _fraction(self, state: State) -> float:
         """Share of the digits between the first gap and the target that is done."""
-        if not math.isfinite(state.gap):
+        if self._shows != "gap" or not math.isfinite(state.gap):
             return 0.0
         goal = max(state.target, 1e-300)  # safeguard: log of 0
         if state.gap <= goal:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ._base.typing import AnyArray, Array, ArrayLike
+from .._base.typing import AnyArray, Array, ArrayLike
 
 __all__ = ["mean_average_precision", "ndcg", "top_k_accuracy"]
 

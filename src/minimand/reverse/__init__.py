@@ -1,0 +1,1 @@
+"""Outputs unknown, the reverse form: clusters, components, cuts, neighbours."""
