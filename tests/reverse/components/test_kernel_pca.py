@@ -250,9 +250,19 @@ def test_sklearn(estimator, check):
     check(estimator)
 
 
+def _expected_failures(estimator):
+    if getattr(estimator, "rank", None) != 5:
+        return {}
+    reason = "landmarks are drawn among the rows, and copies of a row change the draw"
+    return {
+        f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")
+    }
+
+
 @pytest.mark.conformance
 @parametrize_with_checks(
-    [mm.KernelPCA(1, "linear"), mm.KernelPCA(1, rank=5), mm.NormalizedPCA(1, method="krylov")]
+    [mm.KernelPCA(1, "linear"), mm.KernelPCA(1, rank=5), mm.NormalizedPCA(1, method="krylov")],
+    expected_failed_checks=_expected_failures,
 )
 def test_sklearn_on_all_others(estimator, check):
     with warnings.catch_warnings():
