@@ -246,11 +246,12 @@ def rows_operator(design: Design, weights: Array, mean: Array) -> Operator:
     The mean is subtracted from the products, if it is not so large that digits would be lost; else
     from blocks of rows, before they are multiplied.
     """
-    first, second = design.moments(weights)
     total = float(weights.sum())
-    trace = float(second.sum()) + float(mean @ (total * mean - 2.0 * first))
-    far = total * float(mean @ mean) > _FAR * trace
-    if not far or design.sparse:
+    with np.errstate(over="ignore", invalid="ignore"):
+        first, second = design.moments(weights)
+        trace = float(second.sum()) + float(mean @ (total * mean - 2.0 * first))
+        near = total * float(mean @ mean) <= _FAR * trace
+    if near or design.sparse:
 
         def product(v: Array) -> Array:
             t = weights[:, None] * (design.matvec(np.ascontiguousarray(v)) - mean @ v)
