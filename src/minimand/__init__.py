@@ -120,6 +120,11 @@ _NAMES = {
     "estimators.ranker": ("Ranker",),
     "estimators.labelers.sequence_labeler": ("SequenceLabeler",),
     "report": ("plot_history",),
+    "reverse.cuts.graph_classifier": ("GraphClassifier",),
+    "reverse.cuts.kernel_kmeans": ("KernelKMeans",),
+    "reverse.cuts.neighbor_graph": ("NeighborGraph",),
+    "reverse.cuts.normalized_cut": ("NormalizedCut",),
+    "reverse.cuts.trace_forms": ("normalized_cut",),
     "reverse.components.conversions": (
         "forward_from_reverse",
         "kernel_from_reverse",

@@ -112,6 +112,11 @@ from .reverse.components.conversions import reverse_from_forward as reverse_from
 from .reverse.components.kernel_pca import KernelPCA as KernelPCA
 from .reverse.components.normalized_pca import NormalizedPCA as NormalizedPCA
 from .reverse.components.pca import PCA as PCA
+from .reverse.cuts.graph_classifier import GraphClassifier as GraphClassifier
+from .reverse.cuts.kernel_kmeans import KernelKMeans as KernelKMeans
+from .reverse.cuts.neighbor_graph import NeighborGraph as NeighborGraph
+from .reverse.cuts.normalized_cut import NormalizedCut as NormalizedCut
+from .reverse.cuts.trace_forms import normalized_cut as normalized_cut
 from .reverse.hierarchy.agglomerative import Agglomerative as Agglomerative
 from .reverse.neighbors import KNNClassifier as KNNClassifier
 from .reverse.neighbors import KNNRegressor as KNNRegressor

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sklearn import linear_model
 
+from .clusters.spectral import SpectralClustering
 from .components.certified import IncrementalPCA, KernelPCA, SpectralEmbedding
 from .components.decompositions import PCA, TruncatedSVD
 from .cross_validated import ElasticNetCV, LassoCV
@@ -68,6 +69,7 @@ __all__ = [
     "RidgeClassifier",
     "SGDClassifier",
     "SGDRegressor",
+    "SpectralClustering",
     "SpectralEmbedding",
     "TruncatedSVD",
     "TweedieRegressor",
