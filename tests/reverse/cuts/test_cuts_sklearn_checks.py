@@ -6,7 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import minimand as mm
 
 _MODELS = [
-    mm.KernelKMeans(2, n_init=10, random_state=0),
+    mm.KernelKMeans(2, n_init=1, random_state=0),
     mm.NormalizedCut(2, kernel=mm.RBF(1.0), random_state=0),
     mm.NormalizedCut(2, kernel=mm.NeighborGraph(5), random_state=0),
     mm.GraphClassifier(kernel=mm.RBF(1.0)),
@@ -25,6 +25,8 @@ def _expected_failures(estimator):
         return marked | dict.fromkeys(_COPIES, reason)
     if isinstance(estimator.kernel, mm.NeighborGraph):
         return dict.fromkeys(_COPIES, "a copy of a row is one more neighbour")
+    if isinstance(estimator, mm.KernelKMeans):
+        return dict.fromkeys(_COPIES, "starts are drawn among rows: other local minima are found")
     return {}
 
 
