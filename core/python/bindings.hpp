@@ -19,6 +19,7 @@ void bind_dual(nanobind::module_& m);
 void bind_dual_batch(nanobind::module_& m);
 void bind_class_dual(nanobind::module_& m);
 void bind_kernel_dual(nanobind::module_& m);
+void bind_chain_perceptron(nanobind::module_& m);
 void bind_pairs(nanobind::module_& m);
 void bind_chain(nanobind::module_& m);
 void bind_pairwise(nanobind::module_& m);

@@ -52,6 +52,7 @@ NB_MODULE(_core, m) {
   minimand::python::bind_dual_batch(m);
   minimand::python::bind_class_dual(m);
   minimand::python::bind_kernel_dual(m);
+  minimand::python::bind_chain_perceptron(m);
   minimand::python::bind_pairs(m);
   minimand::python::bind_chain(m);
   minimand::python::bind_pairwise(m);

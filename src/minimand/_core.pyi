@@ -238,6 +238,31 @@ def class_rows_dense(
 ) -> tuple[_ClassClock, float, float]: ...
 def project_classes(u: _Matrix, y: NDArray[np.int64], weights: _Vector) -> _Matrix: ...
 
+# A pass of the structured perceptron; arrays: offsets, labels, fixed scores, steps. Of the result:
+# count, sequences visited, sequences and tokens that were wrong, the largest squared update.
+_ChainRows = tuple[NDArray[np.int64], NDArray[np.int64], _Vector, _Vector]
+
+def chain_perceptron(
+    matrix: Compressed,
+    arrays: _ChainRows,
+    n_labels: int,
+    ends: bool,
+    order: NDArray[np.uint32],
+    weights: _Vector,
+    lag: _Vector,
+    count: float,
+) -> tuple[float, int, int, int, float]: ...
+def chain_perceptron_dense(
+    X: _Matrix,
+    arrays: _ChainRows,
+    n_labels: int,
+    ends: bool,
+    order: NDArray[np.uint32],
+    weights: _Vector,
+    lag: _Vector,
+    count: float,
+) -> tuple[float, int, int, int, float]: ...
+
 # Pairs of rows of a run whose scores do not differ by the margin; see losses/joint/pairs.py.
 def pair_order(z: _Vector, units: NDArray[np.int64], order: NDArray[np.uint32]) -> None: ...
 def pair_sums(
@@ -542,7 +567,6 @@ class PlaneAscent:
         values: _Vector,
     ) -> None: ...
     def run(self, passes: int, enough: float, seed: int) -> tuple[float, int]: ...
-    def climb(self, most: int) -> int: ...
     def refresh(self) -> float: ...
     def measure(self, weights: _Vector) -> tuple[_Vector, _Vector]: ...
     def forget(self, age: int) -> None: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -21,6 +21,22 @@ from ..solvers.base import CALLBACK
 _HIDDEN = 1e-3  # of the scale; safeguard: rounding above it does not excuse a gap either
 _UNEVEN = 30.0  # ratio of column sizes; safeguard
 _SWEEPS = ("class_dual", "dual")  # solvers whose sweeps over rows suffer from such columns
+
+
+class Ended(Protocol):
+    """What is told of a fit that stopped short."""
+
+    @property
+    def certificate(self) -> Certificate:
+        """What it has reached."""
+
+    @property
+    def solver(self) -> str:
+        """Who was at work."""
+
+    @property
+    def stopped_by(self) -> str:
+        """What stopped it."""
 
 
 class Part(NamedTuple):
@@ -142,7 +158,7 @@ def _uneven(objective: Objective) -> bool:
     return bool(sizes.size and sizes.max() > _UNEVEN * sizes.min())
 
 
-def shortfall(solution: Solution, tol: float, others: list[str], *, uneven: bool = False) -> str:
+def shortfall(solution: Ended, tol: float, others: list[str], *, uneven: bool = False) -> str:
     """What a fit that stopped short has reached, and what may help."""
     found = solution.certificate
     optimum = "the optimum" if found.kind != "stationary" else "the least of its convex tangent"
@@ -159,7 +175,7 @@ def shortfall(solution: Solution, tol: float, others: list[str], *, uneven: bool
     )
 
 
-def _advice(solution: Solution, others: list[str], uneven: bool) -> str:
+def _advice(solution: Ended, others: list[str], uneven: bool) -> str:
     """What may help, by what stopped the fit."""
     from ..solvers import Sgd
     from ..solvers.stochastic.training import HELD_OUT

@@ -125,6 +125,11 @@ class LowRank(Features):
         return self.kernel_.times(self.rows_of(X), self._landmarks, self.expansion(coefs))
 
     @property
+    def landmarks(self) -> Any:
+        """The landmarks as the kernel takes them."""
+        return self._landmarks
+
+    @property
     def landmark_sizes(self) -> Array:
         """`Kernel.sizes` of the landmarks."""
         return self.kernel_.sizes(self._landmarks)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from sklearn import linear_model
 
+from .clusters.spectral import SpectralClustering
+from .components.certified import IncrementalPCA, KernelPCA, SpectralEmbedding
+from .components.decompositions import PCA, TruncatedSVD
 from .cross_validated import ElasticNetCV, LassoCV
 from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
@@ -33,12 +36,15 @@ from .ridge_cv import RidgeCV
 from .stochastic import SGDClassifier, SGDRegressor
 
 __all__ = [
+    "PCA",
     "SVC",
     "SVR",
     "ElasticNet",
     "ElasticNetCV",
     "GammaRegressor",
     "HuberRegressor",
+    "IncrementalPCA",
+    "KernelPCA",
     "KernelRidge",
     "Lasso",
     "LassoCV",
@@ -63,6 +69,9 @@ __all__ = [
     "RidgeClassifier",
     "SGDClassifier",
     "SGDRegressor",
+    "SpectralClustering",
+    "SpectralEmbedding",
+    "TruncatedSVD",
     "TweedieRegressor",
 ]
 

@@ -207,7 +207,7 @@ def check_finite(x: Any, name: str) -> None:
 def all_finite(values: AnyArray) -> bool:
     """Whether all are finite: by their sum, and only if that is not finite, one by one."""
     with np.errstate(all="ignore"):
-        total = float(values.sum(dtype=np.float64))
+        total = float(values.sum())
     return math.isfinite(total) or bool(np.isfinite(values).all())
 
 
