@@ -9,6 +9,7 @@ from ...canonical import Box
 from ...certificate import Judgement, judge
 from ...certificate.finding import Dual
 from ...design import Design, GramDesign
+from ...kernels import Linear
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
@@ -49,7 +50,7 @@ class RowPairs(Smo):
         if facts.row_gram is None:
             objective.meter.passes += 1
             facts.row_gram = np.ascontiguousarray(objective.design.row_gram(), dtype=float)
-        return GramDesign(None, None, facts.row_gram)
+        return GramDesign(Linear(), None, facts.row_gram)  # only its matrix is read
 
     def _first(self, objective: Objective, start: Point, box: Box) -> Array:
         known = objective.facts.multipliers
