@@ -10,24 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.typing import Array, ArrayLike
 from .._base.watch import watching
 from ..certificate import Certificate
-from ..estimators.inputs.matrix import as_matrix
 from ..estimators.stopping import interruption
 from ..reverse.base import Reverse
-from ..reverse.components.judged import judge_components
-from ..reverse.components.pca import FORMULA
-from ..reverse.components.rows import weighted_rows
 from ..reverse.cuts.kernel_kmeans import KernelKMeans
 from ..reverse.cuts.normalized_cut import NormalizedCut
 from ..reverse.proof import judged
 from ..reverse.rows import rows_for
+from . import components
 
 _CENTRES = ("KMeans", "MiniBatchKMeans", "BisectingKMeans")  # of scikit-learn, Euclidean
-_COMPONENTS = ("PCA", "IncrementalPCA", "TruncatedSVD")  # of scikit-learn
 
 
 def takes(model: Any) -> bool:
-    """Whether the model has no y: a `Reverse` estimator, or one of scikit-learn's."""
-    return isinstance(model, Reverse) or _is_foreign(model, (*_CENTRES, *_COMPONENTS))
+    """Whether the model has no y: a `Reverse` estimator, or a peer of one in scikit-learn."""
+    return isinstance(model, Reverse) or _is_foreign(model) or components.takes(model)
 
 
 def certify_clustering(
@@ -51,13 +47,13 @@ def _judged(model: Any, X: ArrayLike, sample_weight: ArrayLike, thorough: bool) 
     if centres is not None:
         rows = rows_for(model, X, of_numbers=True, reset=False)
         return judged.of_centres(model, rows, centres, sample_weight, thorough=thorough)
+    if components.takes(model) and not thorough:
+        return components.certify_components(model, X, sample_weight)
     if thorough:
         raise TypeError(
             "thorough=True is for k-means with Euclidean distances, KernelKMeans and "
             f"NormalizedCut, not for {type(model).__name__}: leave it out."
         )
-    if _is_foreign(model, _COMPONENTS):
-        return _of_components(model, X, sample_weight)
     if not hasattr(model, "judged"):
         raise TypeError(
             f"cannot certify {type(model).__name__}: its certificate_ is what is known of it."
@@ -66,17 +62,9 @@ def _judged(model: Any, X: ArrayLike, sample_weight: ArrayLike, thorough: bool) 
     return found
 
 
-def _of_components(model: Any, X: ArrayLike, sample_weight: ArrayLike) -> Certificate:
-    """The components of scikit-learn's PCA, or of its singular vectors without a mean."""
-    design, weights = weighted_rows(as_matrix(model, X, reset=False), sample_weight)
-    mean = getattr(model, "mean_", np.zeros(design.shape[1]))
-    centred = hasattr(model, "mean_")
-    return judge_components(design, weights, model.components_, mean, centred, FORMULA)
-
-
-def _is_foreign(model: Any, names: tuple[str, ...] = _CENTRES) -> bool:
+def _is_foreign(model: Any) -> bool:
     return any(
-        cls.__module__.split(".")[0] == "sklearn" and cls.__name__ in names
+        cls.__module__.split(".")[0] == "sklearn" and cls.__name__ in _CENTRES
         for cls in type(model).__mro__
     )
 

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import StoppedError, interrupt, undisturbed
-from ...certificate import Certificate
 from ...certificate.relaxation import rows_operator
 from ...design import Design
 from ...estimators.callbacks import with_callbacks
@@ -20,7 +19,6 @@ from ...estimators.inputs.matrix import as_matrix
 from ..base import Course, Reverse
 from .exact import by_covariance, by_gram, by_svd, is_accurate
 from .iterative import DEFAULT_STEPS, Problem, concluded, of_a_sample, ritz_points
-from .judged import judge_components
 from .rows import checked_outputs, precision, weighted_rows
 from .spectrum import Found, check_against, check_count, is_count, signed
 from .stream import RowStream, ScatterStream
@@ -368,13 +366,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         vectors = self.components_.T.astype(float)
         kept = float(np.vdot(vectors, operator.product(vectors)))
         return min(kept / operator.trace, 1.0) if operator.trace > 0 else 1.0
-
-    def judged(self, X: ArrayLike, sample_weight: ArrayLike = None) -> Certificate:
-        """The certificate of the components on some rows, which `minimand.certify` gives."""
-        check_is_fitted(self, "components_")
-        design, weights = weighted_rows(as_matrix(self, X, reset=False), sample_weight)
-        parts = self.components_, self.mean_
-        return judge_components(design, weights, *parts, bool(self.center), FORMULA)
 
     def plot(self, ax: Any = None) -> Any:
         """The variances by component (a scree plot), their sum, and the certified bound."""
