@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from ... import _core
-from ..._base.typing import Array
+from ..._base.typing import AnyArray, Array
 from ..programs.quadratic_program import minimise_quadratic
 from .graph_problem import GraphProblem
 
@@ -37,7 +37,7 @@ def solve_small(problem: GraphProblem, ascent: _core.PlaneAscent) -> None:
         ascent.place(betas)
 
 
-def _multipliers(rows: Array, costs: Array, units: Array, mass: Array, alpha: float) -> Array:
+def _multipliers(rows: Array, costs: Array, units: AnyArray, mass: Array, alpha: float) -> Array:
     """Those of the program, in the coordinates of an orthonormal basis of the planes."""
     scale = float(np.sqrt((rows**2).sum(axis=1).max())) or 1.0
     _, upper = linalg.qr(rows.T / scale, mode="economic")
