@@ -15,13 +15,13 @@ from ..._base.typing import Array
 from ..._base.watch import undisturbed
 from ..base import Control
 from .course import Course, Trained
-from .metric import Metric, Metrics
+from .metric import Metric, Metrics, balanced
 from .penalised import ChainModel, ChainPoint
 from .problem import ChainProblem, ChainWeights
 from .steps import LimitedMemory, newton_direction, search, within_orthant
 
 _PAIRS = 20  # steps that L-BFGS remembers; safeguard
-_LARGEST = 1e9  # bytes of what it remembers if there is no limit; safeguard
+_LARGEST = 1e9  # bytes of what is kept beside the data if there is no limit; safeguard
 _NEAR = 1e-5  # share of the scale, below which Newton steps are taken; measured on OCR words
 _NEAR_KINKS = 1e-2  # the same with an l1 part, whose metric is a diagonal one; safeguard
 _PART = 8  # one sequence in so many gives a first start; safeguard
@@ -40,10 +40,13 @@ def train_crf(
     the returned weights, at the end. Limits, callbacks and Ctrl-C leave a valid model with its true
     gap; without a penalty there is no bound, and the gap is infinite.
     """
+    problem.design.ready_for_scores(min(control.memory, _LARGEST))
     model = ChainModel(problem)
     scale = model.likelihood.null_value()
     course = Course(problem, control, "crf", scale)
-    w = np.zeros(problem.layout.size) if start is None else problem.layout.vector(start)
+    w = np.zeros(problem.layout.size)
+    if start is not None:
+        w = balanced(problem, problem.layout.vector(start))
     best: ChainPoint | None = None
     bound = -np.inf
     with np.errstate(over="ignore", invalid="ignore"), course.watched():

@@ -2,12 +2,19 @@
 
 If every token is taken by itself, the curvature of the weights of features is Σₜ massₜ·xₜxₜᵀ ⊗ Sₜ
 with Sₜ = diag(pₜ) − pₜpₜᵀ. Few features: its blocks Σₜ massₜ·pₜc(1 − pₜc)·xₜxₜᵀ, one for every
-label c, are inverted. Many: its diagonal. Of transitions, start and stop it is the diagonal, too.
+label c, are inverted. Many: the labels of a feature are taken together instead, as diag(s) − ssᵀ/σ.
+Of transitions, start and stop the diagonal is taken.
+
+The loss does not change if the weights of a feature rise by one number for all labels, or if all
+transitions do: there the curvature vanishes, and at the optimum these sums are zero. A metric that
+ignored it would take the longest for what is known.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -25,46 +32,114 @@ _SURE = 0.02  # p(1 − p), below which a token is left out of a block; safeguar
 _FLOOR = 1e-3  # share of the largest curvature that is added if there is no l2 part; safeguard
 
 
+def balanced(problem: ChainProblem, w: Array) -> Array:
+    """The same model with these sums at zero, where all weights exist: P is never larger there."""
+    layout, w = problem.layout, w.copy()
+    if problem.l1:
+        return w
+    coef, *others = layout.parts(w)[:4]
+    if layout.coef is None and coef.size:
+        table = coef.reshape(layout.shape)
+        table -= table.mean(axis=1, keepdims=True)
+    for part, full in zip(others, layout.full):
+        if full and part.size:
+            part -= part.mean()
+    return w
+
+
+class LabelBlocks(NamedTuple):
+    """The inverses (k, d, d) of the blocks of all labels."""
+
+    inverses: Array
+
+    def solve(self, r: Array, own: Array) -> None:
+        """Replace ``own`` by the inverses times r, without sums over labels on both sides."""
+        k, d = self.inverses.shape[:2]
+        table = r.reshape(d, k)
+        table = np.ascontiguousarray((table - table.mean(axis=1, keepdims=True)).T)
+        with one_blas_thread():
+            solved = np.matmul(self.inverses, table[:, :, None])[:, :, 0]
+        solved -= solved.mean(axis=0)
+        own[:] = solved.T.ravel()
+
+
+class LabelsOfFeatures(NamedTuple):
+    """diag(s + l2) − ssᵀ/σ for the labels of every feature, by its inverse.
+
+    σ is the sum of s over all labels, also those without a weight: if all have one, a common rise
+    of their weights has no curvature but l2.
+    """
+
+    lean: Array  # s/(s + l2)
+    inverse: Array  # of σ − Σ s·lean, one number per feature
+    starts: IntArray | None  # where features begin among the weights; None: all weights exist
+    row: IntArray | None  # the feature of every weight
+
+    @staticmethod
+    def of(s: Array, diagonal: Array, total: Array, layout: Layout) -> LabelsOfFeatures:
+        """From s and s + l2 of the weights that exist, and σ of every feature."""
+        lean = s / diagonal
+        starts = row = None
+        if layout.coef is not None:
+            of_weight = layout.coef // layout.shape[1]
+            starts = np.flatnonzero(np.diff(of_weight, prepend=-1))
+            row = np.cumsum(np.diff(of_weight, prepend=-1) > 0) - 1
+            total = total[of_weight[starts]]
+        found = LabelsOfFeatures(lean, total, starts, row)
+        rest = total - found._by_feature(s)
+        inverse = np.divide(1.0, rest, out=np.zeros_like(rest), where=rest > 0)
+        return found._replace(inverse=inverse)
+
+    def _by_feature(self, values: Array) -> Array:
+        """Σ lean·values over the labels of every feature."""
+        products = self.lean * values
+        if self.starts is None:
+            return products.reshape(self.inverse.size, -1).sum(axis=1)
+        return np.asarray(np.add.reduceat(products, self.starts))
+
+    def solve(self, r: Array, own: Array) -> None:
+        """Add to ``own``, r divided by the diagonal, what the labels have in common."""
+        shared = self._by_feature(r) * self.inverse
+        if self.row is None:
+            table = own.reshape(self.inverse.size, -1)
+            table += self.lean.reshape(table.shape) * shared[:, None]
+        else:
+            own += self.lean * shared[self.row]
+
+
 @dataclass(frozen=True, eq=False)
 class Metric:
     """M, an approximation of H + l2: `solve` gives M⁻¹r.
 
-    The loss does not change if the weights of a feature rise by the same number for all labels, or
-    all transitions do: there H vanishes, and at the optimum these sums are zero. A metric that
-    ignored it would take the longest for what is known; with ``balanced``, M⁻¹r has zero sums.
-
-    ``diagonal`` is that of all weights in their order; ``inverses`` (k, d, d) are those of the
-    blocks, if there are any.
+    ``diagonal`` is that of all weights in their order; ``features`` knows more about the first
+    part. With ``balanced``, transitions, start and stop have zero sums in M⁻¹r.
     """
 
     layout: Layout
     diagonal: Array
-    inverses: Array | None = None
+    features: LabelBlocks | LabelsOfFeatures | None = None
     balanced: bool = False
 
     def solve(self, r: Array) -> Array:
         """M⁻¹r."""
-        r = self._balance(r.copy())
         found = r / self.diagonal
-        if self.inverses is not None:
-            k, d = self.inverses.shape[:2]
-            table = np.ascontiguousarray(r[: d * k].reshape(d, k).T)
-            with one_blas_thread():
-                solved = np.matmul(self.inverses, table[:, :, None])[:, :, 0]
-            found[: d * k] = solved.T.ravel()
-        return self._balance(found)
-
-    def _balance(self, r: Array) -> Array:
-        """The nearest vector with zero sums over labels and over transitions."""
+        size = self.layout.sizes[0]
+        if self.features is not None and size:
+            self.features.solve(r[:size], found[:size])
         if self.balanced:
-            coef, *others = self.layout.parts(r)[:4]
-            if self.layout.coef is None and coef.size:
-                table = coef.reshape(self.layout.shape)
-                table -= table.mean(axis=1, keepdims=True)
-            for part, full in zip(others, self.layout.full):
-                if full and part.size:
-                    part -= part.mean()
-        return r
+            parts = zip(self.layout.full, self._others(r), self._others(found), self._scales)
+            for full, given, own, scale in parts:
+                if full and own.size:
+                    own -= given.mean() / scale
+                    own -= own.mean()
+        return found
+
+    def _others(self, w: Array) -> list[Array]:
+        return self.layout.parts(w)[1:4]
+
+    @cached_property
+    def _scales(self) -> list[Array]:
+        return self._others(self.diagonal)
 
 
 class Metrics:
@@ -74,7 +149,6 @@ class Metrics:
         self._problem = problem
         d, k = problem.design.shape[1], problem.n_labels
         few = d <= _FEW and 8.0 * k * d * d <= _LARGEST
-        # Blocks mix weights, so that they cannot tell which weights an l1 part moves.
         self._blocks = few and problem.layout.coef is None and not problem.l1
         self._squares = None if self._blocks else _squared(problem.design)
 
@@ -91,14 +165,21 @@ class Metrics:
             steps -= (mass[ends, None] * before**2).T @ after**2
         first, last = problem.offsets[:-1], problem.offsets[1:] - 1
         start, stop = spread[first].sum(axis=0), spread[last].sum(axis=0)
-        shape = problem.design.shape[1], problem.n_labels
+        shape, layout = (problem.design.shape[1], problem.n_labels), problem.layout
         coef = np.ones(shape) if self._squares is None else self._squares.rmatvec(spread)
         edge = self._edge_diagonal(before, after)
-        found = problem.layout.vector(ChainWeights(coef, steps, start, stop, edge))
-        diagonal = np.maximum(found, 0.0)
-        diagonal += problem.l2 or self._floor(diagonal)
-        inverses = self._inverses(p, spread) if self._blocks else None
-        return Metric(problem.layout, diagonal, inverses, not problem.l1)
+        curvature = np.maximum(layout.vector(ChainWeights(coef, steps, start, stop, edge)), 0.0)
+        diagonal = curvature + (problem.l2 or self._floor(curvature))
+        if problem.l1:  # what mixes weights cannot tell which ones are to move
+            return Metric(layout, diagonal)
+        size = layout.sizes[0]
+        features: LabelBlocks | LabelsOfFeatures | None = None
+        if self._blocks:
+            features = LabelBlocks(self._inverses(p, spread))
+        elif size:
+            own = curvature[:size], diagonal[:size]
+            features = LabelsOfFeatures.of(*own, coef.sum(axis=1), layout)
+        return Metric(layout, diagonal, features, balanced=True)
 
     @staticmethod
     def _floor(curvature: Array) -> float:
