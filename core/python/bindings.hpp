@@ -21,6 +21,7 @@ void bind_kernel_dual(nanobind::module_& m);
 void bind_pairs(nanobind::module_& m);
 void bind_chain(nanobind::module_& m);
 void bind_pairwise(nanobind::module_& m);
+void bind_clusters(nanobind::module_& m);
 void bind_stochastic(nanobind::module_& m);
 void bind_structures(nanobind::module_& m);
 void bind_watch(nanobind::module_& m);
