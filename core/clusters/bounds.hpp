@@ -11,8 +11,10 @@
 namespace minimand {
 
 inline constexpr std::size_t kMostGroups = 16;  // safeguard: a cache line of bounds for every row
-inline constexpr std::size_t kDoubtful = 96;    // rows scored together; safeguard: fits a cache
-inline constexpr float kUp = 1.0f + 4e-7f;      // factor that covers the rounding of a float sum
+using GroupBounds =
+    Values<float>;  // bounds of some groups of a row; those of no group are infinite
+inline constexpr std::size_t kDoubtful = 96;  // rows scored together; safeguard: fits a cache
+inline constexpr float kUp = 1.0f + 4e-7f;    // factor that covers the rounding of a float sum
 inline constexpr float kDown = 1.0f - 4e-7f;
 
 /// What is known of all rows, and of the centres.
@@ -32,12 +34,12 @@ struct SearchState {
   std::span<const double> centers;
   std::span<const double> wholes;  // distances of centres from 0
   const Panels<Scalar>& panels;
-  std::size_t groups, panels_of_group;
+  std::size_t groups, width, panels_of_group;  // width: groups in whole vectors
   std::span<const std::uint8_t> group_of;
   std::span<const float> shifts;     // how far every centre went, at least
   std::span<const float> half_gaps;  // half the distance to the nearest other centre, at most
   float fall;                        // the largest shift
-  std::span<const double> drifts;    // the sum of the largest shifts of every group so far
+  std::span<const float> drifts;     // the sum of the largest shifts of every group so far
 
   // Rounding: see `error_of`
   double unit, direct_unit, largest_center, largest_offset;
@@ -59,10 +61,14 @@ struct DoubtfulRows {
   std::uint32_t rows[kDoubtful];
   double own[kDoubtful];            // direct distance from the own centre
   std::uint32_t doubts[kDoubtful];  // a bit for every group
+  float clear[kDoubtful];           // the least bound of the other groups
   Scalar best[kDoubtful];
-  std::int32_t nearest[kDoubtful];
+  Leader<Scalar> winners[kDoubtful];  // among which the best is
   Scalar scores[kDoubtful][kMostGroups];
-  std::uint32_t places[kRoom], listed[kRoom];
+  // The rows in doubt about a group: without their own centre in it, and with it
+  std::size_t listed[2 * kMostGroups] = {};
+  std::uint8_t lists[2 * kMostGroups][kDoubtful];
+  std::uint32_t tiled[kRoom];
   Leader<Scalar> leaders[kRoom];
   std::size_t moved = 0, compared = 0;
 };
@@ -93,13 +99,35 @@ MINIMAND_INLINE double at_least(const SearchState<Matrix>& state, std::size_t ro
   const double error = error_of(state, row);
   if constexpr (Metric::kSquared) {
     const double square = state.squares.data()[row];
-    const double least = square * (1.0 - state.direct_unit) -
-                         2.0 * state.factor(row) * (score + error);
+    const double least =
+        square * (1.0 - state.direct_unit) - 2.0 * state.factor(row) * (score + error);
     return least > 0.0 ? std::sqrt(least) * (1.0 - 1e-15) : 0.0;
   } else {
     const double least = -score * (1.0 - state.unit) - error;
     return least > 0.0 ? least : 0.0;
   }
+}
+
+/// The groups about which a row is in doubt, a bit for each, and the least bound of the others.
+template <class Matrix>
+MINIMAND_INLINE std::pair<std::uint32_t, float> doubts_of(const SearchState<Matrix>& state,
+                                                          std::size_t i, float upper) {
+  constexpr std::size_t kHere = kWide<float>;
+  std::uint32_t doubts = 0;
+  GroupBounds least = std::numeric_limits<float>::infinity() - GroupBounds{};
+  const GroupBounds none = least;
+  for (std::size_t g = 0; g < state.width; g += kHere) {
+    const GroupBounds bounds = (load_wide(state.by_group.data() + i * state.width + g) -
+                                load_wide(state.drifts.data() + g)) *
+                               kDown;
+    const Numbers<float> crossed = bounds < upper + GroupBounds{};
+    const GroupBounds clear = crossed ? none : bounds;
+    least = clear < least ? clear : least;
+    for (std::size_t lane = 0; lane < kHere; ++lane) {
+      doubts |= static_cast<std::uint32_t>(crossed[lane] & 1) << (g + lane);
+    }
+  }
+  return {doubts, -greatest<float>(-least)};
 }
 
 /// Lets the bounds of a row follow the centres; whether the row is in doubt.
@@ -114,51 +142,53 @@ MINIMAND_INLINE bool is_doubtful(const SearchState<Matrix>& state, std::size_t i
   const float gap = state.half_gaps.data()[label];
   const float enough = *lower > gap ? *lower : gap;
   if (*upper <= enough) return false;
-  const double own = direct<Metric>(row_of(state.matrix, i), state.factor(i),
-                                    state.center(state.labels.data()[i]),
-                                    state.wholes.data()[label]);
+  const double own =
+      direct<Metric>(row_of(state.matrix, i), state.factor(i), state.center(state.labels.data()[i]),
+                     state.wholes.data()[label]);
   *upper = at_most<Metric>(state, i, own);
   if (*upper <= enough) return false;
-  // Which groups?
-  std::uint32_t doubts = 0;
-  double least = std::numeric_limits<double>::infinity();
-  const float* const bounds = state.by_group.data() + i * state.groups;
-  for (std::size_t g = 0; g < state.groups; ++g) {
-    const double bound = static_cast<double>(bounds[g]) - state.drifts.data()[g];
-    if (bound < static_cast<double>(*upper)) doubts |= 1u << g;
-    least = bound < least ? bound : least;
-  }
+  const auto [doubts, clear] = doubts_of(state, i, *upper);
   if (doubts == 0) {
-    *lower = static_cast<float>(least) * kDown;
+    *lower = clear;
     return false;
   }
   block.own[block.count] = own;
   block.doubts[block.count] = doubts;
+  block.clear[block.count] = clear;
   return true;
 }
 
-/// Scores one group for the rows in doubt about it: those of which it holds the own centre, which
-/// is left out, or the others.
+/// Enters a row into the lists of the groups that it is in doubt about.
+template <class Matrix, class Scalar>
+MINIMAND_INLINE void enlist(const SearchState<Matrix>& state, DoubtfulRows<Scalar>& block,
+                            std::size_t i) {
+  const std::size_t b = block.count++;
+  block.rows[b] = static_cast<std::uint32_t>(i);
+  block.best[b] = kWorst<Scalar>;
+  const std::size_t own = state.first ? kMostGroups : state.group_of.data()[state.labels.data()[i]];
+  for (std::uint32_t left = block.doubts[b]; left != 0; left &= left - 1) {
+    const auto g = static_cast<std::size_t>(__builtin_ctz(left));
+    const std::size_t list = 2 * g + (g == own);
+    block.lists[list][block.listed[list]++] = static_cast<std::uint8_t>(b);
+  }
+}
+
+/// Scores one group for the rows in doubt about it. Of those whose own centre it holds (`kOwn`)
+/// that centre is left out.
 template <class Metric, bool kOwn, class Matrix, class Scalar>
 MINIMAND_INLINE void score_group(const SearchState<Matrix>& state, DoubtfulRows<Scalar>& block,
                                  std::size_t group) {
   constexpr std::size_t kRows = TypesOf<Matrix>::kRows;
-  std::size_t count = 0;
-  for (std::size_t b = 0; b < block.count; ++b) {
-    if (!(block.doubts[b] >> group & 1u)) continue;
-    const std::int32_t label = state.first ? -1 : state.labels.data()[block.rows[b]];
-    const bool holds_own = label >= 0 && state.group_of.data()[label] == group;
-    if (holds_own != kOwn) continue;
-    block.places[count] = static_cast<std::uint32_t>(b);
-    block.listed[count] = block.rows[b];
-    block.leaders[count].best = kWorst<Scalar> - Values<Scalar>{};
-    block.leaders[count].number = Numbers<Scalar>{};
-    ++count;
-  }
+  const std::size_t count = block.listed[2 * group + kOwn];
+  const std::uint8_t* const list = block.lists[2 * group + kOwn];
   if (count == 0) return;
-  for (std::size_t c = count; c % kRows != 0; ++c) {
-    block.listed[c] = block.listed[count - 1];
-    block.leaders[c] = block.leaders[count - 1];
+  block.listed[2 * group + kOwn] = 0;
+  block.compared += count;
+  const Values<Scalar> worst = kWorst<Scalar> - Values<Scalar>{};
+  const std::size_t whole = (count + kRows - 1) / kRows * kRows;
+  for (std::size_t c = 0; c < whole; ++c) {
+    block.tiled[c] = block.rows[list[c < count ? c : count - 1]];
+    block.leaders[c] = {worst, Numbers<Scalar>{}};
   }
   const std::size_t begin = group * state.panels_of_group;
   const std::size_t end = std::min(begin + state.panels_of_group, state.panels.count());
@@ -167,14 +197,13 @@ MINIMAND_INLINE void score_group(const SearchState<Matrix>& state, DoubtfulRows<
     const Numbers<Scalar> high = numbers_from<Scalar>(p * kPanel<Scalar> + kWide<Scalar>);
     for (std::size_t c = 0; c < count; c += kRows) {
       ScoreTile<Scalar, kRows> tile;
-      score<Metric>(state.matrix, block.listed + c, state.panels.entries(p),
-                    state.panels.offsets(p), tile);
+      score<Metric>(state.matrix, block.tiled + c, state.panels.entries(p), state.panels.offsets(p),
+                    tile);
 #pragma GCC unroll 6
       for (std::size_t r = 0; r < kRows; ++r) {
         if constexpr (kOwn) {
-          const std::int32_t own = state.labels.data()[block.listed[c + r]];
+          const std::int32_t own = state.labels.data()[block.tiled[c + r]];
           const Numbers<Scalar> without = own + Numbers<Scalar>{};
-          const Values<Scalar> worst = kWorst<Scalar> - Values<Scalar>{};
           tile.low[r] = low == without ? worst : tile.low[r];
           tile.high[r] = high == without ? worst : tile.high[r];
         }
@@ -184,15 +213,14 @@ MINIMAND_INLINE void score_group(const SearchState<Matrix>& state, DoubtfulRows<
     }
   }
   for (std::size_t c = 0; c < count; ++c) {
-    const std::uint32_t b = block.places[c];
+    const std::size_t b = list[c];
     const Scalar best = greatest<Scalar>(block.leaders[c].best);
     block.scores[b][group] = best;
     if (best > block.best[b]) {
       block.best[b] = best;
-      block.nearest[b] = holder_of(block.leaders[c], best);
+      block.winners[b] = block.leaders[c];
     }
   }
-  block.compared += count;
 }
 
 /// Gives a row the best centre that was found, unless its own is as near, and sets its bounds.
@@ -200,15 +228,19 @@ template <class Metric, class Matrix, class Scalar>
 MINIMAND_INLINE void settle(const SearchState<Matrix>& state, DoubtfulRows<Scalar>& block,
                             std::size_t b) {
   const std::size_t i = block.rows[b];
-  const std::int32_t before = state.labels.data()[i], found = block.nearest[b];
+  const std::int32_t before = state.labels.data()[i];
+  const auto score = static_cast<double>(block.best[b]);
   double own = block.own[b], left = -1.0;
   std::int32_t label = before;
-  if (state.first || (found >= 0 && at_least<Metric>(state, i, static_cast<double>(
-                                                                  block.best[b])) <=
-                                        static_cast<double>(state.upper.data()[i]))) {
-    const double other =
-        direct<Metric>(row_of(state.matrix, i), state.factor(i), state.center(found),
-                       state.wholes.data()[found]);
+  if (state.first ||
+      at_least<Metric>(state, i, score) <= static_cast<double>(state.upper.data()[i])) {
+    const std::int32_t found = holder_of(block.winners[b], block.best[b]);
+    if (!state.remember) {
+      state.labels.data()[i] = found;
+      return;
+    }
+    const double other = direct<Metric>(row_of(state.matrix, i), state.factor(i),
+                                        state.center(found), state.wholes.data()[found]);
     // Decided by direct distances, so that rounding cannot move a row to and fro for ever.
     if (state.first || other < own || (other == own && found < before)) {
       left = state.first ? -1.0 : own;
@@ -218,38 +250,37 @@ MINIMAND_INLINE void settle(const SearchState<Matrix>& state, DoubtfulRows<Scala
       ++block.moved;
     }
   }
-  if (!state.remember) return;
   state.upper.data()[i] = at_most<Metric>(state, i, own);
-  float* const bounds = state.by_group.data() + i * state.groups;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t g = 0; g < state.groups; ++g) {
-    const double drift = state.drifts.data()[g];
-    double bound = static_cast<double>(bounds[g]) - drift;
-    if (block.doubts[b] >> g & 1u) {
-      bound = at_least<Metric>(state, i, static_cast<double>(block.scores[b][g]));
-    }
-    if (label != before && g == state.group_of.data()[label]) {
-      bound = 0.0;  // of the others in its group nothing is known until the next call
-    } else if (left >= 0.0 && g == state.group_of.data()[before]) {
-      const double distance = Metric::kSquared ? std::sqrt(left) : left;
-      bound = std::min(bound, distance * (1.0 - 1e-6));  // safeguard: more than its rounding
-    }
-    if (bound < 0.0) bound = 0.0;
-    bounds[g] = static_cast<float>(bound + drift) * kDown;
-    least = std::min(least, bound);
+  float* const bounds = state.by_group.data() + i * state.width;
+  float least = block.clear[b];
+  for (std::uint32_t doubts = block.doubts[b]; doubts != 0; doubts &= doubts - 1) {
+    const auto g = static_cast<std::size_t>(__builtin_ctz(doubts));
+    const auto bound =
+        static_cast<float>(at_least<Metric>(state, i, static_cast<double>(block.scores[b][g]))) *
+        kDown;
+    bounds[g] = (bound + state.drifts.data()[g]) * kDown;
+    least = bound < least ? bound : least;
   }
-  state.lower.data()[i] = static_cast<float>(least) * kDown;
+  if (label != before) {
+    // Of the others in the group of the new centre nothing is known until the next call; the group
+    // of the old one may have had no doubt, but now holds the old one, too.
+    bounds[state.group_of.data()[label]] = 0.0f;
+    least = 0.0f;
+    if (left >= 0.0) {
+      const std::size_t g = state.group_of.data()[before];
+      // 1e-6: safeguard, more than the rounding of a direct distance
+      const auto far = static_cast<float>((Metric::kSquared ? std::sqrt(left) : left) * (1 - 1e-6));
+      bounds[g] = std::min(bounds[g], (far + state.drifts.data()[g]) * kDown);
+    }
+  }
+  state.lower.data()[i] = least;
 }
 
 template <class Metric, class Matrix, class Scalar>
 MINIMAND_INLINE void resolve(const SearchState<Matrix>& state, DoubtfulRows<Scalar>& block) {
-  for (std::size_t b = 0; b < block.count; ++b) {
-    block.best[b] = kWorst<Scalar>;
-    block.nearest[b] = -1;
-  }
   for (std::size_t g = 0; g < state.groups; ++g) {
     score_group<Metric, false>(state, block, g);
-    if (!state.first) score_group<Metric, true>(state, block, g);
+    score_group<Metric, true>(state, block, g);
   }
   for (std::size_t b = 0; b < block.count; ++b) settle<Metric>(state, block, b);
   block.count = 0;
@@ -263,10 +294,11 @@ MINIMAND_INLINE void search(const SearchState<Matrix>& state, Range range,
     if (state.first) {
       block.own[block.count] = 0.0;
       block.doubts[block.count] = (1u << state.groups) - 1u;
+      block.clear[block.count] = std::numeric_limits<float>::infinity();
     } else if (!is_doubtful<Metric>(state, i, block)) {
       continue;
     }
-    block.rows[block.count++] = static_cast<std::uint32_t>(i);
+    enlist(state, block, i);
     if (block.count == kDoubtful) resolve<Metric>(state, block);
   }
   if (block.count > 0) resolve<Metric>(state, block);

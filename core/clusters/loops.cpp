@@ -88,46 +88,45 @@ MINIMAND_INLINE void score_other_centers(const DenseMatrix<Scalar>& centers,
 
 }  // namespace
 
-#define MINIMAND_DEFINE(Matrix)                                                                   \
-  MINIMAND_CLONES void search_rows(const SearchState<Matrix>& state, Measure measure,             \
-                                   Range range, DoubtfulRows<ScalarOf<Matrix>>& block) {          \
-    if (measure == Measure::squares) {                                                            \
-      search<Dots>(state, range, block);                                                          \
-    } else {                                                                                      \
-      search<Gaps>(state, range, block);                                                          \
-    }                                                                                             \
-  }                                                                                               \
-  MINIMAND_CLONES void measure_rows(const SearchState<Matrix>& state, Measure measure,            \
-                                    Range range, std::span<double> out) {                         \
-    for (std::size_t i = range.begin; i < range.end; ++i) {                                       \
-      const std::int32_t c = state.labels.data()[i];                                              \
-      const auto row = row_of(state.matrix, i);                                                   \
-      const double whole = state.wholes.data()[c];                                                \
-      out.data()[i] = measure == Measure::squares                                                 \
-                          ? direct<Dots>(row, state.factor(i), state.center(c), whole)            \
-                          : direct<Gaps>(row, state.factor(i), state.center(c), whole);           \
-    }                                                                                             \
-  }                                                                                               \
-  MINIMAND_CLONES void size_rows(const Matrix& matrix, std::span<const double> factors,           \
-                                 std::span<const double> middle, Range range,                     \
-                                 std::span<double> squares, std::span<float> sizes) {             \
-    size_all(matrix, factors, middle, range, squares, sizes);                                     \
-  }                                                                                               \
-  MINIMAND_CLONES void add_rows(const Matrix& matrix, const SumsPart& part) {                     \
-    add_all(matrix, part);                                                                        \
+#define MINIMAND_DEFINE(Matrix)                                                                    \
+  MINIMAND_CLONES void search_rows(const SearchState<Matrix>& state, Measure measure, Range range, \
+                                   DoubtfulRows<ScalarOf<Matrix>>& block) {                        \
+    if (measure == Measure::squares) {                                                             \
+      search<Dots>(state, range, block);                                                           \
+    } else {                                                                                       \
+      search<Gaps>(state, range, block);                                                           \
+    }                                                                                              \
+  }                                                                                                \
+  MINIMAND_CLONES void measure_rows(const SearchState<Matrix>& state, Measure measure,             \
+                                    Range range, std::span<double> out) {                          \
+    for (std::size_t i = range.begin; i < range.end; ++i) {                                        \
+      const std::int32_t c = state.labels.data()[i];                                               \
+      const auto row = row_of(state.matrix, i);                                                    \
+      const double whole = state.wholes.data()[c];                                                 \
+      out.data()[i] = measure == Measure::squares                                                  \
+                          ? direct<Dots>(row, state.factor(i), state.center(c), whole)             \
+                          : direct<Gaps>(row, state.factor(i), state.center(c), whole);            \
+    }                                                                                              \
+  }                                                                                                \
+  MINIMAND_CLONES void size_rows(const Matrix& matrix, std::span<const double> factors,            \
+                                 std::span<const double> middle, Range range,                      \
+                                 std::span<double> squares, std::span<float> sizes) {              \
+    size_all(matrix, factors, middle, range, squares, sizes);                                      \
+  }                                                                                                \
+  MINIMAND_CLONES void add_rows(const Matrix& matrix, const SumsPart& part) {                      \
+    add_all(matrix, part);                                                                         \
   }
 MINIMAND_FOR_EACH_ROWS(MINIMAND_DEFINE)
 #undef MINIMAND_DEFINE
 
-#define MINIMAND_DEFINE(Matrix)                                                                   \
-  MINIMAND_CLONES void score_others(const Matrix& centers,                                        \
-                                    const Panels<ScalarOf<Matrix>>& panels, Measure measure,      \
-                                    Range range, std::span<double> best) {                        \
-    if (measure == Measure::squares) {                                                            \
-      score_other_centers<Dots>(centers, panels, range, best);                                    \
-    } else {                                                                                      \
-      score_other_centers<Gaps>(centers, panels, range, best);                                    \
-    }                                                                                             \
+#define MINIMAND_DEFINE(Matrix)                                                                    \
+  MINIMAND_CLONES void score_others(const Matrix& centers, const Panels<ScalarOf<Matrix>>& panels, \
+                                    Measure measure, Range range, std::span<double> best) {        \
+    if (measure == Measure::squares) {                                                             \
+      score_other_centers<Dots>(centers, panels, range, best);                                     \
+    } else {                                                                                       \
+      score_other_centers<Gaps>(centers, panels, range, best);                                     \
+    }                                                                                              \
   }
 MINIMAND_FOR_EACH_DENSE_ROWS(MINIMAND_DEFINE)
 #undef MINIMAND_DEFINE

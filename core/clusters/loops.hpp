@@ -17,14 +17,14 @@ struct SumsPart {
 };
 
 // The loader resolves each of these functions to the clone for this processor.
-#define MINIMAND_DECLARE(Matrix)                                                               \
-  void search_rows(const SearchState<Matrix>& state, Measure measure, Range range,             \
-                   DoubtfulRows<ScalarOf<Matrix>>& block);                                     \
-  void measure_rows(const SearchState<Matrix>& state, Measure measure, Range range,            \
-                    std::span<double> out);                                                    \
-  void size_rows(const Matrix& matrix, std::span<const double> factors,                        \
-                 std::span<const double> middle, Range range, std::span<double> squares,       \
-                 std::span<float> sizes);                                                      \
+#define MINIMAND_DECLARE(Matrix)                                                         \
+  void search_rows(const SearchState<Matrix>& state, Measure measure, Range range,       \
+                   DoubtfulRows<ScalarOf<Matrix>>& block);                               \
+  void measure_rows(const SearchState<Matrix>& state, Measure measure, Range range,      \
+                    std::span<double> out);                                              \
+  void size_rows(const Matrix& matrix, std::span<const double> factors,                  \
+                 std::span<const double> middle, Range range, std::span<double> squares, \
+                 std::span<float> sizes);                                                \
   void add_rows(const Matrix& matrix, const SumsPart& part);
 MINIMAND_FOR_EACH_ROWS(MINIMAND_DECLARE)
 #undef MINIMAND_DECLARE

@@ -4,10 +4,10 @@
 
 namespace minimand {
 
-#define MINIMAND_DECLARE(Matrix)                                                         \
-  void learn_rows(const Matrix& matrix, std::span<const double> weights, Range range,    \
-                  std::span<double> centers, std::span<double> counts,                   \
-                  std::span<double> wholes, std::span<std::int32_t> labels);
+#define MINIMAND_DECLARE(Matrix)                                                                 \
+  void learn_rows(const Matrix& matrix, std::span<const double> weights, Range range,            \
+                  std::span<double> centers, std::span<double> counts, std::span<double> wholes, \
+                  std::span<std::int32_t> labels);
 MINIMAND_FOR_EACH_ROWS(MINIMAND_DECLARE)
 #undef MINIMAND_DECLARE
 
@@ -66,7 +66,7 @@ void learn_online(const Matrix& matrix, std::span<const double> weights, std::sp
   learn_rows(matrix, weights, {0, labels.size()}, centers, counts, wholes, labels);
 }
 
-#define MINIMAND_INSTANTIATE(Matrix)                                                 \
+#define MINIMAND_INSTANTIATE(Matrix)                                                    \
   template void learn_online(const Matrix&, std::span<const double>, std::span<double>, \
                              std::span<double>, std::span<std::int32_t>);
 MINIMAND_FOR_EACH_ROWS(MINIMAND_INSTANTIATE)

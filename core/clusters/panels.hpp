@@ -207,17 +207,26 @@ MINIMAND_INLINE Numbers<Scalar> numbers_from(std::size_t first) {
   return numbers;
 }
 
+/// The greater of two numbers in every lane.
+template <class Wide>
+MINIMAND_INLINE Wide greater(Wide one, Wide other) {
+  return one > other ? one : other;
+}
+
 /// The largest lane.
 template <class Scalar>
-MINIMAND_INLINE Scalar greatest(Values<Scalar> values) {
-  Scalar lanes[kWide<Scalar>];
-  __builtin_memcpy(lanes, &values, sizeof values);
-  for (std::size_t half = kWide<Scalar> / 2; half > 0; half /= 2) {
-    for (std::size_t k = 0; k < half; ++k) {
-      lanes[k] = lanes[k] > lanes[k + half] ? lanes[k] : lanes[k + half];
-    }
+MINIMAND_INLINE Scalar greatest(Values<Scalar> v) {
+  if constexpr (kWide<Scalar> == 8) {
+    v = greater(v, __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3));
+    v = greater(v, __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5));
+    v = greater(v, __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6));
+  } else if constexpr (kWide<Scalar> == 4) {
+    v = greater(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));
+    v = greater(v, __builtin_shufflevector(v, v, 1, 0, 3, 2));
+  } else {
+    v = greater(v, __builtin_shufflevector(v, v, 1, 0));
   }
-  return lanes[0];
+  return v[0];
 }
 
 /// The lowest number among the lanes that have this score.

@@ -10,10 +10,10 @@
 namespace minimand {
 namespace {
 
-constexpr std::size_t kChunk = 1024;        // rows a thread takes at a time; safeguard
-constexpr std::size_t kGroupCenters = 16;   // least number of centres in a group; safeguard
-constexpr std::size_t kIncrements = 32;     // changes of sums until they are taken anew; safeguard
-constexpr double kUnit = 0x1p-52;           // twice the unit rounding of double; definition
+constexpr std::size_t kChunk = 1024;       // rows a thread takes at a time; safeguard
+constexpr std::size_t kGroupCenters = 16;  // least number of centres in a group; safeguard
+constexpr std::size_t kIncrements = 32;    // changes of sums until they are taken anew; safeguard
+constexpr double kUnit = 0x1p-52;          // twice the unit rounding of double; definition
 
 /// The rounding of a score of d terms in a type: 1.01 covers the terms of second order.
 template <class Scalar>
@@ -40,6 +40,7 @@ class Search final : public CenterSearch {
     const std::size_t wanted = std::min(kMostGroups, (k + kGroupCenters - 1) / kGroupCenters);
     panels_of_group_ = (panels + wanted - 1) / wanted;
     groups_ = (panels + panels_of_group_ - 1) / panels_of_group_;
+    width_ = (groups_ + kWide<float> - 1) / kWide<float> * kWide<float>;
     for (std::size_t c = 0; c < k; ++c) {
       group_of_.push_back(static_cast<std::uint8_t>(c / kPanel<Scalar> / panels_of_group_));
     }
@@ -57,7 +58,7 @@ class Search final : public CenterSearch {
     first_ = true;
     known_ = false;
     std::fill(labels_.begin(), labels_.end(), -1);
-    drifts_.assign(groups_, 0.0);
+    drifts_.assign(width_, 0.0f);
   }
 
   SearchPass assign(std::span<const double> centers) override {
@@ -68,7 +69,7 @@ class Search final : public CenterSearch {
     if (settings_.remember && upper_.empty()) {
       upper_.resize(rows());
       lower_.resize(rows());
-      by_group_.resize(rows() * groups_);
+      by_group_.assign(rows() * width_, std::numeric_limits<float>::infinity());
     }
     const SearchPass pass = run();
     moved_ += pass.moved;
@@ -82,7 +83,7 @@ class Search final : public CenterSearch {
     if (!settings_.remember || upper_.empty()) return;
     upper_[row] = std::numeric_limits<float>::infinity();
     lower_[row] = 0.0f;
-    for (std::size_t g = 0; g < groups_; ++g) by_group_[row * groups_ + g] = 0.0f;
+    for (std::size_t g = 0; g < groups_; ++g) by_group_[row * width_ + g] = 0.0f;
   }
 
   void distances(std::span<double> out) const override {
@@ -103,8 +104,8 @@ class Search final : public CenterSearch {
     const std::size_t work = share * (stored_numbers(matrix_) / std::max<std::size_t>(rows(), 1));
     const std::size_t parts = part_count(clusters(), work);
     run_parts(even_splits(parts, parts), [&](Range, std::size_t part) {
-      add_rows(matrix_, SumsPart{part, parts, labels_, before, settings_.weights,
-                                 settings_.factors, sums_, masses_});
+      add_rows(matrix_, SumsPart{part, parts, labels_, before, settings_.weights, settings_.factors,
+                                 sums_, masses_});
     });
     before_ = labels_;
     known_ = true;
@@ -125,7 +126,7 @@ class Search final : public CenterSearch {
     shifts_.assign(k, 0.0f);
     fall_ = 0.0f;
     if (first_) return;
-    std::vector<double> largest(groups_, 0.0);
+    std::vector<float> largest(groups_, 0.0f);
     for (std::size_t c = 0; c < k; ++c) {
       double sum = 0.0;
       for (std::size_t j = 0; j < d; ++j) {
@@ -136,9 +137,9 @@ class Search final : public CenterSearch {
       const double shift = settings_.measure == Measure::squares ? std::sqrt(sum) : sum;
       shifts_[c] = static_cast<float>(shift) * kUp;
       fall_ = std::max(fall_, shifts_[c]);
-      largest[group_of_[c]] = std::max(largest[group_of_[c]], static_cast<double>(shifts_[c]));
+      largest[group_of_[c]] = std::max(largest[group_of_[c]], shifts_[c]);
     }
-    for (std::size_t g = 0; g < groups_; ++g) drifts_[g] += largest[g];
+    for (std::size_t g = 0; g < groups_; ++g) drifts_[g] = (drifts_[g] + largest[g]) * kUp;
   }
 
   /// Packs the centres. With a middle m, products are taken with c' = c - m: the score
@@ -179,7 +180,8 @@ class Search final : public CenterSearch {
       score_others(matrix, panels_others(), settings_.measure, range, best);
     });
     half_gaps_.assign(k, 0.0f);
-    for (std::size_t c = 0; c < k; ++c) half_gaps_[c] = static_cast<float>(0.5 * gap(c, best[c])) * kDown;
+    for (std::size_t c = 0; c < k; ++c)
+      half_gaps_[c] = static_cast<float>(0.5 * gap(c, best[c])) * kDown;
   }
 
   /// A sparse |x - c| is scored by other offsets than a dense one.
@@ -207,21 +209,41 @@ class Search final : public CenterSearch {
   SearchState<Matrix> state() const {
     auto& self = const_cast<Search&>(*this);
     const double unit = rounding_of<Scalar>(columns());
-    return {matrix_,    settings_.factors, squares_,         sizes_,       self.labels_,
-            self.upper_, self.lower_,       self.by_group_,   columns(),    centers_,
-            wholes_,    panels_,           groups_,          panels_of_group_, group_of_,
-            shifts_,    half_gaps_,        fall_,            drifts_,      unit,
-            kUnit * static_cast<double>(columns() + 8),      largest_center_, largest_offset_,
-            first_,     settings_.remember};
+    return {matrix_,
+            settings_.factors,
+            squares_,
+            sizes_,
+            self.labels_,
+            self.upper_,
+            self.lower_,
+            self.by_group_,
+            columns(),
+            centers_,
+            wholes_,
+            panels_,
+            groups_,
+            width_,
+            panels_of_group_,
+            group_of_,
+            shifts_,
+            half_gaps_,
+            fall_,
+            drifts_,
+            unit,
+            kUnit * static_cast<double>(columns() + 8),
+            largest_center_,
+            largest_offset_,
+            first_,
+            settings_.remember};
   }
 
   SearchPass run() {
     const SearchState<Matrix> now = state();
     const double pairs = static_cast<double>(rows()) * (first_ ? 1.0 : share_);
-    const double entries = static_cast<double>(stored_numbers(matrix_)) /
-                           std::max(1.0, static_cast<double>(rows()));
-    const double work = 8.0 * static_cast<double>(rows()) +
-                        pairs * entries * static_cast<double>(clusters()) / 4.0;
+    const double entries =
+        static_cast<double>(stored_numbers(matrix_)) / std::max(1.0, static_cast<double>(rows()));
+    const double work =
+        8.0 * static_cast<double>(rows()) + pairs * entries * static_cast<double>(clusters()) / 4.0;
     std::atomic<std::size_t> next = 0, moved = 0, compared = 0;
     std::atomic<bool> stopped = false;
     const std::size_t chunks = (rows() + kChunk - 1) / kChunk;
@@ -251,11 +273,11 @@ class Search final : public CenterSearch {
   std::vector<float> upper_, lower_, by_group_;
   std::vector<double> centers_, wholes_;
   Panels<Scalar> panels_, others_;
-  std::size_t groups_, panels_of_group_;
+  std::size_t groups_, width_, panels_of_group_;
   std::vector<std::uint8_t> group_of_;
   std::vector<float> shifts_, half_gaps_;
   float fall_ = 0.0f;
-  std::vector<double> drifts_;
+  std::vector<float> drifts_;
   double largest_center_ = 0.0, largest_offset_ = 0.0;
   double share_ = 1.0;
   bool first_ = true;

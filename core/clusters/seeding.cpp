@@ -77,8 +77,8 @@ MINIMAND_INLINE void cost_all(const SeedingRound<Matrix>& round, Range range, do
     Scalar before[kRows];
     for (std::size_t r = 0; r < kRows; ++r) {
       rows[r] = static_cast<std::uint32_t>(std::min(i + r, range.end - 1));
-      before[r] = round.first ? -kWorst<Scalar>
-                              : round.costs.data()[rows[r] * round.width + round.last];
+      before[r] =
+          round.first ? -kWorst<Scalar> : round.costs.data()[rows[r] * round.width + round.last];
     }
     const std::size_t count = std::min(kRows, range.end - i);
     for (std::size_t t = 0; t < round.width; t += kHalf) {
@@ -111,8 +111,14 @@ class Seeding {
 
   Seeding(const Matrix& matrix, std::size_t n, std::size_t d, const SearchSettings& settings,
           std::size_t trials)
-      : matrix_(matrix), n_(n), d_(d), settings_(settings), width_((trials + kWide<Scalar> - 1) / kWide<Scalar> * kWide<Scalar>),
-        costs_(n * width_), pieces_((n + kSeedBlock - 1) / kSeedBlock * width_), sizes_(n, 0.0f) {
+      : matrix_(matrix),
+        n_(n),
+        d_(d),
+        settings_(settings),
+        width_((trials + kWide<Scalar> - 1) / kWide<Scalar> * kWide<Scalar>),
+        costs_(n * width_),
+        pieces_((n + kSeedBlock - 1) / kSeedBlock * width_),
+        sizes_(n, 0.0f) {
     if (settings.measure != Measure::squares) return;
     squares_.resize(n);
     parallel_ranges(n, 2 * stored_numbers(matrix), [&](Range range, std::size_t) {
@@ -123,11 +129,23 @@ class Seeding {
   /// Costs of all rows for each of these candidates; the one with the least total.
   std::size_t best_of(std::span<const std::size_t> candidates) {
     pack(candidates);
-    const SeedingRound<Matrix> round{
-        matrix_,   settings_.weights, settings_.factors, squares_,           sizes_,
-        panels_,   centers_,          wholes_,           unit_,              largest_center_,
-        largest_offset_, candidates.size(), width_,      last_,              first_,
-        costs_,    pieces_};
+    const SeedingRound<Matrix> round{matrix_,
+                                     settings_.weights,
+                                     settings_.factors,
+                                     squares_,
+                                     sizes_,
+                                     panels_,
+                                     centers_,
+                                     wholes_,
+                                     unit_,
+                                     largest_center_,
+                                     largest_offset_,
+                                     candidates.size(),
+                                     width_,
+                                     last_,
+                                     first_,
+                                     costs_,
+                                     pieces_};
     GiveUp give_up;
     const std::size_t blocks = pieces_.size() / width_;
     const std::size_t work = stored_numbers(matrix_) * (candidates.size() + 1) + 8 * n_;
@@ -208,8 +226,8 @@ class Seeding {
       largest_offset_ = std::max(largest_offset_, std::abs(offsets[t]));
     }
     if (!squares) largest_offset_ = 2.0 * largest_center_;
-    unit_ = static_cast<double>(std::numeric_limits<Scalar>::epsilon()) *
-            static_cast<double>(d_ + 8);
+    unit_ =
+        static_cast<double>(std::numeric_limits<Scalar>::epsilon()) * static_cast<double>(d_ + 8);
     panels_.pack(moved, offsets, d_);
   }
 
@@ -238,14 +256,14 @@ std::pair<std::size_t, std::size_t> shape_of(const DenseMatrix<Scalar>& matrix) 
 
 }  // namespace
 
-#define MINIMAND_DEFINE(Matrix)                                                              \
-  MINIMAND_CLONES void cost_rows(const SeedingRound<Matrix>& round, Measure measure,         \
-                                 Range range, double* piece) {                               \
-    if (measure == Measure::squares) {                                                       \
-      cost_all<Dots>(round, range, piece);                                                   \
-    } else {                                                                                 \
-      cost_all<Gaps>(round, range, piece);                                                   \
-    }                                                                                        \
+#define MINIMAND_DEFINE(Matrix)                                                                   \
+  MINIMAND_CLONES void cost_rows(const SeedingRound<Matrix>& round, Measure measure, Range range, \
+                                 double* piece) {                                                 \
+    if (measure == Measure::squares) {                                                            \
+      cost_all<Dots>(round, range, piece);                                                        \
+    } else {                                                                                      \
+      cost_all<Gaps>(round, range, piece);                                                        \
+    }                                                                                             \
   }
 MINIMAND_FOR_EACH_ROWS(MINIMAND_DEFINE)
 #undef MINIMAND_DEFINE
@@ -268,8 +286,8 @@ void seed_centers(const Matrix& matrix, const SearchSettings& settings, std::siz
   }
 }
 
-#define MINIMAND_INSTANTIATE(Matrix)                                                           \
-  template void seed_centers(const Matrix&, const SearchSettings&, std::size_t,                \
+#define MINIMAND_INSTANTIATE(Matrix)                                            \
+  template void seed_centers(const Matrix&, const SearchSettings&, std::size_t, \
                              std::span<const double>, std::size_t, std::span<std::int64_t>);
 MINIMAND_FOR_EACH_ROWS(MINIMAND_INSTANTIATE)
 

@@ -25,7 +25,7 @@ SearchSettings settings_of(const RowFacts& facts, std::size_t n, std::size_t d, 
   if (measure == 1 && (factors.size() > 0 || middle.size() > 0)) {
     value_problem("gaps take neither factors nor a middle");
   }
-  return {static_cast<Measure>(measure),         static_cast<std::size_t>(k),
+  return {static_cast<Measure>(measure),          static_cast<std::size_t>(k),
           optional_vector(weights, "weights", n), optional_vector(factors, "factors", n),
           optional_vector(middle, "middle", d),   remember};
 }
@@ -121,8 +121,8 @@ nb::ndarray<nb::numpy, std::int64_t> seed_rows(const Rows& X, std::int64_t clust
     auto memory = std::make_unique<std::int64_t[]>(settings.clusters);
     const std::span<std::int64_t> chosen(memory.get(), settings.clusters);
     without_gil([&] {
-      seed_centers(matrix, settings, static_cast<std::size_t>(first), numbers.values,
-                   numbers.width, chosen);
+      seed_centers(matrix, settings, static_cast<std::size_t>(first), numbers.values, numbers.width,
+                   chosen);
     });
     std::int64_t* const data = memory.get();
     const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<std::int64_t*>(p); });

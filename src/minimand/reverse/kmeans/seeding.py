@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from ... import _core
 from ..._base.typing import Array, IntArray
 from ..._base.wording import brief
+from ...estimators.settings import check_whole
 from .distances import medians
 from .rows import Rows
 
@@ -82,9 +83,8 @@ def check_init(init: Any, k: int, n_features: int | None = None) -> None:
 def check_n_init(n_init: Any, init: Any) -> int:
     """The number of starts; "auto" is 1 for k-means++ and given centres, else `AGAIN`."""
     if isinstance(n_init, str) and n_init == "auto":
-        return AGAIN if callable(init) or init in ("random", "partition") else 1
-    from ...estimators.settings import check_whole
-
+        drawn = isinstance(init, str) and init != "k-means++"
+        return AGAIN if callable(init) or drawn else 1
     return check_whole("n_init", n_init) if isinstance(init, str) or callable(init) else 1
 
 
