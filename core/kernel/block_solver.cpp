@@ -13,21 +13,46 @@ struct Found {
   double value;
 };
 
-/// The largest of some numbers, the first of equal ones.
-MINIMAND_INLINE Found largest(const double* values, std::size_t begin, std::size_t end) {
-  Found best{begin, -kInfinity};
-  for (std::size_t k = begin; k < end; ++k) {
-    if (values[k] > best.value) best = {k, values[k]};
+/// The largest of adjacent numbers, a vector of them at a time; of equal ones the first.
+class Search {
+ public:
+  MINIMAND_INLINE explicit Search(std::size_t begin) : begin_(begin) {
+    for (std::size_t l = 0; l < kLanes; ++l) next_[l] = static_cast<double>(begin + l);
   }
-  return best;
-}
 
-MINIMAND_INLINE Found smallest(const double* values, std::size_t begin, std::size_t end) {
-  Found best{begin, kInfinity};
-  for (std::size_t k = begin; k < end; ++k) {
-    if (values[k] < best.value) best = {k, values[k]};
+  MINIMAND_INLINE void look(Lanes values) {
+    const auto better = values > most_;
+    most_ = select(better, values, most_);
+    place_ = select(better, next_, place_);
+    next_ += same_lanes(static_cast<double>(kLanes));
   }
-  return best;
+
+  MINIMAND_INLINE Found best() const {
+    Found found{begin_, -kInfinity};
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      const auto place = static_cast<std::size_t>(place_[l]);
+      if (!(most_[l] >= found.value) || most_[l] == -kInfinity) continue;
+      if (most_[l] > found.value || place < found.index) found = {place, most_[l]};
+    }
+    return found;
+  }
+
+ private:
+  std::size_t begin_;
+  Lanes most_ = same_lanes(-kInfinity), place_ = {}, next_ = {};
+};
+
+/// The largest of some numbers, or with a sign of -1 the smallest; the first of equal ones.
+MINIMAND_INLINE Found extreme(const double* values, std::size_t begin, std::size_t end,
+                              double sign) {
+  Search search(begin);
+  std::size_t k = begin;
+  for (; k + kLanes <= end; k += kLanes) search.look(sign * load_lanes(values + k));
+  Found found = search.best();
+  for (; k < end; ++k) {
+    if (sign * values[k] > found.value) found = {k, sign * values[k]};
+  }
+  return {found.index, sign * found.value};
 }
 
 /// Where position k ends if it grows: at its bound, or before it at the corner of its gain.
@@ -73,23 +98,38 @@ MINIMAND_INLINE void refresh(Block<Scalar>& block, std::size_t k) {
   block.down[k] = slope_down(block.a[k], block.f[k], block.low[k], block.below[k], block.above[k]);
 }
 
-/// The partner of i that gains most: (up_i - down_k)^2 / (K_ii + K_kk - 2 K_ik).
+/// What the step of a pair gains, (up_i - down_k)^2 / (K_ii + K_kk - 2 K_ik); for lanes of k.
+MINIMAND_INLINE Lanes gains(double up, double own, Lanes down, Lanes diagonal, Lanes row) {
+  const Lanes violation = up - down;
+  const Lanes larger = select(diagonal < own, same_lanes(own), diagonal);
+  const Lanes bend = own + diagonal - 2.0 * row;
+  const Lanes least = kFlat * larger;
+  Lanes safe = select(bend > least, bend, least);
+  safe = select(safe > 0.0, safe, same_lanes(1e-300));
+  return select(violation > 0.0, violation * violation / safe, Lanes{});
+}
+
+/// The partner of i that gains most.
 template <class Scalar>
 MINIMAND_INLINE Found partner(const Block<Scalar>& block, Found i, std::size_t begin,
                               std::size_t end) {
   const Scalar* __restrict row = block.gram.data() + i.index * block.stride;
-  const double own = block.diagonal[i.index];
-  Found best{begin, 0.0};
-  for (std::size_t k = begin; k < end; ++k) {
-    const double violation = i.value - block.down[k];
-    if (!(violation > 0.0)) continue;
-    const double larger = own > block.diagonal[k] ? own : block.diagonal[k];
-    double bend = own + block.diagonal[k] - 2.0 * static_cast<double>(row[k]);
-    bend = bend > kFlat * larger ? bend : kFlat * larger;
-    const double gain = violation * violation / (bend > 0.0 ? bend : 1e-300);
-    if (gain > best.value) best = {k, gain};
+  const double* __restrict down = block.down.data();
+  const double* __restrict diagonal = block.diagonal.data();
+  const double own = diagonal[i.index];
+  Search search(begin);
+  std::size_t k = begin;
+  for (; k + kLanes <= end; k += kLanes) {
+    const Lanes others = load_lanes(diagonal + k);
+    search.look(gains(i.value, own, load_lanes(down + k), others, load_lanes(row + k)));
   }
-  return best;
+  Found found = search.best();
+  for (; k < end; ++k) {
+    const Lanes one = gains(i.value, own, same_lanes(down[k]), same_lanes(diagonal[k]),
+                            same_lanes(static_cast<double>(row[k])));
+    if (one[0] > found.value) found = {k, one[0]};
+  }
+  return found;
 }
 
 /// One step of the pair that gains most in the group that violates optimality most; its violation.
@@ -99,8 +139,8 @@ MINIMAND_INLINE double pair_step(Block<Scalar>& block, double goal) {
   std::size_t group = 0;
   double violation = -kInfinity;
   for (std::size_t g = 0; g < 2; ++g) {
-    const Found top = largest(block.up.data(), block.begin[g], block.begin[g + 1]);
-    const Found bottom = smallest(block.down.data(), block.begin[g], block.begin[g + 1]);
+    const Found top = extreme(block.up.data(), block.begin[g], block.begin[g + 1], 1.0);
+    const Found bottom = extreme(block.down.data(), block.begin[g], block.begin[g + 1], -1.0);
     if (top.value - bottom.value > violation) {
       violation = top.value - bottom.value;
       from = top;

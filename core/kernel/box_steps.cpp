@@ -164,7 +164,9 @@ BoxReport steps_on(const DenseMatrix<Scalar>& rows, const BoxProblem& problem, B
     report.violation = slopes.violation;
     if (!(report.violation > goal) || report.blocks >= most_blocks || stopping()) break;
     gather(rows, problem, state, picker.pick(problem, slopes), block);
-    const BlockReport found = solve_block(block, problem.balanced, goal, kBlockShare);
+    // A block of all positions has no others to wait for.
+    const double share = block.size == movable ? 0.0 : kBlockShare;
+    const BlockReport found = solve_block(block, problem.balanced, goal, share);
     ++report.blocks;
     report.steps += found.steps;
     if (found.steps == 0) break;  // no step is possible in this precision

@@ -41,6 +41,7 @@ NB_MODULE(_core, m) {
   minimand::python::bind_sparse(m);
   minimand::python::bind_dense(m);
   minimand::python::bind_descent(m);
+  minimand::python::bind_interior(m);
   minimand::python::bind_support(m);
   minimand::python::bind_path(m);
   minimand::python::bind_groups(m);
@@ -51,11 +52,13 @@ NB_MODULE(_core, m) {
   minimand::python::bind_dual_batch(m);
   minimand::python::bind_class_dual(m);
   minimand::python::bind_kernel_dual(m);
+  minimand::python::bind_chain_perceptron(m);
   minimand::python::bind_pairs(m);
   minimand::python::bind_chain(m);
   minimand::python::bind_pairwise(m);
   minimand::python::bind_clusters(m);
   minimand::python::bind_stochastic(m);
   minimand::python::bind_structures(m);
+  minimand::python::bind_trees(m);
   minimand::python::bind_watch(m);
 }

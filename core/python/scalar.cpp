@@ -55,6 +55,14 @@ double dot(const Array& a, const Array& b) {
   return inner_product(left, right);
 }
 
+void add(const MutableArray& to, double factor, const Array& more) {
+  check_elements<double>(to, "to");
+  check_elements<double>(more, "more");
+  check_size(more.size(), to.size(), "more");
+  add_scaled({static_cast<double*>(to.data()), to.size()}, factor,
+             {static_cast<const double*>(more.data()), more.size()});
+}
+
 std::pair<Result, Result> residual_rows(const MutableArray& Z, const Array& y, const Array& mass,
                                         bool centre, const MutableArray& shifts) {
   check_elements<double>(Z, "Z");
@@ -121,6 +129,7 @@ void bind_scalar(nb::module_& m) {
   m.def("largest_scale", &largest_scale, arg("v"), arg("limit"),
         "The largest s <= 1 with s |v_j| <= limit_j, rounded downwards.");
   m.def("dot", &dot, arg("a"), arg("b"), "sum_i a_i b_i, on one thread.");
+  m.def("add", &add, arg("to"), arg("factor"), arg("more"), "to += factor more, on one thread.");
 }
 
 }  // namespace minimand::python

@@ -78,6 +78,7 @@ MINIMAND_CLONES void logistic_derivatives_range(std::span<const double> z,
 void relative_entropy_range(std::span<const double> q, std::span<const double> z,
                             std::span<double> result);
 double inner_product_of(std::span<const double> a, std::span<const double> b);
+void add_range(double* to, double factor, const double* more, std::size_t n);
 
 MINIMAND_CLONES void relative_entropy_range(std::span<const double> q, std::span<const double> z,
                                             std::span<double> result) {
@@ -96,6 +97,10 @@ MINIMAND_CLONES void relative_entropy_range(std::span<const double> q, std::span
 
 MINIMAND_CLONES double inner_product_of(std::span<const double> a, std::span<const double> b) {
   return dot(a.data(), b.data(), a.size());
+}
+
+MINIMAND_CLONES void add_range(double* to, double factor, const double* more, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) to[i] += factor * more[i];
 }
 
 namespace {
@@ -147,6 +152,10 @@ void binary_relative_entropies(std::span<const double> q, std::span<const double
 
 double inner_product(std::span<const double> a, std::span<const double> b) {
   return inner_product_of(a, b);
+}
+
+void add_scaled(std::span<double> to, double factor, std::span<const double> more) {
+  add_range(to.data(), factor, more.data(), to.size());
 }
 
 }  // namespace minimand

@@ -22,4 +22,7 @@ void binary_relative_entropies(std::span<const double> q, std::span<const double
 /// sum_i a_i b_i.
 double inner_product(std::span<const double> a, std::span<const double> b);
 
+/// to_i += factor * more_i.
+void add_scaled(std::span<double> to, double factor, std::span<const double> more);
+
 }  // namespace minimand

@@ -22,6 +22,7 @@ from .estimators import Regressor as Regressor
 from .estimators import fit_stream as fit_stream
 from .estimators.calibrated import Calibrated as Calibrated
 from .estimators.hard_margin import HardMargin as HardMargin
+from .estimators.labelers.sequence_labeler import SequenceLabeler as SequenceLabeler
 from .estimators.perceptron import Perceptron as Perceptron
 from .estimators.priors import with_priors as with_priors
 from .estimators.ranker import Ranker as Ranker
@@ -105,6 +106,15 @@ from .penalties import Penalty as Penalty
 from .penalties import SparseGroup as SparseGroup
 from .penalties import TraceNorm as TraceNorm
 from .report import plot_history as plot_history
+from .reverse.components.conversions import forward_from_reverse as forward_from_reverse
+from .reverse.components.conversions import kernel_from_reverse as kernel_from_reverse
+from .reverse.components.conversions import reverse_from_forward as reverse_from_forward
+from .reverse.components.kernel_pca import KernelPCA as KernelPCA
+from .reverse.components.normalized_pca import NormalizedPCA as NormalizedPCA
+from .reverse.components.pca import PCA as PCA
+from .reverse.hierarchy.agglomerative import Agglomerative as Agglomerative
+from .reverse.neighbors import KNNClassifier as KNNClassifier
+from .reverse.neighbors import KNNRegressor as KNNRegressor
 from .selection import Path as Path
 from .selection import Tuned as Tuned
 from .selection import alpha_max as alpha_max

@@ -128,6 +128,7 @@ def separable_value(l1: _Vector, l2: _Vector, w: _Vector) -> float: ...
 def separable_young(l1: _Vector, l2: _Vector, w: _Vector, v: _Vector) -> _Vector: ...
 def largest_scale(v: _Vector, limit: _Vector) -> float: ...
 def dot(a: _Vector, b: _Vector) -> float: ...
+def add(to: _Vector, factor: float, more: _Vector) -> None: ...
 
 # A piecewise quadratic function: knots, slopes, curvatures, slopes left of knots, values at knots.
 _Pieces = tuple[_Vector, _Vector, _Vector, _Vector, _Vector]
@@ -236,6 +237,31 @@ def class_rows_dense(
     seed: int,
 ) -> tuple[_ClassClock, float, float]: ...
 def project_classes(u: _Matrix, y: NDArray[np.int64], weights: _Vector) -> _Matrix: ...
+
+# A pass of the structured perceptron; arrays: offsets, labels, fixed scores, steps. Of the result:
+# count, sequences visited, sequences and tokens that were wrong, the largest squared update.
+_ChainRows = tuple[NDArray[np.int64], NDArray[np.int64], _Vector, _Vector]
+
+def chain_perceptron(
+    matrix: Compressed,
+    arrays: _ChainRows,
+    n_labels: int,
+    ends: bool,
+    order: NDArray[np.uint32],
+    weights: _Vector,
+    lag: _Vector,
+    count: float,
+) -> tuple[float, int, int, int, float]: ...
+def chain_perceptron_dense(
+    X: _Matrix,
+    arrays: _ChainRows,
+    n_labels: int,
+    ends: bool,
+    order: NDArray[np.uint32],
+    weights: _Vector,
+    lag: _Vector,
+    count: float,
+) -> tuple[float, int, int, int, float]: ...
 
 # Pairs of rows of a run whose scores do not differ by the margin; see losses/joint/pairs.py.
 def pair_order(z: _Vector, units: NDArray[np.int64], order: NDArray[np.uint32]) -> None: ...
@@ -466,6 +492,29 @@ def gap_of_squares(
     square: float, slope: _Vector, w: _Vector, l1: _Vector, l2: _Vector
 ) -> tuple[float, float, float]: ...
 
+# Interior points. Risers are (base, side, knot, bend, height, where, weight, share, dual, primal).
+_Risers = tuple[
+    _Vector, _Vector, _Vector, _Vector, _Vector, NDArray[np.int64], _Vector, float, _Vector, _Vector
+]
+_Course = tuple[float, int, float, float]
+
+def interior_walk(
+    X: _Matrix,
+    mass: _Vector,
+    sign: _Vector,
+    columns: tuple[_Vector, _Vector, _Vector, _Vector, NDArray[np.uint8]],
+    pull_b: float,
+    intercept: bool,
+    all_lines: bool,
+    samples: _Risers,
+    features: _Risers,
+    w: _Vector,
+    t: _Vector,
+    b: float,
+    limits: tuple[float, float, int, int, float],
+    course: _Course,
+) -> tuple[float, int, float, float, bool, bool, _Course]: ...
+
 # Kernel machines.
 def box_steps(
     rows: _Matrix,
@@ -497,3 +546,54 @@ def subset_trees(
 def own_subset_trees(trees: _Arrays, productions: int, decay: float) -> _Vector: ...
 def shortest_paths(graphs: _Arrays) -> _Ints: ...
 def subgraphs(graphs: _Arrays, size: int) -> _Ints: ...
+
+# Forests of labelled nodes: groups of nodes begin at starts; rooted is what root_forest gives.
+def root_forest(edges: _Ints, starts: _Ints) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...
+def forest_best(
+    unary: _Vector, pair: _Vector, edges: _Ints, starts: _Ints, rooted: _Arrays
+) -> tuple[_Short, _Vector]: ...
+def forest_sums(
+    unary: _Vector,
+    pair: _Vector,
+    edges: _Ints,
+    starts: _Ints,
+    rooted: _Arrays,
+    by_edge: bool,
+    mass: _Vector | None,
+) -> tuple[_Vector, _Vector, _Vector, _Vector]: ...
+def forest_samples(
+    unary: _Vector, pair: _Vector, edges: _Ints, starts: _Ints, rooted: _Arrays, uniform: _Vector
+) -> _Short: ...
+
+class PlaneAscent:
+    """The dual of max-margin training over labellings met so far.
+
+    Rows of features are (dense,) or (indptr, indices, data, columns).
+    """
+
+    def __init__(
+        self,
+        nodes: tuple[Any, ...],
+        edges: tuple[Any, ...],
+        k: int,
+        mass: _Vector,
+        alpha: float,
+        present: _Vector | None,
+    ) -> None: ...
+    def add(
+        self,
+        units: _Ints,
+        costs: _Vector,
+        starts: _Ints,
+        rows: _Ints,
+        labels: _Short,
+        values: _Vector,
+    ) -> None: ...
+    def run(self, passes: int, enough: float, seed: int) -> tuple[float, int]: ...
+    def climb(self, most: int) -> int: ...
+    def refresh(self) -> float: ...
+    def measure(self, weights: _Vector) -> tuple[_Vector, _Vector]: ...
+    def forget(self, age: int) -> None: ...
+    def weights(self) -> _Vector: ...
+    @property
+    def planes(self) -> int: ...

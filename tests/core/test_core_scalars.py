@@ -131,3 +131,14 @@ def test_kernels_run_side_by_side():
     for worker in workers:
         worker.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("size", [0, 1, 5, 64, 1003])
+def test_add_is_a_scaled_sum_in_place(size):
+    rng = np.random.default_rng(size)
+    to, more = rng.normal(size=size), rng.normal(size=size)
+    expected = to + 0.3 * more
+    _core.add(to, 0.3, more)
+    np.testing.assert_allclose(to, expected, rtol=1e-15, atol=1e-16)
+    with pytest.raises(ValueError, match="more must have length"):
+        _core.add(to, 1.0, np.zeros(size + 1))

@@ -102,7 +102,7 @@ def test_streams_refuse_kernels_in_words():
 
 def test_other_columns_are_refused():
     model = mm.Regressor(features=mm.RBF()).fit(X, Y)
-    with pytest.raises(ValueError, match="2 features"):
+    with pytest.raises(ValueError, match="X has 2 features, but Regressor is expecting 3"):
         model.predict(X[:, :2])
     with pytest.raises(ValueError, match="NaN"):
         mm.Regressor(features=mm.RBF()).fit(np.where(X > 2, np.nan, X), Y)

@@ -101,7 +101,7 @@ def test_the_choice_is_by_cost():
     assert found.chosen == "smo"
     assert "on rows of the kernel matrix" in str(found)
     assert mm.explain(machine, low, y).chosen != "smo"
-    assert mm.explain(machine, full[:300], y[:300]).chosen != "smo"
+    assert mm.explain(machine, full[:90], y[:90]).chosen != "smo"
     assert machine.fit(full, y).solver_ == "smo"
     assert machine.certificate_.relative <= machine.tol
     ridge = mm.Regressor(features=mm.RBF())
@@ -156,3 +156,21 @@ def test_refusals():
     tanh = np.tanh(X @ X.T - 1.0)
     with pytest.raises(ValueError, match="not positive semidefinite"):
         mm.Classifier("hinge", features=mm.Precomputed(), solver="smo").fit(tanh, SIGNS)
+
+
+def test_a_fit_on_rows_starts_where_the_last_one_ended():
+    model = mm.Classifier("hinge", features=mm.RBF(1.5), solver="smo", warm_start=True)
+    model.fit(X, SIGNS)
+    first = model.n_iter_
+    cold = model.history_.gap[0]
+    model.fit(X, SIGNS)
+    assert model.history_.gap[0] <= 1e-3 * cold
+    assert model.n_iter_ <= first
+    model.fit(X, SIGNS, sample_weight=WEIGHTS)  # other bounds: the start is moved into them
+    assert model.certificate_.relative <= model.tol
+    model.fit(X, THREE)  # other classes: a new start
+    assert model.certificate_.relative <= model.tol
+    model.fit(X, THREE)
+    assert model.history_.gap[0] <= 1e-3 * cold
+    model.fit(X[:90], THREE[:90])
+    assert model.certificate_.relative <= model.tol

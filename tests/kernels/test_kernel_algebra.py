@@ -137,3 +137,34 @@ def test_witness_of_a_matrix_that_is_no_gram():
     assert "not symmetric" in lopsided.reason
     with pytest.raises(ValueError, match="square"):
         mm.check_psd([[1.0, 2.0]])
+
+
+def test_centred_counts_know_parts_that_training_samples_lack():
+    words = ["abab", "bcbc", "aab"]
+    new = ["cdcd", "dcdc", "abcd"]
+    for kernel in (mm.Spectrum(2), mm.Spectrum(2).normalize(), mm.Spectrum(1) + mm.Spectrum(2)):
+        bound = kernel.center().bind(words)
+        phi = np.asarray(bound.features(new))
+        np.testing.assert_allclose(phi @ phi.T, bound(new, new), atol=1e-12)
+        own = np.asarray(bound.features(words))
+        np.testing.assert_allclose(own @ own.T, bound(words, words), atol=1e-12)
+
+
+def test_what_is_no_number_is_named_by_its_column():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"age": [1.0, 2.0], "town": ["Rome", "Bonn"]})
+    with pytest.raises(ValueError, match="column 'town' holds text, 'Rome'"):
+        mm.RBF()(frame)
+    gaps = pd.DataFrame({"age": [1.0, 2.0], "height": [1.7, np.nan]})
+    with pytest.raises(ValueError, match=r"NaN \(first at row 1, column 'height'\)"):
+        mm.Regressor(features=mm.RBF()).fit(gaps, [0.0, 1.0])
+    with pytest.raises(ValueError, match=r"infinity \(inf\) \(first at row 0, column 1\)"):
+        mm.Linear()(np.array([[0.0, np.inf]]))
+    assert mm.RBF().on(["age"])(gaps).shape == (2, 2)
+
+
+def test_functions_of_one_pair_are_told_to_say_so():
+    dot = mm.Callable(lambda x, z: float(np.dot(x, z)))
+    with pytest.raises(ValueError, match="pass by_pair=True"):
+        dot(np.ones((3, 2)))
+    assert mm.Callable(dot.function, by_pair=True)(np.ones((3, 2)))[0, 1] == 2.0

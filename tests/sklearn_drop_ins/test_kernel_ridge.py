@@ -74,3 +74,13 @@ def test_leave_one_out_is_that_of_refits(intercept, weight):
             ).fit(some[rest], y[rest], sample_weight=s[rest])
             losses.append(0.5 * (one.predict(some[i : i + 1])[0] - y[i]) ** 2)
         assert abs(score + np.average(losses, weights=s)) <= 1e-8
+
+
+def test_kernels_of_minimand_are_taken():
+    plain = KernelRidge(kernel="rbf", gamma=0.5).fit(X, Y)
+    given = KernelRidge(kernel=mm.RBF(1.0)).fit(X, Y)
+    np.testing.assert_allclose(given.predict(X), plain.predict(X), atol=1e-9)
+    bound = KernelRidge(kernel=mm.RBF("median").center()).fit(X[:20], Y[:20])
+    by_hand = mm.RBF("median").center().bind(X[:20])(X, X[:20]) @ bound.dual_coef_
+    np.testing.assert_allclose(bound.predict(X), by_hand, atol=1e-9)
+    assert bound.certificate_.relative <= 1e-9

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import svm
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import minimand as mm
 from minimand.sklearn import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 X, Y = load_iris(return_X_y=True)
@@ -113,6 +115,7 @@ def test_an_indefinite_kernel_has_no_certificate():
         with pytest.warns(ConvergenceWarning, match="not positive semidefinite"):
             model.fit(data, Y)
         assert model.certificate_.gap == np.inf
+        assert model.certificate_.kind == "stationary"
         assert "semidefinite" in model.certificate_.infeasibility
 
 
@@ -135,11 +138,82 @@ def test_degenerate_data():
         SVC(C=1e308).fit(X, Y)
 
 
-def test_a_limit_is_told():
+def test_a_limit_is_told(monkeypatch):
+    monkeypatch.setattr("minimand.sklearn.kernel_svm.classifiers.FEW", 0)  # rows in float32
     with pytest.warns(ConvergenceWarning, match="relative gap"):
         model = SVC(max_iter=1, tol=1e-13, C=100.0).fit(X[50:], Y[50:])
     assert model.fit_status_ == 1
     assert model.certificate_.gap > 0
+
+
+def test_pairs_share_one_matrix_and_large_problems_generate_rows(monkeypatch):
+    models = [
+        SVC(tol=1e-8),
+        SVC(tol=1e-8, probability=True, random_state=0),
+        NuSVC(nu=0.2, tol=1e-8),
+        SVR(tol=1e-8),
+        NuSVR(tol=1e-8),
+        OneClassSVM(nu=0.2, tol=1e-8),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        shared = [scores(clone(model).fit(X, Y, sample_weight=W), X) for model in models]
+        monkeypatch.setattr("minimand.sklearn.kernel_svm.machine.FEW", 0)
+        monkeypatch.setattr("minimand.sklearn.kernel_svm.classifiers.FEW", 0)
+        monkeypatch.setattr("minimand.sklearn.kernel_svm.classifiers._MANY", 0)
+        for model, expected in zip(models, shared):
+            found = scores(model.fit(X, Y, sample_weight=W), X)
+            np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def test_the_linear_kernel_on_columns_of_any_size():
+    data, y = load_breast_cancer(return_X_y=True)
+    model = SVC(kernel="linear").fit(data, y)
+    assert model.certificate_.relative <= 1e-6
+    assert mm.certify(model, data, y).relative <= 1e-6
+    best = mm.Classifier("hinge", alpha=1 / len(y)).fit(data, y).certificate_
+    assert model.certificate_.primal / len(y) == pytest.approx(best.primal, rel=1e-5)
+    sums = SVR(kernel="linear", C=1.0).fit(data[:, :9] * 10.0 ** np.arange(9), data[:, 9])
+    assert sums.certificate_.relative <= 1e-6
+
+
+def test_kernels_of_minimand_are_taken():
+    plain, given = SVC(gamma=0.5, tol=1e-8), SVC(kernel=mm.RBF(1.0), tol=1e-8)
+    np.testing.assert_allclose(
+        given.fit(X, Y).decision_function(X), plain.fit(X, Y).decision_function(X), atol=1e-4
+    )
+    bound = SVR(kernel=mm.RBF("median")).fit(X[:100], Y[:100])
+    tau = mm.RBF("median").bind(X[:100]).tau
+    other = SVR(gamma=0.5 / tau**2).fit(X[:100], Y[:100])
+    np.testing.assert_allclose(bound.predict(X), other.predict(X), atol=1e-4)
+    assert bound.certificate_.kind == "global"
+    again = pickle.loads(pickle.dumps(bound))
+    np.testing.assert_array_equal(again.predict(X), bound.predict(X))
+
+
+def test_verbose_shows_the_gap(capsys):
+    SVC(verbose=True).fit(X, Y)
+    assert "SVC" in capsys.readouterr().err
+
+
+def test_an_interrupted_fit_has_a_model(monkeypatch):
+    from minimand.solvers.kernel import box_course
+
+    steps, begun = box_course.Course.advanced, []
+
+    def impatient(self, target, ends):
+        begun.append(1)
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        return steps(self, target, ends)
+
+    monkeypatch.setattr(box_course.Course, "advanced", impatient)
+    with pytest.raises(mm.Interrupted) as stopped:
+        SVC().fit(X, Y)
+    model = stopped.value.result
+    assert len(begun) == 2
+    assert np.isfinite(model.certificate_.gap)
+    assert model.predict(X).shape == (150,)
 
 
 _FEW = [SVC(gamma=1.0, tol=1e-12)]

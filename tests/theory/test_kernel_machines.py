@@ -1,5 +1,6 @@
 """Any loss with any kernel: the representer theorem, oracles, weights, and what is left out."""
 
+import time
 import warnings
 
 import numpy as np
@@ -161,6 +162,28 @@ def test_what_a_cut_factor_leaves_out_is_charged(loss):
         assert "of " in found.objective
         z = mm.RBF(1.0)(X, X[model.support_]) @ model.dual_coef_.T + model.intercept_
         np.testing.assert_allclose(model.decision_function(X), z[:, 0], atol=1e-9)
+
+
+def test_a_time_limit_ends_the_factor_and_leaves_time_for_the_solver(monkeypatch):
+    """The first columns take six tenths of the limit: no more are read, and the model is valid."""
+    real, late = time.perf_counter, [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: real() + late[0])
+
+    class Slow(mm.RBF):
+        def block(self, x, z):
+            late[0] += 600.0
+            return super().block(x, z)
+
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(400, 3)), rng.normal(size=400)
+    best = mm.Regressor(features=mm.RBF(0.3), alpha=1e-3).fit(rows, y).certificate_
+    model = mm.Regressor(features=Slow(0.3), alpha=1e-3, max_seconds=1000.0)
+    with pytest.warns(ConvergenceWarning, match="half of max_seconds=1000.0 had passed"):
+        model.fit(rows, y)
+    found = model.certificate_
+    assert 0 < model.features_.rank_ < 400
+    assert found.dual <= best.primal
+    assert best.dual <= found.primal < np.var(y) / 2  # better than the mean of y
 
 
 @pytest.mark.parametrize("method", ["rpcholesky", "uniform", "kmeans"])

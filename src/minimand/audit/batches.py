@@ -22,6 +22,7 @@ from ..estimators.stream import batch_of
 from ..penalties import BoundPenalty
 from ..problem.objective import Objective
 from .foreign import scikit_learn
+from .foreign.kernel_machines import is_kernel_machine
 from .foreign.objectives import Problem, alpha_of, problem_of
 
 _CLOSED = 1e-6  # share of the scale; convention: the default tol, which needs no second pass
@@ -189,6 +190,11 @@ class _Foreign:
             raise ValueError(
                 f"{type(model).__name__} has a scale beside its coefficients, which is not "
                 "certified in batches: pass X and y."
+            )
+        if is_kernel_machine(model):
+            raise ValueError(
+                f"{type(model).__name__} compares all samples by a kernel, and is not certified in "
+                "batches: pass X and y."
             )
         check_is_fitted(model)
         _refuse_balanced(getattr(model, "class_weight", None))

@@ -15,7 +15,7 @@ from ..certificate import Certificate, Judgement, judge
 from ..estimators.base import Estimator
 from ..estimators.hard_margin import HardMargin
 from ..estimators.inputs import data
-from ..estimators.kernel_machines.expansion import Remainder, left_out
+from ..estimators.kernel_machines.expansion import Judged, Remainder, left_out
 from ..estimators.models import score_count, split
 from ..estimators.outcome import Part, combined
 from ..estimators.stopping import interruption
@@ -25,7 +25,7 @@ from ..solvers import Control, solve
 from ..solvers.nested.joint_scale import Scaled
 from ..solvers.nested.scale_search import minimise_jointly, null_of
 from .batches import certify_batches, check_intercept
-from .foreign import scikit_learn
+from .foreign import kernel_machines, scikit_learn
 from .foreign.objectives import problem_of
 
 _ENOUGH = 1e-6  # relative gap; convention: the default tol, below which no dual is solved for
@@ -52,8 +52,8 @@ def certify(
         LassoLarsIC, MultiTaskLasso, MultiTaskElasticNet, MultiTaskLassoCV, MultiTaskElasticNetCV,
         LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor,
         TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale), LinearSVC, LinearSVR,
-        SVC or SVR with a linear kernel, SGDClassifier, SGDRegressor, or one of their drop-ins in
-        `minimand.sklearn`, or a `HardMargin`.
+        SVC, SVR, KernelRidge, SGDClassifier, SGDRegressor, or one of their
+        drop-ins in `minimand.sklearn`, or a `HardMargin`.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator, a Certificate or "exact", optional
@@ -127,7 +127,8 @@ class Examination(NamedTuple):
             return self.model._qualified(
                 _summary(self.objectives, self.judgements, parts, self.rest)
             )
-        return _summary(self.objectives, self.judgements, "outputs")
+        parts = "outputs" if self.objectives[0].slot is None else "pairs of classes"
+        return _summary(self.objectives, self.judgements, parts)
 
 
 def examine(
@@ -253,16 +254,16 @@ def _summary(
         one = replace(part.certificate(objective), by_sample=part.by_sample)
         if rest is not None:
             own = rest.of_problem(objective)
-            one = own.charged(objective, part.point, one, _ENOUGH)
+            one = own.charged([Judged(objective, part.point, one)], _ENOUGH)[0]
         found.append(one)
     whole = combined(found, problems, what)
     shares = [problem.share for problem in problems]
     by_sample = [s * np.asarray(one.by_sample) for s, one in zip(shares, found)]
-    return replace(
-        whole,
-        by_sample=sum_over_problems([problem.slot for problem in problems], by_sample),
-        by_feature=np.sum([s * part.by_feature for s, part in zip(shares, parts)], axis=0),
-    )
+    by_feature = None  # a design without columns has no features
+    if objectives[0].has_columns:
+        by_feature = np.sum([s * part.by_feature for s, part in zip(shares, parts)], axis=0)
+    slots = [problem.slot for problem in problems]
+    return replace(whole, by_sample=sum_over_problems(slots, by_sample), by_feature=by_feature)
 
 
 def _dual_points(against: Any, objectives: Sequence[Objective]) -> list[list[Array]]:
@@ -294,13 +295,15 @@ def _dual_points(against: Any, objectives: Sequence[Objective]) -> list[list[Arr
 
 def _foreign(
     model: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike, offset: ArrayLike
-) -> tuple[Sequence[Objective], Array, Array]:
+) -> tuple[Sequence[Objective], Any, Array]:
     """The objectives of a scikit-learn model, one per output, and its point of each."""
     scikit_learn.check_known(model)
     check_is_fitted(model)
     X, y = data.check_xy(model, X, y, fitted=True, many=True)
     weights = data.check_weights(sample_weight, X.shape[0])
     shift = data.check_offset(offset, X.shape[0])
+    if kernel_machines.is_kernel_machine(model):
+        return kernel_machines.models_of(model, X, y, weights, shift)
     problem = problem_of(model, X, y, weights, shift)
     shape = (1, *np.shape(model.coef_))[-2:]
     if shape != (score_count(problem.objectives), X.shape[1]):

@@ -13,7 +13,7 @@ Fenchel-Young terms, none of them negative.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,10 +101,12 @@ class Box(NamedTuple):
         """The level b of each group that minimises its losses exactly; 0 without a free level."""
         if not self.balanced:
             return np.zeros(2)
+        if not self.group.any():
+            return np.array([self._level(a, f, slice(None)), 0.0])
         groups = (self.group == 0, self.group == 1)
         return np.array([self._level(a, f, here) if here.any() else 0.0 for here in groups])
 
-    def _level(self, a: Array, f: Array, here: Array) -> float:
+    def _level(self, a: Array, f: Array, here: Any) -> float:
         """Where the slope of Σ lossᵢ(fᵢ + b) + b·Σa crosses zero: the middle of all such b."""
         high, low = self.high[here], -self.low[here]
         points = np.concatenate([self.above[here] - f[here], self.below[here] - f[here]])
@@ -120,7 +122,7 @@ class Box(NamedTuple):
         ends = [points[k] for k in (first, last) if k < points.size]
         if wanted <= slack:  # the losses never fall: any b up to the first point is best
             return float(points[0])
-        return float(np.mean(ends)) if ends else float(points[-1])
+        return float(sum(ends) / len(ends)) if ends else float(points[-1])
 
     def taken(self, order: AnyArray) -> Box:
         """The same positions in another order."""

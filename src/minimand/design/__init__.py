@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .base import Access, Block, Covariance, Design, Lines, Moments, Reach
 from .dense import DenseDesign
+from .gram import GramDesign
 from .kernel import KernelDesign
 from .sparse import SparseDesign
 from .wrap import Standardized, as_design
@@ -14,6 +15,7 @@ __all__ = [
     "Covariance",
     "DenseDesign",
     "Design",
+    "GramDesign",
     "KernelDesign",
     "Lines",
     "Moments",

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.parameters import NamesParameters, merge_nested
 from .._base.registry import Registry
@@ -34,7 +34,7 @@ from ..solvers.kinked.clear_multipliers import settled
 from .callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
 from .inputs import data
 from .kernel_machines.expansion import Remainder, represented
-from .kernel_machines.rows import expansion
+from .kernel_machines.rows import expansion, starts_on_rows
 from .models import score_count, split, stacked
 from .outcome import Part, combined, warn_if_cut, warn_if_short, warn_if_zero_is_perfect
 from .problem import Fitted, Posed, PosesProblems
@@ -95,11 +95,14 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
     def __sklearn_tags__(self) -> Any:
         """Sparse input is accepted, unless ``features`` does not accept it; y is required."""
         tags = super().__sklearn_tags__()
-        mapped = isinstance(self.features, BaseEstimator)
-        tags.input_tags.sparse = get_tags(self.features).input_tags.sparse if mapped else True
-        if isinstance(self.features, Kernel):
-            tags.input_tags.sparse = self.features.takes_sparse
-            tags.input_tags.pairwise = self.features.pairwise
+        tags.input_tags.sparse = True
+        if isinstance(self.features, BaseEstimator):
+            inner = get_tags(self.features).input_tags
+            tags.input_tags.sparse, tags.input_tags.pairwise = inner.sparse, inner.pairwise
+        known = isinstance(self.features, str) and self.features in KERNELS.classes
+        kernel = KERNELS.get(self.features) if known else self.features
+        if isinstance(kernel, Kernel):
+            tags.input_tags.sparse, tags.input_tags.pairwise = kernel.takes_sparse, kernel.pairwise
         tags.target_tags.required = True
         return tags
 
@@ -156,7 +159,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         gets its starting point, with a certificate of that point.
         """
         self.__dict__.pop("_stream", None)  # a new fit discards the state of partial_fit
-        begun, objectives = time.perf_counter(), posed.objectives
+        begun, objectives = posed.begun, posed.objectives
         starts = self._starts(posed) if self.warm_start else [None] * len(objectives)
 
         if relay is None and len(objectives) == 1:
@@ -177,13 +180,17 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
         """The coefficients of the last fit per problem, where their shape still matches."""
         objectives, coded = posed.objectives, posed.coded
         nothing = [None] * len(objectives)
-        if not objectives[0].has_columns or getattr(self, "coef_", None) is None:
-            return nothing
-        coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
         known: Any = getattr(self, "classes_", None)
         classes: Any = getattr(coded.output, "classes", None)
-        same = np.array_equal(known, classes)
-        if not same or coefs.shape != (score_count(objectives), objectives[0].n_features):
+        if not np.array_equal(known, classes):
+            return nothing
+        if not objectives[0].has_columns:
+            facts = map(self.__dict__.get, ("_expansion", "_training", "intercept_"))
+            return starts_on_rows(posed, *facts)
+        if getattr(self, "coef_", None) is None:
+            return nothing
+        coefs, intercepts = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+        if coefs.shape != (score_count(objectives), objectives[0].n_features):
             return nothing
         # An intercept of the last fit must not stay in a model that has none.
         kept = intercepts if coded.settings.intercept else np.zeros_like(intercepts)
@@ -322,6 +329,8 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
     def _linear_scores(self, X: Any) -> Array:
         """φ(X)·w of checked rows, (n, scores)."""
         mapped = self.__dict__.get("features_")
+        if isinstance(mapped, LowRank) and not mapped.kernel_.of_objects:
+            validate_data(self, X, reset=False, skip_check_array=True)  # names this estimator
         if isinstance(mapped, LowRank) and (known := self._expanded()) is not None:
             return known.scores(mapped, X)
         coef = np.atleast_2d(np.asarray(self.coef_, dtype=float))

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
+from .._base.watch import watching
 from ..certificate import Certificate
 from ..features.low_rank import PivotedCholesky, as_map
 from ..problem.objective import Objective
@@ -29,11 +30,19 @@ class MapsFeatures:
     features_: Any
 
     def _fit_features(self, X: Any, y: Any) -> Any:
-        """X through ``features``, a scikit-learn transformer, fitted on a clone."""
+        """X through ``features``, a scikit-learn transformer, fitted on a clone.
+
+        Half of the time limit is for the factor of a kernel matrix, so that the rest is left for
+        the solver.
+        """
         if self.features is None:
             return X
         self.features_ = clone(as_map(self.features, X, getattr(self, "memory", None)))
-        return _mapped(self.features_.fit_transform(X, y), len(y))
+        with watching(self._first_half().late) as watch:
+            found = self.features_.fit_transform(X, y)
+        if watch.interrupted:
+            raise KeyboardInterrupt  # there is no model yet
+        return _mapped(found, len(y))
 
     def _map_features(self, X: Any) -> Any:
         """X through the features of the fit."""
@@ -64,10 +73,7 @@ class MapsFeatures:
 
     def _first_half(self: Any) -> Any:
         """Limits of the search for features: half of the time limit, and no callbacks."""
-        control = replace(self._control([]), callbacks=())
-        if control.max_seconds is not None:
-            control.max_seconds *= 0.5
-        return control
+        return replace(self._control([]).share(2), callbacks=())
 
     def _described(self, objectives: Sequence[Objective]) -> Sequence[Objective]:
         """Objectives that say that their features were learnt, and at which alpha.

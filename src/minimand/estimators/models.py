@@ -26,10 +26,11 @@ def stacked(models: Iterable[tuple[Array, Any]]) -> tuple[Array, Array]:
     return np.concatenate(coefs), np.concatenate(intercepts)
 
 
-def split(
-    objectives: Sequence[Objective], coef: Array, intercept: Array
-) -> list[tuple[Array, Any]]:
-    """The (w, b) of every problem, from coefficients (k, d) and intercepts (k,)."""
+def split(objectives: Sequence[Objective], coef: Any, intercept: Array) -> list[tuple[Array, Any]]:
+    """The (w, b) of every problem, from coefficients (k, d) and intercepts (k,).
+
+    Problems on different samples of a kernel have coefficients of different lengths, in a list.
+    """
     if objectives[0].n_scores > 1:
         return [(np.array(coef.T, dtype=float, order="C"), np.array(intercept, dtype=float))]
     return [(np.array(w, dtype=float), float(b)) for w, b in zip(coef, intercept)]

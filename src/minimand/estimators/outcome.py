@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -21,6 +21,22 @@ from ..solvers.base import CALLBACK
 _HIDDEN = 1e-3  # of the scale; safeguard: rounding above it does not excuse a gap either
 _UNEVEN = 30.0  # ratio of column sizes; safeguard
 _SWEEPS = ("class_dual", "dual")  # solvers whose sweeps over rows suffer from such columns
+
+
+class Ended(Protocol):
+    """What is told of a fit that stopped short."""
+
+    @property
+    def certificate(self) -> Certificate:
+        """What it has reached."""
+
+    @property
+    def solver(self) -> str:
+        """Who was at work."""
+
+    @property
+    def stopped_by(self) -> str:
+        """What stopped it."""
 
 
 class Part(NamedTuple):
@@ -99,9 +115,11 @@ def warn_if_cut(estimator: Any, objectives: Sequence[Objective]) -> None:
         )
         help = "scale X, or raise alpha"
     else:
-        why = f"the kernel matrix was cut at {mapped.rank_} columns, as memory had no room for more"
-        help = "pass memory=… in bytes, or choose the columns with features="
-        help += "minimand.Nystrom(kernel, rank)"
+        limit = mapped.ended_by
+        cause = f"half of {limit} had passed" if limit else "memory had no room for more"
+        why = f"the kernel matrix was cut at {mapped.rank_} columns, as {cause}"
+        help = "raise max_seconds" if limit else "pass memory=… in bytes"
+        help += ", or choose the columns with features=minimand.Nystrom(kernel, rank)"
     so = f"the relative gap {found.relative:.1e} is larger than tol={estimator.tol:g}"
     if not missed:
         so = f"the relative gap {found.relative:.1e} proves less than tol={estimator.tol:g}"
@@ -140,7 +158,7 @@ def _uneven(objective: Objective) -> bool:
     return bool(sizes.size and sizes.max() > _UNEVEN * sizes.min())
 
 
-def shortfall(solution: Solution, tol: float, others: list[str], *, uneven: bool = False) -> str:
+def shortfall(solution: Ended, tol: float, others: list[str], *, uneven: bool = False) -> str:
     """What a fit that stopped short has reached, and what may help."""
     found = solution.certificate
     optimum = "the optimum" if found.kind != "stationary" else "the least of its convex tangent"
@@ -157,7 +175,7 @@ def shortfall(solution: Solution, tol: float, others: list[str], *, uneven: bool
     )
 
 
-def _advice(solution: Solution, others: list[str], uneven: bool) -> str:
+def _advice(solution: Ended, others: list[str], uneven: bool) -> str:
     """What may help, by what stopped the fit."""
     from ..solvers import Sgd
     from ..solvers.stochastic.training import HELD_OUT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,6 +30,7 @@ class Posed(NamedTuple):
     mapped: Any  # φ(X)
     coded: Coded
     objectives: Sequence[Objective]
+    begun: float | None = None  # when the fit began; None where time does not matter
 
     @property
     def each_score(self) -> Sequence[Objective]:
@@ -167,6 +169,7 @@ class PosesProblems(MapsFeatures):
         Sets the fitted features, the feature names and ``alpha_`` on the estimator. With ``rows``
         a kernel machine may be posed on rows of the kernel matrix.
         """
+        begun = time.perf_counter()
         settings = self._checked_settings()
         many = self._takes_many(settings.loss, y)
         X, y = data.check_xy(self, X, y, many=many)
@@ -183,7 +186,7 @@ class PosesProblems(MapsFeatures):
             mapped = X if self.features is None else self._fit_features(X, y)
         if self.features is None:
             self.__dict__.pop("features_", None)  # of an earlier fit
-        return Posed(X, mapped, coded, coded.objectives(mapped))
+        return Posed(X, mapped, coded, coded.objectives(mapped), begun)
 
     def _posed_again(
         self, X: Any, y: Any, sample_weight: ArrayLike = None, offset: ArrayLike = None

@@ -125,6 +125,11 @@ class LowRank(Features):
         return self.kernel_.times(self.rows_of(X), self._landmarks, self.expansion(coefs))
 
     @property
+    def landmarks(self) -> Any:
+        """The landmarks as the kernel takes them."""
+        return self._landmarks
+
+    @property
     def landmark_sizes(self) -> Array:
         """`Kernel.sizes` of the landmarks."""
         return self.kernel_.sizes(self._landmarks)
@@ -205,11 +210,16 @@ class PivotedCholesky(LowRank):
         """Whether nothing but rounding of the kernel matrix is left out."""
         return self._complete
 
+    @property
+    def ended_by(self) -> str:
+        """The time limit that ended the factorisation; empty if the rank or rounding did."""
+        return self._ended_by
+
     def _factor(self, x: Any) -> Factor:
         n = count(x)
         most = self.rank if self.rank is not None else max(1, int(MEMORY / (8 * n)))
         factor = factorise(self.kernel_, x, min(n, int(most)), Greedy())
-        self._complete = factor.complete
+        self._complete, self._ended_by = factor.complete, factor.ended_by
         return checked(factor, self.kernel_, x)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._base.typing import Array, IntArray
-from .._base.watch import look
+from .._base.watch import look, reason
 from ..kernels.base import BUFFER, Kernel
 
 _AT_ONCE = 128  # columns of the kernel matrix; safeguard: more would be chosen from old remainders
@@ -30,6 +30,7 @@ class Factor:
     remainder: Array  # d with |K − LLᵀ|ᵢⱼ ≤ √(dᵢ·dⱼ): its diagonal, as it is positive semidefinite
     complete: bool  # whether nothing but rounding is left out
     sizes: Array  # of the numbers of which k(x, x) was computed
+    ended_by: str = ""  # the reason to stop that ended it early; empty if none did
 
     @property
     def triangle(self) -> Array:
@@ -125,7 +126,8 @@ def _add_column(square: Array, found: Array, left: Array, pivot: int, k: int) ->
 def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
     """L of at most that many columns, until nothing but rounding remains.
 
-    The time is O(n·r²) and r·n values of the kernel, all in products of matrices.
+    The time is O(n·r²) and r·n values of the kernel, all in products of matrices. A time limit ends
+    it after any block of columns: the factor so far is valid, and its remainder says what it lacks.
 
     Raises
     ------
@@ -141,8 +143,11 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
     # Memory that is never written to is never taken, so that a small factor is not copied to grow.
     room = most if 8 * n * most <= _UNTOUCHED else min(width, most)
     columns, pivots, rank = np.empty((n, room), order="F"), [], 0
+    ended_by = ""
     while rank < most:
         look()
+        if rank and (ended_by := reason()):
+            break
         proposed = choice.propose(rest, min(width, most - rank), limit)
         if not proposed.size:
             break
@@ -165,7 +170,7 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
         np.maximum(rest, 0.0, out=rest)
     taken = np.concatenate(pivots) if pivots else np.empty(0, dtype=np.intp)
     complete = not bool((rest > 4 * limit).any())
-    return Factor(columns[:, :rank], taken, rest, complete, sizes)
+    return Factor(columns[:, :rank], taken, rest, complete, sizes, ended_by)
 
 
 def checked(factor: Factor, kernel: Kernel, x: Any) -> Factor:

@@ -181,7 +181,13 @@ class Kernel(NamesParameters, Parameterized, ABC):
 
     def quadratic_form(self, x: Any, u: Array) -> float:
         """Σ uᵢ·k(xᵢ, xⱼ)·uⱼ over training rows, summed over the columns of u if it has several."""
-        return float(np.vdot(u, self.times(x, x, u)))
+        return float(self.quadratic_forms(x, u.reshape(u.shape[0], -1)).sum())
+
+    def quadratic_forms(self, x: Any, u: Array) -> Array:
+        """The same for every column of u, (n, k): values of the kernel serve many of them."""
+        size = max(1, BUFFER // max(u.shape[0], 1))
+        parts = (u[:, first : first + size] for first in range(0, u.shape[1], size))
+        return np.concatenate([np.einsum("ij,ij->j", v, self.times(x, x, v)) for v in parts])
 
     # The algebra -----------------------------------------------------------------------------
 

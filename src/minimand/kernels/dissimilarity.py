@@ -17,6 +17,7 @@ from .._base.wording import counted
 from . import REGISTRY
 from .base import BUFFER, Kernel
 from .rows import AsGiven, Parts, check_widths, count, dense, matrix
+from .vectors import VectorKernel
 
 NAMES = (
     "braycurtis",
@@ -51,11 +52,13 @@ class Dissimilarity(ABC):
     """d(x, z) of rows x and training rows z, block by block.
 
     ``euclidean`` says that the distances are those of points of a Euclidean space, so that
-    clusters have centres; ``vectors`` says that rows are vectors.
+    clusters have centres; ``vectors`` that the rows are vectors and these the distances of them;
+    ``of_numbers`` that X is a matrix.
     """
 
     euclidean: bool = False
     vectors: ClassVar[bool] = False
+    of_numbers: bool = True
     parameters: dict[str, Any]  # what a distance takes from the training rows
     z: Any  # the training rows
 
@@ -166,6 +169,8 @@ class _Named(Dissimilarity):
 class _OfFunction(Dissimilarity):
     """A distance that the user's function gives for one pair of rows."""
 
+    of_numbers = False
+
     def __init__(self, function: Function[[Any, Any], float]) -> None:
         self.function = function
         self.parameters = {}
@@ -251,6 +256,7 @@ class _OfKernel(Dissimilarity):
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
+        self.of_numbers = isinstance(kernel, VectorKernel) or kernel.pairwise
         self.parameters = {}
 
     def fit(self, X: Any) -> Self:

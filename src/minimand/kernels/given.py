@@ -97,7 +97,7 @@ class Callable(Kernel):
         if self.by_pair:
             values = [[self.function(a, b) for b in _each(z.given)] for a in _each(x.given)]
         else:
-            values = self.function(x.given, z.given)
+            values = self._of_all(x.given, z.given)
         found = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
         if found.dtype != np.float32:
             found = found.astype(float)
@@ -110,6 +110,16 @@ class Callable(Kernel):
         if not np.isfinite(found).all():
             raise ValueError("the function of Callable gives NaN or infinity for some pair.")
         return np.ascontiguousarray(found)
+
+    def _of_all(self, X: Any, Z: Any) -> Any:
+        try:
+            return self.function(X, Z)
+        except (TypeError, ValueError, IndexError, AttributeError) as error:
+            raise ValueError(
+                "the function of Callable fails on all rows of X and Z at once "
+                f"({type(error).__name__}: {error}): if it takes one row of each and gives one "
+                "number, pass by_pair=True."
+            ) from error
 
 
 def _each(given: Any) -> Any:

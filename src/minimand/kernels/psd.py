@@ -75,7 +75,8 @@ def check_psd(K: Any, X: Any = None) -> Definiteness:
     if not np.isfinite(matrix).all():
         raise ValueError("K must be finite, but it holds NaN or infinity.")
     n = matrix.shape[0]
-    tolerance = _ULPS * unit * n * float(np.abs(matrix).max())
+    largest = max(float(np.abs(matrix).max()), float(np.finfo(float).tiny))  # rounding underflows
+    tolerance = _ULPS * unit * n * largest
     values, vectors = linalg.eigh(0.5 * (matrix + matrix.T), subset_by_index=[0, 0])
     smallest, v = float(values[0]), vectors[:, 0]
     witness = v if smallest < -tolerance else None

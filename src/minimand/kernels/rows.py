@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _num_samples
 
+from .._base.text_columns import key_of, words_in
 from .._base.typing import Array
 
 
@@ -87,10 +88,50 @@ def columns_of(X: Any, columns: Any) -> Any:
 
 def matrix(X: Any) -> Any:
     """X as a finite matrix of float32 or float64, in C order or CSR."""
-    if sparse.issparse(X) and X.format == "csr" and X.dtype in (np.float64, np.float32):
-        return check_array(X, accept_sparse="csr", dtype=None, input_name="X")
-    kinds = [np.float64, np.float32]
-    return check_array(X, accept_sparse="csr", dtype=kinds, order="C", input_name="X")
+    kinds: Any = [np.float64, np.float32]
+    ready = sparse.issparse(X) and X.format == "csr" and X.dtype in (np.float64, np.float32)
+    try:
+        return check_array(
+            X, accept_sparse="csr", dtype=None if ready else kinds, order="C", input_name="X"
+        )
+    except (TypeError, ValueError) as error:
+        reason = _unusable(X)
+        if not reason:
+            raise
+        raise ValueError(reason) from error
+
+
+def _unusable(X: Any) -> str:
+    """Where a table holds what is no finite number, in words; empty if that is not the reason."""
+    if sparse.issparse(X) or len(getattr(X, "shape", ())) != 2:
+        return ""
+    found = words_in(X)
+    if found is not None:
+        return (
+            f"X must hold numbers, but column {found.key} holds text, {found.example}: encode such "
+            "columns first, or leave them out with kernel.on(columns)."
+        )
+    try:
+        values = np.asarray(X, dtype=float)
+    except (TypeError, ValueError):
+        return ""
+    bad = np.argwhere(~np.isfinite(values))
+    if not bad.size:
+        return ""
+    row, column = bad[0]
+    what = "NaN" if np.isnan(values[row, column]) else "infinity (inf)"
+    return (
+        f"X contains {what} (first at row {row}, column {key_of(X, int(column))}): impute or drop "
+        "such entries first."
+    )
+
+
+def together(x: Any, z: Any) -> tuple[Any, Any]:
+    """Both rows in a form in which their features have the same columns."""
+    if isinstance(x, Parts):
+        pairs = [together(*pair) for pair in zip(x, z)]
+        return Parts(*(one for one, _ in pairs)), Parts(*(other for _, other in pairs))
+    return x.joined(z) if hasattr(x, "joined") else (x, z)
 
 
 def check_widths(x: Any, z: Any) -> None:

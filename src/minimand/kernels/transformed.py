@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from .._base.typing import Array
 from .algebra import Nested, Pair, Scaled, in_brackets
 from .base import Kernel
-from .rows import Parts, columns_of, count, dense
+from .rows import Parts, columns_of, count, dense, together
 from .vectors import VectorKernel
 
 
@@ -126,9 +126,13 @@ class Centered(Nested):
 
     def feature_map(self, x: Any) -> Array:
         """φ(x) minus the mean of φ over the training rows."""
-        if self._mean is None:
-            self._mean = dense(self.kernel.feature_map(self._reference)).mean(axis=0)
-        return np.asarray(dense(self.kernel.feature_map(x.parts[0])) - self._mean)
+        inner, reference = together(x.parts[0], self._reference)
+        mean = self._mean
+        if mean is None or reference is not self._reference:
+            mean = dense(self.kernel.feature_map(reference)).mean(axis=0)
+        if reference is self._reference:
+            self._mean = mean
+        return np.asarray(dense(self.kernel.feature_map(inner)) - mean)
 
     def _means(self, x: Any) -> Array:
         """mean over training rows of their values with each of x."""

@@ -50,6 +50,11 @@ class Linear(VectorKernel):
         """‖x‖²."""
         return squares(x)
 
+    def times(self, x: Any, z: Any, a: Array) -> Array:
+        """x·(Σⱼ aⱼzⱼ), without a value of the kernel."""
+        check_widths(x, z)
+        return np.asarray(x @ (z.T @ a), dtype=float)
+
     def feature_map(self, x: Any) -> Any:
         """The inputs themselves."""
         return x

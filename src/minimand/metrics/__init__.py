@@ -1,4 +1,4 @@
-"""Scores of predictions: classes, rankings, numbers and clusterings.
+"""Scores of predictions: classes, spans, rankings, numbers and clusterings.
 
 Arguments are (true, predicted), as in scikit-learn.
 """
@@ -20,9 +20,11 @@ from .rankings import mean_average_precision, ndcg, top_k_accuracy
 from .rankings import rows_of_queries as rows_of_queries
 from .regressions import regression_errors, train_test_errors
 from .silhouettes import silhouette, silhouette_samples
+from .spans import Span, span_f1, span_precision, span_recall, span_report, spans
 from .table import Table
 
 __all__ = [
+    "Span",
     "Table",
     "accuracy",
     "cluster_mapping",
@@ -40,6 +42,11 @@ __all__ = [
     "regression_errors",
     "silhouette",
     "silhouette_samples",
+    "span_f1",
+    "span_precision",
+    "span_recall",
+    "span_report",
+    "spans",
     "top_k_accuracy",
     "train_test_errors",
     "v_measure",

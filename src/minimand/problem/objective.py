@@ -194,15 +194,14 @@ class Objective(Products):
 
     def row_mean(self, values: Array) -> Any:
         """Σ massᵢ·valuesᵢ over rows; of numbers in the shape of z, one for each score."""
-        return _core.dot(self.row_mass, values) if values.ndim == 1 else self.row_mass @ values
+        return row_blocks.weighted_sum(self.row_mass, values)
 
     def row_mean_of(self, values: Callable[..., Array], *rowwise: Array) -> Any:
         """The same of values(rows), block by block, without an array of n values."""
         if self.n_samples <= row_blocks.ROWS:
-            found = values(*rowwise)
-            return _core.dot(self.row_mass, found) if found.ndim == 1 else self.row_mass @ found
+            return row_blocks.weighted_sum(self.row_mass, values(*rowwise))
         parts = row_blocks.in_parts(self.row_mass, *rowwise)
-        return sum(mass @ values(*part) for mass, *part in parts)
+        return sum(row_blocks.weighted_sum(mass, values(*part)) for mass, *part in parts)
 
     def row_total_of(self, values: Callable[..., Array], *rowwise: Array) -> float:
         """The same, summed over the scores."""

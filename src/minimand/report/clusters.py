@@ -74,7 +74,10 @@ def plot_clusters(
         ax.set_title(title, fontsize=10)
     tidy(ax)
     if len(names) <= _MOST_NAMED:
-        ax.legend(title="cluster: samples", fontsize=8, title_fontsize=8, framealpha=0.85)
+        beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(names) > 5 else {}
+        how = {"fontsize": 8, "title_fontsize": 8, "framealpha": 0.85, "edgecolor": "none"}
+        scale = 1.0 if size > 10 else 2.0
+        ax.legend(title="cluster: samples", markerscale=scale, **how, **beside)
     return ax
 
 

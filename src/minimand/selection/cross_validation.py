@@ -15,6 +15,7 @@ from ..problem.objective import Objective
 from . import leave_one_out
 from .fold_sums import FoldSums
 from .folds import CrossValidation, Outcome
+from .kernel_paths import charged
 from .path import Path, gathered, penalties_of, solved_along
 from .results import Scores
 from .samples import folds_of
@@ -65,6 +66,8 @@ def path_on_all(task: CrossValidation, problem: Posed, jobs: int) -> tuple[Path,
     columns, training = trained(
         task.settings, objectives, task.alphas, columns, problem.coded.weights, task.control.tol
     )
+    rest = probe._remainder(problem)
+    columns = charged(rest, problem, task.alphas, columns, task.control.tol)
     path = gathered(probe, objectives, task.alphas, columns, training)
     if task.verbose:
         seconds = time.perf_counter() - began

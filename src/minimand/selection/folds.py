@@ -17,13 +17,14 @@ from .._base.threads import get_num_threads, one_blas_thread, one_core_thread
 from .._base.typing import Array
 from .._base.watch import interrupt
 from .._base.wording import counted
-from ..estimators.prepare import prepare
+from ..estimators.prepare import posed
 from ..estimators.settings import Settings
 from ..losses import Loss
 from ..problem.objective import Objective
 from ..solvers import Control, Solution
 from ..solvers.in_parallel import in_threads
 from .fold_sums import FoldSums
+from .kernel_paths import SharedFactor, charged
 from .path import Path, first_along, gathered
 from .samples import Fold, Samples
 from .scores import Scorer, path_scores
@@ -52,6 +53,7 @@ class CrossValidation:
     measure: Loss | None  # the loss of held-out scores; None: the model's own
     control: Control
     sums: FoldSums | None = None
+    shared: SharedFactor | None = None
     alone: bool = False  # every fold tests on one sample
     verbose: bool = False
     jobs: int = 1  # threads
@@ -91,13 +93,21 @@ class CrossValidation:
             short,
         )
 
+    @property
+    def _features(self) -> Samples:
+        """The samples as folds take them: their rows of a shared factor in the place of X."""
+        if self.shared is None:
+            return self.samples
+        return replace(self.samples, X=self.shared.columns, pairwise=False)
+
     def _scores(self, i: int, path: Path, model: Any) -> Array:
         """Scores from the sums of what was left out if these are accurate, else from the rows."""
         if self.sums is not None and self.scorer is None and self.measure is None:
             losses = self.sums.held_out_losses(i, path.coefs, path.intercepts)
             if losses is not None:
                 return -losses
-        test = self.samples.take(self.samples.weighted(self.folds[i].test))
+        fold = self.folds[i]
+        test = self._features.take(self.samples.weighted(fold.test), fold.train)
         return path_scores(path, model, test, self.scorer, self.measure)
 
     def _path(self, i: int) -> tuple[Path, Any, int]:
@@ -111,13 +121,20 @@ class CrossValidation:
                 model.n_features_in_ = self.samples.X.shape[1]
                 path, _, short = _gathered(model, [small.objective], self.alphas, [solutions])
                 return replace(path, intercepts=small.intercepts(path.coefs)), model, short
-        train = self.samples.take(self.folds[i].train)
-        objectives = prepare(model, train.X, train.y, train.weight, train.offset)
+        rows, shared = self.folds[i].train, self.shared
+        if shared is not None:
+            model.features = None
+        train = self._features.take(rows)
+        problem = posed(model, train.X, train.y, train.weight, train.offset)
         columns = [
             first_along(self.settings, o, self.alphas, limits, model.solver)
-            for o, limits in self._limited(i, objectives)
+            for o, limits in self._limited(i, problem.objectives)
         ]
-        return _gathered(model, objectives, self.alphas, columns)
+        rest = model._remainder(problem)
+        if shared is not None:
+            rest = shared.remainder(rows, problem.coded.weights)
+        columns = charged(rest, problem, self.alphas, columns, self.control.tol)
+        return _gathered(model, problem.objectives, self.alphas, columns)
 
     def _limited(
         self, i: int, objectives: Sequence[Objective]

@@ -29,6 +29,7 @@ from ..solvers import Control, Solution
 from ..solvers.paths.path import kind_of_settler, solve_path
 from .condensed_path import At, condensed_path
 from .grid import grid_of
+from .kernel_paths import charged
 from .stopping import collected, completed
 from .training import trained
 
@@ -226,6 +227,7 @@ def path(
             columns, grid = _so_far(columns, grid)
         weights = problem.coded.weights
         columns, training = trained(settings, objectives, grid, columns, weights, control.tol)
+        columns = charged(probe._remainder(problem), problem, grid, columns, control.tol)
         found = gathered(probe, objectives, grid, columns, training)
     if watch.interrupted:
         worst = max(found.certificates, key=lambda certificate: certificate.relative)

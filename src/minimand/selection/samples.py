@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import GroupKFold, LeaveOneOut, check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 
 from .._base.typing import AnyArray, Array, IntArray
 from ..design import Design
@@ -25,16 +25,24 @@ class Samples:
     y: AnyArray
     weight: Array | None = None
     offset: Array | None = None
+    pairwise: bool = False  # whether X has a column for every sample, as a kernel matrix has
 
     def __len__(self) -> int:
         return int(self.y.shape[0])
 
-    def take(self, rows: IntArray) -> Samples:
-        """These rows; if X is a Design, in increasing order."""
+    def take(self, rows: IntArray, columns: IntArray | None = None) -> Samples:
+        """These rows; if X is a Design, in increasing order.
+
+        If X has a column for every sample, it gets the ``columns`` of some samples, by default of
+        the same.
+        """
         design = isinstance(self.X, Design)
         rows = np.sort(rows) if design else rows
+        X = self.X.rows(rows) if design else _safe_indexing(self.X, rows)
+        if self.pairwise:
+            X = _safe_indexing(X, rows if columns is None else columns, axis=1)
         return Samples(
-            self.X.rows(rows) if design else _safe_indexing(self.X, rows),
+            X,
             self.y[rows],
             None if self.weight is None else self.weight[rows],
             None if self.offset is None else self.offset[rows],
@@ -44,6 +52,13 @@ class Samples:
     def countable(self) -> Any:
         """An X for splitters, which use its number of rows only."""
         return self.y if isinstance(self.X, Design) else self.X
+
+    def for_features_of(self, estimator: Any) -> Samples:
+        """The same; their X is known to be pairwise if that is what the estimator takes."""
+        if not get_tags(estimator).input_tags.pairwise:
+            return self
+        X = self.X if hasattr(self.X, "shape") else np.asarray(self.X)
+        return replace(self, X=X, pairwise=True)
 
     def weighted(self, rows: IntArray) -> IntArray:
         """Those of the rows that have a positive weight."""

@@ -19,6 +19,7 @@ from .cross_validation import cross_validate, path_on_all, with_sums
 from .fold_sums import FoldSums
 from .folds import CrossValidation, Outcome
 from .grid import grid_of
+from .kernel_paths import SharedFactor
 from .path import Path
 from .results import Scores, ranks
 from .samples import Fold, Samples
@@ -123,7 +124,7 @@ class Search:
 
     def trial(self, combination: Combination, limits: Control) -> Trial:
         """One combination on a grid of alphas of its own."""
-        samples, began = self.samples, time.perf_counter()
+        samples, began = self.samples.for_features_of(combination.estimator), time.perf_counter()
         rest = (samples.X, samples.y, samples.weight, samples.offset)
         probe, problem = posed_for_path(combination.estimator, *rest)
         settings, objectives = problem.coded.settings, problem.objectives
@@ -136,6 +137,7 @@ class Search:
         task = CrossValidation(
             probe, settings, samples, alphas, self.folds, self.scorer, self.measure, control,
             alone=self.alone, verbose=self.verbose,
+            shared=SharedFactor.of(probe, problem, self.scorer),
         )  # fmt: skip
         if len(objectives) == 1:  # the sums are those of one target
             task = with_sums(task, objectives[0])

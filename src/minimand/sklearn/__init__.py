@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from sklearn import linear_model
 
+from .components.certified import IncrementalPCA, KernelPCA, SpectralEmbedding
+from .components.decompositions import PCA, TruncatedSVD
 from .cross_validated import ElasticNetCV, LassoCV
 from .elastic_net import ElasticNet, Lasso
 from .glm import GammaRegressor, PoissonRegressor, TweedieRegressor
@@ -33,12 +35,15 @@ from .ridge_cv import RidgeCV
 from .stochastic import SGDClassifier, SGDRegressor
 
 __all__ = [
+    "PCA",
     "SVC",
     "SVR",
     "ElasticNet",
     "ElasticNetCV",
     "GammaRegressor",
     "HuberRegressor",
+    "IncrementalPCA",
+    "KernelPCA",
     "KernelRidge",
     "Lasso",
     "LassoCV",
@@ -63,6 +68,8 @@ __all__ = [
     "RidgeClassifier",
     "SGDClassifier",
     "SGDRegressor",
+    "SpectralEmbedding",
+    "TruncatedSVD",
     "TweedieRegressor",
 ]
 

@@ -14,7 +14,7 @@ from .._base.typing import Array, ArrayLike
 from ..certificate import Certificate, judge
 from ..design import KernelDesign
 from ..estimators.outcome import Part, combined
-from ..kernels import Precomputed
+from ..kernels import Kernel, Precomputed
 from ..losses import Squared
 from ..penalties import L2
 from ..problem.objective import Objective
@@ -35,9 +35,9 @@ class KernelRidge(kernel_ridge.KernelRidge):
     Parameters
     ----------
     alpha : float or array-like of shape (n_targets,), default=1.0
-    kernel : str or callable, default="linear"
-        As in scikit-learn. It must be positive semidefinite: of others, such as "sigmoid", the
-        objective has no minimum.
+    kernel : str, callable or Kernel, default="linear"
+        As in scikit-learn, or a kernel of minimand, such as ``minimand.RBF("median")``. It must be
+        positive semidefinite: of others, such as "sigmoid", the objective has no minimum.
     gamma, degree, coef0, kernel_params
         Parameters of the kernel.
 
@@ -59,6 +59,7 @@ class KernelRidge(kernel_ridge.KernelRidge):
     certificate_: Certificate
     X_fit_: Any
     _gram: Any = None  # of the training rows, during a fit
+    _bound_kernel: Any = None  # a kernel of minimand, with what it takes from the training rows
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
         """Solve the linear system, and certify its solution."""
@@ -81,14 +82,20 @@ class KernelRidge(kernel_ridge.KernelRidge):
         return self
 
     def _get_kernel(self, X: Any, Y: Any = None) -> Any:
-        found = super()._get_kernel(X, Y)
+        if isinstance(self.kernel, Kernel):  # scikit-learn would call it for every pair of rows
+            if Y is None:
+                self._bound_kernel = self.kernel.bind(X)
+            found = np.asarray(self._bound_kernel(X, X if Y is None else Y), dtype=float)
+        else:
+            found = super()._get_kernel(X, Y)
         if Y is None:  # scikit-learn changes the matrix of a fit in place
             self._gram = found if self.kernel == "precomputed" else found.copy()
         return found
 
     def _check_definite(self, gram: Array) -> None:
         """Refuse a matrix for which the solution of the equations is no minimum."""
-        if isinstance(self.kernel, str) and self.kernel in _DEFINITE:
+        known = isinstance(self.kernel, str) and self.kernel in _DEFINITE
+        if known or (isinstance(self.kernel, Kernel) and self.kernel.definite):
             return
         noise = 16 * gram.shape[0] * float(np.finfo(float).eps)  # of the largest value; safeguard
         lifted = gram + noise * float(np.abs(gram).max()) * np.eye(gram.shape[0])

@@ -21,6 +21,7 @@ import numpy as np
 
 from .._base.threads import one_blas_thread
 from .._base.typing import Array
+from ..design import DenseDesign
 from ..penalties import Separable
 from ..problem.objective import Objective
 
@@ -53,6 +54,8 @@ _WORKING_SET_PASSES = 40.0  # passes over the data in a fit of a working set
 _NO_ZEROS = 50.0  # times as many where no l1 part keeps columns out
 _INTERIOR_STEPS = 20.0  # systems that an interior-point method solves
 _INTERIOR_CALLS = 2.5e4  # units per such a system, whatever its size
+_COMPILED_CALLS = 2e3  # the same where whole walks are compiled; measured at 150×4
+_COMPILED_COLUMNS = 128  # columns, up to which they are; safeguard: LAPACK is faster beyond
 _SCORES_CALLS = 5e5  # the same for the risers of k scores; measured: wine, iris
 _COLUMN_STEPS = 60.0  # the same over all rounds of column generation
 _CURVED_SWEEPS = 13.0  # sweeps of dual ascent on orthogonal rows, the slope of the loss continuous
@@ -172,7 +175,14 @@ def working_groups(objective: Objective, *, zeros: bool) -> float:
 def interior_points(objective: Objective, size: int) -> float:
     """Systems of d unknowns, or of n where these are fewer."""
     gram = hessian(objective) if size == objective.n_features else row_gram(objective)
-    return _INTERIOR_STEPS * (gram + factor(size) + _around_a_system(objective))
+    calls = _COMPILED_CALLS if walks_compiled(objective) else _INTERIOR_CALLS
+    return _INTERIOR_STEPS * (gram + factor(size) + calls + _around_a_system(objective))
+
+
+def walks_compiled(objective: Objective) -> bool:
+    """Whether interior points walk in compiled code, if they do so on the side of columns."""
+    few = 0 < objective.n_features <= _COMPILED_COLUMNS
+    return few and isinstance(objective.design, DenseDesign)
 
 
 def interior_points_of_scores(objective: Objective) -> float:
@@ -180,19 +190,20 @@ def interior_points_of_scores(objective: Objective) -> float:
     k = objective.n_scores
     grams = 0.5 * k * (k + 1) * (hessian(objective) + _INTERIOR_CALLS)
     system = factor(k * (objective.n_features + 1.0))
-    return _INTERIOR_STEPS * (grams + system + _SCORES_CALLS + k * _around_a_system(objective))
+    around = k * (_INTERIOR_CALLS + _around_a_system(objective))
+    return _INTERIOR_STEPS * (grams + system + _SCORES_CALLS + around)
 
 
 def column_generation(objective: Objective, size: float) -> float:
     """The same on some columns at a time."""
     n = objective.n_samples
     gram = RATES["dense_gram"] * n * size * size
-    return _COLUMN_STEPS * (gram + factor(size) + _around_a_system(objective))
+    return _COLUMN_STEPS * (gram + factor(size) + _INTERIOR_CALLS + _around_a_system(objective))
 
 
 def _around_a_system(objective: Objective) -> float:
     """What a step of interior points takes beside its system: products, and slacks of every row."""
-    return _INTERIOR_CALLS + 2.0 * image(objective) + 8.0 * terms(objective)
+    return 2.0 * image(objective) + 8.0 * terms(objective)
 
 
 def pairs(objective: Objective) -> float:

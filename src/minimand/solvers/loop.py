@@ -6,9 +6,11 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import numpy as np
 
+from .._base.threads import one_blas_thread
 from .._base.watch import INTERRUPT, StoppedError, current, interrupt, undisturbed, watching
 from .._base.watch import reason as reason_to_stop
 from ..certificate import UNATTAINED, Judgement, judge
@@ -20,6 +22,7 @@ from .succession import Succession
 from .view import View
 
 _MOMENT = 0.25  # seconds for a closer judgement after a stop; safeguard
+_SMALL = 2e8  # multiply-adds of a Gram, up to which BLAS has one thread; measured on digits
 _STALLED = "no further progress"
 _TURNS = 5  # runs of solvers that are all named; convention
 
@@ -38,7 +41,9 @@ def solve(
     "auto", or stands for it.
     """
     control = control or Control()
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # overflow shows in the gap
+    alone = one_blas_thread() if _is_small(objective) else nullcontext()
+    # Overflow shows in the gap.
+    with alone, np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
             chosen = choose_solver(objective, control, solver)
             if replaceable is None:
@@ -46,6 +51,14 @@ def solve(
             return run(chosen, objective, control, start, replaceable=replaceable)
         except (OverflowError, np.linalg.LinAlgError) as error:
             raise ValueError("numbers overflow on these data: rescale X and y.") from error
+
+
+def _is_small(objective: Objective) -> bool:
+    """Whether threads of BLAS would gain less than they take from others.
+
+    After every call they wait for the next by spinning, and take a core from our own kernels.
+    """
+    return objective.design.nnz * min(objective.design.shape) <= _SMALL
 
 
 def run(

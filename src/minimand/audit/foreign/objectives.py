@@ -105,7 +105,7 @@ def _coupled(
     total = float(X.shape[0] if weights is None else weights.sum())
     loss, free = formulation.loss, bool(formulation.intercept) and not formulation.constant
     if formulation.labels:
-        _refuse_unknown(model, y)
+        refuse_unknown(model, y)
         output = ClassOutput(loss, model.classes_)
         target, scores = output.encode(y), output.scores
     else:
@@ -128,7 +128,7 @@ def _noted(objective: Objective, formulation: Formulation) -> Objective:
     return replace(objective, words=objective.words + note)
 
 
-def _refuse_unknown(model: Any, y: AnyArray) -> None:
+def refuse_unknown(model: Any, y: AnyArray) -> None:
     """Refuse labels that the model was not fitted on."""
     unknown = ~np.isin(y, model.classes_)
     if unknown.any():
@@ -166,7 +166,9 @@ def _for_output(first: Objective, shared: Settings, own: Settings, target: Array
     if own.alpha == shared.alpha:
         return objective
     words = objective.words.replace(shared.words, own.words)
-    return replace(objective, penalty=own.penalty.bind(first.n_features, own.factor), words=words)
+    return replace(
+        objective, penalty=own.penalty.bind(first.coef_shape[0], own.factor), words=words
+    )
 
 
 def _per_output(alpha: Any, n_outputs: int) -> list[float]:
@@ -197,7 +199,20 @@ def _weighted_by_count(model: Any, y: AnyArray, weights: Array | None) -> Array 
     return factors * weights
 
 
-_WEIGHTS = {"RidgeClassifier": _weighted_by_count, "SGDClassifier": _weighted_by_count}
+def weighted_by_fit(model: Any, y: AnyArray, weights: Array | None) -> Array | None:
+    """For models that keep the weight of each of their classes."""
+    refuse_unknown(model, y)
+    if (model.class_weight_ == 1.0).all():
+        return weights
+    factors = model.class_weight_[np.searchsorted(model.classes_, y)]
+    return np.asarray(factors if weights is None else factors * weights)
+
+
+_WEIGHTS = {
+    "RidgeClassifier": _weighted_by_count,
+    "SGDClassifier": _weighted_by_count,
+    "SVC": weighted_by_fit,
+}
 _WEIGH_THE_ONE = ("LinearSVC", "SGDClassifier")
 
 
@@ -215,7 +230,7 @@ def _targets(model: Any, y: AnyArray, formulation: Formulation) -> list[Array]:
         return columns_of(check_numbers(y))
     if y.ndim == 2:  # several labels per sample, each of them yes or no
         return [np.where(column > 0, 1.0, -1.0) for column in y.T]
-    _refuse_unknown(model, y)
+    refuse_unknown(model, y)
     if len(model.classes_) == 1:
         return [np.full(y.shape[0], -1.0)]
     return ClassOutput(formulation.loss, model.classes_).columns(y)

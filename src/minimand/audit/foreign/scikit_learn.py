@@ -232,11 +232,11 @@ def _svr(model: Any, total: Total) -> Formulation:
 
 
 def _libsvm(model: Any, total: Total, loss: Loss) -> Formulation:
-    if model.kernel != "linear":
-        raise ValueError(
-            f"cannot certify {type(model).__name__} with kernel={model.kernel!r}: only 'linear'."
-        )
     return Formulation(loss, L2(), 1.0 / (float(model.C) * total()), True)
+
+
+def _kernel_ridge(model: Any, total: Total) -> Formulation:
+    return Formulation(Squared(), L2(), np.asarray(model.alpha, dtype=float) / total(), False)
 
 
 def _sgd(model: Any, total: Total) -> Formulation:
@@ -288,6 +288,7 @@ READERS: dict[str, Callable[[Any, Total], Formulation]] = {
     "LinearSVR": _linear_svr,
     "SVC": _svc,
     "SVR": _svr,
+    "KernelRidge": _kernel_ridge,
     "HuberRegressor": _huber_regressor,
     "QuantileRegressor": _quantile_regressor,
     "PoissonRegressor": _poisson,

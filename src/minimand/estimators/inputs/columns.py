@@ -2,56 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import _safe_indexing
 
+from ..._base.text_columns import words_in
 from ..._base.typing import AnyArray
 from ..._base.wording import counted
-
-
-class Words(NamedTuple):
-    """Where a matrix or data frame holds text: a column (name or number) and an entry of it."""
-
-    key: str
-    example: str
-
-
-def words_in(X: Any) -> Words | None:
-    """The first column that holds text; None if there is none."""
-    if sparse.issparse(X):
-        return None
-    names = getattr(X, "columns", None)
-    for j in range(X.shape[1]):
-        column = np.asarray(_safe_indexing(X, j, axis=1))
-        text = next((entry for entry in column if _is_text(entry)), None)
-        if text is not None:
-            key = repr(j if names is None else _plain(names[j]))
-            return Words(key, repr(str(text)[:30]))
-    return None
 
 
 def holds_words(X: Any) -> bool:
     """Whether a list, array or series begins with a text."""
     found = np.asarray(X)
     return bool(found.size) and isinstance(found.flat[0], str | bytes)
-
-
-def _is_text(entry: Any) -> bool:
-    """Whether an entry is text that is no number."""
-    if not isinstance(entry, str | bytes):
-        return False
-    try:
-        float(entry)
-    except ValueError:
-        return True
-    return False
-
-
-def _plain(name: Any) -> Any:
-    return name.item() if isinstance(name, np.generic) else name
 
 
 def columns_from(X: Any, n_samples: int, n_columns: int | None = None) -> Any:

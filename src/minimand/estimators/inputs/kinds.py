@@ -46,7 +46,7 @@ def refuse_mixed(labels: Any, name: str) -> None:
     """Refuse labels that cannot be sorted: some are missing, or their types differ."""
     values = np.asarray(labels, dtype=object).ravel()
     for place, value in enumerate(values):
-        if _is_missing(value):
+        if is_missing(value):
             raise ValueError(
                 f"{name} holds a missing label ({value!r}, first at index {place}): drop it, or "
                 "give it a label of its own."
@@ -70,7 +70,8 @@ def as_labels(values: Any) -> AnyArray:
     return array
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a label is None, NaN or one of pandas' missing values."""
     if value is None or type(value).__name__ in _MISSING:
         return True
     return isinstance(value, numbers.Real) and bool(value != value)

@@ -10,10 +10,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples, validate_data
 
+from ..._base.text_columns import words_in
 from ..._base.typing import AnyArray
 from ...design import Design
 from ...design.dense import in_lines
-from .columns import holds_words, words_in
+from .columns import holds_words
 from .kinds import refuse_dates, unmasked
 
 _MATRIX = {
@@ -206,7 +207,7 @@ def check_finite(x: Any, name: str) -> None:
 def all_finite(values: AnyArray) -> bool:
     """Whether all are finite: by their sum, and only if that is not finite, one by one."""
     with np.errstate(all="ignore"):
-        total = float(values.sum(dtype=np.float64))
+        total = float(values.sum())
     return math.isfinite(total) or bool(np.isfinite(values).all())
 
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from ..._base.typing import Array, IntArray
 from ...certificate import Certificate, judge
+from ...design import Design
 from ...features.low_rank import LowRank, PivotedCholesky
 from ...kernels.rows import picked
 from ...penalties.base import Plane, young_in_plane
@@ -113,13 +114,19 @@ class Remainder:
         lengths = _lengths(u, self.diagonal)
         return np.asarray(lengths * lengths.sum(axis=0)).reshape(u.shape[0], -1).sum(axis=1)
 
-    def exactly(self, objective: Objective, u: Array) -> float:
-        """uᵀKu − uᵀLLᵀu from the kernel, rounded up."""
+    def exactly(self, design: Design, several: Sequence[Array]) -> list[float]:
+        """uᵀKu − uᵀLLᵀu of several u from the kernel, rounded up."""
         x = self.mapped.training_rows(self.X)
-        whole = self.mapped.kernel_.quadratic_form(x if self.kept is None else x[self.kept], u)
-        known = float(np.sum(np.square(objective.design.rmatvec(u))))
-        noise = 8 * EPS * np.sqrt(u.shape[0]) * abs(whole)  # 8 ulp a term; safeguard
-        return max(whole - known, 0.0) + noise
+        tables = [u.reshape(u.shape[0], -1) for u in several]
+        columns = np.concatenate(tables, axis=1)
+        forms = self.mapped.kernel_.quadratic_forms(
+            x if self.kept is None else x[self.kept], columns
+        )
+        noise = 8 * EPS * np.sqrt(columns.shape[0]) * np.abs(forms)  # 8 ulp a term; safeguard
+        known = np.square(design.rmatvec(columns)).sum(axis=0)
+        rest = np.maximum(forms - known, 0.0) + noise
+        ends = np.cumsum([table.shape[1] for table in tables])[:-1]
+        return [float(part.sum()) for part in np.split(rest, ends)]
 
     def rounding(self, objective: Objective, point: Point, u: Array, a: Array | None) -> float:
         """What the rounding of K may change in the objective of Σ aᵢ·k(xᵢ, ·) and in its bound.
@@ -140,38 +147,43 @@ class Remainder:
             norms = factor * float(A @ A) + (float(U @ U) / factor if factor > 0 else 0.0)
         return float(_ULPS * EPS * (float(A @ U) + 0.5 * norms))
 
-    def charged(
-        self,
-        objective: Objective,
-        point: Point,
-        found: Certificate,
-        tol: float,
-        a: Array | None = None,
-    ) -> Certificate:
-        """The certificate of the same model and dual point for the kernel itself.
+    def charged(self, models: Sequence[Judged], tol: float) -> list[Certificate]:
+        """The certificates of the same models and dual points for the kernel itself.
 
-        The model is that of the landmarks, or that with the coefficients a.
+        The models share their samples. Values of the kernel that several of them need are computed
+        once.
         """
-        theta = found.dual_point
-        if theta is None or not np.isfinite(found.gap):
-            return found
-        mass = objective.row_mass
-        u = theta * (mass if theta.ndim == 1 else mass[:, None])
-        parts = self.parts(u)
-        square, enough = float(parts.sum()), _NEGLIGIBLE * tol * objective.scale
-        gap = self._gap(objective, point, found, u, square)
-        if gap - found.gap > enough and u.shape[0] <= _LARGEST_PRODUCT:
-            exact = min(self.exactly(objective, u), square)
-            parts = parts * (exact / square)
-            gap = self._gap(objective, point, found, u, exact)
-        noise = self.rounding(objective, point, u, a)
-        found = replace(found, rounding=found.rounding + noise)
-        return _with_gap(objective, found, gap, parts)
+        bounded = [model for model in models if model.is_bounded]
+        parts = [self.parts(model.u) for model in bounded]
+        squares = [float(part.sum()) for part in parts]
+        unclear = [
+            i
+            for i, (model, square) in enumerate(zip(bounded, squares))
+            if model.u.shape[0] <= _LARGEST_PRODUCT
+            and self._gap(model, square) - model.certificate.gap
+            > _NEGLIGIBLE * tol * model.objective.scale
+        ]
+        if unclear:
+            design = bounded[0].objective.design
+            exact = self.exactly(design, [bounded[i].u for i in unclear])
+            for i, square in zip(unclear, exact):
+                share = min(square / squares[i], 1.0)
+                parts[i], squares[i] = parts[i] * share, squares[i] * share
+        whole = iter(zip(parts, squares))
+        return [
+            self._with_charge(model, *next(whole)) if model.is_bounded else model.certificate
+            for model in models
+        ]
 
-    def _gap(
-        self, objective: Objective, point: Point, found: Certificate, u: Array, square: float
-    ) -> float:
+    def _with_charge(self, model: Judged, parts: Array, square: float) -> Certificate:
+        """The certificate if uᵀRu is ``square``, the sum of the parts."""
+        noise = self.rounding(model.objective, model.point, model.u, model.a)
+        found = replace(model.certificate, rounding=model.certificate.rounding + noise)
+        return _with_gap(model.objective, found, self._gap(model, square), parts)
+
+    def _gap(self, model: Judged, square: float) -> float:
         """The gap if uᵀRu is ``square``."""
+        objective, point, found, _ = model
         form = objective.penalty.function_of_norm
         ridge = None if form is None else form.ridge
         if form is None or square == 0:
@@ -181,7 +193,7 @@ class Remainder:
         if ridge is not None:  # no penalty: any function of the kernel is free
             return found.gap if self.complete else np.inf
         assert found.dual_point is not None
-        w, v = point.w.ravel(), -objective.design.rmatvec(u).ravel()
+        w, v = point.w.ravel(), -objective.design.rmatvec(model.u).ravel()
         size = float(np.linalg.norm(w))
         along = float(v @ w) / size if size > 0 else 0.0
         across = float(np.linalg.norm(v - (along / size) * w if size > 0 else v))
@@ -191,6 +203,27 @@ class Remainder:
             young = young_in_plane(form, Plane(size, s * along, s * whole))
             best = min(best, young + objective.mean_young(point.z, s * found.dual_point))
         return max(best, found.gap)
+
+
+class Judged(NamedTuple):
+    """A model on the features and its certificate there."""
+
+    objective: Objective
+    point: Point
+    certificate: Certificate
+    a: Array | None = None  # its coefficients by sample; None if it is given by landmarks
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether there is a bound, to which the remainder adds something."""
+        return self.certificate.dual_point is not None and bool(np.isfinite(self.certificate.gap))
+
+    @property
+    def u(self) -> Array:
+        """mass·θ, in the shape of z."""
+        theta, mass = self.certificate.dual_point, self.objective.row_mass
+        assert theta is not None
+        return np.asarray(theta * (mass if theta.ndim == 1 else mass[:, None]))
 
 
 def _with_gap(objective: Objective, found: Certificate, gap: float, parts: Array) -> Certificate:
@@ -272,7 +305,7 @@ def represented(
     models = [each[0] for each in moved] if complete else solutions
     coefficients = [each[1] for each in moved] if complete else [None] * len(solutions)
     charged = [
-        s.certified(part.charged(o, s.point, s.certificate, tol, a))
+        s.certified(part.charged([Judged(o, s.point, s.certificate, a)], tol)[0])
         for s, (o, _, part), a in zip(models, problems, coefficients)
     ]
     if not complete:

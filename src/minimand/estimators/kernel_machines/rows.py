@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._base.typing import Array
-from ...design import KernelDesign
+from ...design import GramDesign, KernelDesign
 from ...features.low_rank import MEMORY, PivotedCholesky
 from ...features.support_rows import SupportRows, expected_rank
 from ...kernels import kernel_of
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
     from ..posing.coded import Coded
     from ..problem import Posed
 
-_FEWEST = 1000  # rows; safeguard: a factor of fewer takes a fraction of a second
+_FEWEST = 100  # rows; safeguard: a factor of fewer takes a few milliseconds
+_ONE_PROBLEM = (
+    1200  # rows of a problem whose kernel matrix is computed at once; measured, 20 columns
+)
+_SHARED = 6000  # the same where several problems share it, 288 MB; safeguard
 
 
 def rows_of_kernel(estimator: Any, X: Any, coded: Coded) -> tuple[SupportRows, KernelDesign] | None:
@@ -52,8 +56,13 @@ def rows_of_kernel(estimator: Any, X: Any, coded: Coded) -> tuple[SupportRows, K
     if named:
         if not kernel.definite:
             PivotedCholesky(clone(kernel)).fit(X)  # refuses what is not positive semidefinite
-        return mapped, design
-    return (mapped, design) if _costs_less(estimator, design, coded.objectives(design)) else None
+    elif not _costs_less(estimator, design, coded.objectives(design)):
+        return None
+    memory = MEMORY if estimator.memory is None else float(estimator.memory)
+    most = _ONE_PROBLEM if coded.output.scores == 1 else _SHARED
+    if coded.n_samples <= most and 8.0 * coded.n_samples**2 <= memory:
+        design = GramDesign.of(design)
+    return mapped, design
 
 
 def _costs_less(estimator: Any, design: KernelDesign, objectives: Sequence[Objective]) -> bool:
@@ -81,3 +90,27 @@ def expansion(posed: Posed, mapped: SupportRows, parts: Sequence[Array]) -> Expa
     mapped.supported_by(rows, numbers)
     given = picked(posed.X, numbers)
     return Expansion(numbers, coefficients, shown, rows[numbers], given, None)
+
+
+def starts_on_rows(
+    posed: Posed, known: Any, trained: Any, intercept: Any
+) -> list[tuple[Array, Any] | None]:
+    """The coefficients by sample of the last fit, for every problem, if it had as many samples.
+
+    ``known`` is its `Expansion` and ``trained`` its `Training`, if there are any.
+    """
+    objectives, n = posed.objectives, posed.coded.n_samples
+    if known is None or trained is None or trained.multipliers.shape[0] != n:
+        return [None] * len(objectives)
+    intercepts = np.atleast_1d(intercept)
+    if not known.coefficients.shape[1] == intercepts.size == len(objectives):
+        return [None] * len(objectives)
+    table = np.zeros((n, len(objectives)))
+    table[known.numbers] = known.coefficients
+    weights = posed.coded.weights
+    table = table if weights is None else table[np.flatnonzero(weights)]
+    columns = zip(objectives, table.T)
+    starts = [a.copy() if o.slot is None else a[o.slot.rows] for o, a in columns]
+    # An intercept of the last fit must not stay in a model that has none.
+    kept = intercepts if posed.coded.settings.intercept else np.zeros_like(intercepts)
+    return [(a, float(b)) for a, b in zip(starts, kept)]

@@ -92,6 +92,19 @@ class Counts:
         shape = (len(self), len(parts))
         return sparse.csr_matrix((self.table.data[known], places[known], starts), shape=shape)
 
+    def joined(self, other: Counts) -> tuple[Counts, Counts]:
+        """Both as counts of the parts of the other, then of parts that only these samples have."""
+        if self.parts is other.parts:
+            return self, other
+        new = np.flatnonzero(self.parts.places(other.parts) < 0)
+        keys = np.concatenate([other.parts.keys, self.parts.keys[new]])
+        first = np.concatenate([other.parts.first, self.parts.first[new]])
+        parts = Parts(keys, first, other.parts.examples)
+        none = sparse.csr_matrix((len(other), new.size))
+        mine = sparse.hstack([self.of(other.parts), self.table[:, new]], format="csr")
+        theirs = sparse.hstack([other.table, none], format="csr")
+        return Counts(mine, parts), Counts(theirs, parts)
+
     @cached_property
     def divided(self) -> Divided:
         """The table, divided into common and rare parts."""

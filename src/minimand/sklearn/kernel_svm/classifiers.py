@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 from sklearn import svm
 
 from ..._base.typing import AnyArray, Array, IntArray
-from ...design import KernelDesign
+from ...design import GramDesign, KernelDesign
 from ...losses import Hinge
-from ...solvers.kernel.nu_machines import nu_classes
+from ...solvers import Control
+from ...solvers.kernel import machines
 from ..base import own_tolerance
-from .machine import KernelMachine, Machine, constant_machine, machine_of
+from .machine import FEW, KernelMachine, Machine, constant_machine
+from .on_columns import start_on_columns
 from .probabilities import probabilities
+
+_MANY = 6000  # samples whose kernel matrix pairs of classes share, 288 MB; safeguard
 
 
 class PairsOfClasses(KernelMachine):
@@ -30,14 +34,27 @@ class PairsOfClasses(KernelMachine):
         if present.size < 2:
             raise ValueError(self._INFEASIBLE)
         weights = weights * self.class_weight_[classes]
-        rows = [kept[classes[kept] == c] for c in range(len(self.classes_))]
-        found = []
-        for i, j in combinations(range(len(rows)), 2):
-            found.append(self._pair(design, rows[i], rows[j], weights))
+        # One class after the other, so that the samples of a pair are two runs of rows.
+        order = np.concatenate([kept[classes[kept] == c] for c in range(len(self.classes_))])
+        ends = np.searchsorted(classes[order], np.arange(len(self.classes_) + 1))
+        rows = [np.arange(*span) for span in pairwise(ends)]
+        design, weights = self._shared(design.rows(order), present.size), weights[order]
+        found = [
+            self._pair(design, rows[i], rows[j], weights).among(order, y.size)
+            for i, j in combinations(range(len(rows)), 2)
+        ]
         self._platt = (np.empty(0), np.empty(0))
         if self.probability is True:
             self._platt = probabilities(self, design, rows, weights)
         return found
+
+    def _shared(self: Any, design: KernelDesign, count: int) -> KernelDesign:
+        """The design with its matrix, of which every pair of classes gets a part, if it is small.
+
+        Of two classes all rows are one problem, unless folds for probabilities share them.
+        """
+        most = FEW if count == 2 and self.probability is not True else _MANY
+        return GramDesign.of(design) if design.shape[0] <= most else design
 
     def _pair(
         self: Any, design: KernelDesign, one: IntArray, other: IntArray, weights: Array
@@ -46,7 +63,9 @@ class PairsOfClasses(KernelMachine):
         if not one.size or not other.size:  # all samples of a class have weight zero
             return constant_machine(weights.size, 1.0 if one.size else -1.0)
         y = np.repeat([1.0, -1.0], [one.size, other.size])
-        machine: Machine = self._machine(design.rows(numbers), y, weights[numbers])
+        part = design if numbers.size == weights.size else design.rows(numbers)
+        with self._limits() as control:
+            machine: Machine = self._machine(part, y, weights[numbers], control)
         return machine.among(numbers, weights.size)
 
     def _store_machines(self: Any, X: Any, machines: list[Machine]) -> None:
@@ -109,9 +128,10 @@ class SVC(PairsOfClasses, svm.SVC):
     ----------
     C : float, default=1.0
         ``inf`` stands for 1e10.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        "sigmoid" is not positive semidefinite: nothing bounds the distance from the optimum, and
-        the certificate says so, as it does for a matrix or function that is found indefinite.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or Kernel, default="rbf"
+        Also a kernel of minimand, such as ``minimand.RBF("median")``. "sigmoid" is not positive
+        semidefinite: nothing bounds the distance from the optimum, and the certificate says so, as
+        it does for a matrix or function that is found indefinite.
     degree, gamma, coef0
         As in scikit-learn.
     shrinking, random_state
@@ -124,7 +144,7 @@ class SVC(PairsOfClasses, svm.SVC):
         Megabytes of kernel rows; 2000 are used even if this is less.
     class_weight : dict or "balanced", optional
     verbose : bool, default=False
-        No effect.
+        Whether to show the gap of every machine as it falls.
     max_iter : int, default=-1
         Most exact computations of the scores; -1 for no limit.
     decision_function_shape : {"ovo", "ovr"}, default="ovr"
@@ -148,9 +168,11 @@ class SVC(PairsOfClasses, svm.SVC):
 
     __init__ = own_tolerance(svm.SVC)
 
-    def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
-        words = "½‖f‖² + C·Σ s·max(0, 1 − y(f + b))"
-        return machine_of(Hinge(), design, y, self._bounds(weights), self._control(), words)
+    def _machine(self, design: KernelDesign, y: Array, weights: Array, control: Control) -> Machine:
+        bounds = self._bounds(weights)
+        start = start_on_columns(Hinge(), design, y, bounds, control)
+        found = machines.classes(design, y, bounds, control, start)
+        return Machine.of(found, found.a, float(found.levels[0]))
 
 
 class NuSVC(PairsOfClasses, svm.NuSVC):
@@ -189,15 +211,11 @@ max_iter, decision_function_shape, break_ties, random_state
     _INFEASIBLE = "specified nu is infeasible: too few samples of a class have positive weights"
     __init__ = own_tolerance(svm.NuSVC)
 
-    def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
+    def _machine(self, design: KernelDesign, y: Array, weights: Array, control: Control) -> Machine:
         smaller = min(float(weights[y > 0].sum()), float(weights[y < 0].sum()))
         if 0.5 * self.nu * float(weights.sum()) > smaller * (1 + 1e-12):  # rounding; safeguard
             raise ValueError(self._INFEASIBLE)
-        found = nu_classes(design, y, weights, float(self.nu), self._control())
+        found = machines.nu_classes(design, y, weights, float(self.nu), control)
         b, margin = found.levels.mean(), 0.5 * (found.levels[0] - found.levels[1])
         size = margin if margin > 0 else 1.0  # all of f is zero: no margin to divide by
-        scale = found.certificate.gap / (found.certificate.relative or 1.0)
-        return Machine(
-            found.a / size, float(b / size), found.certificate, scale, found.converged,
-            found.stopped_by,
-        )  # fmt: skip
+        return Machine.of(found, found.a / size, float(b / size))

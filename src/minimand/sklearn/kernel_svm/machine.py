@@ -7,6 +7,8 @@ scikit-learn's ``fit`` checks the data, finds gamma and calls libsvm in ``_dense
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,18 +18,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _num_samples
 
 from ..._base.typing import AnyArray, Array, ArrayLike, IntArray
+from ...audit.foreign.named_kernel import NamedKernel
 from ...certificate import Certificate
-from ...design import Design, KernelDesign
+from ...design import GramDesign, KernelDesign
 from ...estimators.outcome import Part, combined
 from ...estimators.stopping import stoppable
-from ...losses import Loss
-from ...penalties import L2
-from ...problem.objective import Objective
-from ...solvers import Control, solve
-from .kernel import NamedKernel
+from ...kernels import Kernel
+from ...report.progress import Bar
+from ...solvers import Control
+from ...solvers.kernel.machines import BoxSolution
 
 _MEMORY = 2e9  # bytes of kernel rows; convention
 _LARGE = 1e10  # what stands for C=inf; safeguard: bounds must be finite
+FEW = 1200  # samples of one machine whose kernel matrix is computed at once; measured
 
 
 class Machine(NamedTuple):
@@ -39,6 +42,13 @@ class Machine(NamedTuple):
     scale: float
     converged: bool
     stopped_by: str
+
+    @classmethod
+    def of(cls, found: BoxSolution, coef: Array, intercept: float) -> Machine:
+        """The model with these coefficients, which a solution has found."""
+        return cls(
+            coef, intercept, found.certificate, found.scale, found.converged, found.stopped_by
+        )
 
     def among(self, numbers: IntArray, n: int) -> Machine:
         """The machine of some of n samples as one of all, whose other multipliers are zero."""
@@ -55,30 +65,6 @@ def constant_machine(n: int, score: float) -> Machine:
     """f = 0 with an intercept, for samples that are all of one class."""
     proof = Certificate(0.0, 0.0, 0.0, 0.0, dual_point=np.zeros(n))
     return Machine(np.zeros(n), score, proof, 0.0, True, "")
-
-
-def machine_of(
-    loss: Loss, design: Design, y: Array, bounds: Array, control: Control, words: str
-) -> Machine:
-    """min ½‖f‖² + Σ boundsᵢ·loss(f(xᵢ) + b, yᵢ)."""
-    total = float(bounds.sum())
-    if not np.isfinite(total):
-        raise ValueError("C times the sum of weights must be finite: take a large number for C.")
-    objective = Objective(
-        loss=loss,
-        penalty=L2().bind(design.shape[0], 1.0 / total),
-        design=design,
-        y=y,
-        mass=bounds / total,
-        words=words,
-    )
-    found = solve(objective, "smo", control)
-    certificate = found.certificate
-    # From the mean to the sum that scikit-learn writes.
-    sums = {name: total * getattr(certificate, name) for name in ("primal", "dual", "gap")}
-    certificate = replace(certificate, **sums, rounding=total * certificate.rounding)
-    scale = total * objective.scale
-    return Machine(found.w, float(found.b), certificate, scale, found.converged, found.stopped_by)
 
 
 class KernelMachine:
@@ -112,6 +98,8 @@ class KernelMachine:
     def _dense_fit(self: Any, X: Any, y: Array, sample_weight: Array, *_: Any, **__: Any) -> None:
         if callable(self.kernel):
             self._BaseLibSVM__Xfit = X  # where scikit-learn looks for it
+            if isinstance(self.kernel, Kernel):
+                self._bound_kernel = self.kernel.bind(X)
             X = self._compute_kernel(X)
             if X.shape != (y.size, y.size):
                 raise ValueError(
@@ -132,7 +120,12 @@ class KernelMachine:
         objection = kernel.objection(design)
         if objection:
             certificate = replace(
-                certificate, gap=np.inf, relative=np.inf, dual=-np.inf, infeasibility=objection
+                certificate,
+                gap=np.inf,
+                relative=np.inf,
+                dual=-np.inf,
+                kind="stationary",
+                infeasibility=objection,
             )
         self.certificate_ = certificate
         self._warn_if_short(machines, objection)
@@ -141,19 +134,41 @@ class KernelMachine:
 
     def _bounds(self: Any, weights: Array) -> Array:
         """C times the weights."""
-        return (float(self.C) if np.isfinite(self.C) else _LARGE) * weights
+        found: Array = (float(self.C) if np.isfinite(self.C) else _LARGE) * weights
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(found.sum())
+        if not finite:
+            raise ValueError(
+                "C times the sum of weights must be finite: take a large number for C."
+            )
+        return found
 
-    def _control(self: Any) -> Control:
+    @contextmanager
+    def _limits(self: Any) -> Iterator[Control]:
+        """The limits of one machine, with a bar if ``verbose``."""
         most = None if self.max_iter < 0 else max(int(self.max_iter), 1)
         memory = max(1e6 * float(self.cache_size), _MEMORY)
-        return Control(tol=float(self.tol), max_iter=most, memory=memory)
+        control = Control(tol=float(self.tol), max_iter=most, memory=memory)
+        if not self.verbose:
+            yield control
+            return
+        bar = Bar(type(self).__name__)
+        control.callbacks = [bar]
+        try:
+            yield control
+        finally:
+            bar.close()
 
     def _machines(
         self: Any, design: KernelDesign, y: Array, weights: Array, kept: IntArray
     ) -> list[Machine]:
         """One machine on all samples; classifiers have one for every pair of classes."""
         part = design if kept.size == y.size else design.rows(kept)
-        return [self._machine(part, y[kept], weights[kept]).among(kept, y.size)]
+        if kept.size <= FEW:
+            part = GramDesign.of(part)
+        with self._limits() as control:
+            found: Machine = self._machine(part, y[kept], weights[kept], control)
+        return [found.among(kept, y.size)]
 
     def _store_machines(self: Any, X: Any, machines: list[Machine]) -> None:
         """Attributes of a single machine."""
@@ -192,6 +207,12 @@ class KernelMachine:
             warnings.warn(text, ConvergenceWarning, stacklevel=6)
 
     # What scikit-learn's predictions call ----------------------------------------------------
+
+    def _compute_kernel(self: Any, X: Any) -> Any:
+        """Values of a kernel that is no name; that of minimand may depend on the training rows."""
+        if not isinstance(self.kernel, Kernel):
+            return super()._compute_kernel(X)  # type: ignore[misc]
+        return np.asarray(self._bound_kernel(X, self._BaseLibSVM__Xfit), dtype=float, order="C")
 
     def _expansion(self: Any) -> Array:
         """A column of coefficients of the support vectors for every machine."""

@@ -10,9 +10,11 @@ from sklearn import svm
 from ..._base.typing import AnyArray, Array
 from ...design import KernelDesign
 from ...losses import EpsilonInsensitive
-from ...solvers.kernel.nu_machines import BoxSolution, nu_regression, one_class
+from ...solvers import Control
+from ...solvers.kernel import machines
 from ..base import own_tolerance
-from .machine import KernelMachine, Machine, machine_of
+from .machine import KernelMachine, Machine
+from .on_columns import start_on_columns
 
 
 class SVR(KernelMachine, svm.SVR):
@@ -49,10 +51,11 @@ class SVR(KernelMachine, svm.SVR):
 
     __init__ = own_tolerance(svm.SVR)
 
-    def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
-        words = "½‖f‖² + C·Σ s·max(0, |y − f − b| − ε)"
-        loss = EpsilonInsensitive(float(self.epsilon))
-        return machine_of(loss, design, y, self._bounds(weights), self._control(), words)
+    def _machine(self, design: KernelDesign, y: Array, weights: Array, control: Control) -> Machine:
+        loss, bounds = EpsilonInsensitive(float(self.epsilon)), self._bounds(weights)
+        start = start_on_columns(loss, design, y, bounds, control)
+        found = machines.regression(design, y, bounds, float(self.epsilon), control, start)
+        return Machine.of(found, found.a, float(found.levels[0]))
 
 
 class NuSVR(KernelMachine, svm.NuSVR):
@@ -85,10 +88,10 @@ class NuSVR(KernelMachine, svm.NuSVR):
 
     __init__ = own_tolerance(svm.NuSVR)
 
-    def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
-        found = nu_regression(design, y, self._bounds(weights), float(self.nu), self._control())
+    def _machine(self, design: KernelDesign, y: Array, weights: Array, control: Control) -> Machine:
+        found = machines.nu_regression(design, y, self._bounds(weights), float(self.nu), control)
         a = found.a[: y.size] + found.a[y.size :]
-        return _machine(found, a, float(found.levels.mean()))
+        return Machine.of(found, a, float(found.levels.mean()))
 
 
 class OneClassSVM(KernelMachine, svm.OneClassSVM):
@@ -135,17 +138,12 @@ class OneClassSVM(KernelMachine, svm.OneClassSVM):
         """
         return super().fit(X, y, sample_weight)
 
-    def _machine(self, design: KernelDesign, y: Array, weights: Array) -> Machine:
-        found = one_class(design, weights, float(self.nu), self._control())
-        return _machine(found, found.a, float(found.levels[0]))
+    def _machine(self, design: KernelDesign, y: Array, weights: Array, control: Control) -> Machine:
+        found = machines.one_class(design, weights, float(self.nu), control)
+        return Machine.of(found, found.a, float(found.levels[0]))
 
     def _dense_predict(self, X: Any) -> AnyArray:
         return np.where(super()._dense_predict(X) > 0, 1.0, -1.0)
 
     def _sparse_predict(self, X: Any) -> AnyArray:
         return np.where(super()._sparse_predict(X) > 0, 1.0, -1.0)
-
-
-def _machine(found: BoxSolution, a: Array, b: float) -> Machine:
-    scale = found.certificate.gap / (found.certificate.relative or 1.0)
-    return Machine(a, b, found.certificate, scale, found.converged, found.stopped_by)

@@ -15,6 +15,8 @@ from ...canonical import Box, BoxSteps
 
 _FEW_BLOCKS = 3  # blocks of a call on few rows; safeguard: each may take 100 steps a row
 _PER_BLOCK = 40  # rows for which a call may take another block; measured at 12000×30
+_BLOCK = 256  # positions of a block, whose matrix fits a cache; measured at 12000×30
+_ONE_BLOCK = 600  # positions of a problem that is one block; measured on pairs of digits
 _SLAB = 64  # rows whose copy is in float64 at a time; safeguard
 _LEAST_ROWS = 64  # rows kept whatever the memory; safeguard
 
@@ -40,22 +42,28 @@ class ActiveRows:
         The problem, in the order of the samples.
     a, f : arrays of shape (n,)
         A point in the box, and K a.
-    source : RowSource
-        In the order of the samples.
+    source : RowSource or ndarray of shape (n, n)
+        In the order of the samples; a matrix has all rows, and they are active from the start.
     memory : float
         Bytes for rows.
     """
 
-    def __init__(self, box: Box, a: Array, f: Array, source: RowSource, memory: float) -> None:
+    def __init__(
+        self, box: Box, a: Array, f: Array, source: RowSource | Array, memory: float
+    ) -> None:
         n = a.size
         self.box, self.a, self.f = box.taken(np.arange(n)), a.copy(), f.copy()
         self.order = np.arange(n)  # the sample at every position
-        self.count = 0
+        self._rows: AnyArray
+        self.given = isinstance(source, np.ndarray)  # whether all rows were there at first
+        if isinstance(source, np.ndarray):
+            self.count, self.most, self._rows = n, n, source
+            return
         self._source = source
         fitting = memory / (np.dtype(source.dtype).itemsize * max(n, 1))
-        self.most = int(min(n, max(fitting, _LEAST_ROWS)))
+        self.count, self.most = 0, int(min(n, max(fitting, _LEAST_ROWS)))
         # Pages that are never written take no memory.
-        self._rows: AnyArray = np.empty((self.most, n), source.dtype)
+        self._rows = np.empty((self.most, n), source.dtype)
 
     @property
     def precision(self) -> float:
@@ -73,7 +81,9 @@ class ActiveRows:
         It may take several calls, as each does a limited number of blocks.
         """
         most = _FEW_BLOCKS + self.count // _PER_BLOCK
-        return self.box.steps(self._rows[: self.count], self.a, self.f, goal, most=most)
+        block = self.count if self.given and self.count <= _ONE_BLOCK else _BLOCK
+        rows = self._rows[: self.count]
+        return self.box.steps(rows, self.a, self.f, goal, block=max(block, 8), most=most)
 
     def among(self, positions: IntArray) -> Array:
         """K of some active positions, in float64."""

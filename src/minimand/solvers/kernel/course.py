@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from ..._base.typing import Array
 from ...canonical import Box
-from ...design import Design
+from ...design import Design, GramDesign
 from .active_rows import ActiveRows
-from .generation import first_rows, generate
+from .generation import first_rows, generate, settle
 from .sources import source_of
 
 MEMORY = 2e9  # bytes of kernel rows if no limit is set; convention
@@ -35,12 +35,14 @@ class Course:
     ) -> None:
         self._box, self._design = box, design
         self._memory, self._sums = min(memory, MEMORY), sums
-        self._share, self._kind = _GOAL, "float32"
+        self._share = _GOAL
+        self._kind = "float64" if isinstance(design, GramDesign) else "float32"
         self._active = self._begun(a, f)
 
     def advanced(self, target: float, ends: Callable[[], bool]) -> Array:
         """The coefficients where the gap, by scores as they are known, is well below the target."""
-        generate(self._active, self._share * target, ends)
+        advance = settle if self._active.given else generate
+        advance(self._active, self._share * target, ends)
         return self._box.with_sums(self._active.by_sample(self._active.a), self._sums)
 
     def corrected(self, a: Array, f: Array, gap: float, before: float, target: float) -> bool:
@@ -61,5 +63,6 @@ class Course:
 
     def _begun(self, a: Array, f: Array) -> ActiveRows:
         active = ActiveRows(self._box, a, f, source_of(self._design, self._kind), self._memory)
-        first_rows(active)
+        if not active.given:
+            first_rows(active)
         return active

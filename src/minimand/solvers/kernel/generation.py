@@ -18,6 +18,7 @@ FIRST = 256  # rows to begin with, and the least number to add; measured on MNIS
 _SHARE = 0.1  # of the violation of all samples that the active ones may leave; measured on MNIST
 _GROWTH = 0.5  # rows to add, as a share of those that are active; measured
 _NEARLY_ALL = 0.6  # share of active samples from which on all rows are computed; measured
+_PER_SAMPLE = 10.0  # share of samples whose terms of the gap are small anyway, inverse; measured
 _ROUNDS = 1000  # safeguard
 _PATIENCE = 12  # rounds without progress; safeguard: scores are then computed anew
 _PROGRESS = 0.9  # factor of the gap that counts as progress; safeguard
@@ -46,8 +47,8 @@ def admit_or_all(active: ActiveRows, positions: IntArray) -> None:
 def generate(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float:
     """Rounds until the gap of the box problem, by f as it is known, is at most goal; the gap."""
     before, least, waited = np.inf, np.inf, 0
+    violation, violations, gap = _state(active)
     for _ in range(_ROUNDS):
-        violation, _, gap = _state(active)
         if gap <= goal or ends() or waited > _PATIENCE:
             return gap
         aim = _SHARE * min(violation, before)
@@ -62,6 +63,28 @@ def generate(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float
             _admit_worst(active, violations, worse + active.count)
         waited = 0 if gap < _PROGRESS * least else waited + 1
         least = min(gap, least)
+    return gap
+
+
+def settle(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float:
+    """The same where all rows are in memory, so that no sample has to be admitted.
+
+    A sample adds at most its violation times its range to the gap, and most samples add nothing.
+    """
+    ranges = float((active.box.high - active.box.low).sum())
+    aim = _PER_SAMPLE * goal / max(ranges, 1e-300)  # safeguard: no range at all
+    least, waited = np.inf, 0
+    for _ in range(_ROUNDS):
+        found = active.steps(aim)
+        if found.violation > aim and free_steps(active):
+            found = active.steps(aim)
+        _, _, gap = _state(active)
+        waited = 0 if gap < _PROGRESS * least else waited + 1
+        least = min(gap, least)
+        if gap <= goal or ends() or waited > _PATIENCE:
+            break
+        if found.violation <= aim:
+            aim *= _SHARE
     return gap
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.typing import AnyArray, IntArray
+from ..._base.typing import AnyArray, Array, IntArray
 from ..._base.watch import look
-from ...design import Design, KernelDesign
+from ...design import Design, GramDesign, KernelDesign
 from ...kernels.rows import Parts
 from .active_rows import RowSource
 
@@ -66,8 +66,10 @@ class AnyRows:
             out[start - first : end - first] = self._design.cross(some)[:, self._order]
 
 
-def source_of(design: Design, dtype: Any) -> RowSource:
-    """The fastest source of rows for a design."""
+def source_of(design: Design, dtype: Any) -> RowSource | Array:
+    """The fastest source of rows for a design; the matrix itself if it is in memory."""
+    if isinstance(design, GramDesign):
+        return design.matrix
     if isinstance(design, KernelDesign) and _is_vectors(design.inputs):
         return VectorRows(design, dtype)
     return AnyRows(design, dtype)

@@ -5,12 +5,40 @@ A subclass says how Newton's equations are solved, and moves its own variables.
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
+from ..._base.watch import reason
 from .slope_rises import Rises
 
 System = TypeVar("System")
 Step = TypeVar("Step")
+_SHORT_WAIT = 3  # steps, after which steps are centred; safeguard
+
+
+class Limits(NamedTuple):
+    """When a walk ends."""
+
+    near: float  # products
+    most: int  # steps
+    far: float = float("inf")  # products
+    patience: int = 1 << 30  # steps in which the products must halve
+    centred: float = 0.0  # least share of the products that a step aims at if they do not fall
+
+
+class Walked(NamedTuple):
+    """How a walk ended."""
+
+    steps: int
+    stuck: bool  # rounding allows no more, or the products have grown too far
+
+
+class Course(NamedTuple):
+    """How the products have fallen since the start, and what is left of the disagreements."""
+
+    least: float = float("inf")
+    waited: int = 0  # steps since they were halved
+    unmet_dual: float = 1.0
+    unmet_primal: float = 1.0
 
 
 class CentralPath(Generic[System, Step]):
@@ -20,8 +48,6 @@ class CentralPath(Generic[System, Step]):
     ----------
     products : float
         The gap that is left once the slopes of the dual agree.
-    unmet : float
-        The share of the first disagreement of slopes, or of slacks, that is left.
     all_lines : bool
         Whether nothing is curved: primal and dual steps then have lengths of their own.
     """
@@ -29,10 +55,10 @@ class CentralPath(Generic[System, Step]):
     nearest: ClassVar[float] = 0.9995
     """The share of the way to the boundary that a step may go; convention."""
     products: float
-    unmet: float
     all_lines: bool
     _parts: list[Rises]
     _measure: float
+    _course: Course
 
     def _system(self) -> System:
         """Newton's equations at the current point, with all risers told to aim at μ = 0."""
@@ -50,7 +76,27 @@ class CentralPath(Generic[System, Step]):
         """Count the products, once all risers have begun."""
         self._measure = sum([part.measure for part in self._parts])
         self.products = sum([part.products for part in self._parts])
-        self.unmet, self._unmet = 1.0, (1.0, 1.0)
+        self._course = Course()
+
+    @property
+    def unmet(self) -> float:
+        """The share of the first disagreement of slopes, or of slacks, that is left."""
+        return max(self._course.unmet_dual, self._course.unmet_primal)
+
+    def walk(self, limits: Limits) -> Walked:
+        """Steps until the products are small enough or a limit is reached, at least one."""
+        taken, stuck = 0, False
+        while taken < limits.most:
+            taken += 1
+            length = self.step(limits.centred if self._course.waited > _SHORT_WAIT else 0.0)
+            course, now = self._course, self.products
+            waited = 0 if now < 0.5 * course.least else course.waited + 1
+            self._course = course._replace(least=min(course.least, now), waited=waited)
+            # 1e-12: a step of no length; safeguard.
+            stuck = not length > 1e-12 or waited >= limits.patience or not now <= limits.far
+            if now <= limits.near or stuck or reason():
+                break
+        return Walked(taken, stuck)
 
     def step(self, least_centring: float = 0.0) -> float:
         """One predictor and one corrector step; returns the length of the step.
@@ -73,8 +119,11 @@ class CentralPath(Generic[System, Step]):
         for part in self._parts:
             part.move(dual, primal)
         self.products = sum([part.products for part in self._parts])
-        self._unmet = self._unmet[0] * (1.0 - dual), self._unmet[1] * (1.0 - primal)
-        self.unmet = max(self._unmet)
+        known = self._course
+        self._course = known._replace(
+            unmet_dual=known.unmet_dual * (1.0 - dual),
+            unmet_primal=known.unmet_primal * (1.0 - primal),
+        )
         return min(dual, primal)
 
     def _lengths(self, nearest: float) -> tuple[float, float]:

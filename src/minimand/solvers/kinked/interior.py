@@ -16,19 +16,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ... import _core
 from ..._base.linear_system import factorise, pseudo_inverse
 from ..._base.typing import Array, BoolArray
+from ..._base.watch import reason
+from ...design import DenseDesign
 from ...losses import PLQ
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, Point, dot
-from ..costs import rows_suffice
-from .central_path import CentralPath
+from ..costs import rows_suffice, walks_compiled
+from .central_path import CentralPath, Course, Limits, Walked
 from .slope_rises import of_penalty, of_pieces
 
 _ROOM = 10.0  # slacks of a cold start, in units of |t|; measured: wider is safer and slower
 _NARROWEST = 1e-2  # slacks of a warm start, in units of those at w = 0; safeguard
 _STEADY = 1e-12  # share of a column's curvature, added to the diagonal; safeguard
 _PINNED = 1e200  # curvature of a coefficient whose two bounds are equal; safeguard
+_PASSES = 5  # over the rows in a step; definition: the Hessian, and two products for each half
 
 
 class Pull(NamedTuple):
@@ -123,6 +127,53 @@ class InteriorPoint(CentralPath[Solve, Step]):
     def theta(self) -> Array:
         """Multipliers of the samples: slopes in z."""
         return self.plq.sign * self.slope
+
+    def walk(self, limits: Limits) -> Walked:
+        """The same in compiled code where columns are few and dense.
+
+        If Newton's equations are singular there, one step is taken here, by a pseudo-inverse.
+        """
+        if not (walks_compiled(self.rows) and self._parts) or self._by_rows:
+            return super().walk(limits)
+        steps, stuck = 0, False
+        while steps < limits.most:
+            left = limits._replace(most=limits.most - steps)
+            taken, stuck, singular = self._walk_compiled(left)
+            steps += taken
+            if not singular:
+                break
+            _, stuck = super().walk(limits._replace(most=1))
+            steps += 1
+            if stuck or self.products <= limits.near or reason():
+                break
+        return Walked(steps, stuck)
+
+    def _walk_compiled(self, limits: Limits) -> tuple[int, bool, bool]:
+        """Steps in compiled code; whether they are stuck, and whether a system was singular."""
+        rows, form, design = self.rows, self.form, self.rows.design
+        assert isinstance(design, DenseDesign)
+        pinned = np.zeros(rows.n_features, dtype=np.uint8)
+        pinned[:] = self._pinned
+        centre = design.centre if rows.intercept else np.zeros(rows.n_features)
+        self.b, taken, _, self.products, stuck, singular, course = _core.interior_walk(
+            design.x,
+            rows.mass,
+            self.plq.sign,
+            (form.l2, rows.spread, centre, self._pull.w, pinned),
+            float(self._pull.b),
+            rows.intercept,
+            self.all_lines,
+            self._samples.arrays,
+            self._features.arrays,
+            self.w,
+            self.t,
+            float(self.b),
+            (limits.near, limits.far, limits.most, limits.patience, limits.centred),
+            self._course,
+        )
+        self._course = Course(*course)
+        rows.meter.passes += _PASSES * taken
+        return taken, stuck, singular
 
     def _system(self) -> Solve:
         rate, _ = self._samples.system(self.t)

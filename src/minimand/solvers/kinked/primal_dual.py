@@ -58,7 +58,8 @@ class PrimalDual(Solver):
 
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
         """Judged points, once the method's own estimate of the gap is near the target."""
-        from .interior import InteriorPoint  # not needed for a verdict
+        from .central_path import Limits  # not needed for a verdict
+        from .interior import InteriorPoint
         from .pivots import next_corner
         from .row_reduction import reduced, worth_reducing
         from .vertex import offered
@@ -81,31 +82,29 @@ class PrimalDual(Solver):
                 yield judgement
             begin = judgement.point
         inner = InteriorPoint(objective, plq, form, begin)
-        least, waited, idle, again = float("inf"), 0, 0, _AGAIN
-        for taken in range(1, _ITERATIONS + 1):
-            length = inner.step(_CENTRED if waited > 3 else 0.0)
+        taken, idle, again = 0, 0, _AGAIN
+        most = _ITERATIONS if control.max_iter is None else min(_ITERATIONS, control.max_iter)
+        while taken < most:
+            steps, stuck = inner.walk(
+                Limits(near_enough, most - taken, patience=_PATIENCE, centred=_CENTRED)
+            )
+            taken += steps
             near = inner.products <= near_enough
-            waited = 0 if inner.products < 0.5 * least else waited + 1
-            least = min(least, inner.products)
-            stuck = not length > 1e-12 or waited >= _PATIENCE  # rounding allows no more
             if stuck and again and not near and inner.products > _FAR * objective.scale:
                 again -= 1
                 inner = InteriorPoint(objective, plq, form, begin, room=_WIDER ** (_AGAIN - again))
-                least, waited = float("inf"), 0
                 continue
-            last = taken == control.max_iter
-            if near or last or stuck or control.expired:
-                inner.refresh()
-                found = _judged(objective, offered(inner, near or stuck), control)
-                yield found
-                # 0.9: factor of the gap that is progress; safeguard.
-                done = inner.products <= _DONE * near_enough and not found.gap < 0.9 * judgement.gap
-                idle = idle + 1 if done else 0
-                judgement = found if found.beats(judgement) else judgement
-            if last:
-                control.ended_by = f"max_iter={control.max_iter}"
-            if last or stuck or idle >= _IDLE:
+            inner.refresh()
+            found = _judged(objective, offered(inner, near or stuck), control)
+            yield found
+            # 0.9: factor of the gap that is progress; safeguard.
+            done = inner.products <= _DONE * near_enough and not found.gap < 0.9 * judgement.gap
+            idle = idle + 1 if done else 0
+            judgement = found if found.beats(judgement) else judgement
+            if stuck or idle >= _IDLE:
                 return
+        if most == control.max_iter:
+            control.ended_by = f"max_iter={control.max_iter}"
 
 
 def _judged(objective: Objective, offer: Offer, control: Control) -> Judgement:

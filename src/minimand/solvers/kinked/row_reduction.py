@@ -19,6 +19,7 @@ from ...losses import PLQ
 from ...penalties import Separable
 from ...problem.objective import Meter, Objective, Point
 from ..base import Control
+from .central_path import Limits
 from .interior import InteriorPoint, Pull
 from .vertex import Offer, offered
 
@@ -54,7 +55,7 @@ def reduced(
         slopes = plq.pieces.slope(plq.at(point.z))
         kept = _nearest(plq, plq.at(point.z), share) | crossed
         inner = _inner(objective, plq, form, point, kept, slopes)
-        arrived = walk(inner, control, accuracy)
+        arrived = walk(inner, accuracy)
         offer = offered(inner, accuracy == target)
         found = objective.point(*offer.models[0])
         crossed = (plq.pieces.slope(plq.at(found.z)) != slopes) & ~kept
@@ -76,20 +77,14 @@ def _whole(plq: PLQ, slopes: Array, kept: BoolArray, few: Array) -> Array:
     return theta
 
 
-def walk(inner: InteriorPoint, control: Control, target: float) -> bool:
+def walk(inner: InteriorPoint, target: float) -> bool:
     """Steps until the estimated gap is below the target; whether it was reached.
 
     Too few rows may not balance the linear term of the others, and then the point diverges.
     """
     far = 1e3 * inner.products  # factor by which products may grow; safeguard
-    for _ in range(_STEPS):
-        length = inner.step()
-        if inner.products <= target:
-            return True
-        # 1e-12: a step of no length; safeguard.
-        if not (length > 1e-12 and inner.products <= far) or control.expired:
-            return False
-    return False
+    inner.walk(Limits(target, _STEPS, far))
+    return inner.products <= target
 
 
 def _guess(thin: Objective, form: Separable, start: Point, control: Control) -> Point:
@@ -103,7 +98,7 @@ def _guess(thin: Objective, form: Separable, start: Point, control: Control) -> 
             w, b = offer.models[0]
             return Point(w, b, np.empty(0))
     inner = InteriorPoint(thin, plq, form, begin)
-    walk(inner, control, target)
+    walk(inner, target)
     return Point(inner.w, inner.b, np.empty(0))
 
 

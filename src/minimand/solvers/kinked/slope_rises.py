@@ -12,6 +12,8 @@ together.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..._base.typing import Array, BoolArray, IntArray
@@ -70,6 +72,24 @@ class Rises:
         slack = np.where(curved, bend * along - tau, np.maximum(-tau, width))
         self._dual = np.concatenate([middle, endless, middle])
         self._primal = np.concatenate([q, slack, p])
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What `_core.interior_walk` takes: the constants, and the pairs, which it changes."""
+        base = np.atleast_1d(np.asarray(self.base, dtype=float))
+        one = np.ndim(self.weight) == 0
+        return (
+            base,
+            self.side.ravel(),
+            self.knot.ravel(),
+            self.bend.ravel(),
+            self._height.ravel(),
+            np.empty(0, dtype=np.int64) if self.where is None else self.where,
+            np.empty(0) if one else self.weight,
+            self.share,
+            self._dual,
+            self._primal,
+        )
 
     @property
     def v(self) -> Array:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import blas
 
+from ... import _core
 from ..._base.typing import Array
 from ...problem.objective import dot
 
 
 def add(to: Array, factor: float, more: Array) -> None:
-    """To += factor·more, without a temporary if both are C-ordered."""
-    if to.size and to.flags.c_contiguous:
-        blas.daxpy(more.reshape(-1), to.reshape(-1), a=factor)
+    """To += factor·more, without a temporary if both are C-ordered.
+
+    Not by BLAS: after a call its threads wait for the next one by spinning, for so long that they
+    take a core from the products that follow.
+    """
+    if to.flags.c_contiguous and more.flags.c_contiguous:
+        _core.add(to, factor, more)
     else:
         to += factor * more
 

@@ -1,1 +1,1 @@
-"""Training row by row, for data that are large or never end."""
+"""Training row by row, for large or endless data."""

@@ -124,7 +124,7 @@ def search(
         else:
             hi, slope_hi = t, slope
         t = _next_trial(lo, slope_lo, hi, slope_hi)
-        if hi - lo <= 1e-10 * max(hi, 1e-300):  # share of the step: rounding; safeguard
+        if np.isfinite(hi) and hi - lo <= 1e-10 * hi:  # share of the step: rounding; safeguard
             break
     return None
 

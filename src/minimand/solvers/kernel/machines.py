@@ -1,13 +1,13 @@
-"""Machines whose share of support vectors is given: ν-SVC, ν-SVR and the one-class machine.
+"""Kernel machines on libsvm's scale: SVC and SVR, ν-SVC and ν-SVR, and the one-class machine.
 
-Their duals are box problems with a fixed sum of coefficients in each group, so that there are two
-free levels (an intercept and a margin or a tube) or one. All numbers are on libsvm's scale.
+Their duals are box problems. In those with a share ν of support vectors the sum of coefficients in
+each group is given, so that there are two free levels (an intercept and a margin or a tube) or one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ...canonical import Box
 from ...certificate import Certificate
 from ...design import Design
 from ..base import Control
-from .course import CORRECTIONS, Course
+from .box_course import BoxPoint, solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +26,45 @@ class BoxSolution:
     a: Array
     levels: Array
     certificate: Certificate
+    scale: float  # the unit of `Certificate.relative`
     converged: bool
     stopped_by: str
+
+
+def classes(
+    design: Design, y: Array, bounds: Array, control: Control, start: Array | None = None
+) -> BoxSolution:
+    """SVC with y = ±1: min ½‖f‖² + Σ boundsᵢ·max(0, 1 − yᵢ(f(xᵢ) + b)); the level is b."""
+    group = np.zeros(y.size, np.uint8)
+    box = Box(np.minimum(bounds * y, 0.0), np.maximum(bounds * y, 0.0), y, y, group, True)
+    return _bounded(box, design, bounds, control, "½‖f‖² + C·Σ s·max(0, 1 − y(f + b))", start)
+
+
+def regression(
+    design: Design,
+    y: Array,
+    bounds: Array,
+    epsilon: float,
+    control: Control,
+    start: Array | None = None,
+) -> BoxSolution:
+    """SVR: min ½‖f‖² + Σ boundsᵢ·max(0, |yᵢ − f(xᵢ) − b| − ε); the level is b."""
+    box = Box(-bounds, bounds, y + epsilon, y - epsilon, np.zeros(y.size, np.uint8), True)
+    return _bounded(box, design, bounds, control, "½‖f‖² + C·Σ s·max(0, |y − f − b| − ε)", start)
+
+
+def _bounded(
+    box: Box, design: Design, bounds: Array, control: Control, words: str, start: Array | None
+) -> BoxSolution:
+    """The machine whose coefficients are bounded by C; its unit is the loss of f = 0."""
+    point = BoxPoint.of(box, np.zeros(bounds.size), design)
+    unit = point.gap
+    if start is not None:
+        inside = box.with_sums(np.clip(start, box.low, box.high))
+        point = BoxPoint.of(box, inside, design)
+    found = solve_box(box, point, design, control, words, lambda a, f: unit)
+    theta = np.divide(-found.a, bounds, out=np.zeros(bounds.size), where=bounds > 0)
+    return replace(found, certificate=replace(found.certificate, dual_point=theta))
 
 
 def nu_classes(
@@ -43,7 +80,9 @@ def nu_classes(
     half = 0.5 * nu * float(weights.sum())
     a = y * _filled(weights, [y < 0, y > 0], [half, half])
     words = "½‖f‖² − ν·Σs·ρ + Σ s·max(0, ρ − y(f + b))"
-    return solve_box(box, a, design, control, words, _size_of(design, weights, nu))
+    return solve_box(
+        box, BoxPoint.of(box, a, design), design, control, words, _size_of(design, weights, nu)
+    )
 
 
 def one_class(design: Design, weights: Array, nu: float, control: Control) -> BoxSolution:
@@ -52,7 +91,9 @@ def one_class(design: Design, weights: Array, nu: float, control: Control) -> Bo
     box = Box(zero, weights, zero, zero, group, True)
     a = _filled(weights, [weights > 0], [nu * float(weights.sum())])
     words = "½‖f‖² − ν·Σs·ρ + Σ s·max(0, ρ − f)"
-    return solve_box(box, a, design, control, words, _size_of(design, weights, nu))
+    return solve_box(
+        box, BoxPoint.of(box, a, design), design, control, words, _size_of(design, weights, nu)
+    )
 
 
 def nu_regression(
@@ -78,7 +119,8 @@ def nu_regression(
         sums = np.array([start[:n].sum(), start[n:].sum()])
         return float(box.losses(levels[group]).sum() + levels @ sums)
 
-    return solve_box(box, start, design.rows(both), control, words, scale)
+    design = design.rows(both)
+    return solve_box(box, BoxPoint.of(box, start, design), design, control, words, scale)
 
 
 def _size_of(design: Design, weights: Array, nu: float) -> Callable[[Array, Array], float]:
@@ -93,49 +135,30 @@ def _size_of(design: Design, weights: Array, nu: float) -> Callable[[Array, Arra
 
 def solve_box(
     box: Box,
-    a: Array,
+    point: BoxPoint,
     design: Design,
     control: Control,
     words: str,
     scale: Callable[[Array, Array], float],
 ) -> BoxSolution:
     """Minimise to a certified gap of tol·scale, from coefficients whose sums are as wanted."""
-    f = design.row_product(a)
-    sums = float(a[box.group == 0].sum()), float(a[box.group == 1].sum())
-    levels = box.levels(a, f)
-    gap, course, count, why = box.gap(a, f, levels), None, 0, ""
-    while gap > (target := max(control.tol * scale(a, f), box.rounding(a, f))) and not why:
-        if control.expired or count >= _most(control):
-            why = control.why or f"max_iter={control.max_iter}"
-            break
-        if course is None:
-            course = Course(box, a, f, design, control.memory, sums)
-        a = course.advanced(target, lambda: control.expired)
-        f, before = design.row_product(a), gap
-        levels = box.levels(a, f)
-        gap, count = box.gap(a, f, levels), count + 1
-        if gap > target and not course.corrected(a, f, gap, before, target):
-            why = "no further progress"
-    unit, rounding = scale(a, f), box.rounding(a, f)
-    paid = float(box.losses(f + levels[box.group]).sum() + levels @ np.array(sums))
-    primal = 0.5 * float(a @ f) + paid
+    last, count, why = solved(box, point, design, control, scale)
+    unit = scale(last.a, last.f)
+    primal, rounding = last.primal(box), box.rounding(last.a, last.f)
     certificate = Certificate(
         primal=primal,
-        dual=primal - gap,
-        gap=gap,
-        relative=0.0 if gap == 0 else (gap / unit if unit > 0 else np.inf),
+        dual=primal - last.gap,
+        gap=last.gap,
+        relative=0.0 if last.gap == 0 else (last.gap / unit if unit > 0 else np.inf),
         objective=words,
         rounding=rounding,
         iterations=count,
         passes=count + 1.0,
         seconds=control.seconds,
-        dual_point=-a,
+        dual_point=-last.a,
     )
-    return BoxSolution(a, levels, certificate, gap <= max(control.tol * unit, rounding), why)
-
-
-def _most(control: Control) -> int:
-    return CORRECTIONS if control.max_iter is None else control.max_iter
+    met = last.gap <= max(control.tol * unit, rounding)
+    return BoxSolution(last.a, last.levels, certificate, unit, met, why)
 
 
 def _filled(weights: Array, groups: list[BoolArray], sums: list[float]) -> Array:

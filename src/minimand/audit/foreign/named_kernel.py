@@ -29,7 +29,8 @@ class NamedKernel(NamedTuple):
         """
         name, gamma = model.kernel, float(getattr(model, "_gamma", 0.0))
         if callable(name) or name == "precomputed":
-            return cls(Precomputed(), doubtful=True)
+            known = isinstance(name, Kernel) and name.definite
+            return cls(Precomputed(), doubtful=not known)
         if name == "linear":
             return cls(Linear())
         if name == "rbf":

@@ -1,0 +1,144 @@
+"""Chunking of CoNLL-2000: ``python -m bench.chunking FOLDER`` (train.txt.gz and test.txt.gz in it).
+
+Features are those of the usual template: words and parts of speech in a window of five tokens,
+their bigrams, and trigrams of parts of speech. CRFsuite (python-crfsuite) gets the same attributes,
+the same objective (mean loss + alpha·½‖w‖², alpha = 2·c2/n) and the same weights: those of pairs
+(attribute, label) and (label, label) that occur. Its time is that of training alone, and minimand's
+that of `fit`, with the making of the matrix shown apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import minimand as mm
+
+C2 = 1.0  # CRFsuite's default
+
+
+class Sentence(NamedTuple):
+    """Words, parts of speech and chunk tags."""
+
+    words: list[str]
+    parts: list[str]
+    tags: list[str]
+
+
+def sentences(path: Path) -> list[Sentence]:
+    """A word, its part of speech and its tag on each line; an empty line between sentences."""
+    found, rows = [], []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in [*lines, "\n"]:
+            if line.strip():
+                rows.append(line.split())
+            elif rows:
+                found.append(Sentence(*map(list, zip(*rows))))
+                rows = []
+    return found
+
+
+def features(sentence: Sentence) -> list[dict[str, Any]]:
+    """The attributes of every token."""
+    words = ["<-2>", "<-1>", *sentence.words, "<+1>", "<+2>"]
+    parts = ["<-2>", "<-1>", *sentence.parts, "<+1>", "<+2>"]
+    found = []
+    for i in range(2, len(words) - 2):
+        w, p = words[i - 2 : i + 3], parts[i - 2 : i + 3]
+        token = {f"w{j - 2}": w[j] for j in range(5)} | {f"p{j - 2}": p[j] for j in range(5)}
+        token |= {f"ww{j - 2}": f"{w[j]}|{w[j + 1]}" for j in (1, 2)}
+        token |= {f"pp{j - 2}": f"{p[j]}|{p[j + 1]}" for j in range(4)}
+        token |= {f"ppp{j - 2}": f"{p[j]}|{p[j + 1]}|{p[j + 2]}" for j in range(3)}
+        found.append(token)
+    return found
+
+
+def crfsuite(X: Any, y: Any, c2: float) -> dict[str, Any]:
+    """Train CRFsuite; its objective on our scale, its seconds, and a function that tags."""
+    import pycrfsuite
+
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for own, labels in zip(X, y):
+        trainer.append(pycrfsuite.ItemSequence(own), labels)
+    trainer.set_params({"c1": 0.0, "c2": c2})
+    file = os.path.join(tempfile.mkdtemp(), "model")
+    begun, used = time.perf_counter(), time.process_time()
+    trainer.train(file)
+    seconds = time.perf_counter() - begun, time.process_time() - used
+    last = trainer.logparser.last_iteration
+    tagger = pycrfsuite.Tagger()
+    tagger.open(file)
+    return {
+        "objective": last["loss"] / len(X),
+        "iterations": last["num"],
+        "seconds": seconds,
+        "tag": lambda Z: [tagger.tag(pycrfsuite.ItemSequence(own)) for own in Z],
+    }
+
+
+def reached(history: mm.History, value: float) -> float:
+    """Seconds until the objective was at most this value."""
+    below = np.flatnonzero(history.primal <= value)
+    return float(history.seconds[below[0]]) if below.size else float("inf")
+
+
+def report(name: str, test: list[Sentence], predicted: Any, *facts: str) -> None:
+    """One line of results."""
+    f1 = 100 * mm.metrics.span_f1([s.tags for s in test], predicted)
+    print(" | ".join([name, f"F1 {f1:.2f}", *facts]), flush=True)
+
+
+def main() -> None:
+    """Fit everybody and print a line each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--sentences", type=int, default=None, help="of the training data")
+    parser.add_argument("--models", nargs="*", default=["crfsuite", "crf", "perceptron"])
+    parser.add_argument("--tol", type=float, default=1e-4)
+    options = parser.parse_args()
+    train = sentences(options.folder / "train.txt.gz")[: options.sentences]
+    test = sentences(options.folder / "test.txt.gz")
+    begun = time.perf_counter()
+    X, new = [features(s) for s in train], [features(s) for s in test]
+    y = [s.tags for s in train]
+    print(f"{len(train)} sentences; attributes made in {time.perf_counter() - begun:.1f} s")
+    peer = None
+    if "crfsuite" in options.models:
+        peer = crfsuite(X, y, C2)
+        wall, cpu = peer["seconds"]
+        facts = f"objective {peer['objective']:.6f}", f"{peer['iterations']} iterations"
+        report("crfsuite", test, peer["tag"](new), *facts, f"{wall:.1f} s, CPU {cpu:.1f} s")
+    for name in [name for name in options.models if name != "crfsuite"]:
+        model = labeler(name, len(X), options.tol)
+        begun, used = time.perf_counter(), time.process_time()
+        model.fit(X, y)
+        wall, cpu = time.perf_counter() - begun, time.process_time() - used
+        found = model.certificate_
+        facts = [f"objective {found.primal:.6f}", f"relative gap {found.relative:.1e}"]
+        facts += [f"fit {wall:.1f} s, CPU {cpu:.1f} s", f"{model.n_iter_} iterations"]
+        facts.append(f"matrix {float(model.history_.seconds[0]):.1f} s")
+        if peer is not None and name == "crf":
+            equal = reached(model.history_, peer["objective"])
+            facts.append(f"CRFsuite's objective after {equal:.1f} s")
+        report(name, test, model.predict(new), *facts)
+
+
+def labeler(name: str, n: int, tol: float) -> mm.SequenceLabeler:
+    """A labeler with CRFsuite's objective, or another one of the same features."""
+    if name == "perceptron":
+        return mm.SequenceLabeler("perceptron", max_iter=10, random_state=0)
+    own = {"alpha": 2 * C2 / n, "tol": tol}
+    if name == "crf":
+        return mm.SequenceLabeler("crf", ends=False, weights="observed", **own)
+    return mm.SequenceLabeler(name, **own)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+#include "interior/walk.hpp"
+#include "python/arrays.hpp"
+#include "python/bindings.hpp"
+
+namespace minimand::python {
+namespace {
+
+/// base, side, knot, bend, height, where, weight, share, dual, primal.
+using RiserArrays =
+    std::tuple<Array, Array, Array, Array, Array, Array, Array, double, MutableArray, MutableArray>;
+/// l2, spread, centre, pull, pinned.
+using ColumnArrays = std::tuple<Array, Array, Array, Array, Array>;
+/// near, far, most, patience, centred.
+using Limits = std::tuple<double, double, std::int64_t, std::int64_t, double>;
+/// least, waited, unmet_dual, unmet_primal.
+using Course = std::tuple<double, std::int64_t, double, double>;
+
+RiserForm riser_form(const RiserArrays& arrays, std::size_t functions) {
+  const auto& [base, side, knot, bend, height, where, weight, share, dual, primal] = arrays;
+  const std::size_t risers = side.size();
+  const auto bases = vector<double>(base, "base");
+  if (bases.size() != 1) check_size(bases.size(), functions, "base");
+  const auto owners = places(where, "where", functions);
+  if (!owners.empty()) check_size(owners.size(), risers, "where");
+  const auto weights = vector<double>(weight, "weight");
+  if (!weights.empty()) check_size(weights.size(), functions, "weight");
+  const auto heights = vector<double>(height, "height");
+  if (heights.size() > risers) value_problem("height must have at most one number per riser");
+  return {bases,
+          vector<double>(side, "side", risers),
+          vector<double>(knot, "knot", risers),
+          vector<double>(bend, "bend", risers),
+          heights,
+          owners,
+          weights,
+          share,
+          functions};
+}
+
+/// The pairs of risers, whose shape is theirs.
+std::span<double> pairs(const MutableArray& array, const RiserForm& form, const char* name) {
+  check_elements<double>(array, name);
+  check_size(array.size(), form.side.empty() ? 0 : form.pairs(), name);
+  return {static_cast<double*>(array.data()), array.size()};
+}
+
+std::span<const std::uint8_t> marks(const Array& array, std::size_t size) {
+  if (array.dtype() != nb::dtype<std::uint8_t>() || array.ndim() != 1 || !is_c_contiguous(array)) {
+    value_problem("pinned must be a contiguous vector of uint8");
+  }
+  check_size(array.size(), size, "pinned");
+  return {static_cast<const std::uint8_t*>(array.data()), size};
+}
+
+std::tuple<double, std::int64_t, double, double, bool, bool, Course> interior_walk(
+    const Array& X, const Array& mass, const Array& sign, const ColumnArrays& columns,
+    double pull_b, bool intercept, bool all_lines, const RiserArrays& samples,
+    const RiserArrays& features, const MutableArray& w, const MutableArray& t, double b,
+    const Limits& limits, const Course& course) {
+  return with_dense(X, [&](const auto& matrix) {
+    const std::size_t n = matrix.rows(), d = matrix.columns();
+    const auto& [l2, spread, centre, pull, pinned] = columns;
+    const InteriorProblem problem{vector<double>(mass, "mass", n),
+                                  vector<double>(sign, "sign", n),
+                                  vector<double>(l2, "l2", d),
+                                  vector<double>(spread, "spread", d),
+                                  vector<double>(centre, "centre", d),
+                                  vector<double>(pull, "pull", d),
+                                  marks(pinned, d),
+                                  pull_b,
+                                  intercept,
+                                  all_lines,
+                                  riser_form(samples, n),
+                                  riser_form(features, d)};
+    InteriorPoint point{mutable_vector(w, "w", d),
+                        mutable_vector(t, "t", n),
+                        b,
+                        pairs(std::get<8>(samples), problem.samples, "dual"),
+                        pairs(std::get<9>(samples), problem.samples, "primal"),
+                        pairs(std::get<8>(features), problem.features, "dual"),
+                        pairs(std::get<9>(features), problem.features, "primal")};
+    const auto& [near, far, most, patience, centred] = limits;
+    const WalkGoal goal{near, far, count(most, "most"), count(patience, "patience"), centred};
+    const auto& [least, waited, unmet_dual, unmet_primal] = course;
+    WalkCourse now{least, count(waited, "waited"), unmet_dual, unmet_primal};
+    const WalkReport report =
+        without_gil([&] { return walk_inside(matrix, problem, point, goal, now); });
+    return std::tuple(
+        point.b, static_cast<std::int64_t>(report.steps), report.length, report.products,
+        report.stuck, report.singular,
+        Course(now.least, static_cast<std::int64_t>(now.waited), now.unmet_dual, now.unmet_primal));
+  });
+}
+
+}  // namespace
+
+void bind_interior(nb::module_& m) {
+  using nb::arg;
+  m.def("interior_walk", &interior_walk, arg("X"), arg("mass"), arg("sign"), arg("columns"),
+        arg("pull_b"), arg("intercept"), arg("all_lines"), arg("samples"), arg("features"),
+        arg("w"), arg("t"), arg("b"), arg("limits"), arg("course"),
+        "Predictor-corrector steps in place; returns (b, steps, length, products, stuck, singular, "
+        "course).");
+}
+
+}  // namespace minimand::python

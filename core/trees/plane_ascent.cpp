@@ -1,0 +1,357 @@
+#include "trees/plane_ascent.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "common/lanes.hpp"
+#include "common/watch.hpp"
+
+namespace minimand {
+namespace {
+
+constexpr std::size_t kSteps = 8;     // steps between planes, per plane of a visit; safeguard
+constexpr double kTight = 0.1;        // of the slack that a visit found, what it leaves; safeguard
+constexpr double kSmallest = 1e-300;  // squared distances below it are zero; safeguard
+
+MINIMAND_CLONES double dense_dot(const double* x, const double* w, std::size_t n) {
+  return dot(x, w, n);
+}
+
+MINIMAND_CLONES void dense_add(const double* x, double factor, const double* mask,
+                               double* __restrict w, std::size_t n) {
+  if (mask == nullptr) {
+    for (std::size_t j = 0; j < n; ++j) w[j] += factor * x[j];
+  } else {
+    for (std::size_t j = 0; j < n; ++j) w[j] += factor * mask[j] * x[j];
+  }
+}
+
+/// A generator of Marsaglia; random enough for the order of visits.
+struct Shuffler {
+  std::uint64_t state;
+  std::uint64_t next() {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+  }
+};
+
+}  // namespace
+
+double FeatureRows::dot(std::size_t row, const double* w) const {
+  if (starts.empty()) return dense_dot(values.data() + row * columns, w, columns);
+  double sum = 0.0;
+  for (auto at = static_cast<std::size_t>(starts[row]);
+       at < static_cast<std::size_t>(starts[row + 1]); ++at) {
+    sum += values[at] * w[places[at]];
+  }
+  return sum;
+}
+
+void FeatureRows::add(std::size_t row, double factor, const double* mask, double* w) const {
+  if (starts.empty()) return dense_add(values.data() + row * columns, factor, mask, w, columns);
+  for (auto at = static_cast<std::size_t>(starts[row]);
+       at < static_cast<std::size_t>(starts[row + 1]); ++at) {
+    const auto j = static_cast<std::size_t>(places[at]);
+    w[j] += factor * values[at] * (mask == nullptr ? 1.0 : mask[j]);
+  }
+}
+
+PlaneAscent::PlaneAscent(FeatureRows nodes, FeatureRows edges, std::size_t n_nodes,
+                         std::size_t n_edges, std::size_t k, std::vector<double> mass, double alpha,
+                         std::vector<double> present)
+    : nodes_(nodes),
+      edges_(edges),
+      n_nodes_(n_nodes),
+      n_edges_(n_edges),
+      k_(k),
+      edge_part_(k * nodes.columns),
+      mass_(std::move(mass)),
+      present_(std::move(present)),
+      alpha_(alpha),
+      units_(mass_.size()),
+      w_(edge_part_ + k * k * edges.columns, 0.0),
+      scratch_(w_.size(), 0.0) {
+  for (Unit& unit : units_) {
+    unit.planes.push_back({0.0, 1.0, 0, {}, {}});
+    unit.gram.assign(1, 0.0);
+  }
+}
+
+std::size_t PlaneAscent::planes() const {
+  std::size_t count = 0;
+  for (const Unit& unit : units_) count += unit.planes.size();
+  return count;
+}
+
+const double* PlaneAscent::block(const Atom& atom, const double* w) const {
+  const auto label = static_cast<std::size_t>(atom.label);
+  if (static_cast<std::size_t>(atom.row) < n_nodes_) return w + label * nodes_.columns;
+  return w + edge_part_ + label * edges_.columns;
+}
+
+double PlaneAscent::dot(const Atom& atom, const double* w) const {
+  const auto row = static_cast<std::size_t>(atom.row);
+  const double* const own = block(atom, w);
+  return row < n_nodes_ ? nodes_.dot(row, own) : edges_.dot(row - n_nodes_, own);
+}
+
+void PlaneAscent::add(const Atom& atom, double factor, std::vector<double>& w) const {
+  const auto row = static_cast<std::size_t>(atom.row);
+  double* const own = w.data() + (block(atom, w.data()) - w.data());
+  if (row < n_nodes_) {
+    const double* const mask = present_.empty() ? nullptr : present_.data() + (own - w.data());
+    nodes_.add(row, factor, mask, own);
+  } else {
+    edges_.add(row - n_nodes_, factor, nullptr, own);
+  }
+}
+
+std::uint32_t PlaneAscent::atom_of(Unit& unit, const Entry& entry) const {
+  std::uint32_t unused = static_cast<std::uint32_t>(unit.atoms.size());
+  for (std::uint32_t a = 0; a < unit.atoms.size(); ++a) {
+    const Atom& atom = unit.atoms[a];
+    if (atom.row == entry.row && atom.label == entry.label) return a;
+    if (atom.uses == 0) unused = a;
+  }
+  const Atom fresh{entry.row, entry.label, 0};
+  if (unused == unit.atoms.size()) {
+    unit.atoms.push_back(fresh);
+  } else {
+    unit.atoms[unused] = fresh;
+  }
+  return unused;
+}
+
+void PlaneAscent::add(std::size_t number, double cost, std::span<const Entry> entries) {
+  Unit& unit = units_[number];
+  Plane plane{cost, 0.0, 0, {}, {}};
+  for (const Entry& entry : entries) {
+    const std::uint32_t a = atom_of(unit, entry);
+    ++unit.atoms[a].uses;
+    plane.atoms.push_back(a);
+    plane.values.push_back(entry.value);
+  }
+  // The new row of the Gram matrix: the plane as a vector of weights, times all planes.
+  for (std::size_t e = 0; e < plane.atoms.size(); ++e) {
+    add(unit.atoms[plane.atoms[e]], plane.values[e], scratch_);
+  }
+  unit.planes.push_back(std::move(plane));
+  const std::size_t m = unit.planes.size();
+  std::vector<double> gram(m * m), products(unit.atoms.size());
+  for (std::size_t a = 0; a < unit.atoms.size(); ++a) {
+    products[a] = unit.atoms[a].uses > 0 ? dot(unit.atoms[a], scratch_.data()) : 0.0;
+  }
+  for (std::size_t c = 0; c < m; ++c) {
+    for (std::size_t d = 0; c + 1 < m && d + 1 < m; ++d) {
+      gram[c * m + d] = unit.gram[c * (m - 1) + d];
+    }
+    const Plane& other = unit.planes[c];
+    double sum = 0.0;
+    for (std::size_t e = 0; e < other.atoms.size(); ++e) {
+      sum += other.values[e] * products[other.atoms[e]];
+    }
+    gram[c * m + m - 1] = gram[(m - 1) * m + c] = sum;
+  }
+  unit.gram = std::move(gram);
+  const Plane& own = unit.planes.back();
+  for (const std::uint32_t a : own.atoms) {  // all touched blocks back to zero
+    const Atom& atom = unit.atoms[a];
+    double* const block_of = scratch_.data() + (block(atom, scratch_.data()) - scratch_.data());
+    const bool node = static_cast<std::size_t>(atom.row) < n_nodes_;
+    const FeatureRows& rows = node ? nodes_ : edges_;
+    const auto row = static_cast<std::size_t>(atom.row) - (node ? 0 : n_nodes_);
+    if (rows.starts.empty()) {
+      std::fill_n(block_of, rows.columns, 0.0);
+    } else {
+      for (auto at = static_cast<std::size_t>(rows.starts[row]);
+           at < static_cast<std::size_t>(rows.starts[row + 1]); ++at) {
+        block_of[rows.places[at]] = 0.0;
+      }
+    }
+  }
+}
+
+void PlaneAscent::read(const Unit& unit, const double* w, std::vector<double>& atoms,
+                       std::vector<double>& heights) const {
+  atoms.resize(unit.atoms.size());
+  for (std::size_t a = 0; a < unit.atoms.size(); ++a) {
+    atoms[a] = unit.atoms[a].uses > 0 ? dot(unit.atoms[a], w) : 0.0;
+  }
+  heights.resize(unit.planes.size());
+  for (std::size_t c = 0; c < unit.planes.size(); ++c) {
+    const Plane& plane = unit.planes[c];
+    double height = plane.cost;
+    for (std::size_t e = 0; e < plane.atoms.size(); ++e) {
+      height += plane.values[e] * atoms[plane.atoms[e]];
+    }
+    heights[c] = height;
+  }
+}
+
+/// Maximises over the planes of one unit; returns what its linear terms could gain before.
+double PlaneAscent::visit(std::size_t number) {
+  Unit& unit = units_[number];
+  const std::size_t m = unit.planes.size();
+  if (m == 1) return 0.0;
+  read(unit, w_.data(), atoms_, heights_);
+  double* const h = heights_.data();
+  double top = h[0], held = 0.0, low = std::numeric_limits<double>::infinity();
+  for (std::size_t c = 0; c < m; ++c) {
+    Plane& plane = unit.planes[c];
+    top = std::max(top, h[c]);
+    held += plane.beta * h[c];
+    if (plane.beta > 0.0) low = std::min(low, h[c]);
+    plane.idle = plane.beta > 0.0 ? 0 : plane.idle + 1;
+  }
+  const double slack = mass_[number] * std::max(top - held, 0.0);
+  const double spread = top - low;
+  if (!(spread > 0.0)) return slack;
+  const double rate = mass_[number] / alpha_;
+  change_.assign(m, 0.0);
+  bool moved = false;
+  for (std::size_t step = 0; step < kSteps * m; ++step) {
+    std::size_t up = 0, down = m;
+    for (std::size_t c = 0; c < m; ++c) {
+      if (h[c] > h[up]) up = c;
+      if (unit.planes[c].beta > 0.0 && (down == m || h[c] < h[down])) down = c;
+    }
+    const double rise = h[up] - h[down];
+    if (!(rise > kTight * spread) && step > 0) break;
+    if (up == down || !(rise > 0.0)) break;
+    const double distance =
+        unit.gram[up * m + up] + unit.gram[down * m + down] - 2.0 * unit.gram[up * m + down];
+    const double most = unit.planes[down].beta;
+    const double length = distance > kSmallest ? std::min(rise / (rate * distance), most) : most;
+    unit.planes[up].beta += length;
+    unit.planes[down].beta = length == most ? 0.0 : most - length;
+    change_[up] += length;
+    change_[down] -= length;
+    moved = true;
+    for (std::size_t c = 0; c < m; ++c) {
+      h[c] -= rate * length * (unit.gram[up * m + c] - unit.gram[down * m + c]);
+    }
+  }
+  if (!moved) return slack;
+  std::fill(atoms_.begin(), atoms_.end(), 0.0);
+  for (std::size_t c = 1; c < m; ++c) {
+    if (change_[c] == 0.0) continue;
+    const Plane& plane = unit.planes[c];
+    for (std::size_t e = 0; e < plane.atoms.size(); ++e) {
+      atoms_[plane.atoms[e]] += change_[c] * plane.values[e];
+    }
+  }
+  for (std::size_t a = 0; a < unit.atoms.size(); ++a) {
+    if (atoms_[a] != 0.0) add(unit.atoms[a], -rate * atoms_[a], w_);
+  }
+  return slack;
+}
+
+PlaneAscent::Outcome PlaneAscent::run(std::size_t passes, double enough, std::uint64_t seed) {
+  std::vector<std::uint32_t> order(units_.size());
+  std::iota(order.begin(), order.end(), 0u);
+  Shuffler shuffler{seed * 2654435769u + 88172645463325252u};
+  Outcome outcome{0.0, 0};
+  while (outcome.passes < passes) {
+    for (std::size_t i = order.size(); i > 1; --i) {
+      std::swap(order[i - 1], order[shuffler.next() % i]);
+    }
+    double slack = 0.0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      slack += visit(order[i]);
+      if (i % 256 == 0 && stopping()) return {outcome.slack, outcome.passes};
+    }
+    outcome = {slack, outcome.passes + 1};
+    if (slack <= enough) break;
+  }
+  return outcome;
+}
+
+double PlaneAscent::refresh() {
+  std::fill(w_.begin(), w_.end(), 0.0);
+  double gain = 0.0;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    Unit& unit = units_[i];
+    double total = 0.0;
+    for (const Plane& plane : unit.planes) total += plane.beta;
+    atoms_.assign(unit.atoms.size(), 0.0);
+    for (Plane& plane : unit.planes) {
+      plane.beta /= total;  // steps keep the sum up to rounding
+      gain += mass_[i] * plane.beta * plane.cost;
+      for (std::size_t e = 0; e < plane.atoms.size(); ++e) {
+        atoms_[plane.atoms[e]] += plane.beta * plane.values[e];
+      }
+    }
+    for (std::size_t a = 0; a < unit.atoms.size(); ++a) {
+      if (atoms_[a] != 0.0) add(unit.atoms[a], -mass_[i] / alpha_ * atoms_[a], w_);
+    }
+  }
+  return gain - 0.5 * alpha_ * dense_dot(w_.data(), w_.data(), w_.size());
+}
+
+void PlaneAscent::measure(std::span<const double> v, std::span<double> held,
+                          std::span<double> best) const {
+  std::vector<double> atoms, heights;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const Unit& unit = units_[i];
+    read(unit, v.data(), atoms, heights);
+    held[i] = 0.0;
+    best[i] = heights[0];
+    for (std::size_t c = 0; c < heights.size(); ++c) {
+      held[i] += unit.planes[c].beta * heights[c];
+      best[i] = std::max(best[i], heights[c]);
+    }
+  }
+}
+
+void PlaneAscent::forget(std::size_t age) {
+  for (Unit& unit : units_) {
+    const std::size_t m = unit.planes.size();
+    std::vector<std::size_t> kept;
+    for (std::size_t c = 0; c < m; ++c) {
+      const Plane& plane = unit.planes[c];
+      if (c == 0 || plane.beta > 0.0 || plane.idle < age) kept.push_back(c);
+    }
+    if (kept.size() == m) continue;
+    std::vector<double> gram(kept.size() * kept.size());
+    for (std::size_t c = 0; c < kept.size(); ++c) {
+      for (std::size_t d = 0; d < kept.size(); ++d) {
+        gram[c * kept.size() + d] = unit.gram[kept[c] * m + kept[d]];
+      }
+    }
+    std::vector<std::uint8_t> stays(m, 0);
+    for (const std::size_t c : kept) stays[c] = 1;
+    for (std::size_t c = 0; c < m; ++c) {
+      if (stays[c]) continue;
+      for (const std::uint32_t a : unit.planes[c].atoms) --unit.atoms[a].uses;
+    }
+    std::vector<Plane> planes;
+    planes.reserve(kept.size());
+    for (const std::size_t c : kept) planes.push_back(std::move(unit.planes[c]));
+    unit.planes = std::move(planes);
+    unit.gram = std::move(gram);
+  }
+}
+
+void PlaneAscent::marginals(std::span<double> nodes, std::span<double> edges) const {
+  for (const Unit& unit : units_) {
+    for (const Plane& plane : unit.planes) {
+      for (std::size_t e = 0; e < plane.atoms.size(); ++e) {
+        const Atom& atom = unit.atoms[plane.atoms[e]];
+        const auto row = static_cast<std::size_t>(atom.row);
+        const auto label = static_cast<std::size_t>(atom.label);
+        const double value = plane.beta * plane.values[e];
+        if (row < n_nodes_) {
+          nodes[row * k_ + label] += value;
+        } else {
+          edges[(row - n_nodes_) * k_ * k_ + label] += value;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace minimand

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+// The dual of max-margin training over labellings that were met so far.
+namespace minimand {
+
+/// Feature vectors of nodes or of edges: rows of a dense matrix, or of a compressed one.
+struct FeatureRows {
+  std::size_t columns = 0;
+  std::span<const double> values;  // dense: rows one after the other
+  std::span<const std::int64_t> starts;
+  std::span<const std::int32_t> places;  // empty starts: dense
+
+  double dot(std::size_t row, const double* w) const;
+  /// w += factor * row, entry by entry times `mask` unless that is null.
+  void add(std::size_t row, double factor, const double* mask, double* w) const;
+};
+
+/// A labelling c of a unit, less the true one: value times (row, label), and its cost.
+///
+/// Rows count nodes first, then edges; the label of an edge is first * k + second.
+struct Entry {
+  std::int64_t row;
+  std::int32_t label;
+  double value;
+};
+
+/// Maximises, over distributions beta_i on the planes of every unit i,
+///
+///   D = sum_i s_i sum_c beta_ic cost_ic - alpha/2 |w|^2,   w = -1/alpha sum_i s_i beta_ic a_ic,
+///
+/// where a_ic is the sum of value times the feature row, in the block of weights of its label.
+/// Units are visited in random order; each is maximised over its own planes, by steps between two
+/// of them.
+class PlaneAscent {
+ public:
+  PlaneAscent(FeatureRows nodes, FeatureRows edges, std::size_t n_nodes, std::size_t n_edges,
+              std::size_t k, std::vector<double> mass, double alpha, std::vector<double> present);
+
+  std::size_t units() const { return units_.size(); }
+  std::size_t planes() const;
+  std::size_t coefficients() const { return w_.size(); }
+  std::size_t rows() const { return n_nodes_ + n_edges_; }
+  std::size_t labels_of(std::size_t row) const { return row < n_nodes_ ? k_ : k_ * k_; }
+
+  /// Adds a plane to a unit, at beta = 0.
+  void add(std::size_t unit, double cost, std::span<const Entry> entries);
+
+  /// Visits all units `passes` times; ends early if the sum of what units can still gain by linear
+  /// terms falls below `enough`. Returns that sum as the last pass met it, and the passes.
+  struct Outcome {
+    double slack;
+    std::size_t passes;
+  };
+  Outcome run(std::size_t passes, double enough, std::uint64_t seed);
+
+  /// Conjugate gradients over the planes with beta > 0, at most so many; then one projected step.
+  std::size_t climb(std::size_t most);
+
+  /// Sums w anew from the betas; D is computed from it.
+  double refresh();
+
+  /// For weights v: sum_c beta_ic (cost_ic + v·a_ic) and the largest term, of every unit.
+  void measure(std::span<const double> v, std::span<double> held, std::span<double> best) const;
+
+  /// Drops planes that have had beta = 0 in `age` passes.
+  void forget(std::size_t age);
+
+  std::span<const double> weights() const { return w_; }
+  /// Sums of beta times entries: what the distributions add to the true indicators.
+  void marginals(std::span<double> nodes, std::span<double> edges) const;
+
+ private:
+  struct Atom {
+    std::int64_t row;
+    std::int32_t label;
+    std::uint32_t uses;
+  };
+  struct Plane {
+    double cost, beta;
+    std::uint32_t idle;
+    std::vector<std::uint32_t> atoms;
+    std::vector<double> values;
+  };
+  struct Unit {
+    std::vector<Atom> atoms;
+    std::vector<Plane> planes;  // the first one is the truth
+    std::vector<double> gram;   // a_c · a_d, row by row
+  };
+
+  struct Face;
+  void spread(const Face& face, const std::vector<double>& change, std::vector<double>& weights);
+  void gather(const Face& face, const std::vector<double>& w, bool with_cost,
+              std::vector<double>& slopes);
+  void step_along(const Face& face, const std::vector<double>& total);
+  const double* block(const Atom& atom, const double* w) const;
+  double dot(const Atom& atom, const double* w) const;
+  void add(const Atom& atom, double factor, std::vector<double>& w) const;
+  std::uint32_t atom_of(Unit& unit, const Entry& entry) const;
+  double visit(std::size_t number);
+  void read(const Unit& unit, const double* w, std::vector<double>& atoms,
+            std::vector<double>& heights) const;
+
+  FeatureRows nodes_, edges_;
+  std::size_t n_nodes_, n_edges_, k_, edge_part_;
+  std::vector<double> mass_, present_;
+  double alpha_;
+  std::vector<Unit> units_;
+  std::vector<double> w_, scratch_, atoms_, heights_, change_;
+};
+
+}  // namespace minimand

@@ -1,0 +1,332 @@
+"""Upper bounds of sums of the largest eigenvalues: what relaxed clusterings and components attain.
+
+With outputs Y that are free, min ½‖X − YU‖² keeps the k largest eigenvalues of XᵀX and loses the
+others. Clusters are such outputs too, so that no clustering loses less: an upper bound of the sum
+of the largest eigenvalues is a lower bound of the objective of k-means, of kernel k-means (with K)
+and of the normalised cut (with Λ^-½KΛ^-½, Λ = Δ(K1)). All functions here give a `TopSum`, whose
+``bound`` is never too low: all eigenvalues of the smaller side are computed where it is short,
+else Ritz values are completed by a bound of what they leave out (`certificate.ritz`).
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from .._base.linear_system import EPS
+from .._base.threads import one_blas_thread
+from .._base.typing import Array
+from .._base.watch import reason
+from ..design import Design, as_design
+from .ritz import Above, Operator, Ritz, bounded_above, krylov
+
+_SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguard: a second or two
+_SMALL = 64  # side, from which LAPACK runs on one thread; as in `_base.linear_system`
+_STEPS = 30  # block products of a Krylov space; safeguard
+_ROWS = 128  # rows whose products are added before they are added to a total: see core/dense/gram
+# Products of a bounded test: those with sparse matrices take little time. Safeguards.
+_PRODUCTS, _SPARSE_PRODUCTS = 100, 500
+
+
+@dataclass(frozen=True, eq=False)
+class TopSum:
+    """The largest eigenvalues of a positive semidefinite matrix, and a bound of their sum.
+
+    Attributes
+    ----------
+    values : ndarray of shape (k,)
+        Eigenvalues, or Ritz values that are not above them, the largest first; k may be less than
+        was asked for if the matrix is smaller.
+    bound : float
+        An upper bound of the sum of the k largest eigenvalues, `rounding` included.
+    total : float
+        The sum of all eigenvalues, the trace.
+    discarded : float
+        A lower bound of the sum of all other eigenvalues, ≥ 0: total − bound.
+    rounding : float
+        What rounding may add to the sum, an estimate from above.
+    exact : bool
+        Whether all eigenvalues were computed, so that nothing but rounding is uncertain.
+    certain : bool
+        False if the bound rests on a random vector, which is wrong in one case of 10¹⁶.
+    vectors : ndarray of shape (size, k) or None
+        Eigenvectors or Ritz vectors, if they were asked for.
+    """
+
+    values: Array
+    bound: float
+    total: float
+    discarded: float
+    rounding: float
+    exact: bool = True
+    certain: bool = True
+    vectors: Array | None = field(default=None, repr=False)
+
+    @property
+    def attained(self) -> float:
+        """The sum of `values`: the largest sum is between this and `bound`."""
+        return float(self.values.sum())
+
+
+def top_of_rows(
+    X: Any,
+    k: int,
+    *,
+    weights: Array | None = None,
+    centred: bool = True,
+    remainder: Array | None = None,
+    tol: float = 1e-6,
+    random_state: Any = 0,
+) -> TopSum:
+    r"""The k largest eigenvalues of Σ sᵢ(xᵢ − x̄)(xᵢ − x̄)ᵀ, x̄ the weighted mean.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or Design of shape (n, d)
+    k : int
+    weights : ndarray of shape (n,), optional
+        s; ones by default.
+    centred : bool, default=True
+        False: x̄ = 0.
+    remainder : ndarray of shape (n,), optional
+        X is the factor of a kernel matrix K = XXᵀ + R with R ⪰ 0, and this the diagonal of R: the
+        bound is that for K then. (S_k(XXᵀ + R) ≤ S_k(XXᵀ) + tr R, and tr R also belongs to the
+        total, so that ``discarded`` is that of X.)
+    tol : float
+        Share of the total; a bound that is closer than that is not improved further.
+    """
+    design = as_design(X)
+    n, d = design.shape
+    s = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    charge = 0.0 if remainder is None else float(s @ remainder)
+    if min(n, d) > _SIDE:
+        found = _top_of_operator(
+            rows_operator(design, s, mean_of(design, s, centred)), k, tol, random_state
+        )
+    else:
+        matrix = _column_matrix(design, s, centred) if d <= n else _row_matrix(design, s, centred)
+        depth = min(n, _ROWS + n / _ROWS) if d <= n else d
+        found = top_of_matrix(matrix, k, depth=depth)
+    if not charge:
+        return found
+    return TopSum(
+        found.values,
+        found.bound + charge,
+        found.total + charge,
+        found.discarded,
+        found.rounding,
+        found.exact,
+        found.certain,
+    )
+
+
+def top_of_kernel(
+    K: Any,
+    k: int,
+    *,
+    weights: Array | None = None,
+    centred: bool = False,
+    tol: float = 1e-6,
+    random_state: Any = 0,
+) -> TopSum:
+    """The k largest eigenvalues of S^½KS^½, or of S^½HKHᵀS^½ with H = I − 1sᵀ/Σs if ``centred``.
+
+    Parameters
+    ----------
+    K : array or sparse matrix of shape (n, n)
+        Symmetric and positive semidefinite.
+    k : int
+    weights : ndarray of shape (n,), optional
+        s, the diagonal of S; ones by default.
+    """
+    n = K.shape[0]
+    s = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    root = np.sqrt(s)
+    if n <= _SIDE:
+        square = _dense(K)
+        if centred:
+            means = square @ (s / s.sum())
+            square = square - means - means[:, None] + float(means @ s) / float(s.sum())
+        return top_of_matrix(square * np.outer(root, root), k)
+    share = s / s.sum()
+
+    def product(v: Array) -> Array:
+        u = root[:, None] * v
+        if centred:
+            u = u - share[:, None] * u.sum(axis=0)
+        found = np.asarray(K @ u, dtype=float)
+        if centred:
+            found = found - share @ found
+        return root[:, None] * found
+
+    diagonal = np.asarray(K.diagonal(), dtype=float)
+    means = np.asarray(K @ share, dtype=float) if centred else np.zeros(n)
+    inner = diagonal - 2.0 * means + (float(share @ means) if centred else 0.0)
+    # Centring is a projection in the metric of S, so that it does not raise the norm.
+    squares = _scaled_squares(K, root)
+    operator = Operator(product, n, float(s @ inner), squares)
+    return _top_of_operator(operator, k, tol, random_state, sparse.issparse(K))
+
+
+def top_of_normalised(
+    K: Any, k: int, *, weights: Array | None = None, tol: float = 1e-6, random_state: Any = 0
+) -> TopSum:
+    """The k largest eigenvalues of Λ^-½KΛ^-½ with Λ = Δ(K1); the largest of all is 1.
+
+    K must be symmetric with entries ≥ 0 and without a row of zeros; it need not be positive
+    semidefinite, since all eigenvalues lie between −1 and 1. With ``weights`` s every row counts
+    as s copies of it: Λ = Δ(Ks), and S^½ stands on both sides. ``discarded`` is k less the bound:
+    no cut into k clusters has a smaller normalised cut.
+    """
+    n = K.shape[0]
+    s = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    degrees = np.asarray(K @ s, dtype=float)
+    scale = np.sqrt(s / degrees)
+    trace = float(scale**2 @ np.asarray(K.diagonal(), dtype=float))
+    if n <= _SIDE:
+        found = top_of_matrix(_dense(K) * np.outer(scale, scale), k)
+    else:
+
+        def product(v: Array) -> Array:
+            return scale[:, None] * np.asarray(K @ (scale[:, None] * v), dtype=float)
+
+        operator = Operator(product, n, trace, _scaled_squares(K, scale), least=-1.0, most=1.0)
+        # Of the eigenvector for the eigenvalue 1 nothing is left to find: it is Λ^½1.
+        start = np.random.RandomState(0).standard_normal((n, min(n, k + 8)))
+        start[:, 0] = np.sqrt(s * degrees)
+        found = _top_of_operator(operator, k, tol, random_state, sparse.issparse(K), start)
+    least = min(found.bound, float(min(k, n)))  # none is above 1
+    values = np.minimum(found.values, 1.0)
+    return TopSum(
+        values,
+        least,
+        trace,
+        max(min(k, n) - least, 0.0),
+        found.rounding,
+        found.exact,
+        found.certain,
+        found.vectors,
+    )
+
+
+def top_of_matrix(matrix: Array, k: int, *, depth: float = 1.0, vectors: bool = False) -> TopSum:
+    """The k largest eigenvalues of a symmetric matrix in memory.
+
+    ``depth`` is the number of products that were added up in an entry, which sets its rounding.
+    """
+    side = matrix.shape[0]
+    k = min(int(k), side)
+    with one_blas_thread() if side > _SMALL else nullcontext():
+        found = linalg.eigh(
+            matrix,
+            eigvals_only=not vectors,
+            subset_by_index=[side - k, side - 1],
+            check_finite=False,
+        )
+    values, columns = found if vectors else (found, None)
+    values = np.ascontiguousarray(values[::-1])
+    total = float(np.trace(matrix))
+    top = max(abs(float(values[0])), abs(total) / side)
+    # An error E of the matrix moves the sum by at most k·‖E‖; side·EPS·‖A‖ is LAPACK's.
+    rounding = EPS * (k * side * top + 2.0 * depth * abs(total))
+    bound = float(values.sum()) + rounding
+    turned = None if columns is None else np.ascontiguousarray(columns[:, ::-1])
+    return TopSum(values, bound, total, max(total - bound, 0.0), rounding, vectors=turned)
+
+
+def rows_operator(design: Design, weights: Array, mean: Array) -> Operator:
+    """Σ sᵢ(xᵢ − mean)(xᵢ − mean)ᵀ as an operator: a product is one pass over blocks of rows.
+
+    Dense blocks are centred before they are multiplied, so that nothing cancels; of sparse ones
+    the mean is subtracted from the products.
+    """
+    if design.sparse:
+        first, second = design.moments(weights)
+        crossing = float(mean @ (weights.sum() * mean - 2.0 * first))
+        trace = float(second.sum()) + crossing
+    else:
+        trace = design.reduce(lambda x, s: float(s @ ((x - mean) ** 2).sum(axis=1)), weights)
+
+    def product(v: Array) -> Array:
+        along = mean @ v
+
+        def of_block(x: Any, s: Array) -> Array:
+            if sparse.issparse(x):
+                t = s[:, None] * (np.asarray(x @ v) - along)
+                return np.asarray(x.T @ t) - np.multiply.outer(mean, t.sum(axis=0))
+            x = x - mean
+            return np.asarray(x.T @ (s[:, None] * (x @ v)))
+
+        return design.reduce(of_block, weights)
+
+    return Operator(product, design.shape[1], max(trace, 0.0))
+
+
+def _top_of_operator(
+    operator: Operator,
+    k: int,
+    tol: float,
+    random_state: Any,
+    cheap: bool = False,
+    start: Array | None = None,
+) -> TopSum:
+    """Ritz values until the bound by norms is close, or until they are accurate."""
+    rng = np.random.RandomState(random_state)
+    k = min(int(k), operator.size)
+    target = tol * abs(operator.trace)
+    ritz: Ritz | None = None
+    for step, found in enumerate(krylov(operator, k, rng, start), 1):
+        ritz = found
+        small = EPS * operator.size + 1e-2 * math.sqrt(tol)  # of residuals; their square counts
+        accurate = np.linalg.norm(found.residual(k)) <= small * abs(found.values[0])
+        if accurate or step == _STEPS or reason():
+            break
+    assert ritz is not None
+    products = _SPARSE_PRODUCTS if cheap else _PRODUCTS
+    above: Above = bounded_above(operator, ritz, k, ritz.values[:k].sum() + target, rng, products)
+    values = ritz.values[:k]
+    rounding = EPS * 16 * k * math.sqrt(operator.size) * abs(float(values[0]))
+    bound = min(above.bound, k * operator.most) + rounding
+    rest = max(operator.trace - bound, 0.0)
+    return TopSum(
+        values, bound, operator.trace, rest, rounding, False, above.certain, ritz.vectors[:, :k]
+    )
+
+
+def mean_of(design: Design, weights: Array, centred: bool = True) -> Array:
+    """The weighted mean of the rows; zeros if they are not centred."""
+    if not centred:
+        return np.zeros(design.shape[1])
+    return np.asarray(design.moments(weights).first / float(weights.sum()))
+
+
+def _column_matrix(design: Design, s: Array, centred: bool) -> Array:
+    return design.covariance(s).matrix if centred else design.gram(s)
+
+
+def _row_matrix(design: Design, s: Array, centred: bool) -> Array:
+    """S^½(X − 1x̄ᵀ)(X − 1x̄ᵀ)ᵀS^½."""
+    centre = mean_of(design, s) if centred else None
+    root = np.sqrt(s)
+    return design.row_gram(centre=centre) * np.outer(root, root)
+
+
+def _dense(K: Any) -> Array:
+    return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=float)
+
+
+def _scaled_squares(K: Any, scale: Array) -> float:
+    """‖Δ(scale) K Δ(scale)‖²_F."""
+    squared = scale**2
+    if sparse.issparse(K):
+        return float(squared @ (K.multiply(K) @ squared))
+    total = 0.0
+    for start in range(0, K.shape[0], 512):  # rows; safeguard: temporaries stay small
+        part = np.asarray(K[start : start + 512], dtype=float)
+        total += float(squared[start : start + 512] @ ((part * part) @ squared))
+    return total

@@ -1,0 +1,234 @@
+"""The largest eigenvalues of a symmetric operator: Ritz values from below, a bound from above.
+
+Let V hold k orthonormal columns, Θ = VᵀAV its Ritz values, R = AV − VΘ, and c a number that no
+eigenvalue of A exceeds on the complement of V. For every τ > 0 the matrix [[RᵀR/τ, −Rᵀ], [−R, τI]]
+is positive semidefinite, hence
+
+    A ⪯ diag(Θ + RᵀR/τ, (c + τ)·I)   in a basis that begins with V,
+
+and, as eigenvalues are monotone, the k largest eigenvalues of A sum to at most
+Σᵢ max(dᵢ, c + τ), with d the eigenvalues of Θ + RᵀR/τ. Where c + τ ≤ θₖ that is ΣΘ + ‖R‖²_F/τ: the
+error is of second order in the residual. This needs no gap and never under-estimates, whatever V
+is; a poor V makes it loose only. `largest_on_complement` finds c.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from .._base.linear_system import EPS
+from .._base.typing import Array
+from .._base.watch import reason
+
+Product = Callable[[Array], Array]
+
+_EXTRA = 8  # columns of a block beyond those wanted; safeguard: eigenvalues that lie close together
+_BLOCKS = 8  # blocks of a basis before it is restarted; safeguard: memory
+_TESTS = 2  # random vectors of the test
+_UNLIKELY = 1e8  # of which each misses the largest eigenvector with probability below 1/this
+_DEGREE = 24  # of the first test polynomial, and products that it takes; safeguard
+_SHARES = np.geomspace(1e-6, 1e3, 28)  # of τ to be tried, times its natural size; safeguard
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """A symmetric matrix that is known by its products, and what is known of its eigenvalues."""
+
+    product: Product  # A times columns (size, b)
+    size: int
+    trace: float  # or an upper bound of it
+    squares: float = math.inf  # ‖A‖²_F, or an upper bound of it
+    least: float = 0.0  # no eigenvalue is below it
+    most: float = math.inf  # none is above it
+
+
+class Ritz(NamedTuple):
+    """Ritz values, the largest first, their vectors, and A times these."""
+
+    values: Array  # (m,)
+    vectors: Array  # (size, m)
+    images: Array  # (size, m)
+
+    def residual(self, k: int) -> Array:
+        """A V − V Θ of the first k."""
+        return self.images[:, :k] - self.vectors[:, :k] * self.values[:k]
+
+
+def orthonormal(columns: Array, beside: Array | None = None) -> Array:
+    """An orthonormal basis of what the columns have outside the span of ``beside``.
+
+    Columns that are nothing but rounding are left out.
+    """
+    sizes = np.linalg.norm(columns, axis=0)
+    left = columns[:, sizes > 0] / sizes[sizes > 0]
+    if beside is not None:
+        for _ in range(2):  # twice is enough
+            left = left - beside @ (beside.T @ left)
+    if not left.size:
+        return left
+    basis, triangle, _ = linalg.qr(left, mode="economic", pivoting=True, check_finite=False)
+    kept = np.abs(np.diag(triangle)) > 64 * EPS * math.sqrt(len(left))
+    basis = basis[:, : int(kept.sum())]
+    if beside is not None and basis.size:
+        basis = basis - beside @ (beside.T @ basis)
+        basis = linalg.qr(basis, mode="economic", check_finite=False)[0]
+    return basis
+
+
+def krylov(
+    operator: Operator, k: int, rng: np.random.RandomState, start: Array | None = None
+) -> Iterator[Ritz]:
+    """Ritz pairs of a growing block Krylov space {Ω, AΩ, A²Ω, …}; one block product each.
+
+    Ω is random, with some columns more than k. All blocks are kept orthonormal to each other. When
+    there are too many, the space is restarted with the best Ritz vectors (a thick restart). It
+    ends when the space is invariant, so that the Ritz values are eigenvalues.
+    """
+    width = min(operator.size, k + _EXTRA)
+    room = min(operator.size, max(_BLOCKS * width, 2 * width))
+    if start is None:
+        start = rng.standard_normal((operator.size, width))
+    block = orthonormal(start)
+    basis, images = np.empty((operator.size, 0)), np.empty((operator.size, 0))
+    while block.size:
+        image = operator.product(block)
+        basis, images = np.hstack([basis, block]), np.hstack([images, image])
+        found = rayleigh_ritz(basis, images, width)
+        yield found
+        if basis.shape[1] + width > room:
+            block = orthonormal(image, basis)
+            basis, images = found.vectors, found.images
+        else:
+            block = orthonormal(image, basis)
+
+
+def rayleigh_ritz(basis: Array, images: Array, most: int) -> Ritz:
+    """The best pairs of an orthonormal basis, of which A times it is known."""
+    square = basis.T @ images
+    values, turns = linalg.eigh(0.5 * (square + square.T), check_finite=False)
+    order = np.argsort(-values, kind="stable")[:most]
+    return Ritz(values[order], basis @ turns[:, order], images @ turns[:, order])
+
+
+def largest_on_complement(operator: Operator, ritz: Ritz, k: int) -> float:
+    """c from norms alone: an upper bound of the eigenvalues of A off the first k Ritz vectors.
+
+    A compressed to the complement of all m Ritz vectors has trace tr A − Σθ and squared Frobenius
+    norm ‖A‖² − Σθ² − 2‖R‖², neither of which its largest eigenvalue exceeds (the trace counts above
+    ``least``). The vectors k + 1 … m are joined to it by their own residual.
+    """
+    bounds = [operator.most]
+    for m in {k, ritz.values.size}:
+        theta, size = ritz.values[:m], operator.size - m
+        if size <= 0:
+            return float(ritz.values[k]) if m > k else -math.inf
+        crossing = float(np.linalg.norm(ritz.residual(m)) ** 2)
+        squares = max(operator.squares - float(theta @ theta) - 2.0 * crossing, 0.0)
+        trace = operator.trace - float(theta.sum()) - (size - 1) * operator.least
+        rest = min(math.sqrt(squares), trace, operator.most)
+        if m > k:
+            second = float(np.linalg.norm(ritz.images[:, k:m] - ritz.vectors[:, k:m] * theta[k:]))
+            rest = _joined(float(theta[k]), second, rest)
+        bounds.append(rest)
+    return min(bounds)
+
+
+def _joined(a: float, b: float, c: float) -> float:
+    """The larger eigenvalue of [[a, b], [b, c]], which bounds a matrix of blocks of these norms."""
+    if not math.isfinite(c):
+        return c
+    return 0.5 * (a + c) + math.hypot(0.5 * (a - c), b)
+
+
+def probable_largest(
+    operator: Operator, vectors: Array, guess: float, degree: int, rng: np.random.RandomState
+) -> float:
+    """c from random vectors: an upper bound of the eigenvalues of A off some orthonormal vectors.
+
+    Let C be A on that complement, v its top eigenvector and λ its eigenvalue, p the Chebyshev
+    polynomial of the interval [least, guess]. For a random normal ω that has not been used before,
+    ‖p(C)ω‖ ≥ p(λ)·|v·ω|, and |v·ω| ≥ 1/`_UNLIKELY` but for a probability below that; p grows
+    beyond the guess, so that λ is bounded. Two vectors leave one chance in 10¹⁶, which is below
+    that of an error of the machine. The higher the degree, the closer the bound is to the guess.
+    """
+    middle, half = 0.5 * (guess + operator.least), 0.5 * (guess - operator.least)
+    if half <= 0 or not math.isfinite(half):
+        return math.inf
+
+    def project(x: Array) -> Array:
+        return x - vectors @ (vectors.T @ x)
+
+    def mapped(x: Array) -> Array:
+        return (project(operator.product(x)) - middle * x) / half
+
+    before = project(rng.standard_normal((operator.size, _TESTS)))
+    now = project(mapped(before))
+    for _ in range(degree - 1):
+        if reason():
+            return math.inf
+        before, now = now, 2.0 * mapped(now) - before
+    size = _UNLIKELY * float(np.linalg.norm(now, axis=0).max())
+    if not math.isfinite(size):
+        return math.inf
+    return middle + half * math.cosh(math.acosh(max(size, 1.0)) / degree)
+
+
+def sum_above(theta: Array, residual: Array, c: float) -> float:
+    """The bound of the sum of the k largest eigenvalues that stands at the top of this file.
+
+    For the sums of d, S_j(Θ + RᵀR/τ) ≤ S_j(Θ) + S_j(RᵀR)/τ is used.
+    """
+    k = theta.size
+    squares = np.linalg.svd(residual, compute_uv=False) ** 2 if residual.size else np.zeros(k)
+    squares = np.concatenate([squares, np.zeros(max(k - squares.size, 0))])[:k]
+    ritz = np.concatenate([[0.0], np.cumsum(theta)])
+    crossing = np.concatenate([[0.0], np.cumsum(squares)])
+    if not math.isfinite(c):
+        return math.inf
+    beyond = k - np.arange(k + 1.0)
+    natural = max(theta[-1] - c, 0.0) + math.sqrt(crossing[-1]) + EPS * abs(theta[0]) + 1e-300
+    taus = np.append(natural * _SHARES, max(theta[-1] - c, 1e-300))
+    sums = ritz + crossing / taus[:, None] + beyond * (c + taus[:, None])
+    return float(sums.max(axis=1).min())
+
+
+class Above(NamedTuple):
+    """An upper bound of the sum of the k largest eigenvalues."""
+
+    bound: float
+    products: int  # block products that it took
+    certain: bool  # whether it rests on no random vector
+
+
+def bounded_above(
+    operator: Operator,
+    ritz: Ritz,
+    k: int,
+    target: float,
+    rng: np.random.RandomState,
+    most_products: int = 100,
+) -> Above:
+    """The bound by norms; if that is above the target, random tests of rising degree too."""
+    theta, residual = ritz.values[:k], ritz.residual(k)
+    if k >= operator.size:
+        return Above(float(theta.sum()) + float(np.abs(residual).sum()), 0, True)
+    c = largest_on_complement(operator, ritz, k)
+    best, certain, products, degree = sum_above(theta, residual, c), True, 0, _DEGREE
+    # With the next Ritz value in place of c no bound could be lower than this.
+    after = float(ritz.values[k]) if ritz.values.size > k else operator.least
+    while products + degree <= most_products and not reason():
+        if best <= max(target, sum_above(theta, residual, after) * (1 + 4 * EPS)):
+            break
+        found = probable_largest(operator, ritz.vectors[:, :k], after, degree, rng)
+        products += degree
+        bound = sum_above(theta, residual, found)
+        if bound < best:
+            best, certain = bound, False
+        degree *= 4
+    return Above(best, products, certain)

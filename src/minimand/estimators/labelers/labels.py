@@ -1,0 +1,113 @@
+"""Labels of tokens: any hashable values, coded as numbers 0, 1, 2, … in their sorted order."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..._base.typing import AnyArray, IntArray
+from ..inputs.kinds import is_missing
+
+
+def label_lists(y: Any, lengths: IntArray) -> list[list[Any]]:
+    """One list of labels for each sequence; refused in one sentence unless every token has one."""
+    if y is None:
+        raise ValueError("SequenceLabeler requires y to be passed, but the target y is None.")
+    if isinstance(y, str | bytes | dict) or not hasattr(y, "__len__"):
+        raise TypeError(f"y must be a list with the labels of every sequence, not {y!r:.50}.")
+    if len(y) != len(lengths):
+        raise ValueError(
+            f"X and y must hold the same sequences, but X has {len(lengths)} and y has {len(y)}."
+        )
+    found = []
+    for place, (own, length) in enumerate(zip(y, lengths)):
+        if isinstance(own, str | bytes | dict) or not hasattr(own, "__len__"):
+            hint = f": pass list(y[{place}]) if its characters are labels" * isinstance(own, str)
+            raise TypeError(
+                f"y[{place}] must be a list with a label for each token, not {own!r:.50}{hint}."
+            )
+        if getattr(own, "ndim", 1) != 1:
+            raise ValueError(f"y[{place}] must be 1D, a label for each token, not {own.ndim}D.")
+        labels = own.tolist() if hasattr(own, "tolist") else list(own)
+        if len(labels) != length:
+            raise ValueError(
+                f"X[{place}] has {length} tokens and y[{place}] has {len(labels)} labels: every "
+                "token needs one label."
+            )
+        found.append(labels)
+    return found
+
+
+def distinct_labels(y: list[list[Any]]) -> AnyArray:
+    """The labels that occur, sorted; those of types that cannot be compared by type and name."""
+    found: dict[Any, None] = {}
+    for place, labels in enumerate(y):
+        try:
+            found.update(dict.fromkeys(labels))
+        except TypeError as error:
+            raise TypeError(
+                f"y[{place}] holds a label that cannot be hashed ({error}): labels are texts, "
+                "numbers, tuples or other hashable values."
+            ) from error
+    labels = [label.item() if isinstance(label, np.generic) else label for label in found]
+    for label in labels:
+        if is_missing(label):
+            raise ValueError(
+                f"y holds a missing label ({label!r}): drop such tokens, or give them a label of "
+                "their own."
+            )
+    try:
+        labels = sorted(labels)
+    except TypeError:
+        labels = sorted(labels, key=lambda label: (type(label).__name__, repr(label)))
+    return as_classes(labels)
+
+
+def as_classes(labels: list[Any]) -> AnyArray:
+    """An array of labels: of numbers or texts if all are of one such type, else of objects."""
+    kinds = {type(label) for label in labels}
+    if len(kinds) == 1 and kinds <= {str, int, bool, float}:
+        return np.array(labels)
+    classes = np.empty(len(labels), dtype=object)
+    classes[:] = labels
+    return classes
+
+
+def encode(y: list[list[Any]], classes: AnyArray) -> AnyArray:
+    """The numbers of all labels, one behind the other; −1 for labels that are not known."""
+    code = {label: number for number, label in enumerate(classes.tolist())}
+    flat = [code.get(label, -1) for labels in y for label in labels]
+    return np.array(flat, dtype=np.int64)
+
+
+def refuse_unknown(y: list[list[Any]], codes: AnyArray, classes: AnyArray) -> None:
+    """Refuse labels that the model does not know."""
+    if (codes < 0).any():
+        raise ValueError(
+            f"y holds the label {_first_unknown(y, codes)!r}, which is not among the "
+            f"{len(classes)} labels of the fit (classes_): no probability is known for it."
+        )
+
+
+def warn_of_unknown(y: list[list[Any]], codes: AnyArray) -> None:
+    """Say that labels which the model does not know count as errors."""
+    if (codes < 0).any():
+        warnings.warn(
+            f"y holds the label {_first_unknown(y, codes)!r}, which the fit has not seen: its "
+            "tokens count as errors.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _first_unknown(y: list[list[Any]], codes: AnyArray) -> Any:
+    flat = (label for labels in y for label in labels)
+    return next(label for label, code in zip(flat, codes) if code < 0)
+
+
+def split(flat: Any, offsets: IntArray) -> list[Any]:
+    """The parts of an array that belong to every sequence."""
+    return [flat[a:b] for a, b in itertools.pairwise(offsets)]

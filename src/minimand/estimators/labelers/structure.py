@@ -1,0 +1,110 @@
+"""What a chain of labels may look like: allowed transitions, costs, weights that exist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..._base.typing import AnyArray, Array, BoolArray, IntArray
+from ..._base.wording import brief
+from ...solvers.structured.problem import Allowed
+
+
+def observed_pairs(codes: IntArray, offsets: IntArray, k: int) -> Allowed:
+    """Those that occur."""
+    seen = Allowed(np.zeros((k, k), bool), np.zeros(k, bool), np.zeros(k, bool))
+    later = np.ones(codes.size, bool)
+    later[offsets[:-1]] = False
+    places = np.flatnonzero(later)
+    seen.transitions[codes[places - 1], codes[places]] = True
+    seen.start[codes[offsets[:-1]]] = True
+    seen.stop[codes[offsets[1:] - 1]] = True
+    return seen
+
+
+def allowed(
+    transitions: Any, classes: AnyArray, codes: IntArray, offsets: IntArray
+) -> Allowed | None:
+    """The masks that ``transitions`` stands for; None if everything is allowed."""
+    if isinstance(transitions, str):
+        if transitions == "full":
+            return None
+        return observed_pairs(codes, offsets, classes.size)
+    k, everywhere = classes.size, np.ones(classes.size, bool)
+    table = _table_of_pairs(transitions, classes)
+    if table is None:
+        table = np.asarray(transitions)
+        if (
+            table.shape != (k, k)
+            or table.dtype.kind not in "biuf"
+            or not np.isin(table, (0, 1)).all()
+        ):
+            raise ValueError(
+                f"transitions must be 'full', 'observed', pairs (from, to) of labels, or a ({k}, "
+                f"{k}) table of True and False in the order of the sorted labels, not "
+                f"{brief(transitions)}."
+            )
+    masks = Allowed(table.astype(bool), everywhere, everywhere)
+    _refuse_forbidden(masks, classes, codes, offsets)
+    return masks
+
+
+def _table_of_pairs(transitions: Any, classes: AnyArray) -> BoolArray | None:
+    """A table from pairs of labels; None if ``transitions`` is no collection of pairs."""
+    if not isinstance(transitions, list | tuple | set | frozenset):
+        return None
+    if not all(isinstance(pair, tuple) for pair in transitions):  # lists are rows of a table
+        return None
+    code = {label: number for number, label in enumerate(classes.tolist())}
+    try:
+        pairs = [(code[a], code[b]) for a, b in transitions]
+    except (KeyError, TypeError, ValueError):
+        return None
+    table = np.zeros((classes.size, classes.size), bool)
+    for a, b in pairs:
+        table[a, b] = True
+    return table
+
+
+def _refuse_forbidden(
+    masks: Allowed, classes: AnyArray, codes: IntArray, offsets: IntArray
+) -> None:
+    """Refuse labels of the training data that the masks forbid."""
+    seen = observed_pairs(codes, offsets, classes.size).transitions
+    wrong = np.argwhere(seen & ~masks.transitions)
+    if wrong.size:
+        a, b = classes[wrong[0]].tolist()
+        raise ValueError(
+            f"transitions forbids {a!r} → {b!r}, which occurs in y: allow it, or mend the labels."
+        )
+
+
+def cost_table(cost: Any, k: int) -> Array | None:
+    """Δ(true, other) as a (k, k) table; None for the Hamming cost."""
+    if cost is None:
+        return None
+    try:
+        table = np.asarray(cost, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"cost must be a ({k}, {k}) table of numbers, not {brief(cost)}."
+        ) from error
+    if table.shape != (k, k):
+        raise ValueError(
+            f"cost must be a ({k}, {k}) table, a row for every true label in sorted order, not of "
+            f"shape {table.shape}."
+        )
+    if not np.isfinite(table).all() or (table < 0).any() or np.diag(table).any():
+        raise ValueError("cost must be finite, not negative, and 0 where the label is right.")
+    return np.ascontiguousarray(table)
+
+
+def observed_weights(matrix: Any, codes: IntArray, k: int) -> BoolArray:
+    """Which pairs of a feature and a label occur, (d, k)."""
+    seen = sparse.csr_array(matrix) if not sparse.issparse(matrix) else matrix.copy()
+    seen.data = np.ones_like(seen.data) * (seen.data != 0)
+    n = codes.size
+    labels = sparse.csr_array((np.ones(n), codes, np.arange(n + 1)), shape=(n, k))
+    return np.asarray((seen.T @ labels).toarray() > 0)

@@ -1,0 +1,118 @@
+"""Exact methods of PCA: eigenvectors of the smaller side, or singular vectors of the data."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from ..._base.linear_system import EPS
+from ..._base.threads import one_blas_thread
+from ..._base.typing import Array
+from ...certificate.relaxation import mean_of
+from ...design import Design
+from ...design.base import dense_block
+from .scatter import scatter
+from .spectrum import Found, chosen_count, completed, is_count
+
+_ACCURATE = 1e-6  # relative accuracy of the least variance kept; convention: the default tol
+_LAPACK = (64, 2000)  # sides between which LAPACK runs on one thread; as in `_base.linear_system`
+_FEW = 4  # one in so many eigenvectors: then only these are computed; safeguard
+
+
+def by_covariance(design: Design, weights: Array, n_components: Any, centred: bool) -> Found:
+    """The eigenvectors of C, (d, d): one pass, n·d² operations.
+
+    Eigenvalues have an absolute error of some ulp of the largest, so that those below a millionth
+    of a millionth of it are lost: `is_accurate` says so, and `by_svd` has them.
+    """
+    matrix, mean, rounding = scatter(design, weights, centred)
+    return of_matrix(matrix, mean, rounding, n_components, design.shape[0])
+
+
+def of_matrix(matrix: Array, mean: Array, rounding: float, n_components: Any, n: int) -> Found:
+    """The components of a matrix C of n rows, with the rounding of its eigenvalues so far."""
+    d = matrix.shape[0]
+    total = float(np.trace(matrix))
+    values, vectors = top_eigen(matrix, n_components)
+    k = chosen_count(n_components, values, total, n, d)
+    vectors = vectors[:, :k]
+    rounding += EPS * d * k * max(float(values[0]), 0.0)
+    spectrum = None if values.size < d else np.maximum(values, 0.0)
+    kept = np.maximum(np.einsum("ij,ij->j", vectors, matrix @ vectors), 0.0)
+    bound = max(float(values[:k].sum()), float(kept.sum()))
+    return Found(vectors, kept, max(total, 0.0), bound, rounding, mean, spectrum)
+
+
+def by_gram(design: Design, weights: Array, n_components: Any, centred: bool) -> Found:
+    """The eigenvectors of S^½(X − 1x̄ᵀ)(X − 1x̄ᵀ)ᵀS^½, (n, n), for data with more columns than rows.
+
+    With u one of them, (X − 1x̄ᵀ)ᵀS^½u has the direction of a component.
+    """
+    n, d = design.shape
+    root = np.sqrt(weights)
+    mean = mean_of(design, weights, centred)
+    matrix = design.row_gram(centre=mean if centred else None) * np.outer(root, root)
+    total = float(np.trace(matrix))
+    values, turns = top_eigen(matrix, n_components)
+    k = chosen_count(n_components, values, total, n, d)
+    rank = int((values[:k] > n * EPS * max(float(values[0]), 0.0)).sum())
+    back = root[:, None] * turns[:, :rank]
+    vectors = design.rmatvec(back) - np.multiply.outer(mean, back.sum(axis=0))
+    vectors = completed(_orthonormal_in_order(vectors), k)
+    kept = np.maximum(np.append(values[:rank], np.zeros(k - rank)), 0.0)
+    rounding = EPS * (n * k * max(float(values[0]), 0.0) + 4.0 * d**0.5 * max(total, 0.0))
+    spectrum = None if values.size < n else np.maximum(values, 0.0)
+    return Found(vectors, kept, max(total, 0.0), float(kept.sum()), rounding, mean, spectrum)
+
+
+def by_svd(design: Design, weights: Array, n_components: Any, centred: bool) -> Found:
+    """Singular vectors of a centred copy of the data: small variances keep all their digits."""
+    n, d = design.shape
+    mean = mean_of(design, weights, centred)
+    x = design.map_rows(lambda block: dense_block(block) - mean)
+    if centred:  # the rounding of the mean is that of its size, not that of the spread
+        shift = weights @ x / weights.sum()
+        x -= shift
+        mean = mean + shift
+    x *= np.sqrt(weights)[:, None]
+    with one_blas_thread() if _LAPACK[0] < min(n, d) < _LAPACK[1] else nullcontext():
+        if n > d:
+            x = linalg.qr(x, mode="r", overwrite_a=True, check_finite=False)[0][:d]
+        _, sizes, turns = linalg.svd(x, full_matrices=False, check_finite=False)
+    values = sizes**2
+    total = float(values.sum())
+    k = chosen_count(n_components, values, total, n, d, noise=EPS * EPS * max(n, d))
+    rounding = EPS * max(n, d) ** 0.5 * 4.0 * total
+    kept = values[:k]
+    return Found(turns[:k].T.copy(), kept, total, float(kept.sum()), rounding, mean, values)
+
+
+def is_accurate(found: Found) -> bool:
+    """Whether the least variance that is kept has its digits, after eigenvalues of a product."""
+    side = min(found.vectors.shape[0], 10 * max(found.values.size, 1))
+    top = float(found.values[0]) if found.values.size else 0.0
+    return top == 0 or float(found.values[-1]) * _ACCURATE >= EPS * side * top
+
+
+def top_eigen(matrix: Array, n_components: Any) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors, the largest first; only some if their number is given."""
+    side = matrix.shape[0]
+    wanted = None
+    if is_count(n_components) and _FEW * n_components < side:
+        wanted = [side - int(n_components), side - 1]
+    with one_blas_thread() if _LAPACK[0] < side < _LAPACK[1] else nullcontext():
+        values, vectors = linalg.eigh(matrix, subset_by_index=wanted, check_finite=False)
+    return values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1])
+
+
+def _orthonormal_in_order(vectors: Array) -> Array:
+    """The columns scaled to length one; made orthogonal again where rounding has lost it."""
+    sizes = np.linalg.norm(vectors, axis=0)
+    found = vectors[:, sizes > 0] / sizes[sizes > 0]
+    if not found.size:
+        return found
+    basis, triangle = linalg.qr(found, mode="economic", check_finite=False)
+    return np.asarray(basis * np.where(np.diag(triangle) < 0, -1.0, 1.0))

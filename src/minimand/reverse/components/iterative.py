@@ -1,0 +1,169 @@
+"""Methods of PCA that improve step by step: block Krylov, power iteration, stochastic steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._base.linear_system import EPS
+from ..._base.typing import Array
+from ..._base.watch import look
+from ...certificate.relaxation import mean_of, rows_operator
+from ...certificate.ritz import (
+    Operator,
+    Ritz,
+    bounded_above,
+    krylov,
+    largest_on_complement,
+    orthonormal,
+    rayleigh_ritz,
+    sum_above,
+)
+from ...design import Design
+from .exact import by_svd
+from .scatter import scatter
+from .spectrum import Found, completed
+from .stream import RowStream
+
+_EXPLICIT = 2000  # columns, up to which power iteration multiplies by C itself; safeguard
+_MARGIN = 0.1  # share of the target that the estimated error may have at the end; safeguard
+_TESTS, _CHEAP_TESTS = 24, 500  # products of the final bound, by passes and by C; safeguards
+_SAMPLE = 1000  # rows of a model that is needed before there is any; safeguard
+_BATCH = 256  # rows of a stochastic step; safeguard: products of matrices
+
+DEFAULT_STEPS = {"krylov": 100, "power": 1000, "stochastic": 30}  # max_iter=None; safeguards
+
+
+class Problem(NamedTuple):
+    """C as an operator, the mean, and how many components are wanted."""
+
+    design: Design
+    weights: Array
+    operator: Operator
+    mean: Array
+    k: int
+    explicit: float = 0.0  # rounding of C where that was computed
+
+    @classmethod
+    def of(cls, design: Design, weights: Array, k: int, centred: bool, method: str) -> Problem:
+        """C itself for power iteration if it is small, else products by passes over the data."""
+        if method == "power" and design.shape[1] <= _EXPLICIT:
+            matrix, mean, rounding = scatter(design, weights, centred)
+            squares = float(np.vdot(matrix, matrix))
+            found = Operator(lambda v: matrix @ v, len(matrix), float(np.trace(matrix)), squares)
+            return cls(design, weights, found, mean, k, rounding)
+        mean = mean_of(design, weights, centred)
+        return cls(design, weights, rows_operator(design, weights, mean), mean, k)
+
+    @property
+    def scale(self) -> float:
+        """From sums over the data to the objective, mean ½‖x − x̂‖²."""
+        return 0.5 / float(self.weights.sum())
+
+    def objective(self, attained: float) -> float:
+        """The objective of components with this sum of vᵀCv, or the bound of such sums."""
+        return self.scale * max(self.operator.trace - attained, 0.0)
+
+
+def ritz_points(
+    problem: Problem, method: str, rng: np.random.RandomState, tol: float, most: int
+) -> Iterator[tuple[Ritz, float, float]]:
+    """Ritz pairs, their objective and its lower bound by norms, until they are good enough.
+
+    They are when the bound is within tol, or when it would be if the next Ritz value were the
+    largest eigenvalue that is left: then only its proof is missing, which `concluded` looks for.
+    """
+    operator, k = problem.operator, problem.k
+    target = tol * operator.trace
+    for step, ritz in enumerate(_steps(problem, method, rng), 1):
+        theta, residual = ritz.values[:k], ritz.residual(k)
+        attained = float(theta.sum())
+        bound = sum_above(theta, residual, largest_on_complement(operator, ritz, k))
+        yield ritz, problem.objective(attained), problem.objective(max(bound, attained))
+        expected = float(ritz.values[k]) if ritz.values.size > k else float(theta[-1])
+        estimate = sum_above(theta, residual, expected) - attained
+        if bound - attained <= target or step == most:
+            return
+        if ritz.values.size > k and estimate <= _MARGIN * target:
+            return
+        # Without a next Ritz value, eigenvalues are taken to differ by a thousandth at least.
+        least = max(64 * EPS * abs(float(theta[0])), 0.0) ** 2
+        if ritz.values.size == k:
+            least = max(least, 1e-3 * _MARGIN * target * abs(float(theta[-1])))
+        if float(np.linalg.norm(residual)) ** 2 <= least:
+            return
+
+
+def _steps(problem: Problem, method: str, rng: np.random.RandomState) -> Iterator[Ritz]:
+    if method == "krylov":
+        return krylov(problem.operator, problem.k, rng)
+    return _power(problem, rng) if method == "power" else _stochastic(problem, rng)
+
+
+def _power(problem: Problem, rng: np.random.RandomState) -> Iterator[Ritz]:
+    """V ← C V, made orthonormal again: power iterations, each deflated by those before it."""
+    d, k = problem.operator.size, problem.k
+    block = completed(orthonormal(rng.standard_normal((d, k))), k)
+    while True:
+        look()
+        image = problem.operator.product(block)
+        ritz = rayleigh_ritz(block, image, k)
+        yield ritz
+        block = completed(orthonormal(ritz.images), k)
+
+
+def _stochastic(problem: Problem, rng: np.random.RandomState) -> Iterator[Ritz]:
+    """Passes over the rows in random order, a small step for each batch; see `RowStream`."""
+    design, k = problem.design, problem.k
+    n, d = design.shape
+    stream = RowStream(d, k, mean=problem.mean)
+    size = max(_BATCH, 4 * k)
+    while True:
+        order = rng.permutation(n)
+        for start in range(0, n, size):
+            look()
+            some = np.sort(order[start : start + size])
+            stream.update(design.rows(some), problem.weights[some])
+        block = completed(orthonormal(stream.vectors), k)
+        yield rayleigh_ritz(block, problem.operator.product(block), k)
+
+
+def concluded(
+    problem: Problem, ritz: Ritz, rng: np.random.RandomState, tol: float, passes: float
+) -> Found:
+    """The components of the last point, with the best bound that some more passes give."""
+    k, operator = problem.k, problem.operator
+    theta = np.maximum(ritz.values[:k], 0.0)
+    attained = float(theta.sum())
+    target = attained + tol * operator.trace
+    tests = _CHEAP_TESTS if problem.explicit else _TESTS
+    above = bounded_above(operator, ritz, k, target, rng, tests)
+    size = operator.size
+    rounding = EPS * 16 * k * math.sqrt(size) * float(theta[0]) + problem.explicit
+    return Found(
+        np.ascontiguousarray(ritz.vectors[:, :k]),
+        theta,
+        operator.trace,
+        max(above.bound, attained),
+        rounding,
+        problem.mean,
+        certain=above.certain,
+        passes=passes + above.products,
+    )
+
+
+def of_a_sample(problem: Problem) -> Ritz:
+    """Components of some rows, for a fit that was stopped before it had any.
+
+    One pass over all rows gives what they keep of all, so that their certificate is true.
+    """
+    n = problem.design.shape[0]
+    part = problem.design.thinned(max(1, n // _SAMPLE))
+    weights = problem.weights[:: max(1, n // _SAMPLE)].copy()
+    k = problem.k
+    few = by_svd(part, weights, min(k, *part.shape), bool(problem.mean.any()))
+    block = completed(few.vectors, k)
+    return rayleigh_ritz(block, problem.operator.product(block), k)

@@ -1,0 +1,51 @@
+"""The rows of a fit: weights, precision, and kernels of all their pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._base.typing import Array
+from ...design import Design, as_design
+from ...estimators.inputs.data import check_weights
+from ...estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
+from ...kernels import REGISTRY
+from ...kernels.vectors import VectorKernel
+
+
+def weighted_rows(X: Any, sample_weight: Any) -> tuple[Design, Array]:
+    """The rows and their weights; rows of weight zero are left out."""
+    design = as_design(X)
+    weights = check_weights(sample_weight, design.shape[0])
+    if weights is None:
+        return design, np.ones(design.shape[0])
+    kept = np.flatnonzero(weights)
+    if kept.size == weights.size:
+        return design, weights
+    return design.rows(kept), weights[kept]
+
+
+def precision(X: Any) -> Any:
+    """float32 for such data, else float64."""
+    return np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+
+
+def in_double(X: Any) -> Any:
+    """A float32 matrix in double precision, in which eigenvectors of kernels are computed."""
+    single = getattr(X, "dtype", None) == np.float32
+    return X.astype(np.float64) if single and hasattr(X, "astype") else X
+
+
+def kernel_input(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as the kernel of an estimator takes it: a checked matrix, or rows of any kind.
+
+    The matrix of the fit is copied, because the model keeps it and the caller may change X.
+    """
+    kernel = REGISTRY.get(estimator.kernel)
+    if not (isinstance(kernel, VectorKernel) or kernel.pairwise):
+        return rows_of_any_kind(estimator, X, reset=reset)
+    found = as_matrix(estimator, X, reset=reset)
+    if isinstance(found, Design):
+        found = matrix_of(found)
+    return found.copy() if reset and found is X else found

@@ -1,0 +1,225 @@
+"""Decompositions that scikit-learn computes itself, with certificates of what they found."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn import decomposition, manifold
+
+from ..._base.typing import Array, ArrayLike
+from ...certificate import Certificate
+from ...certificate.relaxation import TopSum, top_of_kernel, top_of_matrix, top_of_normalised
+from ...design import as_design
+from ...reverse.components.stream import ScatterStream
+
+_COLUMNS = 2000  # of data whose products are summed beside scikit-learn's updates; safeguard
+
+
+def _certificate(
+    primal: float, dual: float, scale: float, words: str, rounding: float = 0.0, reason: str = ""
+) -> Certificate:
+    gap = max(primal - dual, 0.0)
+    relative = 0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf)
+    return Certificate(
+        primal=primal,
+        dual=min(dual, primal),
+        gap=gap,
+        relative=relative,
+        objective=words,
+        rounding=rounding,
+        infeasibility=reason,
+    )
+
+
+class IncrementalPCA(decomposition.IncrementalPCA):
+    """PCA in batches, as `sklearn.decomposition.IncrementalPCA`, with a certificate.
+
+    scikit-learn merges each batch into the components so far and truncates; what is cut off is
+    lost. The certificate says how much that cost: with up to 2000 columns, the products of all rows
+    are summed beside it. (`minimand.PCA.partial_fit` finds the components from these sums.)
+
+    Parameters
+    ----------
+    n_components, whiten, copy, batch_size
+        As in scikit-learn.
+
+    Attributes
+    ----------
+    components_, explained_variance_, …
+        As in scikit-learn.
+    certificate_ : Certificate
+        Of the mean ½‖x − x̂‖² of all rows so far; see `minimand.PCA`.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import IncrementalPCA
+    >>> from sklearn.datasets import load_digits
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> IncrementalPCA(7, batch_size=200).fit(X).certificate_.relative < 0.02
+    True
+    """
+
+    certificate_: Certificate
+    _sums: ScatterStream | None = None
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Fit in batches of ``batch_size`` rows."""
+        self._sums = None
+        return super().fit(X, y)
+
+    def partial_fit(self, X: ArrayLike, y: Any = None, check_input: bool = True) -> Self:
+        """Merge one more batch into the components."""
+        seen = getattr(self, "n_samples_seen_", 0)
+        rows: Any = None if sparse.issparse(X) else np.array(X, dtype=float)
+        super().partial_fit(X, y, check_input=check_input)
+        if not seen:
+            self._sums = ScatterStream(rows.shape[1], True) if rows.shape[1] <= _COLUMNS else None
+        if self._sums is not None:
+            self._sums.update(as_design(rows), np.ones(len(rows)))
+        self._certify()
+        return self
+
+    def _certify(self) -> None:
+        n = float(self.n_samples_seen_)
+        words = "mean ½‖x − x̂‖², x̂ the projection of x onto the components"
+        whole = float(np.sum(self.var_, dtype=float))
+        if self._sums is None:
+            # What was cut off is positive semidefinite: at least this is kept.
+            kept = float(np.sum(np.square(self.singular_values_, dtype=float))) / n
+            reason = "the rows before are not known any more, so that no bound above 0 is known"
+            self.certificate_ = _certificate(
+                0.5 * max(whole - kept, 0.0), 0.0, 0.5 * whole, words, reason=reason
+            )
+            return
+        matrix = self._sums.matrix
+        top = top_of_matrix(matrix, self.n_components_)
+        v = np.asarray(self.components_, dtype=float).T
+        image = matrix @ v
+        # tr(I − VVᵀ)C(I − VVᵀ), for columns that rounding has left not quite orthonormal.
+        error = float(np.trace(matrix)) - 2 * np.vdot(v, image) + np.vdot(v.T @ v, v.T @ image)
+        scale = 0.5 / n
+        best = scale * (top.total - top.attained)
+        rounding = scale * (top.rounding + self._sums.rounding)
+        self.certificate_ = _certificate(
+            max(scale * float(error), best), best, scale * top.total, words, rounding
+        )
+
+
+class KernelPCA(decomposition.KernelPCA):
+    """Kernel PCA, as `sklearn.decomposition.KernelPCA`, with a certificate.
+
+    scikit-learn finds the eigenvectors; the certificate compares what they keep with a bound of
+    what any directions could keep. `minimand.KernelPCA` has weights, kernels of all kinds, large n
+    and pre-images by a fixed point.
+
+    Parameters
+    ----------
+    n_components, kernel, gamma, …
+        As in scikit-learn.
+
+    Attributes
+    ----------
+    eigenvalues_, eigenvectors_, …
+        As in scikit-learn.
+    certificate_ : Certificate
+        Of the mean ½‖φ(x) − φ̂(x)‖².
+
+    Examples
+    --------
+    >>> from minimand.sklearn import KernelPCA
+    >>> from sklearn.datasets import load_iris
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> KernelPCA(2, kernel="rbf").fit(X).certificate_.relative < 1e-9
+    True
+    """
+
+    certificate_: Certificate
+
+    def _fit_transform_in_place(self, K: Any) -> Any:
+        """scikit-learn's eigenvectors of the centred matrix, judged by it."""
+        centred = super()._fit_transform_in_place(K)
+        matrix = np.asarray(K if centred is None else centred, dtype=float)
+        vectors = np.asarray(self.eigenvectors_, dtype=float)
+        n, k = vectors.shape
+        scale = 0.5 / n
+        words = "mean ½‖φ(x) − φ̂(x)‖², φ̂ the projection of φ onto the components"
+        total = float(np.trace(matrix))
+        if k == 0:
+            self.certificate_ = _certificate(scale * total, scale * total, scale * total, words)
+            return centred
+        kept = float(np.vdot(vectors, matrix @ vectors))
+        top = top_of_kernel(0.5 * (matrix + matrix.T), k)
+        bound = top.attained if top.exact else top.bound
+        self.certificate_ = _certificate(
+            scale * (total - kept),
+            scale * (total - max(bound, kept)),
+            scale * total,
+            words,
+            scale * top.rounding,
+        )
+        return centred
+
+
+class SpectralEmbedding(manifold.SpectralEmbedding):
+    """Spectral embedding, as `sklearn.manifold.SpectralEmbedding`, with a certificate.
+
+    scikit-learn finds the eigenvectors. Affinities of a row to itself do not count, as in its
+    Laplacian. `minimand.NormalizedPCA` also embeds new rows.
+
+    Parameters
+    ----------
+    n_components, affinity, gamma, …
+        As in scikit-learn.
+
+    Attributes
+    ----------
+    embedding_, affinity_matrix_
+        As in scikit-learn.
+    certificate_ : Certificate
+        Of k + 1 − tr ỸᵀK̃Ỹ for the outputs and the constant one, K̃ the normalised affinities.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import SpectralEmbedding
+    >>> from sklearn.datasets import load_digits
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> SpectralEmbedding(random_state=0).fit(X[:200]).certificate_.relative < 1e-6
+    True
+    """
+
+    certificate_: Certificate
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Embed the rows."""
+        super().fit(X, y)
+        self.certificate_ = self._judged()
+        return self
+
+    def _judged(self) -> Certificate:
+        words = "k + 1 − tr ỸᵀK̃Ỹ, K̃ = Λ^-½KΛ^-½ and Ỹ orthonormal"
+        affinity = _without_diagonal(self.affinity_matrix_)
+        degrees = np.asarray(affinity.sum(axis=1), dtype=float).ravel()
+        k = self.embedding_.shape[1]
+        if not (degrees > 0).all() or float(affinity.min()) < 0:
+            reason = "a row has no affinity to any other, or a negative one"
+            return _certificate(k + 1.0, -np.inf, k + 1.0, words, reason=reason)
+        root = np.sqrt(degrees)
+        outputs = np.column_stack([root, np.asarray(self.embedding_) * root[:, None]])
+        basis: Array = linalg.qr(outputs, mode="economic", check_finite=False)[0]
+        image = np.asarray(affinity @ (basis / root[:, None])) / root[:, None]
+        kept = float(np.vdot(basis, image))
+        top: TopSum = top_of_normalised(affinity, k + 1)
+        bound = top.attained if top.exact else top.bound
+        return _certificate(k + 1 - kept, k + 1 - max(bound, kept), k + 1.0, words, top.rounding)
+
+
+def _without_diagonal(affinity: Any) -> Any:
+    if sparse.issparse(affinity):
+        found = sparse.csr_array(affinity, dtype=float, copy=True)
+        found.setdiag(0.0)
+        return found
+    found = np.array(affinity, dtype=float)
+    np.fill_diagonal(found, 0.0)
+    return found

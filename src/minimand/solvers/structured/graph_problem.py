@@ -1,0 +1,177 @@
+"""Problems of labelled graphs: mean loss of the scores of labellings, plus alpha/2·‖w‖²."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..._base.typing import AnyArray, Array, BoolArray
+from ...outputs.graph import Graphs, Topology, best
+from ...problem.point import Meter
+from .relaxation import Relaxed, relaxed
+
+
+@dataclass(frozen=True, eq=False)
+class GraphProblem:
+    r"""Graphs with features of nodes, and of edges if there are any, and their true labels.
+
+    A labelling c has the score Σ_v x_v·W[c_v] + Σ_e f_e·T[c_u, c_v], v over nodes, e = (u, v) over
+    edges.
+
+    Parameters
+    ----------
+    X : float64 array or CSR matrix of shape (n_nodes, d)
+    topology : Topology
+    labels : true labels as numbers from 0, one per node
+    n_labels : k
+    mass : s/Σs, one per graph
+    l2 : alpha, of all weights
+    costs : (n_nodes, k), what a label costs at a node; 0 at the true one
+    edge_features : array or CSR matrix of shape (n_edges, q), or None for f_e = 1
+    forbidden : (n_nodes, k) of labels that a node cannot have, or None
+    allowed_pairs : (k, k), pairs that an edge may have; None: all
+    present_pairs : (k, k), pairs that have a weight; None: all
+    present : (k, d), weights of nodes that exist; None: all
+    symmetric : whether the score of an edge is that of (c_u, c_v) and (c_v, c_u) by halves
+    words : the objective as a formula
+    """
+
+    X: Any
+    topology: Topology
+    labels: AnyArray
+    n_labels: int
+    mass: Array
+    l2: float
+    costs: Array
+    edge_features: Any = None
+    forbidden: BoolArray | None = None
+    allowed_pairs: BoolArray | None = None
+    present_pairs: BoolArray | None = None
+    present: BoolArray | None = None
+    symmetric: bool = False
+    words: str = ""
+    meter: Meter = field(default_factory=Meter)
+
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+        return self.n_node_weights + self.n_labels**2 * self.edge_rows.shape[1]
+
+    @property
+    def n_node_weights(self) -> int:
+        """Those of nodes, which come first."""
+        return int(self.n_labels * self.X.shape[1])
+
+    @cached_property
+    def edge_rows(self) -> Any:
+        """Features of edges; one row for all of them if they have none of their own."""
+        return np.ones((1, 1)) if self.edge_features is None else self.edge_features
+
+    @cached_property
+    def wide(self) -> list[int]:
+        """Graphs that are too wide for exact inference."""
+        return self.topology.too_wide(self.n_labels)
+
+    def split(self, w: Array) -> tuple[Array, Array]:
+        """W (k, d) and T (k², q)."""
+        own = self.n_node_weights
+        return w[:own].reshape(self.n_labels, -1), w[own:].reshape(self.n_labels**2, -1)
+
+    def graphs(self, w: Array) -> Graphs:
+        """The scores of nodes and edges."""
+        self.meter.passes += 1
+        k = self.n_labels
+        coef, links = self.split(w)
+        unary = np.asarray(self.X @ coef.T)
+        if self.forbidden is not None:
+            unary = np.where(self.forbidden, -np.inf, unary)
+        if self.present_pairs is not None:
+            links = links * self.present_pairs.reshape(-1, 1)
+        if self.edge_features is None:
+            pair: Array = links[:, 0].reshape(k, k).copy()
+        else:
+            pair = np.asarray(self.edge_rows @ links.T).reshape(-1, k, k)
+        if self.symmetric:
+            pair = 0.5 * (pair + np.swapaxes(pair, -1, -2))
+        if self.allowed_pairs is not None:
+            pair = np.where(self.allowed_pairs, pair, -np.inf)
+        return Graphs(self.topology, unary, pair)
+
+    def features(self, nodes: Array, pairs: Array) -> Array:
+        """Σ of features: nodes (n_nodes, k), and pairs (k, k) in all or (n_edges, k, k).
+
+        This is the transpose of `graphs`.
+        """
+        if self.symmetric:
+            pairs = 0.5 * (pairs + np.swapaxes(pairs, -1, -2))
+        if self.present_pairs is not None:
+            pairs = pairs * self.present_pairs
+        own = np.asarray(self.X.T @ nodes).T
+        if self.present is not None:
+            own = own * self.present
+        links = np.asarray(pairs.reshape(-1, self.n_labels**2).T @ self.edge_rows)
+        return np.concatenate([own.ravel(), links.ravel()])
+
+    def gold_scores(self, graphs: Graphs) -> Array:
+        """Scores of the true labellings."""
+        return self.topology.scores(self.labels, graphs.unary, graphs.pair)
+
+    def augmented(self, w: Array, *, costly: bool = True) -> Augmented:
+        """max_c [cost(c) + score(c)] − score(truth) of every graph, and where it is attained.
+
+        Graphs that are too wide for exact inference take the linear relaxation: the maximum is then
+        an upper bound.
+        """
+        graphs = self.graphs(w)
+        gold = self.gold_scores(graphs)
+        if costly:
+            graphs = graphs.with_unary(graphs.unary + self.costs)
+        if not self.wide:
+            labels, values = best(graphs)
+            return Augmented(values - gold, labels, {}, self._size(values, gold))
+        found, shape = {}, self.topology
+        narrow = np.setdiff1d(np.arange(shape.n_graphs), self.wide)
+        labels, values = np.empty(shape.n_nodes, dtype=np.int64), np.empty(shape.n_graphs)
+        for g in narrow:
+            labels[shape.nodes_of(g)], values[g : g + 1] = best(graphs.single(int(g)))
+        for g in self.wide:
+            pair = graphs.pair if graphs.pair.ndim == 2 else graphs.pair[shape.edges_of(g)]
+            found[g] = relaxed(shape.local_edges(g), graphs.unary[shape.nodes_of(g)], pair)
+            labels[shape.nodes_of(g)], values[g] = found[g].labels, found[g].bound
+        return Augmented(values - gold, labels, found, self._size(values, gold))
+
+    def _size(self, values: Array, gold: Array) -> float:
+        """The mean size of the numbers of which losses are differences."""
+        return float(self.mass @ (np.abs(values) + np.abs(gold)))
+
+    def row_tuples(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Features of nodes and edges as the compiled ascent takes them."""
+        return _rows(self.X), _rows(self.edge_rows)
+
+
+class Augmented(NamedTuple):
+    """The cost-augmented maximum of every graph, less the score of the truth."""
+
+    values: Array
+    labels: AnyArray
+    relaxed: dict[int, Relaxed]  # of graphs that are too wide, by their numbers
+    size: float  # of the numbers that were subtracted
+
+
+def _rows(matrix: Any) -> tuple[Any, ...]:
+    if sparse.issparse(matrix):
+        rows = matrix.tocsr()
+        numbers = (rows.indptr.astype(np.int64), rows.indices.astype(np.int32))
+        return (*numbers, np.ascontiguousarray(rows.data, dtype=np.float64), rows.shape[1])
+    return (np.ascontiguousarray(matrix, dtype=np.float64),)
+
+
+def hamming(labels: AnyArray, n_labels: int, each: Any = 1.0) -> Array:
+    """Costs (n_nodes, k): ``each`` for a wrong label, a number or one per node."""
+    costs = np.ones((labels.size, n_labels)) * np.reshape(each, (-1, 1))
+    costs[np.arange(labels.size), labels] = 0.0
+    return costs

@@ -1,0 +1,141 @@
+"""The averaged structured perceptron: passes over sequences, with updates on mistakes only.
+
+    c = argmax z(c);  if c ≠ y:  w ← w + s·(φ(x, y) − φ(x, c))
+
+The model is the mean of the weights over all steps. If some weights u label every sequence right by
+a margin γ, there are at most R²‖u‖²/γ² mistakes, where R is the length of the longest update: each
+raises u·w by γ or more, and ‖w‖² by R² or less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ... import _core
+from ..._base.typing import Array
+from ..._base.watch import undisturbed
+from ...canonical.lines import kernel_for
+from ...certificate.finding import Kind
+from ...outputs.chain import k_best, path_scores, viterbi
+from ..base import Control
+from .course import Course, Trained
+from .problem import ChainProblem, ChainWeights
+
+_PASSES = 30  # passes if max_iter is None; convention
+
+
+class Steps:
+    """The weights of a perceptron in one vector, their mean over steps, and the count of steps."""
+
+    def __init__(self, problem: ChainProblem, start: ChainWeights | None = None) -> None:
+        d, k = problem.design.shape[1], problem.n_labels
+        self._shape = (d, k)
+        size = d * k + k * k + 2 * k
+        self.now, self.lag, self.count = np.zeros(size), np.zeros(size), 0.0
+        if start is not None:
+            parts = (start.coef, start.transitions, start.start, start.stop)
+            self.now[:] = np.concatenate([np.ravel(part) for part in parts])
+
+    def one_pass(self, problem: ChainProblem, order: Any) -> Pass:
+        """Visit the sequences in this order."""
+        k = problem.n_labels
+        masks = problem.allowed
+        fixed = np.zeros(k * k + 2 * k)
+        if masks is not None:
+            able = np.concatenate([masks.transitions.ravel(), masks.start, masks.stop])
+            fixed[~able] = -np.inf
+        sizes = problem.mass * problem.n_sequences  # 1 without weights
+        arrays = (problem.offsets, problem.labels, fixed, sizes)
+        rows = problem.design.row_lines
+        kernel = kernel_for(rows, _core.chain_perceptron, _core.chain_perceptron_dense)
+        self.count, visited, wrong, tokens, radius = kernel(
+            rows, arrays, k, problem.ends, order, self.now, self.lag, self.count
+        )
+        return Pass(visited, wrong, tokens, radius)
+
+    @property
+    def last(self) -> ChainWeights:
+        """The weights after the last step."""
+        return self._parts(self.now)
+
+    @property
+    def mean(self) -> ChainWeights:
+        """The mean of the weights over all steps."""
+        return self._parts(self.now - self.lag / self.count if self.count else self.now)
+
+    def _parts(self, flat: Array) -> ChainWeights:
+        d, k = self._shape
+        coef, edges, start, stop = np.split(flat, np.cumsum([d * k, k * k, k]))
+        return ChainWeights(coef.reshape(d, k), edges.reshape(k, k), start, stop, None)
+
+
+class Pass(NamedTuple):
+    """Sequences visited, how many of them were labelled wrong, and how many of their tokens."""
+
+    visited: int
+    wrong: int
+    wrong_tokens: int
+    radius: float  # the largest squared length of an update
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedPerceptron(Trained):
+    """A trained perceptron, with its mistakes in all passes and what bounds them."""
+
+    mistakes: int = 0
+    bound: float = np.inf
+
+
+def train_perceptron(
+    problem: ChainProblem, control: Control, start: ChainWeights | None = None
+) -> TrainedPerceptron:
+    """Pass over the sequences in random orders until a pass has no mistake, or max_iter is reached.
+
+    The certificate is of the share of sequences that the mean weights label wrong, which is at
+    least 0; the history has the share that each pass labelled wrong on its way.
+    """
+    random = check_random_state(control.random_state)
+    steps, course = Steps(problem, start), Course(problem, control, "perceptron", 1.0)
+    mistakes, radius, separated = 0, 0.0, False
+    most = _PASSES if control.max_iter is None else control.max_iter
+    with course.watched():
+        first = _share_wrong(problem, steps.last)
+        ended = course.record(first, first)
+        while not ended and len(course.history) <= most:
+            order = random.permutation(problem.n_sequences).astype(np.uint32)
+            found = steps.one_pass(problem, order)
+            problem.meter.passes += found.visited / problem.n_sequences
+            mistakes, radius = mistakes + found.wrong, max(radius, found.radius)
+            separated = found.wrong == 0 and found.visited == problem.n_sequences
+            share = found.wrong / max(found.visited, 1)
+            ended = course.record(share, share)
+    with undisturbed():
+        wrong = _share_wrong(problem, steps.mean)
+        bound = _bound(problem, steps.last, radius) if separated else np.inf
+    ended_with = course.trained(steps.mean, wrong, wrong, rounding=0.0)
+    own = {f.name: getattr(ended_with, f.name) for f in fields(ended_with)}
+    kind: Kind = "relaxation" if wrong else "global"
+    own["certificate"] = replace(ended_with.certificate, kind=kind)
+    return TrainedPerceptron(**own, mistakes=mistakes, bound=bound)
+
+
+def _share_wrong(problem: ChainProblem, weights: ChainWeights) -> float:
+    """The share of sequences, by mass, whose best labelling is not their own."""
+    found = viterbi(problem.scores(weights))[0]
+    wrong = np.add.reduceat(found != problem.labels, problem.offsets[:-1]) > 0
+    return float(problem.mass[wrong].sum())
+
+
+def _bound(problem: ChainProblem, weights: ChainWeights, radius: float) -> float:
+    """R²‖u‖²/γ² for weights u that label every sequence right."""
+    if np.ptp(problem.mass) > 0:
+        return np.inf  # steps of different lengths
+    chains = problem.scores(weights)
+    margin = float((path_scores(chains, problem.labels) - k_best(chains, 2)[1][:, 1]).min())
+    parts = (weights.coef, weights.transitions, weights.start, weights.stop)
+    squares = sum(float(np.vdot(part, part)) for part in parts)
+    return radius * squares / margin**2 if margin > 0 else np.inf

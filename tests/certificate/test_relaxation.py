@@ -1,0 +1,164 @@
+"""Sums of top eigenvalues are bounded from above, whatever finds them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from minimand.certificate import relaxation, ritz
+from minimand.certificate.relaxation import top_of_kernel, top_of_normalised, top_of_rows
+
+
+def _spectra():
+    rng = np.random.default_rng(0)
+    yield "flat", np.ones(60)
+    yield "decay", 0.7 ** np.arange(60)
+    yield "noise", np.sort(rng.uniform(0, 1, 60))[::-1]
+    yield "spiked", np.append([50.0, 49.0, 48.9], rng.uniform(0, 1, 57))
+    yield "low rank", np.append(rng.uniform(1, 2, 5), np.zeros(55))
+    yield "zero", np.zeros(60)
+
+
+SPECTRA = [pytest.param(values, id=name) for name, values in _spectra()]
+
+
+def _matrix(values, rng):
+    turn = np.linalg.qr(rng.standard_normal((values.size, values.size)))[0]
+    return (turn * values) @ turn.T
+
+
+@pytest.mark.parametrize("values", SPECTRA)
+@pytest.mark.parametrize("k", [1, 3, 20, 60])
+@pytest.mark.parametrize("side", [2000, 1])  # all eigenvalues, or Ritz values and a bound
+def test_kernel_bound_is_above_and_value_below(values, k, side, monkeypatch):
+    monkeypatch.setattr(relaxation, "_SIDE", side)
+    matrix = _matrix(values, np.random.default_rng(1))
+    found = top_of_kernel(matrix, k)
+    true = np.sort(values)[::-1][:k].sum()
+    slack = 1e-12 * max(values.sum(), 1e-300)
+    assert found.bound >= true - 1e-15 * values.sum()
+    assert found.attained <= true + slack
+    assert found.discarded <= values.sum() - true + slack
+    assert found.total == pytest.approx(values.sum(), rel=1e-12, abs=1e-300)
+    if side == 2000:
+        assert found.exact
+        assert found.bound <= true + 1e-11 * max(values.sum(), 1e-300)
+
+
+def test_ritz_bound_closes_where_eigenvalues_decay(monkeypatch):
+    monkeypatch.setattr(relaxation, "_SIDE", 1)
+    values = 0.5 ** np.arange(300.0)
+    found = top_of_kernel(_matrix(values, np.random.default_rng(1)), 5, tol=1e-9)
+    assert not found.exact
+    assert found.bound - values[:5].sum() <= 1e-8 * values.sum()
+
+
+def test_random_test_bounds_what_norms_cannot(monkeypatch):
+    """A long tail: its trace and its norm are far above its largest eigenvalue."""
+    monkeypatch.setattr(relaxation, "_SIDE", 1)
+    values = np.append([4.0, 3.0, 2.5], np.linspace(1.0, 0.5, 1500))
+    found = top_of_kernel(sparse.diags_array(values).tocsr(), 3, tol=1e-6)
+    assert not found.certain
+    assert values[:3].sum() <= found.bound <= values[:3].sum() + 1e-5 * values.sum()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 12), st.integers(1, 6))
+def test_bound_holds_for_any_basis(seed, size, k):
+    """The formula at the top of certificate/ritz: also for directions that are no eigenvectors."""
+    rng = np.random.default_rng(seed)
+    k = min(k, size - 1)
+    factor = rng.standard_normal((size, rng.integers(1, size + 1)))
+    matrix = factor @ factor.T
+    basis = np.linalg.qr(rng.standard_normal((size, k + rng.integers(0, size - k))))[0]
+    pairs = ritz.rayleigh_ritz(basis, matrix @ basis, basis.shape[1])
+    squares = float(np.vdot(matrix, matrix))
+    operator = ritz.Operator(lambda v: matrix @ v, size, float(np.trace(matrix)), squares)
+    c = ritz.largest_on_complement(operator, pairs, k)
+    bound = ritz.sum_above(pairs.values[:k], pairs.residual(k), c)
+    true = np.linalg.eigvalsh(matrix)[-k:].sum()
+    assert bound >= true * (1 - 1e-9)
+    off = np.eye(size) - pairs.vectors[:, :k] @ pairs.vectors[:, :k].T
+    assert c >= np.linalg.eigvalsh(off @ matrix @ off)[-1] * (1 - 1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 20))
+def test_probable_largest_is_above(seed, degree):
+    rng = np.random.RandomState(seed)
+    values = np.sort(rng.uniform(-1, 1, 30))
+    operator = ritz.Operator(lambda v: values[:, None] * v, 30, 0.0, least=-1.0)
+    guess = float(rng.uniform(-0.5, 1.0))
+    nothing = np.empty((30, 0))
+    assert ritz.probable_largest(operator, nothing, guess, degree, rng) >= values[-1]
+
+
+@pytest.mark.parametrize("shape", [(40, 8), (8, 40)])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("side", [2000, 1])
+@pytest.mark.parametrize("centred", [True, False])
+def test_rows(shape, form, side, centred, monkeypatch):
+    monkeypatch.setattr(relaxation, "_SIDE", side)
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal(shape) * (rng.uniform(size=shape) < 0.6) + 0.0
+    s = rng.integers(1, 4, shape[0]).astype(float)
+    copies = np.repeat(X, s.astype(int), axis=0)
+    copies = copies - copies.mean(axis=0) * centred
+    true = np.linalg.svd(copies, compute_uv=False)[:3] ** 2
+    found = top_of_rows(form(X), 3, weights=s, centred=centred)
+    assert found.values == pytest.approx(true, rel=1e-6)
+    assert true.sum() * (1 - 1e-12) <= found.bound <= true.sum() + 1e-5 * found.total
+    assert found.total == pytest.approx((copies**2).sum())
+
+
+def test_rows_far_from_zero_keep_their_digits(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((200, 5))
+    for side in (2000, 1):
+        monkeypatch.setattr(relaxation, "_SIDE", side)
+        near, far = (top_of_rows(X + shift, 2).values for shift in (0.0, 1e7))
+        assert far == pytest.approx(near, rel=1e-7)
+
+
+def test_remainder_of_a_factor_is_charged():
+    rng = np.random.default_rng(4)
+    K = np.cov(rng.standard_normal((30, 20)), rowvar=False) * 29
+    L = np.linalg.cholesky(K)[:, :8]
+    rest = np.diag(K - L @ L.T)
+    found = top_of_rows(L, 3, centred=False, remainder=rest)
+    values = np.linalg.eigvalsh(K)[::-1]
+    assert found.bound >= values[:3].sum()
+    assert found.discarded <= values[3:].sum()
+    assert found.total == pytest.approx(values.sum())
+
+
+@pytest.mark.parametrize("side", [2000, 1])
+def test_weights_and_centring_of_a_kernel(side, monkeypatch):
+    monkeypatch.setattr(relaxation, "_SIDE", side)
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((30, 4))
+    s = rng.integers(1, 4, 30).astype(float)
+    found = top_of_kernel(X @ X.T, 2, weights=s, centred=True)
+    same = top_of_rows(X, 2, weights=s)
+    assert found.values == pytest.approx(same.values, rel=1e-6)
+    assert found.total == pytest.approx(same.total)
+    assert found.bound >= same.attained * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("side", [2000, 1])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_normalised_kernel(side, form, monkeypatch):
+    monkeypatch.setattr(relaxation, "_SIDE", side)
+    rng = np.random.default_rng(6)
+    K = rng.uniform(size=(40, 40)) * (rng.uniform(size=(40, 40)) < 0.3)
+    K = K + K.T + np.eye(40)
+    root = np.sqrt(K.sum(axis=1))
+    true = np.linalg.eigvalsh(K / root / root[:, None])[::-1]
+    found = top_of_normalised(form(K), 4)
+    assert found.values[0] == pytest.approx(1.0)
+    assert found.values == pytest.approx(true[:4], rel=1e-5)
+    assert true[:4].sum() - 1e-12 <= found.bound <= 4.0
+    assert found.discarded <= 4 - true[:4].sum() + 1e-12
+    doubled = top_of_normalised(form(K), 4, weights=np.full(40, 2.0))
+    assert doubled.values == pytest.approx(found.values, rel=1e-5)

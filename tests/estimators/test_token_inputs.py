@@ -1,0 +1,219 @@
+"""What `SequenceLabeler` takes: arrays, sparse matrices, frames, dicts; all else by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import pytest
+from scipy import sparse
+
+import minimand as mm
+from minimand.estimators.labelers.tokens import flattened
+
+X = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 2.0]])]
+Y = [["a", "b"], ["b"]]
+
+
+def dicts(sequences):
+    return [[{f"x{j}": float(v) for j, v in enumerate(row) if v} for row in x] for x in sequences]
+
+
+FORMS = {
+    "lists": lambda x: x.tolist(),
+    "float32": lambda x: x.astype(np.float32),
+    "integers": lambda x: x.astype(int),
+    "fortran": np.asfortranarray,
+    "csr": sparse.csr_array,
+    "csc": sparse.csc_matrix,
+    "coo": sparse.coo_array,
+    "frame": pandas.DataFrame,
+    "read_only": lambda x: np.lib.stride_tricks.as_strided(x, writeable=False),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_forms_of_matrices_are_one_model(form):
+    model = mm.SequenceLabeler(alpha=0.1).fit(X, Y)
+    given = [FORMS[form](x) for x in X]
+    other = mm.SequenceLabeler(alpha=0.1).fit(given, Y)
+    np.testing.assert_allclose(other.coef_, model.coef_, atol=1e-3)
+    assert other.predict(given) == model.predict(X)
+    assert other.n_features_in_ == 2
+
+
+def test_containers_of_sequences_and_labels():
+    cube = np.ones((2, 3, 1)) * np.array([1.0, -1.0])[:, None, None]
+    model = mm.SequenceLabeler(alpha=0.1).fit(cube, np.array([[0, 0, 0], [1, 1, 1]]))
+    assert model.predict(cube) == [[0, 0, 0], [1, 1, 1]]
+    boxes = np.empty(2, dtype=object)
+    boxes[:] = X
+    assert mm.SequenceLabeler(alpha=0.1).fit(boxes, pandas.Series(Y)).predict(boxes) == Y
+    assert mm.SequenceLabeler(alpha=0.1).fit(tuple(X), tuple(map(tuple, Y))).predict(X) == Y
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("x", "y"),
+        (1, 0),
+        (True, False),
+        (1.5, 2.5),
+        (("NP", 1), ("VP", 2)),
+        ("x", 3),
+        (np.int64(4), 9),
+    ],
+)
+def test_labels_of_any_hashable_type_come_back(labels):
+    one, two = labels
+    y = [[one, two], [two]]
+    model = mm.SequenceLabeler(alpha=0.01).fit(X, y)
+    assert model.predict(X) == y
+    assert model.score(X, y) == 1.0
+    assert len(model.classes_) == 2
+
+
+def test_dicts_are_the_matrix_of_their_numbers():
+    model = mm.SequenceLabeler(alpha=0.1).fit(X, Y)
+    other = mm.SequenceLabeler(alpha=0.1).fit(dicts(X), Y)
+    np.testing.assert_allclose(other.coef_, model.coef_, atol=1e-3)
+    assert other.features_.feature_names_ == ["x0", "x1"]
+
+
+def test_values_of_features():
+    token = {
+        "s": "v",
+        "n": 2,
+        "b": True,
+        "f": np.float32(0.5),
+        "l": ["p", "q"],
+        "d": {"e": {"g": "h"}},
+    }
+    expected = {"s:v": 1, "n": 2, "b": 1, "f": 0.5, "l:p": 1, "l:q": 1, "d:e:g:h": 1}
+    assert flattened(token) == expected
+    model = mm.SequenceLabeler(alpha=0.1).fit([[token, {"s": "u"}]], [["a", "b"]])
+    assert set(model.features_.feature_names_) == {*expected, "s:u"}
+    plain = {name: value for name, value in token.items() if name != "d"}
+    model = mm.SequenceLabeler(alpha=0.1).fit([[plain, {"s": "u"}]], [["a", "b"]])
+    assert set(model.features_.feature_names_) == {*expected, "s:u"} - {"d:e:g:h"}
+    names = mm.SequenceLabeler(alpha=0.1).fit([[["w=the", "first"], ["w=dog"]]], [["a", "b"]])
+    assert set(names.features_.feature_names_) == {"w=the", "first", "w=dog"}
+
+
+def test_features_that_the_fit_has_not_seen_count_nothing():
+    model = mm.SequenceLabeler(alpha=0.1).fit([[{"w": "x"}, {"w": "y"}]], [["a", "b"]])
+    new = [[{"w": "x", "other": 9.0}, {"w": "z"}]]
+    np.testing.assert_allclose(
+        model.predict_marginals(new)[0], model.predict_marginals([[{"w": "x"}, {}]])[0]
+    )
+
+
+def test_empty_sequences_have_no_labels():
+    model = mm.SequenceLabeler(alpha=0.1).fit(dicts(X), Y)
+    first, empty, last = model.predict([dicts(X)[0], [], dicts(X)[1]])
+    assert (first, empty, last) == (Y[0], [], Y[1])
+    assert model.predict([[]]) == [[]]
+    assert model.predict_proba([[], dicts(X)[1]])[0] == 1.0
+    assert model.predict_marginals([[], dicts(X)[1]])[0].shape == (0, 2)
+    assert model.log_likelihood([[], dicts(X)[1]], [[], ["b"]])[0] == 0.0
+    assert [len(best) for best in model.decode([[], dicts(X)[1]], k=2)] == [0, 2]
+
+
+def test_nothing_of_the_callers_is_changed():
+    token = {"w": "x", "near": {"l": "y"}}
+    given, labels = [[token, {"w": "z"}]], [["a", "b"]]
+    csr = [sparse.csr_array(x) for x in X]
+    before = [x.toarray() for x in csr]
+    mm.SequenceLabeler(alpha=0.1).fit(given, labels)
+    mm.SequenceLabeler(alpha=0.1).fit(csr, Y)
+    assert given == [[{"w": "x", "near": {"l": "y"}}, {"w": "z"}]]
+    assert all(np.array_equal(x.toarray(), kept) for x, kept in zip(csr, before))
+
+
+NAN = [np.array([[1.0, np.nan]])]
+BAD = {
+    "none": (None, Y, "X is None"),
+    "text": ("the dog", Y, "X must hold sequences, not str"),
+    "one dict": ({"w": 1}, Y, "X must hold sequences, not dict"),
+    "a number": (3, Y, "X must hold sequences, not 3"),
+    "no sequence": ([], [], "X has 0 sequences"),
+    "one matrix": (np.ones((3, 2)), Y, "X is a single matrix of shape"),
+    "one sparse matrix": (sparse.eye_array(3), Y, "X is a single matrix of shape"),
+    "a frame": (pandas.DataFrame({"a": [1, 2]}), Y, "groupby"),
+    "texts": (["the", "dog"], Y, r"X\[0\] must be a sequence of tokens, not str"),
+    "words": ([["the", "dog"], ["a"]], Y, r"X\[0\] holds plain words such as 'the'"),
+    "one sequence of dicts": ([{"w": 1}, {"w": 2}], Y, r"X\[0\] must be a sequence of tokens"),
+    "empty": ([X[0], np.ones((0, 2))], [Y[0], []], r"X\[1\] is an empty sequence"),
+    "nan": ([X[0], NAN[0]], Y, r"X\[1\] contains NaN \(token 0, column 1\)"),
+    "nan in a dict": ([[{"w": "x"}, {"w": float("nan")}]], [["a", "b"]], "token 1, w"),
+    "widths": ([X[0], np.ones((1, 3))], Y, r"X\[1\] has 3 features a token"),
+    "no matrix": ([X[0], np.ones(1)], Y, r"X\[1\] is no \(length × features\) matrix"),
+    "complex": ([X[0] * 1j, X[1]], Y, r"X\[0\] is no \(length × features\) matrix"),
+    "an object as a value": ([[{"w": object()}, {}]], [["a", "b"]], "feature 'w' is <object"),
+    "no dict": ([[{"w": 1}, 3]], [["a", "b"]], "no dict of features, 3"),
+    "y none": (X, None, "requires y to be passed"),
+    "y text": (X, "ab", "y must be a list"),
+    "y of texts": (X, ["ab", "b"], r"y\[0\] must be a list .* pass list\(y\[0\]\)"),
+    "y too short": (X, Y[:1], "X has 2 and y has 1"),
+    "lengths": (X, [["a", "b"], ["b", "a"]], r"X\[1\] has 1 tokens and y\[1\] has 2 labels"),
+    "one label": (X, [["a", "a"], ["a"]], "y holds one label only"),
+    "missing label": (X, [["a", None], ["b"]], "missing label"),
+    "nan label": (X, [[1.0, float("nan")], [2.0]], "missing label"),
+    "unhashable": (X, [["a", ["b"]], ["b"]], "cannot be hashed"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_data_get_one_sentence(case):
+    given, labels, words = BAD[case]
+    with pytest.raises((TypeError, ValueError), match=words) as raised:
+        mm.SequenceLabeler(alpha=0.1).fit(given, labels)
+    assert "\n" not in str(raised.value)
+
+
+PARAMETERS = {
+    "loss": ({"loss": "hinge"}, "loss of SequenceLabeler must be one of"),
+    "penalty": ({"penalty": "mcp"}, "treat all weights alike"),
+    "weights of a penalty": ({"penalty": mm.L1(weights=[1.0, 2.0])}, "treat all weights alike"),
+    "alpha": ({"alpha": -1.0}, "alpha must be a finite number"),
+    "transitions": ({"transitions": "some"}, "transitions must be one of"),
+    "table": ({"transitions": np.ones((3, 3))}, "transitions must be 'full'"),
+    "weights": ({"weights": "some"}, "weights must be one of"),
+    "edges": ({"edge_features": "before"}, "edge_features must be one of"),
+    "own edges": ({"edge_features": lambda x: x}, "a row for each of its"),
+    "cost": ({"loss": "max_margin", "cost": np.ones((2, 2))}, "0 where the label is right"),
+    "cost's shape": ({"loss": "max_margin", "cost": np.eye(3)}, r"cost must be a \(2, 2\) table"),
+    "features": ({"features": "rbf"}, "no map of tokens"),
+    "kernel": ({"features": mm.RBF()}, "Nystrom"),
+    "tol": ({"tol": -1}, "tol must be"),
+    "max_iter": ({"max_iter": 0}, "max_iter must be"),
+    "callbacks": ({"callbacks": 3}, "callbacks must be a list"),
+}
+
+
+@pytest.mark.parametrize("case", PARAMETERS)
+def test_bad_parameters_get_one_sentence(case):
+    params, words = PARAMETERS[case]
+    with pytest.raises((TypeError, ValueError), match=words):
+        mm.SequenceLabeler(**params).fit(X, Y)
+
+
+def test_parameters_of_crfsuite_are_translated():
+    with pytest.raises(TypeError, match=r"alpha=2\*c2/len\(X\)"):
+        mm.SequenceLabeler(c2=1.0)
+
+
+def test_what_does_not_fit_the_model_is_named():
+    model = mm.SequenceLabeler(alpha=0.1).fit(X, Y)
+    with pytest.raises(ValueError, match="fitted on 2"):
+        model.predict([np.ones((1, 3))])
+    with pytest.raises(TypeError, match="fitted on matrices"):
+        model.predict(dicts(X))
+    with pytest.raises(ValueError, match="'z', which is not among"):
+        model.log_likelihood(X, [["a", "z"], ["b"]])
+    with pytest.warns(UserWarning, match="count as errors"):
+        assert model.score(X, [["a", "z"], ["b"]]) == pytest.approx(2 / 3)
+    with pytest.raises(ValueError, match="k must be"):
+        model.decode(X, k=0)
+    of_dicts = mm.SequenceLabeler(alpha=0.1).fit(dicts(X), Y)
+    with pytest.raises(TypeError, match="fitted on tokens as dicts"):
+        of_dicts.predict(X)

@@ -1,0 +1,91 @@
+"""Figures of clusters hold what they should; how they look was looked at."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_iris
+
+import minimand as mm
+from minimand.report.clusters import on_two_components, plot_clusters, plot_silhouettes
+from minimand.report.dendrogram import plot_dendrogram
+from minimand.report.scree import plot_scree
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+
+X, label = load_iris(return_X_y=True)
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    pyplot.close("all")
+
+
+def test_two_components_are_principal():
+    centred = X - X.mean(axis=0)
+    _, values, rows = np.linalg.svd(centred, full_matrices=False)
+    centers = np.stack([X[label == c].mean(axis=0) for c in range(3)])
+    for given in (X, sparse.csr_matrix(X)):
+        points, middle, names = on_two_components(given, centers)
+        np.testing.assert_allclose(np.abs(points), np.abs(centred @ rows[:2].T), atol=1e-8)
+        np.testing.assert_allclose(middle, [points[label == c].mean(axis=0) for c in range(3)])
+        assert f"{values[0] ** 2 / (values**2).sum():.0%}" in names[0]
+    assert (on_two_components(X[:, :2])[0] == X[:, :2]).all()
+    assert on_two_components(X[:, :1], X[:2, :1])[0].shape == (150, 2)
+    assert on_two_components(np.ones((5, 4)))[0].shape == (5, 2)
+
+
+def test_the_view_of_clusters():
+    ax = plot_clusters(X, label, np.stack([X[label == c].mean(axis=0) for c in range(3)]))
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["0: 50", "1: 50", "2: 50"]
+    shown = np.concatenate([c.get_offsets() for c in ax.collections[:3]])
+    assert len(shown) == 150
+    assert len(ax.collections) == 5  # and crosses, twice
+    ax.figure.canvas.draw()
+    many = plot_clusters(np.random.default_rng(0).standard_normal((300, 3)), np.arange(300) % 100)
+    assert many.get_legend() is None
+    many.figure.canvas.draw()
+    large = plot_clusters(np.zeros((50_000, 2)), np.zeros(50_000, dtype=int))
+    assert len(large.collections[0].get_offsets()) <= 20_000
+
+
+def test_silhouettes():
+    samples = mm.metrics.silhouette_samples(X, label)
+    ax = plot_silhouettes(samples, label)
+    assert len(ax.collections) == 3
+    assert ax.get_legend().get_texts()[0].get_text() == f"mean {samples.mean():.3f}"
+    ax.figure.canvas.draw()
+
+
+def test_scree():
+    values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
+    ax = plot_scree(values, 2, bound=values[2:].sum(), objective=2 * values[2:].sum())
+    assert [bar.get_height() for bar in ax.patches] == pytest.approx(values)
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert any("50.0% of it proved necessary" in text for text in words)
+    ax.figure.canvas.draw()
+    plot_scree(values, 4).figure.canvas.draw()
+
+
+@pytest.mark.parametrize("linkage", ["ward", "single", "centroid"])
+def test_dendrograms(linkage):
+    model = mm.Agglomerative(3, linkage).fit(X)
+    ax = model.plot()
+    heights = [segment[:, 1].max() for c in ax.collections for segment in c.get_segments()]
+    assert len(heights) == 39  # forty leaves
+    assert max(heights) == pytest.approx(model.distances_.max())
+    ax.figure.canvas.draw()
+    small = mm.Agglomerative(3, linkage).fit(X[::10])
+    drawn = [c for c in small.plot().collections if len(c.get_segments())]
+    assert sum(len(c.get_segments()) for c in drawn) == 14
+    assert model.plot("clusters", ax=pyplot.subplots()[1]).get_legend() is not None
+    with pytest.raises(ValueError, match="kind must be 'dendrogram'"):
+        model.plot("tree")
+
+
+def test_long_chains_can_be_drawn():
+    line = np.cumsum(1.0 + 0.001 * np.arange(3000))[:, None]  # every merge adds one sample
+    mm.Agglomerative(2, "single").fit(line).plot().figure.canvas.draw()
+    plot_dendrogram(mm.Agglomerative(1).fit([[0.0], [1.0]]).linkage_).figure.canvas.draw()

@@ -1,0 +1,260 @@
+"""KernelPCA and NormalizedPCA: the linear kernel is PCA, centring, new rows, pre-images, cuts."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import decomposition
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import kneighbors_graph
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import minimand as mm
+from minimand.reverse.components import normalized_pca
+
+
+def _data(n=60, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) * [3.0, 2.0, 1.0, 0.5][:d] + 2.0
+
+
+@pytest.mark.parametrize("method", ["exact", "low_rank"])
+@pytest.mark.parametrize("center", [True, False])
+def test_linear_kernel_is_pca(method, center):
+    X, new = _data(), _data(20, seed=1)
+    plain = mm.PCA(3, center=center).fit(X)
+    model = mm.KernelPCA(3, "linear", method=method, center=center).fit(X)
+    assert model.explained_variance_ == pytest.approx(plain.explained_variance_)
+    assert model.explained_variance_ratio_ == pytest.approx(plain.explained_variance_ratio_)
+    assert model.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=1e-6)
+    signs = np.sign(np.sum(model.transform(X) * plain.transform(X), axis=0))
+    assert np.allclose(model.transform(new) * signs, plain.transform(new))
+    assert np.allclose(model.fit_transform(X), model.transform(X))
+    rebuilt = model.inverse_transform(model.transform(X))
+    if center:
+        assert np.allclose(rebuilt, plain.inverse_transform(plain.transform(X)), atol=1e-2)
+
+
+@pytest.mark.parametrize("method", ["exact", "low_rank"])
+def test_centring_is_hkh_and_agrees_with_scikit_learn(method):
+    X, new = _data(), _data(20, seed=1)
+    H = np.eye(60) - 1 / 60
+    K = mm.RBF(2.0)(X)
+    values = np.linalg.eigvalsh(H @ K @ H)[::-1]
+    model = mm.KernelPCA(3, mm.RBF(2.0), method=method).fit(X)
+    assert model.eigenvalues_ == pytest.approx(values[:3])
+    assert model.certificate_.primal == pytest.approx(0.5 * values[3:].sum() / 60, abs=1e-9)
+    assert model.certificate_.gap <= 1e-9
+    peer = decomposition.KernelPCA(3, kernel="rbf", gamma=1 / 8).fit(X)
+    assert np.allclose(np.abs(model.transform(new)), np.abs(peer.transform(new)), atol=1e-6)
+    given = mm.KernelPCA(3, "precomputed", method=method).fit(K)
+    assert np.allclose(given.transform(mm.RBF(2.0)(new, X)), model.transform(new), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["exact", "low_rank"])
+def test_weights_are_copies(method):
+    X, s = _data(30), np.random.default_rng(0).integers(0, 4, 30)
+    weighted = mm.KernelPCA(3, mm.RBF(3.0), method=method).fit(X, sample_weight=s)
+    copied = mm.KernelPCA(3, mm.RBF(3.0), method=method).fit(np.repeat(X, s, axis=0))
+    assert weighted.explained_variance_ == pytest.approx(copied.explained_variance_, rel=1e-6)
+    assert np.allclose(weighted.transform(X), copied.transform(X), atol=1e-5)
+    assert weighted.certificate_.primal == pytest.approx(copied.certificate_.primal, rel=1e-4)
+
+
+def test_low_rank_certificates_hold_for_the_kernel_itself():
+    X = _data(300)
+    best = mm.KernelPCA(3, mm.RBF(1.0), method="exact").fit(X).certificate_
+    for rank in (10, 40, 150):
+        found = mm.KernelPCA(3, mm.RBF(1.0), rank=rank, random_state=0).fit(X)
+        assert found.method_ == "low_rank"
+        assert found.certificate_.dual <= best.primal <= found.certificate_.primal
+        outputs = found.transform(X)
+        kept = float(np.sum(outputs**2)) / 300
+        assert kept <= 2 * (0.5 - best.primal) + 1e-9
+
+
+def test_fixed_point_removes_noise():
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, 200)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    noisy = circle + 0.1 * rng.normal(size=circle.shape)
+    model = mm.KernelPCA(6, mm.RBF(0.7)).fit(noisy)
+    clean = model.inverse_transform(model.transform(noisy))
+    off = [np.abs(np.linalg.norm(x, axis=1) - 1).mean() for x in (clean, noisy)]
+    assert off[0] < 0.8 * off[1]
+    # With all components a row is its own pre-image.
+    whole = mm.KernelPCA(None, mm.RBF(0.7)).fit(circle[:40])
+    assert np.allclose(
+        whole.inverse_transform(whole.transform(circle[:40])), circle[:40], atol=1e-4
+    )
+
+
+def test_ridge_pre_images():
+    X = _data(100, 2)
+    model = mm.KernelPCA(5, mm.Polynomial(2)).fit(X)
+    rebuilt = model.inverse_transform(model.transform(X))
+    assert np.abs(rebuilt - X).mean() < 0.1
+    ridge = mm.KernelPCA(20, mm.RBF(3.0), pre_image="ridge").fit(X)
+    assert np.abs(ridge.inverse_transform(ridge.transform(X)) - X).mean() < 0.1
+
+
+def test_rows_that_are_no_vectors():
+    words = ["abab", "abba", "baba", "cdcd", "dcdc", "cddc"]
+    model = mm.KernelPCA(1, mm.Spectrum(2)).fit(words)
+    outputs = model.transform(words)[:, 0]
+    assert outputs[:3].max() < outputs[3:].min() or outputs[:3].min() > outputs[3:].max()
+    with pytest.raises(ValueError, match="kernel of vectors"):
+        model.inverse_transform([[1.0]])
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "words"),
+    [
+        (np.ones((5, 3)), {"n_components": 6}, "n_components=6 must be between 1 and n_samples=5"),
+        (np.ones((5, 3)), {"kernel": "gaussian"}, "rbf"),
+        (np.ones((5, 3)), {"method": "arpack"}, "method must be one of"),
+        (np.ones((5, 3)), {"pre_image": "none"}, "pre_image must be one of"),
+        (np.ones((5, 3)), {"kernel": "linear", "pre_image": "fixed_point"}, "RBF"),
+        (np.full((5, 3), np.nan), {}, "NaN"),
+        ([[1.0, 2.0], [2.0, 1.0]], {"kernel": "precomputed", "center": False}, "semidefinite"),
+        ([[1.0, 2.0], [0.0, 1.0]], {"kernel": "precomputed"}, "not symmetric"),
+        (np.ones((2, 3)), {"kernel": "precomputed"}, "square"),
+    ],
+)
+def test_bad_input(X, options, words):
+    with pytest.raises(ValueError, match=words):
+        mm.KernelPCA(**options).fit(X)
+
+
+def test_degenerate_rows_work():
+    for X in (np.ones((6, 3)), np.zeros((1, 3))):
+        model = mm.KernelPCA(1).fit(X)
+        assert np.allclose(model.transform(X), 0)
+        assert model.certificate_.primal == pytest.approx(0, abs=1e-12)
+    assert (
+        mm.KernelPCA(3).fit(_data().astype(np.float32)).transform(_data().astype(np.float32)).dtype
+        == np.float32
+    )
+    assert list(mm.KernelPCA().fit(_data()).get_feature_names_out()) == ["kernelpca0", "kernelpca1"]
+    assert np.allclose(
+        mm.KernelPCA(2).fit(sparse.csr_array(_data())).transform(_data()),
+        mm.KernelPCA(2).fit(_data()).transform(_data()),
+    )
+
+
+def test_a_fit_without_time_gives_a_true_certificate():
+    X = _data(300)
+    best = mm.KernelPCA(2).fit(X).certificate_
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model = mm.KernelPCA(2, max_seconds=0.0).fit(X)
+    assert model.certificate_.dual <= best.primal * (1 + 1e-9)
+    assert best.primal <= model.certificate_.primal * (1 + 1e-9)
+
+
+# Normalised kernels --------------------------------------------------------------------------
+
+
+def _affinities(n=50, seed=0):
+    return mm.RBF(1.0)(np.random.default_rng(seed).standard_normal((n, 2)))
+
+
+@pytest.mark.parametrize("method", ["exact", "krylov"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_top_eigenvalue_is_one_and_dropped(method, form):
+    K = _affinities()
+    degrees = K.sum(axis=1)
+    normalised = K / np.sqrt(np.outer(degrees, degrees))
+    values, vectors = np.linalg.eigh(normalised)
+    assert values[-1] == pytest.approx(1)
+    constant = vectors[:, -1] / np.sqrt(degrees)
+    assert np.allclose(constant, constant[0])
+    model = mm.NormalizedPCA(3, "precomputed", method=method, random_state=0, tol=1e-9).fit(form(K))
+    assert model.eigenvalues_ == pytest.approx(values[-2:-5:-1], rel=1e-6)
+    Y = model.embedding_
+    assert np.allclose(Y.T * degrees @ Y, np.eye(3), atol=1e-5)
+    assert np.allclose(degrees @ Y, 0, atol=1e-6)  # orthogonal to the constant output
+    assert model.certificate_.primal == pytest.approx(3 - values[-4:-1].sum())
+    assert model.certificate_.dual <= 3 - values[-4:-1].sum() + 1e-12
+    assert model.certificate_.relative <= 1e-6
+    assert np.allclose(model.transform(form(K)), Y, atol=1e-4)  # new rows as those of the fit
+
+
+def test_new_rows_are_embedded_like_old_ones():
+    X, y = make_moons(200, noise=0.05, random_state=0)
+    model = mm.NormalizedPCA(2, mm.RBF(0.2)).fit(X[:150])
+    assert np.allclose(model.transform(X[:150]), model.embedding_)
+    assert ((model.transform(X[150:])[:, 0] > 0) == y[150:]).mean() in (0.0, 1.0)
+    low = mm.NormalizedPCA(2, mm.RBF(0.2), method="low_rank", rank=100, random_state=0).fit(X[:150])
+    assert low.eigenvalues_ == pytest.approx(model.eigenvalues_, rel=1e-3)
+    assert np.allclose(low.transform(X), model.transform(X), atol=0.02)
+
+
+def test_normalised_weights_are_copies():
+    X, s = _data(25), np.random.default_rng(0).integers(1, 4, 25)
+    weighted = mm.NormalizedPCA(2, mm.RBF(2.0)).fit(X, sample_weight=s)
+    copied = mm.NormalizedPCA(2, mm.RBF(2.0)).fit(np.repeat(X, s, axis=0))
+    assert weighted.eigenvalues_ == pytest.approx(copied.eigenvalues_)
+    assert np.allclose(weighted.transform(X), copied.transform(X))
+
+
+def test_parts_without_affinity_have_the_eigenvalue_one():
+    K = np.kron(np.eye(3), np.ones((4, 4)))
+    model = mm.NormalizedPCA(3, "precomputed").fit(K)
+    assert model.eigenvalues_ == pytest.approx([1, 1, 0], abs=1e-12)
+    assert len(np.unique(model.embedding_[:, :2].round(6), axis=0)) == 3
+    assert model.certificate_.primal == pytest.approx(1)
+
+
+def test_sparse_neighbours_by_a_krylov_space(monkeypatch):
+    X, _ = make_moons(500, noise=0.06, random_state=0)
+    graph = kneighbors_graph(X, 10, include_self=True)
+    graph = graph.maximum(graph.T)
+    exact = mm.NormalizedPCA(2, "precomputed").fit(graph)
+    monkeypatch.setattr(normalized_pca, "EXACT", 1)
+    model = mm.NormalizedPCA(2, "precomputed", random_state=0).fit(graph)
+    assert model.method_ == "krylov"
+    assert model.eigenvalues_ == pytest.approx(exact.eigenvalues_, rel=1e-4)
+    true = exact.certificate_.primal
+    assert model.certificate_.dual <= true + 1e-12 <= model.certificate_.primal + 2e-12
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "words"),
+    [
+        (np.eye(3) - 0.1, {}, "must not be negative"),
+        (np.diag([1.0, 1.0, 0.0]), {}, "row 2 has no affinity"),
+        (np.ones((3, 2)), {}, "square"),
+        ([[1.0, 2.0, 0], [0.0, 1.0, 0], [0, 0, 1.0]], {}, "not symmetric"),
+        (np.ones((3, 3)), {"n_components": 3}, "must be below n_samples=3"),
+        (np.ones((3, 3)), {"n_components": 0.5}, "n_components"),
+        (np.ones((3, 3)), {"method": "svd"}, "method must be one of"),
+    ],
+)
+def test_bad_affinities(X, options, words):
+    options = {"n_components": 1, "kernel": "precomputed"} | options
+    with pytest.raises(ValueError, match=words):
+        mm.NormalizedPCA(**options).fit(X)
+
+
+def test_plots():
+    from matplotlib import pyplot
+
+    for model in (mm.KernelPCA().fit(_data()), mm.NormalizedPCA().fit(_data())):
+        pyplot.close(model.plot().figure)
+
+
+@parametrize_with_checks([mm.KernelPCA(1), mm.NormalizedPCA(1)])
+def test_sklearn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.conformance
+@parametrize_with_checks(
+    [mm.KernelPCA(1, "linear"), mm.KernelPCA(1, rank=5), mm.NormalizedPCA(1, method="krylov")]
+)
+def test_sklearn_on_all_others(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)

@@ -1,0 +1,113 @@
+"""The drop-ins of decompositions agree with scikit-learn, and are certified."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import decomposition, manifold
+from sklearn.datasets import load_digits, load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from minimand import sklearn as drop_ins
+
+IRIS = load_iris(return_X_y=True)[0]
+DIGITS = load_digits(return_X_y=True)[0][:300]
+ATTRIBUTES = [
+    "components_",
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "singular_values_",
+    "mean_",
+    "noise_variance_",
+    "n_components_",
+    "n_samples_",
+]
+
+
+@pytest.mark.parametrize("solver", ["auto", "full", "covariance_eigh", "arpack", "randomized"])
+@pytest.mark.parametrize("n_components", [None, 2, 0.9])
+def test_pca(solver, n_components):
+    if solver in ("arpack", "randomized") and n_components == 0.9:
+        pytest.skip("scikit-learn refuses a share here")
+    options = {"n_components": n_components, "svd_solver": solver, "random_state": 0}
+    model, peer = drop_ins.PCA(**options).fit(IRIS), decomposition.PCA(**options).fit(IRIS)
+    for name in ATTRIBUTES:
+        assert np.allclose(getattr(model, name), getattr(peer, name), atol=1e-9), name
+    assert np.allclose(model.transform(IRIS), peer.transform(IRIS), atol=1e-8)
+    assert np.allclose(model.fit_transform(IRIS), peer.fit_transform(IRIS), atol=1e-8)
+    assert model.score(IRIS) == pytest.approx(peer.score(IRIS))
+    assert model.certificate_.relative < 1e-9
+    assert isinstance(model, decomposition.PCA)
+
+
+def test_pca_whitened_sparse_and_single():
+    whitened = drop_ins.PCA(3, whiten=True).fit(DIGITS)
+    peer = decomposition.PCA(3, whiten=True).fit(DIGITS)
+    assert np.allclose(whitened.transform(DIGITS), peer.transform(DIGITS), atol=1e-6)
+    rows = sparse.csr_matrix(DIGITS)
+    assert np.allclose(
+        drop_ins.PCA(3).fit(rows).transform(rows), drop_ins.PCA(3).fit_transform(DIGITS)
+    )
+    with pytest.raises(TypeError, match="only support sparse"):
+        drop_ins.PCA(3, svd_solver="full").fit(rows)
+    assert drop_ins.PCA(3).fit(DIGITS.astype(np.float32)).components_.dtype == np.float32
+    mle = drop_ins.PCA("mle").fit(IRIS)
+    assert mle.n_components_ == decomposition.PCA("mle").fit(IRIS).n_components_
+    assert mle.certificate_.relative < 1e-9
+    with pytest.raises(ValueError, match=r"n_components=5 must be between"):
+        drop_ins.PCA(5).fit(IRIS)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_truncated_svd(form):
+    X = form(DIGITS)
+    model = drop_ins.TruncatedSVD(4).fit(X)
+    peer = decomposition.TruncatedSVD(4, algorithm="arpack").fit(X)
+    for name in ATTRIBUTES[:4]:
+        assert np.allclose(getattr(model, name), getattr(peer, name), atol=1e-6), name
+    assert np.allclose(model.transform(X), peer.transform(X), atol=1e-6)
+    assert model.certificate_.relative < 1e-6
+    with pytest.raises(ValueError, match="n_components"):
+        drop_ins.TruncatedSVD(65).fit(X)
+
+
+def test_incremental_pca_says_what_truncation_costs():
+    model = drop_ins.IncrementalPCA(4, batch_size=50).fit(DIGITS)
+    peer = decomposition.IncrementalPCA(4, batch_size=50).fit(DIGITS)
+    assert np.allclose(model.components_, peer.components_)
+    best = drop_ins.PCA(4).fit(DIGITS).certificate_
+    assert model.certificate_.dual == pytest.approx(best.primal)
+    rebuilt = model.inverse_transform(model.transform(DIGITS))
+    error = 0.5 * np.mean(np.sum((DIGITS - rebuilt) ** 2, axis=1))
+    assert model.certificate_.primal == pytest.approx(error)
+    assert model.certificate_.gap > 0
+    assert drop_ins.IncrementalPCA(4).fit(sparse.csr_matrix(DIGITS)).certificate_.gap >= 0
+
+
+def test_kernel_pca_and_embedding():
+    model = drop_ins.KernelPCA(3, kernel="rbf").fit(IRIS)
+    peer = decomposition.KernelPCA(3, kernel="rbf").fit(IRIS)
+    assert np.allclose(model.transform(IRIS), peer.transform(IRIS))
+    assert model.certificate_.relative < 1e-9
+    embedding = drop_ins.SpectralEmbedding(random_state=0).fit(DIGITS)
+    same = manifold.SpectralEmbedding(random_state=0).fit(DIGITS)
+    assert np.allclose(embedding.embedding_, same.embedding_)
+    assert embedding.certificate_.relative < 1e-6
+
+
+_FEW = [drop_ins.PCA(), drop_ins.TruncatedSVD()]
+_OTHERS = [drop_ins.IncrementalPCA(), drop_ins.KernelPCA(), drop_ins.SpectralEmbedding()]
+
+
+@parametrize_with_checks(_FEW)
+def test_sklearn(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        check(estimator)
+
+
+@pytest.mark.conformance
+@parametrize_with_checks(_OTHERS)
+def test_sklearn_on_all_others(estimator, check):
+    check(estimator)

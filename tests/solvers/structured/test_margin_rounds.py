@@ -1,0 +1,151 @@
+"""Max-margin training against the explicit quadratic program, and laws of its bound."""
+
+import clarabel
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.outputs.labelled_graphs import joined, labellings
+
+from minimand.outputs.graph import Topology
+from minimand.solvers.structured.graph_problem import GraphProblem, hamming
+from minimand.solvers.structured.margin_rounds import margin_rounds
+
+
+def _problem(seed=0, *, k=3, d=4, lists=None, as_csr=False, edge_features=0, alpha=0.05, **more):
+    rng = np.random.default_rng(seed)
+    if lists is None:
+        lists = [[(0, 1), (1, 2)], [(0, 1), (0, 2), (0, 3)], [], [(1, 0)], [(0, 1), (1, 2), (0, 2)]]
+    sizes = [max([1, *(1 + max(e) for e in own)]) if own else 1 for own in lists]
+    offsets, edges = joined(sizes, lists)
+    n = offsets[-1]
+    X = rng.normal(size=(n, d))
+    labels = rng.integers(k, size=n)
+    mass = rng.uniform(0.5, 1.5, size=len(lists))
+    features = rng.normal(size=(len(edges), edge_features)) if edge_features else None
+    topology = Topology(offsets, edges)
+    costs = rng.uniform(0.5, 2.0, size=(n, k)) * hamming(labels, k)
+    rows = sparse.csr_array(X) if as_csr else X
+    return GraphProblem(
+        rows, topology, labels, k, mass / mass.sum(), alpha, costs, features, **more
+    )
+
+
+def _feature_vector(problem, g, labels):
+    """φ of a labelling of one graph."""
+    shape, k = problem.topology, problem.n_labels
+    own, links = shape.nodes_of(g), shape.edges_of(g)
+    nodes = np.zeros((shape.n_nodes, k))
+    nodes[np.arange(own.start, own.stop), labels] = 1.0
+    pairs = np.zeros((len(shape.edges), k, k))
+    for e, (u, v) in zip(range(links.start, links.stop), shape.local_edges(g)):
+        pairs[e, labels[u], labels[v]] = 1.0
+    if problem.edge_features is None:
+        pairs = pairs.sum(axis=0)
+    return problem.features(nodes, pairs)
+
+
+def _program(problem):
+    """min ½alpha‖w‖² + Σ s·ξ, ξ_i ≥ Δ(c) + w·(φ(c) − φ(y)) for every labelling c: value, w."""
+    shape, p = problem.topology, problem.size
+    rows, right = [], []
+    for g in range(shape.n_graphs):
+        own = shape.nodes_of(g)
+        truth = _feature_vector(problem, g, problem.labels[own])
+        for c in labellings(own.stop - own.start, problem.n_labels):
+            cost = problem.costs[own][np.arange(c.size), c].sum()
+            slack = np.zeros(shape.n_graphs)
+            slack[g] = -1.0
+            rows.append(np.concatenate([_feature_vector(problem, g, c) - truth, slack]))
+            right.append(-cost)
+    quadratic = np.diag(np.r_[np.full(p, problem.l2), np.zeros(shape.n_graphs)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    found = clarabel.DefaultSolver(
+        sparse.csc_matrix(quadratic),
+        np.r_[np.zeros(p), problem.mass],
+        sparse.csc_matrix(np.array(rows)),
+        np.array(right),
+        [clarabel.NonnegativeConeT(len(right))],
+        settings,
+    ).solve()
+    return found.obj_val, np.array(found.x)[:p]
+
+
+def _solved(problem, tol=1e-8, most=400):
+    for number, judged in enumerate(margin_rounds(problem)):
+        if judged.gap <= tol or number == most:
+            return judged
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("edge_features", [0, 2])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_optimum_is_that_of_the_explicit_program(seed, edge_features, as_csr):
+    problem = _problem(seed, as_csr=as_csr, edge_features=edge_features)
+    value, w = _program(problem)
+    judged = _solved(problem)
+    assert judged.gap <= 1e-8
+    assert judged.dual - 1e-9 <= value <= judged.primal + 1e-9
+    np.testing.assert_allclose(judged.w, w, atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_model_lies_below_any_bound(seed):
+    problem = _problem(seed, alpha=10.0 ** -(seed + 1))
+    rng = np.random.default_rng(seed)
+    bounds, values = [], []
+    for number, judged in enumerate(margin_rounds(problem)):
+        bounds.append(judged.dual)
+        values.append(judged.primal)
+        if number == 25:
+            break
+    for scale in (0.0, 0.01, 0.1, 1.0):
+        for _ in range(25):
+            w = judged.w + scale * rng.normal(size=judged.w.size)
+            primal = problem.mass @ problem.augmented(w).values + 0.5 * problem.l2 * (w @ w)
+            assert primal >= max(bounds) - 1e-12
+    assert min(values) >= max(bounds) - 1e-12
+    assert (np.diff(values) <= 0).all()
+
+
+def test_a_unit_of_weight_k_is_k_copies():
+    problem = _problem(2, lists=[[(0, 1)], [(0, 1), (1, 2)]])
+    once, size = problem.topology, problem.topology.n_nodes
+    mass = np.array([1.0, 2.0]) / 3
+    weighted = GraphProblem(problem.X, once, problem.labels, 3, mass, 0.1, problem.costs)
+    twice = np.r_[np.arange(size), np.arange(2, size)]
+    offsets, edges = joined([2, 3, 3], [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 2)]])
+    edges = once.edges.tolist() + (once.edges[1:] + 3).tolist()
+    copied = GraphProblem(
+        problem.X[twice],
+        Topology(offsets, edges),
+        problem.labels[twice],
+        3,
+        np.full(3, 1 / 3),
+        0.1,
+        problem.costs[twice],
+    )
+    np.testing.assert_allclose(_solved(weighted).w, _solved(copied).w, atol=1e-4)
+
+
+def test_pairs_without_a_weight_stay_at_zero():
+    present = np.ones((3, 3), dtype=bool)
+    present[0, 1] = False
+    problem = _problem(0, present_pairs=present)
+    judged = _solved(problem)
+    assert judged.w[problem.n_node_weights + 1] == 0
+    value, _ = _program(problem)
+    assert judged.dual - 1e-9 <= value <= judged.primal + 1e-9
+
+
+def test_wide_graphs_are_trained_on_their_relaxation(monkeypatch):
+    """The relaxed loss is at least the exact one; its own gap closes."""
+    exact = _problem(1)
+    value, _ = _program(exact)
+    monkeypatch.setattr("minimand.outputs.graph.topology.WIDEST", 10)
+    problem = _problem(1)
+    assert problem.wide == [4]
+    judged = _solved(problem, tol=1e-6)
+    assert judged.gap <= 1e-6
+    assert judged.primal >= value - 1e-8

@@ -1,0 +1,106 @@
+"""Max-margin training of chains: its weights mean what the chain problem says, and its laws."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import minimand as mm
+from minimand.design import as_design
+from minimand.outputs.chain import loss_augmented, path_scores
+from minimand.solvers import Control
+from minimand.solvers.structured.max_margin import train_max_margin
+from minimand.solvers.structured.problem import Allowed, ChainProblem
+
+K = 3
+
+
+def _problem(seed=0, n=12, l2=0.05, as_csr=False, longest=5, **more):
+    rng = np.random.default_rng(seed)
+    offsets = np.append(0, np.cumsum(rng.integers(1, longest + 1, size=n)))
+    X = rng.normal(size=(offsets[-1], 4)) * (rng.random((offsets[-1], 4)) < 0.7)
+    mass = rng.uniform(0.5, 1.5, size=n)
+    return ChainProblem(
+        as_design(sparse.csr_array(X) if as_csr else X),
+        offsets,
+        rng.integers(K, size=offsets[-1]),
+        K,
+        mass / mass.sum(),
+        l2=l2,
+        **more,
+    )
+
+
+def _value(problem, weights):
+    """Σ mass·{max_c [Δ + z(c)] − z(y)} + ½l2·‖w‖², by the program of chains."""
+    chains = problem.scores(weights)
+    most = loss_augmented(chains, problem.labels, problem.cost)[1]
+    losses = most - path_scores(chains, problem.labels)
+    squares = sum(float((part**2).sum()) for part in weights if part is not None)
+    return problem.mass @ losses + 0.5 * problem.l2 * squares
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("case", ["plain", "cost", "edges", "present", "allowed"])
+def test_the_objective_is_that_of_the_chain_program(case, ends, as_csr):
+    rng = np.random.default_rng(1)
+    problem = _problem(as_csr=as_csr, ends=ends)
+    more = {}
+    if case == "cost":
+        more["cost"] = rng.uniform(0.5, 2.0, size=(K, K)) * (1 - np.eye(K))
+    elif case == "edges":
+        more["edges"] = as_design(rng.normal(size=(problem.n_tokens, 2)))
+    elif case == "present":
+        more["present"] = rng.random((4, K)) < 0.7
+        more["present_transitions"] = rng.random((K, K)) < 0.7
+    elif case == "allowed":
+        steps = np.zeros((K, K), dtype=bool)
+        later = problem.after_first
+        steps[problem.labels[later - 1], problem.labels[later]] = True
+        first, last = np.zeros(K, dtype=bool), np.zeros(K, dtype=bool)
+        first[problem.labels[problem.offsets[:-1]]] = True
+        last[problem.labels[problem.offsets[1:] - 1]] = True
+        more["allowed"] = Allowed(steps, first, last)
+    problem = _problem(as_csr=as_csr, ends=ends, **more)
+    found = train_max_margin(problem, Control(tol=1e-6))
+    assert found.converged
+    assert found.certificate.relative <= 1e-6
+    assert np.isclose(found.certificate.primal, _value(problem, found.weights), rtol=1e-12)
+    for _ in range(30):  # no weights are better than the bound
+        moved = [None if p is None else p + 0.05 * rng.normal(size=p.shape) for p in found.weights]
+        moved = problem.layout.weights(problem.layout.vector(type(found.weights)(*moved)))
+        assert _value(problem, moved) >= found.certificate.dual - 1e-12
+    if case == "present":
+        assert not found.weights.coef[~more["present"]].any()
+        assert not found.weights.transitions[~more["present_transitions"]].any()
+
+
+def test_single_tokens_are_a_crammer_singer_fit():
+    problem = _problem(2, n=40, longest=1, ends=False)
+    found = train_max_margin(problem, Control(tol=1e-8))
+    loss = mm.CrammerSinger(1 - np.eye(K))
+    model = mm.Classifier(loss, "l2", alpha=problem.l2, intercept=False, tol=1e-8)
+    model.fit(problem.design.x, problem.labels, sample_weight=problem.mass)
+    assert abs(found.certificate.primal - model.certificate_.primal) <= 2e-8
+    np.testing.assert_allclose(found.weights.coef.T, model.coef_, atol=1e-3)
+    assert not found.weights.transitions.any()
+
+
+def test_other_penalties_are_refused_in_words():
+    for l1, l2 in ((0.1, 0.1), (0.0, 0.0)):
+        with pytest.raises(ValueError, match="takes penalty='l2' with alpha > 0"):
+            train_max_margin(_problem(l2=l2, l1=l1), Control())
+
+
+def test_limits_and_callbacks_leave_a_valid_model():
+    problem = _problem(l2=1e-3)
+    seen = []
+    stops = Control(tol=0.0, callbacks=[lambda state: seen.append(state) or mm.STOP])
+    found = train_max_margin(problem, stops)
+    assert len(seen) == 1
+    assert not found.converged
+    for control in (Control(tol=0.0, max_iter=3), Control(tol=0.0, max_seconds=0.05)):
+        found = train_max_margin(problem, control)
+        assert found.stopped_by.startswith("max_")
+        assert np.isclose(found.certificate.primal, _value(problem, found.weights), rtol=1e-12)
+        assert found.history.dual.max() <= found.certificate.primal
