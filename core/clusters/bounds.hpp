@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "clusters/panels.hpp"
 
@@ -141,13 +143,17 @@ MINIMAND_INLINE bool is_doubtful(const SearchState<Matrix>& state, std::size_t i
   *lower = low > 0.0f ? low * kDown : 0.0f;
   const float gap = state.half_gaps.data()[label];
   const float enough = *lower > gap ? *lower : gap;
-  if (*upper <= enough) return false;
-  const double own =
-      direct<Metric>(row_of(state.matrix, i), state.factor(i), state.center(state.labels.data()[i]),
-                     state.wholes.data()[label]);
-  *upper = at_most<Metric>(state, i, own);
-  if (*upper <= enough) return false;
-  const auto [doubts, clear] = doubts_of(state, i, *upper);
+  if (*upper < enough) return false;
+  // By group first: for that the row itself need not be read.
+  auto [doubts, clear] = doubts_of(state, i, *upper);
+  double own = 0.0;
+  if (doubts != 0) {
+    own = direct<Metric>(row_of(state.matrix, i), state.factor(i),
+                         state.center(state.labels.data()[i]), state.wholes.data()[label]);
+    *upper = at_most<Metric>(state, i, own);
+    if (*upper < enough) return false;
+    std::tie(doubts, clear) = doubts_of(state, i, *upper);
+  }
   if (doubts == 0) {
     *lower = clear;
     return false;
@@ -188,7 +194,7 @@ MINIMAND_INLINE void score_group(const SearchState<Matrix>& state, DoubtfulRows<
   const std::size_t whole = (count + kRows - 1) / kRows * kRows;
   for (std::size_t c = 0; c < whole; ++c) {
     block.tiled[c] = block.rows[list[c < count ? c : count - 1]];
-    block.leaders[c] = {worst, Numbers<Scalar>{}};
+    block.leaders[c] = {worst, worst, Numbers<Scalar>{}};
   }
   const std::size_t begin = group * state.panels_of_group;
   const std::size_t end = std::min(begin + state.panels_of_group, state.panels.count());
@@ -223,54 +229,98 @@ MINIMAND_INLINE void score_group(const SearchState<Matrix>& state, DoubtfulRows<
   }
 }
 
-/// Gives a row the best centre that was found, unless its own is as near, and sets its bounds.
+template <class Metric, class Matrix>
+MINIMAND_INLINE double direct_from(const SearchState<Matrix>& state, std::size_t i,
+                                   std::int32_t center) {
+  return direct<Metric>(row_of(state.matrix, i), state.factor(i), state.center(center),
+                        state.wholes.data()[center]);
+}
+
+/// What is found out about one row: the best centre, and the best score of its group without it.
+/// Scores closer to each other than their rounding decide nothing: direct distances do, so that the
+/// label depends on row and centres alone, and rounding cannot move a row to and fro for ever.
+struct Decision {
+  std::int32_t label;
+  double own;        // direct distance from the label's centre
+  double runner_up;  // score; infinite if it is not known
+};
+template <class Metric, class Matrix, class Scalar>
+MINIMAND_INLINE Decision decide(const SearchState<Matrix>& state, const DoubtfulRows<Scalar>& block,
+                                std::size_t b, std::int32_t before) {
+  const std::size_t i = block.rows[b];
+  const Lead<Scalar> lead = lead_of(block.winners[b], block.best[b]);
+  Scalar rival = lead.runner_up;
+  for (std::uint32_t doubts = block.doubts[b]; doubts != 0; doubts &= doubts - 1) {
+    const auto g = static_cast<std::size_t>(__builtin_ctz(doubts));
+    if (g == state.group_of.data()[lead.number]) continue;
+    rival = block.scores[b][g] > rival ? block.scores[b][g] : rival;
+  }
+  const double error =
+      2.0 * error_of(state, i) +
+      (Metric::kSquared ? 0.0 : 2.0 * state.unit * std::abs(static_cast<double>(block.best[b])));
+  const bool close = static_cast<double>(rival) + error >= static_cast<double>(block.best[b]);
+  if (!close) {
+    if (state.first && !state.remember) return {lead.number, 0.0, 0.0};
+    const double other = direct_from<Metric>(state, i, lead.number);
+    const double own = block.own[b];
+    if (before >= 0 && !(other < own || (other == own && lead.number < before))) {
+      return {before, own, 0.0};
+    }
+    return {lead.number, other, static_cast<double>(lead.runner_up)};
+  }
+  Decision best{0, direct_from<Metric>(state, i, 0), std::numeric_limits<double>::infinity()};
+  const auto k = static_cast<std::int32_t>(state.wholes.size());
+  for (std::int32_t c = 1; c < k; ++c) {
+    const double other = direct_from<Metric>(state, i, c);
+    if (other < best.own) {
+      best.label = c;
+      best.own = other;
+    }
+  }
+  return best;
+}
+
+/// Gives a row its nearest centre, and sets its bounds.
 template <class Metric, class Matrix, class Scalar>
 MINIMAND_INLINE void settle(const SearchState<Matrix>& state, DoubtfulRows<Scalar>& block,
                             std::size_t b) {
   const std::size_t i = block.rows[b];
-  const std::int32_t before = state.labels.data()[i];
-  const auto score = static_cast<double>(block.best[b]);
-  double own = block.own[b], left = -1.0;
-  std::int32_t label = before;
-  if (state.first ||
-      at_least<Metric>(state, i, score) <= static_cast<double>(state.upper.data()[i])) {
-    const std::int32_t found = holder_of(block.winners[b], block.best[b]);
-    if (!state.remember) {
-      state.labels.data()[i] = found;
-      return;
-    }
-    const double other = direct<Metric>(row_of(state.matrix, i), state.factor(i),
-                                        state.center(found), state.wholes.data()[found]);
-    // Decided by direct distances, so that rounding cannot move a row to and fro for ever.
-    if (state.first || other < own || (other == own && found < before)) {
-      left = state.first ? -1.0 : own;
-      label = found;
-      own = other;
-      state.labels.data()[i] = label;
-      ++block.moved;
-    }
+  const std::int32_t before = state.first ? -1 : state.labels.data()[i];
+  Decision now{before, block.own[b], 0.0};
+  if (state.first || at_least<Metric>(state, i, static_cast<double>(block.best[b])) <=
+                         static_cast<double>(state.upper.data()[i])) {
+    now = decide<Metric>(state, block, b, before);
   }
-  state.upper.data()[i] = at_most<Metric>(state, i, own);
+  if (now.label != before) {
+    ++block.moved;
+    state.labels.data()[i] = now.label;
+  }
+  if (!state.remember) return;
+  state.upper.data()[i] = at_most<Metric>(state, i, now.own);
   float* const bounds = state.by_group.data() + i * state.width;
   float least = block.clear[b];
   for (std::uint32_t doubts = block.doubts[b]; doubts != 0; doubts &= doubts - 1) {
     const auto g = static_cast<std::size_t>(__builtin_ctz(doubts));
-    const auto bound =
-        static_cast<float>(at_least<Metric>(state, i, static_cast<double>(block.scores[b][g]))) *
-        kDown;
+    const auto score = static_cast<double>(block.scores[b][g]);
+    const bool moved_there = now.label != before && g == state.group_of.data()[now.label];
+    const double others = moved_there ? now.runner_up : score;
+    const auto bound = static_cast<float>(at_least<Metric>(state, i, others)) * kDown;
     bounds[g] = (bound + state.drifts.data()[g]) * kDown;
     least = bound < least ? bound : least;
   }
-  if (label != before) {
-    // Of the others in the group of the new centre nothing is known until the next call; the group
-    // of the old one may have had no doubt, but now holds the old one, too.
-    bounds[state.group_of.data()[label]] = 0.0f;
-    least = 0.0f;
-    if (left >= 0.0) {
-      const std::size_t g = state.group_of.data()[before];
-      // 1e-6: safeguard, more than the rounding of a direct distance
-      const auto far = static_cast<float>((Metric::kSquared ? std::sqrt(left) : left) * (1 - 1e-6));
-      bounds[g] = std::min(bounds[g], (far + state.drifts.data()[g]) * kDown);
+  if (now.label != before && before >= 0) {
+    // The group of the old centre may have had no doubt, but now holds the old one, too.
+    const std::size_t g = state.group_of.data()[before];
+    const double square = block.own[b];
+    // 1e-6: safeguard, more than the rounding of a direct distance
+    const auto far =
+        static_cast<float>((Metric::kSquared ? std::sqrt(square) : square) * (1.0 - 1e-6));
+    bounds[g] = std::min(bounds[g], (far + state.drifts.data()[g]) * kDown);
+    least = far < least ? far : least;
+    const bool known = block.doubts[b] >> state.group_of.data()[now.label] & 1u;
+    if (!known) {
+      bounds[state.group_of.data()[now.label]] = 0.0f;
+      least = 0.0f;
     }
   }
   state.lower.data()[i] = least;

@@ -184,14 +184,17 @@ MINIMAND_INLINE void score(const Compressed<Scalar, Index>& matrix, const std::u
   to.high[0] = high;
 }
 
-/// The best score of every lane so far, and the number of its centre.
+/// The best scores of every lane so far, the number of the centre of the first, and the second.
 template <class Scalar>
 struct Leader {
   Values<Scalar> best;
+  Values<Scalar> second;
   Numbers<Scalar> number;
 
   MINIMAND_INLINE void meet(Values<Scalar> score, Numbers<Scalar> numbers) {
     const auto ahead = score > best;
+    const Values<Scalar> beaten = ahead ? best : score;
+    second = beaten > second ? beaten : second;
     best = ahead ? score : best;
     number = ahead ? numbers : number;
   }
@@ -229,15 +232,28 @@ MINIMAND_INLINE Scalar greatest(Values<Scalar> v) {
   return v[0];
 }
 
-/// The lowest number among the lanes that have this score.
+/// The centre with the best score, of several the one with the lowest number, and the best score of
+/// all other centres.
 template <class Scalar>
-MINIMAND_INLINE std::int32_t holder_of(const Leader<Scalar>& leader, Scalar score) {
+struct Lead {
+  std::int32_t number;
+  Scalar runner_up;
+};
+template <class Scalar>
+MINIMAND_INLINE Lead<Scalar> lead_of(const Leader<Scalar>& leader, Scalar score) {
   std::int32_t found = std::numeric_limits<std::int32_t>::max();
   for (std::size_t lane = 0; lane < kWide<Scalar>; ++lane) {
     const auto number = static_cast<std::int32_t>(leader.number[lane]);
     if (leader.best[lane] == score && number < found) found = number;
   }
-  return found;
+  Scalar runner_up = kWorst<Scalar>;
+  for (std::size_t lane = 0; lane < kWide<Scalar>; ++lane) {
+    const bool leads =
+        static_cast<std::int32_t>(leader.number[lane]) == found && leader.best[lane] == score;
+    const Scalar other = leads ? leader.second[lane] : leader.best[lane];
+    runner_up = other > runner_up ? other : runner_up;
+  }
+  return {found, runner_up};
 }
 
 /// The distance of a row, times a factor, from a centre (its square under Dots), by differences

@@ -113,6 +113,8 @@ from .reverse.components.kernel_pca import KernelPCA as KernelPCA
 from .reverse.components.normalized_pca import NormalizedPCA as NormalizedPCA
 from .reverse.components.pca import PCA as PCA
 from .reverse.hierarchy.agglomerative import Agglomerative as Agglomerative
+from .reverse.kmeans.estimator import KMeans as KMeans
+from .reverse.kmeans.soft import SoftKMeans as SoftKMeans
 from .reverse.neighbors import KNNClassifier as KNNClassifier
 from .reverse.neighbors import KNNRegressor as KNNRegressor
 from .selection import Path as Path

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sklearn import linear_model
 
+from .clusters.kmeans import KMeans, MiniBatchKMeans
 from .components.certified import IncrementalPCA, KernelPCA, SpectralEmbedding
 from .components.decompositions import PCA, TruncatedSVD
 from .cross_validated import ElasticNetCV, LassoCV
@@ -43,6 +44,7 @@ __all__ = [
     "GammaRegressor",
     "HuberRegressor",
     "IncrementalPCA",
+    "KMeans",
     "KernelPCA",
     "KernelRidge",
     "Lasso",
@@ -53,6 +55,7 @@ __all__ = [
     "LinearSVR",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "MiniBatchKMeans",
     "MultiTaskElasticNet",
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",

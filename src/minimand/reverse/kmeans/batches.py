@@ -1,4 +1,4 @@
-"""Mini-batches: centres as running means of the rows of random batches that were nearest to them."""
+"""Mini-batches: centres as running means of those rows of random batches that were nearest."""
 
 from __future__ import annotations
 

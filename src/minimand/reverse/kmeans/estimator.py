@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,18 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import _core
 from ..._base.typing import AnyArray, Array, ArrayLike
-from ..._base.watch import StoppedError, interrupt, undisturbed, watching
-from ...certificate import Certificate
+from ..._base.watch import undisturbed
 from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs import data
 from ...estimators.settings import check_whole
 from ..base import Course, Reverse
 from .batches import MiniBatches
-from .bound import lower_bound
-from .distances import REGISTRY, medians
-from .lloyd import Lloyd, Null
+from .certified import certified
+from .distances import REGISTRY
+from .lloyd import Lloyd
 from .rows import Rows
 from .seeding import check_init, check_n_init, start_of
+from .starts import Found, Run, best_of_starts, weights_of
 
 _ALGORITHMS = ("auto", "bounded", "lloyd", "minibatch")
 _ELSEWHERE = {
@@ -56,12 +57,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
         The centres to begin with: rows that are drawn far from each other, random rows, the centres
         of a random partition, given ones, or those of a function init(X, n_clusters, random_state).
     n_init : int or "auto", default="auto"
-        Starts, of which the best result is kept; "auto" is 1 for k-means++ and for an array, else 10.
+        Starts, of which the best result is kept; "auto" is 1 for k-means++ and an array, else 10.
     algorithm : {"auto", "bounded", "lloyd", "minibatch"}, default="auto"
-        "bounded" remembers bounds of distances, 8 to 72 bytes for every row, and compares only rows
-        and centres that the bounds leave open; "lloyd" compares all, with the same result; "auto"
-        is "bounded". "minibatch" learns from random batches of rows, for data so large that some
-        passes over them take too long.
+        "bounded" remembers bounds of distances, 60 to 100 bytes for every row, and compares only
+        rows and centres that the bounds leave open; "lloyd" compares all, with the same result up
+        to rounding; "auto" is "bounded". "minibatch" learns from random batches of rows, for data
+        so large that some passes over them take too long.
     batch_size : int, default=1024
         Rows of a batch of "minibatch".
     tol : float, default=1e-6
@@ -104,7 +105,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
     >>> X = load_iris().data
     >>> model = mm.KMeans(3, random_state=0).fit(X)
     >>> round(model.inertia_, 2), model.certificate_.kind
-    (78.85, 'relaxation')
+    (78.86, 'relaxation')
     >>> bool(model.certificate_.dual <= model.inertia_)
     True
     >>> model.predict([[5.0, 3.5, 1.5, 0.2]]) == model.labels_[0]
@@ -171,82 +172,37 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
         random = check_random_state(self.random_state)
         solver = "bounded" if self.algorithm == "auto" else self.algorithm
         with Course(self, rows.distance.words, rows.X, solver=solver) as course:
-            best: tuple[Any, ...] | None = None
-            for _ in range(starts):
-                run = self._begun(rows, start, random, first=best is None)
-                if run is None:
-                    break
-                found = self._run(course, run, rows)
-                if best is None or found[2] < best[2]:
-                    best = (*found, run, course.history)
-                if course.stops():
-                    break
-            assert best is not None
+
+            def begin() -> Run:
+                centers = np.ascontiguousarray(start(rows, self.n_clusters, random))
+                if solver == "minibatch":
+                    return MiniBatches(rows, centers, random, int(self.batch_size))
+                return Lloyd(rows, centers, bounds=solver == "bounded")
+
+            def steps(run: Any) -> Iterator[tuple[None, float, float]]:
+                if isinstance(run, MiniBatches):
+                    return run.steps(self.max_iter)
+                return run.steps(lambda fall, _: fall <= self.tol * run.scale, self.max_iter)
+
+            found = best_of_starts(course, starts, begin, steps, rows.X.dtype)
             with undisturbed():
-                self._store(course, rows, *best)
+                self._store(course, rows, found)
+            if not found.run.converged and self.max_iter is not None:
+                course.ends_at(f"max_iter={self.max_iter}")
         if np.count_nonzero(self.counts_) < self.n_clusters:
             _warn_of_duplicates(np.unique(self.labels_).size, self.n_clusters)
         return self
 
-    def _begun(self, rows: Rows, start: Any, random: Any, *, first: bool) -> Any:
-        """A run from a new start; None if another start shall not be made any more."""
-        try:
-            with watching(hears=not first):
-                centers = np.ascontiguousarray(start(rows, self.n_clusters, random))
-        except KeyboardInterrupt:
-            if first:
-                raise
-            interrupt()
-            return None
-        except StoppedError:
-            return None
-        if self.algorithm == "minibatch":
-            return MiniBatches(rows, centers, random, int(self.batch_size))
-        return Lloyd(rows, centers, bounds=self.algorithm != "lloyd")
-
-    def _run(self, course: Course, run: Any, rows: Rows) -> tuple[Array, AnyArray, float]:
-        """Iterate from one start; centres, labels and objective."""
-        course.restart()
-        if isinstance(run, Lloyd):
-            steps = run.steps(lambda fall, _: fall <= self.tol * run.scale, self.max_iter)
-        else:
-            steps = run.steps(self.max_iter)
-        course.follow(steps, lambda: run.passes)
-        if not run.converged and self.max_iter is not None:
-            course.ends_at(f"max_iter={self.max_iter}")
-        with undisturbed():
-            return run.finished(rows.X.dtype)
-
-    def _store(
-        self,
-        course: Course,
-        rows: Rows,
-        centers: Array,
-        labels: AnyArray,
-        primal: float,
-        run: Any,
-        history: Any,
-    ) -> None:
+    def _store(self, course: Course, rows: Rows, found: Found) -> None:
         """Set the attributes of a fit."""
+        centers, labels, primal, run, history = found
         self.cluster_centers_, self.labels_, self.inertia_ = centers, labels, primal
-        self.counts_ = np.bincount(labels, rows.weights, minlength=len(centers)).astype(float)
-        self._distance = rows.distance
-        self._n_features_out = len(centers)
-        self.n_iter_, course.history = run.iterations, history
-        found = self._certificate(course, rows, run.scale)
-        history.end(primal, found.dual, found.gap)
-        self.history_, self.certificate_ = history, found
-
-    def _certificate(self, course: Course, rows: Rows, scale: float) -> Certificate:
-        """By discarded eigenvalues; under Manhattan, by the best centres of these clusters."""
-        primal, centers = self.inertia_, self.cluster_centers_.astype(float)
-        noise = float(np.finfo(float).eps) * rows.shape[1] * abs(primal)
-        if rows.distance.by_sums:
-            bound, rounding = lower_bound(rows, len(centers))
-            return course.certificate(primal, bound, "relaxation", rounding + noise, scale)
-        best = medians(rows.X, self.labels_, rows.weights, centers, np.arange(len(centers)))
-        bound = Null.cost_of(rows, self.labels_, best)
-        return course.certificate(primal, bound, "stationary", noise, scale)
+        self.counts_ = weights_of(labels, rows.weights, len(centers))
+        self._distance, self._n_features_out = rows.distance, len(centers)
+        self.n_iter_ = run.iterations
+        certificate = certified(course, rows, labels, centers, primal, run.scale)
+        history.end(primal, certificate.dual, certificate.gap)
+        self.history_, self.certificate_ = history, certificate
 
     def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
         """Learn from rows one by one: each moves its nearest centre, the mean of its rows so far.

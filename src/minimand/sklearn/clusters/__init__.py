@@ -1,0 +1,1 @@
+"""Drop-ins for scikit-learn's clusterings."""
