@@ -35,6 +35,7 @@ _NAMES = {
     "features": ("Centers", "HiddenLayer", "Monomials", "Neighbors", "Nystrom", "RandomFourier"),
     "estimators.calibrated": ("Calibrated",),
     "estimators.hard_margin": ("HardMargin",),
+    "estimators.labelers.graph_labeler": ("GraphLabeler",),
     "solvers.history": ("History",),
     "kernels": (
         "RBF",
@@ -120,6 +121,11 @@ _NAMES = {
     "estimators.ranker": ("Ranker",),
     "estimators.labelers.sequence_labeler": ("SequenceLabeler",),
     "report": ("plot_history",),
+    "reverse.cuts.graph_classifier": ("GraphClassifier",),
+    "reverse.cuts.kernel_kmeans": ("KernelKMeans",),
+    "reverse.cuts.neighbor_graph": ("NeighborGraph",),
+    "reverse.cuts.normalized_cut": ("NormalizedCut",),
+    "reverse.cuts.trace_forms": ("normalized_cut",),
     "reverse.components.conversions": (
         "forward_from_reverse",
         "kernel_from_reverse",

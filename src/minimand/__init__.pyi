@@ -22,6 +22,7 @@ from .estimators import Regressor as Regressor
 from .estimators import fit_stream as fit_stream
 from .estimators.calibrated import Calibrated as Calibrated
 from .estimators.hard_margin import HardMargin as HardMargin
+from .estimators.labelers.graph_labeler import GraphLabeler as GraphLabeler
 from .estimators.labelers.sequence_labeler import SequenceLabeler as SequenceLabeler
 from .estimators.perceptron import Perceptron as Perceptron
 from .estimators.priors import with_priors as with_priors
@@ -112,6 +113,11 @@ from .reverse.components.conversions import reverse_from_forward as reverse_from
 from .reverse.components.kernel_pca import KernelPCA as KernelPCA
 from .reverse.components.normalized_pca import NormalizedPCA as NormalizedPCA
 from .reverse.components.pca import PCA as PCA
+from .reverse.cuts.graph_classifier import GraphClassifier as GraphClassifier
+from .reverse.cuts.kernel_kmeans import KernelKMeans as KernelKMeans
+from .reverse.cuts.neighbor_graph import NeighborGraph as NeighborGraph
+from .reverse.cuts.normalized_cut import NormalizedCut as NormalizedCut
+from .reverse.cuts.trace_forms import normalized_cut as normalized_cut
 from .reverse.hierarchy.agglomerative import Agglomerative as Agglomerative
 from .reverse.kmeans.estimator import KMeans as KMeans
 from .reverse.kmeans.soft import SoftKMeans as SoftKMeans

@@ -24,6 +24,7 @@ from ..problem.slot import sum_over_problems
 from ..solvers import Control, solve
 from ..solvers.nested.joint_scale import Scaled
 from ..solvers.nested.scale_search import minimise_jointly, null_of
+from . import clusterings
 from .batches import certify_batches, check_intercept
 from .foreign import kernel_machines, scikit_learn
 from .foreign.objectives import problem_of
@@ -42,6 +43,7 @@ def certify(
     *,
     batches: Iterable[Any] | None = None,
     groups: ArrayLike = None,
+    thorough: bool = False,
 ) -> Certificate:
     """Bound how far a fitted model is from the optimum of the objective it was meant to minimise.
 
@@ -53,7 +55,9 @@ def certify(
         LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor,
         TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale), LinearSVC, LinearSVR,
         SVC, SVR, KernelRidge, SGDClassifier, SGDRegressor, or one of their
-        drop-ins in `minimand.sklearn`, or a `HardMargin`.
+        drop-ins in `minimand.sklearn`, or a `HardMargin`; or, without y, a clustering: `KMeans`,
+        `KernelKMeans`, `NormalizedCut`, other estimators of the reverse form, or scikit-learn's
+        KMeans, MiniBatchKMeans, BisectingKMeans, PCA, IncrementalPCA and TruncatedSVD.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator, a Certificate or "exact", optional
@@ -74,6 +78,10 @@ def certify(
     groups : array-like of shape (n_samples,), optional
         The query of every item, for a `Ranker`, whose `by_sample` has a number per query with
         pairs.
+    thorough : bool, default=False
+        For clusterings: look for a proof that the clustering is the best of all, in the dual of a
+        semidefinite relaxation. If there is one, ``kind`` is "global"; else the bound is the best
+        that was found, which may take a minute for 2000 rows.
 
     Returns
     -------
@@ -99,6 +107,14 @@ def certify(
                 "the weights; pass one of both."
             )
         return certify_batches(model, batches)
+    if clusterings.takes(model):
+        if X is None:
+            raise TypeError("certify needs X, the rows that were clustered.")
+        return clusterings.certify_clustering(model, X, sample_weight, thorough=thorough)
+    if thorough:
+        raise TypeError(
+            "thorough=True is for clusterings: the bound of other models is the best anyway."
+        )
     if X is None or y is None:
         raise TypeError("certify needs X and y, or batches=… that yields them.")
     if isinstance(model, HardMargin):

@@ -71,7 +71,7 @@ class Quadratic:
 
     def slope(self, w: Array) -> Array:
         """G w + q."""
-        return self.gram @ w + self.q
+        return _core.dense_matvec(self.gram, w) + self.q
 
     def polish(self, penalty: Separable, w: Array) -> bool:
         """One Newton step on the support; True if there is one. `_core.SupportNewton` has the rule.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -124,6 +124,18 @@ class Finding:
     slope: Array  # Xᵀ(mass∘gradient) at point.z with the best intercept
     infeasibility: str = ""
     kind: Kind = "global"
+    fresh: bool = False  # whether it was computed from the coefficients alone
+
+    @property
+    def summary(self) -> Self:
+        """The same, without long arrays that another judgement can compute again."""
+        return self
+
+    def beats(self, other: Finding) -> bool:
+        """Whether this point is the better one; without a finite bound, by the objective alone."""
+        if self.kind == "stationary":
+            return self.primal <= other.primal
+        return (self.gap, self.primal) <= (other.gap, other.primal)
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """√mean gradient² and mean(|value| + |gradient·z|) + Ω, which set the rounding of P."""
@@ -207,12 +219,6 @@ class Judgement(Finding):
     by_feature: Any  # in the shape of w or per group; None if the penalty has no breakdown
     promise: float  # the gap, or what it may become after unpenalised columns are repaired
 
-    def beats(self, other: Judgement) -> bool:
-        """Whether this point is the better one; without a finite bound, by the objective alone."""
-        if self.kind == "stationary":
-            return self.primal <= other.primal
-        return (self.gap, self.primal) <= (other.gap, other.primal)
-
     def remark(self, objective: Objective) -> str:
         """From the samples with almost no loss."""
         from .recession import falls_for_ever
@@ -235,7 +241,7 @@ class Judgement(Finding):
         return self.samples()
 
     @property
-    def summary(self) -> Judgement:
+    def summary(self) -> Self:
         """The same without scores and terms if these are long; θ is kept."""
         if self.point.z.size < _LONG:
             return self

@@ -19,6 +19,7 @@ from .. import _core
 from .._base.threads import get_num_threads, one_blas_thread, one_core_thread
 from .._base.typing import Array
 from ..design import Design
+from ..penalties import Separable
 from ..problem.objective import Objective, Point
 from .finding import Dual, Finding
 from .referee import is_balanced, judge, slack
@@ -38,6 +39,70 @@ class SquaresFinding(Finding):
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """The value is ½r², the gradient r."""
         return sqrt(self.square), self.primal + self.score_times
+
+
+def squares_at_null(
+    objective: Objective, form: Separable, residual: Array, slope: Array
+) -> SquaresFinding:
+    """The referee's result for the null model w = 0, whose residuals are the dual point.
+
+    ``slope`` is Xᵀ(mass∘residual). The null model has the best intercept, so that Σ mass·residual
+    vanishes.
+    """
+    square = _core.dot(objective.mass, residual * residual)
+    null = objective.null
+    gap, s, _ = _core.gap_of_squares(square, slope, null.w, form.l1, form.l2)
+    return SquaresFinding(
+        point=null,
+        primal=objective.null_primal,
+        gap=min(gap, objective.scale),
+        dual=Dual(s * residual, s * slope),
+        slope=slope,
+        square=square,
+        score_times=_core.dot(objective.mass, np.abs(residual * null.z)),
+    )
+
+
+def squares_at(objective: Objective, form: Separable, w: Array, b: float) -> Finding:
+    """The referee's result for one model, from its coefficients alone, with its best intercept."""
+    scores, shift = objective.design.matvec(w)[None, :], np.array([b])
+    if objective.offset is not None:
+        scores += objective.offset
+    mass, y = objective.mass, np.ascontiguousarray(objective.y)
+    residuals, sums = _core.residual_rows(scores, y, mass, objective.intercept, shift)
+    slope = objective.design.rmatvec(mass * residuals[0])
+    objective.meter.passes += 2.0
+    point = Point(w, float(shift[0]), scores[0])
+    mean, size, *squares = sums[0].tolist()
+    if objective.intercept and not is_balanced(mean, size):
+        return judge(objective, point)  # the residuals are no valid dual point
+    found = _bounded(objective, form, point, Dual(residuals[0], slope), squares)
+    return judge(objective, point) if found is None else found
+
+
+def _bounded(
+    problem: Objective, form: Separable, point: Point, dual: Dual, squares: list[float]
+) -> SquaresFinding | None:
+    """The gap with the residuals as dual point, scaled in place; None if θ = 0 may be better."""
+    square, score_times = squares
+    gap, s, charge = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
+    if not gap <= problem.scale:
+        return None
+    primal = 0.5 * square + charge
+    theta, slope = dual[:2]
+    if s != 1.0:
+        theta *= s  # in place: another array costs more than this product
+        slope = s * slope
+    return SquaresFinding(
+        point=point,
+        primal=primal,
+        gap=gap,
+        dual=Dual(theta, slope, primal - gap + slack(primal)),
+        slope=dual.slope,
+        square=square,
+        score_times=score_times,
+        fresh=True,
+    )
 
 
 class Models:
@@ -64,28 +129,14 @@ class Models:
             raise ValueError(f"model {i} was judged before: its residuals are gone.")
         self._asked.add(i)
         problem.meter.passes += 2.0 / len(self.points)
-        mean, size, square, score_times = self._sums[i].tolist()
+        mean, size, *squares = self._sums[i].tolist()
         if problem.intercept and not is_balanced(mean, size):
             return judge(problem, self.points[i])  # the residuals are no valid dual point
         form = problem.penalty.sum_over_features
         if form is not None and not form.has_constraints:
-            point, dual = self.points[i], self.duals[i]
-            gap, s, charge = _core.gap_of_squares(square, dual.slope, point.w, form.l1, form.l2)
-            if gap <= problem.scale:  # else θ = 0 may be the better dual point
-                primal = 0.5 * square + charge
-                theta, slope = dual[:2]
-                if s != 1.0:
-                    theta *= s  # in place: another array costs more than this product
-                    slope = s * slope
-                return SquaresFinding(
-                    point=point,
-                    primal=primal,
-                    gap=gap,
-                    dual=Dual(theta, slope, primal - gap + slack(primal)),
-                    slope=dual.slope,
-                    square=square,
-                    score_times=score_times,
-                )
+            found = _bounded(problem, form, self.points[i], self.duals[i], squares)
+            if found is not None:
+                return found
         return judge(problem, self.points[i], known=[self.duals[i]], raw=False)
 
 

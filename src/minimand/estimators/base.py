@@ -253,7 +253,7 @@ class Estimator(NamesParameters, PosesProblems, SupportVectors, CallbackSupportM
             certificate = combined(parts, problems, posed.coded.output.parts)
             course = history.combined([s.history for s in solutions])
         self._fitted = Fitted.of(posed.coded)
-        self.__dict__.update(self._modelled(posed, [(s.w, s.b) for s in solutions]))
+        self.__dict__.update(self._modelled(posed, [s.point[:2] for s in solutions]))
         if "features_" in self.__dict__:
             certificate = self._qualified(certificate)
         self.certificate_ = certificate

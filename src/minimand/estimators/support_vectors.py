@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from operator import attrgetter
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -133,7 +134,7 @@ class Training:
         With ``vectors``, and if the loss is flat somewhere, the rows of φ(X) with a nonzero
         multiplier are kept.
         """
-        found = cls.of_seen([Seen.of(*pair) for pair in zip(objectives, solutions)], weights)
+        found = cls.of_seen(list(map(Seen.of, objectives, solutions)), weights)
         first = objectives[0]
         if found is None or not vectors or first.loss.quadratic or not _has_flat_part(first):
             return found
@@ -146,11 +147,11 @@ class Training:
     @classmethod
     def of_seen(cls, problems: Sequence[Seen | None], weights: Array | None) -> Self | None:
         """The same without the rows of φ(X)."""
-        known = [problem for problem in problems if problem is not None]
-        if len(known) < len(problems):
+        if None in problems:
             return None
+        known = cast("list[Seen]", problems)
         first = known[0]
-        table = _table(known, [problem.multipliers for problem in known])
+        table = _table(known, list(map(attrgetter("multipliers"), known)))
         rows = _Rows(None, table.shape[0])
         if weights is not None and not weights.all():
             rows = _Rows(np.flatnonzero(weights), weights.size)
@@ -168,7 +169,9 @@ class Training:
 
 def _table(problems: list[Seen], parts: list[Array]) -> Array:
     """The numbers of all problems, a column per score."""
-    return parts[0] if parts[0].ndim == 2 else as_table([p.slot for p in problems], parts)
+    if parts[0].ndim == 2:
+        return parts[0]
+    return as_table(list(map(attrgetter("slot"), problems)), parts)
 
 
 def _places(problems: list[Seen], rows: _Rows) -> Places | None:

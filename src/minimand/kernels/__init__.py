@@ -27,6 +27,7 @@ _NAMES = {
     "algebra": ("Constant", "Product", "Scaled", "Sum"),
     "base": ("Kernel",),
     "chosen": ("kernel_of",),
+    "degrees": ("ByDegree",),
     "distances": ("RBF", "Laplace", "Matern", "Periodic"),
     "given": ("Callable", "Precomputed"),
     "psd": ("Definiteness", "check_psd"),

@@ -7,6 +7,7 @@ from .algebra import Scaled as Scaled
 from .algebra import Sum as Sum
 from .base import Kernel as Kernel
 from .chosen import kernel_of as kernel_of
+from .degrees import ByDegree as ByDegree
 from .distances import RBF as RBF
 from .distances import Laplace as Laplace
 from .distances import Matern as Matern

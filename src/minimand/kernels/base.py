@@ -16,6 +16,7 @@ from .rows import count
 
 if TYPE_CHECKING:
     from .algebra import Product, Scaled, Sum
+    from .degrees import ByDegree
     from .transformed import Centered, Mapped, Normalized, On
 
 _STRIP = 256  # rows of a Gram matrix computed together; safeguard: products of matrices
@@ -234,6 +235,12 @@ class Kernel(NamesParameters, Parameterized, ABC):
         from .transformed import Centered
 
         return Centered(self)
+
+    def by_degree(self) -> ByDegree:
+        """k(x, z)/(λ(x)·λ(z)), λ(x) the sum of k(x, xⱼ) over the training rows: Λ⁻¹KΛ⁻¹."""
+        from .degrees import ByDegree
+
+        return ByDegree(self)
 
     def _ready(self, X: Any, Z: Any) -> Kernel:
         """The kernel, bound to X if that holds the training rows."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from sklearn import linear_model
 
 from .clusters.kmeans import KMeans, MiniBatchKMeans
+from .clusters.spectral import SpectralClustering
 from .components.certified import IncrementalPCA, KernelPCA, SpectralEmbedding
 from .components.decompositions import PCA, TruncatedSVD
 from .cross_validated import ElasticNetCV, LassoCV
@@ -71,6 +72,7 @@ __all__ = [
     "RidgeClassifier",
     "SGDClassifier",
     "SGDRegressor",
+    "SpectralClustering",
     "SpectralEmbedding",
     "TruncatedSVD",
     "TweedieRegressor",

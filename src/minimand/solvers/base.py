@@ -12,7 +12,7 @@ import numpy as np
 from .._base.parameters import Parameterized
 from .._base.typing import Array
 from .._base.watch import reason as reason_to_stop
-from ..certificate import Certificate, Finding, Judgement
+from ..certificate import Certificate, Finding
 from ..problem.objective import Objective, Point
 from .history import History, State
 from .traits import Trait, missing, traits_of
@@ -188,7 +188,7 @@ class Solver(Parameterized):
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
-    ) -> Iterator[Judgement | HandOver]:
+    ) -> Iterator[Finding | HandOver]:
         """Judged points, each better than the last; the caller decides when to stop.
 
         A `HandOver` among them asks for another solver. It is carried out even if this one was

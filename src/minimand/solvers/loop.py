@@ -7,13 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
+from operator import attrgetter
 
 import numpy as np
 
 from .._base.threads import one_blas_thread
 from .._base.watch import INTERRUPT, StoppedError, current, interrupt, undisturbed, watching
 from .._base.watch import reason as reason_to_stop
-from ..certificate import UNATTAINED, Judgement, judge
+from ..certificate import UNATTAINED, Finding, judge
 from ..problem.objective import Objective, Point
 from .base import Control, Solution, Solver, observe
 from .choose import cheapest_others, choose_solver
@@ -41,7 +42,10 @@ def solve(
     "auto", or stands for it.
     """
     control = control or Control()
-    alone = one_blas_thread() if _is_small(objective) else nullcontext()
+    # After every call, threads of BLAS wait for the next by spinning, and take a core from our own
+    # kernels: on small problems they gain less than that.
+    small = objective.design.nnz * min(objective.design.shape) <= _SMALL
+    alone = one_blas_thread() if small else nullcontext()
     # Overflow shows in the gap.
     with alone, np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
@@ -51,14 +55,6 @@ def solve(
             return run(chosen, objective, control, start, replaceable=replaceable)
         except (OverflowError, np.linalg.LinAlgError) as error:
             raise ValueError("numbers overflow on these data: rescale X and y.") from error
-
-
-def _is_small(objective: Objective) -> bool:
-    """Whether threads of BLAS would gain less than they take from others.
-
-    After every call they wait for the next by spinning, and take a core from our own kernels.
-    """
-    return objective.design.nnz * min(objective.design.shape) <= _SMALL
 
 
 def run(
@@ -122,9 +118,9 @@ class _Fit:
         self._asked = solver
         self._history = History("", objective.words)
         self._view = View(objective, solver)
-        self._earlier: Judgement | None = None  # the best point of an earlier view
+        self._earlier: Finding | None = None  # the best point of an earlier view
         self._course: Succession | None = None
-        self._enough: Judgement | None = None  # the point that reached the target
+        self._enough: Finding | None = None  # the point that reached the target
         self._at_work: Solver | None = None  # the solver that found the last point
         self._since = 0  # the record at which its work began
 
@@ -134,7 +130,7 @@ class _Fit:
         return (self._course.ran if self._course is not None else []) or [self._asked]
 
     @property
-    def best(self) -> Judgement | None:
+    def best(self) -> Finding | None:
         """The point that reached the target, or else the best one."""
         if self._enough is not None or self._course is None or self._course.best is None:
             return self._enough or self._earlier
@@ -174,7 +170,7 @@ class _Fit:
                 return stopped.reason
         return ""
 
-    def _points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
+    def _points(self, solver: Solver, start: Point) -> Iterator[Finding]:
         """Judged points of the problem as solvers get it, as points of the whole problem."""
         if self._course is None:
             # A textbook solver gets the columns as they are.
@@ -196,7 +192,7 @@ class _Fit:
         if view.solver is not self.solvers[-1]:
             self.hand_over(view.solver, reason)
 
-    def _will_do(self, judgement: Judgement) -> bool:
+    def _will_do(self, judgement: Finding) -> bool:
         """Whether the gap is small enough; a null model must be optimal up to rounding."""
         objective = self.objective
         if not judgement.reaches(objective, self.control.target):
@@ -205,7 +201,7 @@ class _Fit:
             return True
         return judgement.gap <= judgement.rounding(objective)
 
-    def _limit(self, judgement: Judgement, recorded: int) -> str:
+    def _limit(self, judgement: Finding, recorded: int) -> str:
         """The limit that has been reached by now, in words; empty if none has."""
         control, history = self.control, self._history
         assert self._course is not None
@@ -250,8 +246,9 @@ class _Fit:
             observe(control, objective, final, 0, history)  # time ran out before any other record
         elif final.point is objective.null or not (told and history.ends_at(best)):
             history.append(control.state(objective, final, told))
-        history.solver = _in_turn([_label(solver) for solver in solvers])
-        history.hand_overs = _told_once(self._course.reasons) if self._course is not None else ()
+        history.solver = _in_turn(list(map(_label, solvers)))
+        reasons = [] if self._course is None else self._course.reasons
+        history.hand_overs = _told_once(reasons) if reasons else ()
         history.end(certificate.primal, certificate.dual, certificate.gap)
         # A search among several minima that was cut off has not converged, whatever its gap.
         cut_off = bool(stopped_by) and final.kind == "stationary"
@@ -260,7 +257,7 @@ class _Fit:
             point=final.point,
             slope=final.slope if best is None else best.slope,
             certificate=certificate,
-            solver=_in_turn([solver.name for solver in solvers]),
+            solver=_in_turn(list(map(attrgetter("name"), solvers))),
             converged=converged,
             stopped_by=stopped_by
             or ("" if converged else control.ended_by or solvers[-1].exhausted),
@@ -314,15 +311,18 @@ def _stalled(history: History, patience: int) -> bool:
 def _final(
     objective: Objective,
     control: Control,
-    best: Judgement | None,
+    best: Finding | None,
     start: Point | None,
     stopped: bool,
-) -> Judgement:
+) -> Finding:
     """Judge the returned model once more, from its coefficients alone.
 
-    This is completed even after a stop. A closer judgement, which may take as long as a
-    factorisation, is then given up after ``_MOMENT`` seconds.
+    A finding that was computed so already is not judged again. This is completed even after a
+    stop. A closer judgement, which may take as long as a factorisation, is then given up after
+    ``_MOMENT`` seconds.
     """
+    if best is not None and best.fresh and best.gap <= control.tol * objective.scale:
+        return best
     with undisturbed():
         began = time.perf_counter()
         first = objective.null if start is None else start

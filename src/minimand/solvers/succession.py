@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..certificate import Judgement
+from ..certificate import Finding, Judgement, judge
 from ..problem.objective import Objective, Point
 from . import SOLVERS
 from .base import Control, HandOver, Solver
@@ -21,7 +21,7 @@ class Succession:
         The solvers that found the points so far, in their order.
     reasons : list of str
         Why they handed over, one sentence each.
-    best : Judgement or None
+    best : Finding or None
         The best point of all.
     """
 
@@ -29,9 +29,9 @@ class Succession:
         self.solver, self._objective, self._control = solver, objective, control
         self.ran: list[Solver] = []
         self.reasons: list[str] = []
-        self.best: Judgement | None = None
+        self.best: Finding | None = None
 
-    def points(self, solver: Solver, start: Point) -> Iterator[Judgement]:
+    def points(self, solver: Solver, start: Point) -> Iterator[Finding]:
         """The points of ``solver``, and of the solvers it hands over to."""
         self.solver = solver
         for found in solver.iterate(self._objective, start, self._control):
@@ -69,4 +69,12 @@ def points_of(
     solver: Solver, objective: Objective, start: Point, control: Control
 ) -> Iterator[Judgement]:
     """The judged points of a solver on a problem that is part of another solver's work."""
-    return Succession(solver, objective, control).points(solver, start)
+    for found in Succession(solver, objective, control).points(solver, start):
+        yield fully_judged(objective, found)
+
+
+def fully_judged(objective: Objective, found: Finding) -> Judgement:
+    """A finding with all that another solver may need to go on."""
+    if isinstance(found, Judgement):
+        return found
+    return judge(objective, found.point, known=[found.dual])

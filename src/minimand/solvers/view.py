@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..certificate import Judgement
+from ..certificate import Finding
 from ..certificate.in_units import outside
 from ..problem.column_units import ColumnUnits
 from ..problem.objective import Objective, Point
 from .base import Control, Solver
 from .choose import cheapest_others
 from .independent_columns import IndependentColumns, independent_columns
+from .succession import fully_judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,10 @@ class View:
         point = point if self.units is None else self.units.inside(point)
         return point if self.columns is None else self.columns.inside(point)
 
-    def outside(self, judgement: Judgement) -> Judgement:
+    def outside(self, judgement: Finding) -> Finding:
         """A judgement of this problem as one of the whole problem."""
+        if self.columns is None and self.units is None:
+            return judgement
+        judgement = fully_judged(self.problem, judgement)
         judgement = judgement if self.columns is None else self.columns.outside(judgement)
         return judgement if self.units is None else outside(self.units, judgement)

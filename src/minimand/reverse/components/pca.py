@@ -390,7 +390,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
-        """float32 stays float32."""
+        """float32 stays float32; a copy of the data for "svd" is dense."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.method != "svd"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -40,8 +40,10 @@ class _Weighted(NamedTuple):
     lines: Array | None = None
 
     def times(self, w: Array) -> Array:
-        """The Gram times w."""
-        return self.gram @ w if self.lines is None else self.lines @ (self.lines.T @ w)
+        """The Gram times w; by the core, because threads of BLAS go on spinning after a call."""
+        if self.lines is None:
+            return _core.dense_matvec(self.gram, w)
+        return _core.dense_matvec(self.lines, _core.dense_rmatvec(self.lines, w))
 
     def growth(self, h: Array) -> float:
         """The factor by which newer weights have grown as a whole."""

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ... import _core
 from ..._base.typing import Array, IntArray
 from ..._core import dot
 from ...canonical import Quadratic, Weighted
-from ...certificate import Judgement, judge
+from ...certificate import Finding, Judgement, judge
 from ...design import Design, Reach
 from ...losses import Terms
 from ...penalties import Separable
@@ -19,6 +20,7 @@ from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
+from ..steps.all_columns import all_at_once, fit_at_once
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
 from .next_columns import best_columns, first_columns, support_size
@@ -67,10 +69,14 @@ class WorkingSet(Solver):
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
-    ) -> Iterator[Judgement | HandOver]:
+    ) -> Iterator[Finding | HandOver]:
         """Rounds of: choose columns, solve on them, judge."""
         form = objective.penalty.sum_over_features
         assert form is not None
+        if fit_at_once(objective, form, start):
+            for found in all_at_once(objective, form, control):
+                yield found
+                start = found.point  # the rounds below go on from here, if a gap is left
         judgement = judge(objective, recentred(objective, start))
         yield judgement
         columns = first_columns(objective, judgement, form)
@@ -291,7 +297,7 @@ class _Restricted:
             slope = slope - mean * float(q.sum())
         else:
             gram = self.design.gram(h, places)
-        model = Quadratic(gram, slope - gram @ w)
+        model = Quadratic(gram, slope - _core.dense_matvec(gram, w))
         new = w.copy()
         model.minimise(self.form, new, tol)
         shift = -dot(mean, new - w) - (float(q.sum()) / total if total > 0 else 0.0)

@@ -1,0 +1,77 @@
+"""Certificates of clusterings and components, ours and scikit-learn's: `certify` without y."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._base.typing import Array, ArrayLike
+from .._base.watch import watching
+from ..certificate import Certificate
+from ..estimators.stopping import interruption
+from ..reverse.base import Reverse
+from ..reverse.cuts.kernel_kmeans import KernelKMeans
+from ..reverse.cuts.normalized_cut import NormalizedCut
+from ..reverse.proof import judged
+from ..reverse.rows import rows_for
+from . import components
+
+_CENTRES = ("KMeans", "MiniBatchKMeans", "BisectingKMeans")  # of scikit-learn, Euclidean
+
+
+def takes(model: Any) -> bool:
+    """Whether the model has no y: a `Reverse` estimator, or a peer of one in scikit-learn."""
+    return isinstance(model, Reverse) or _is_foreign(model) or components.takes(model)
+
+
+def certify_clustering(
+    model: Any, X: ArrayLike, sample_weight: ArrayLike, *, thorough: bool
+) -> Certificate:
+    """The certificate of a model on rows X; ``thorough`` asks for the dual of k-means."""
+    check_is_fitted(model)
+    with watching() as watch:
+        found = _judged(model, X, sample_weight, thorough)
+    if watch.interrupted:
+        raise interruption("certify", found, found)
+    return found
+
+
+def _judged(model: Any, X: ArrayLike, sample_weight: ArrayLike, thorough: bool) -> Certificate:
+    if isinstance(model, KernelKMeans):
+        return judged.of_kernel(model, X, sample_weight, thorough=thorough)
+    if isinstance(model, NormalizedCut):
+        return judged.of_cut(model, X, sample_weight, thorough=thorough)
+    centres = _euclidean_centres(model)
+    if centres is not None:
+        rows = rows_for(model, X, of_numbers=True, reset=False)
+        return judged.of_centres(model, rows, centres, sample_weight, thorough=thorough)
+    if components.takes(model) and not thorough:
+        return components.certify_components(model, X, sample_weight)
+    if thorough:
+        raise TypeError(
+            "thorough=True is for k-means with Euclidean distances, KernelKMeans and "
+            f"NormalizedCut, not for {type(model).__name__}: leave it out."
+        )
+    if not hasattr(model, "judged"):
+        raise TypeError(
+            f"cannot certify {type(model).__name__}: its certificate_ is what is known of it."
+        )
+    found: Certificate = model.judged(X, sample_weight)
+    return found
+
+
+def _is_foreign(model: Any) -> bool:
+    return any(
+        cls.__module__.split(".")[0] == "sklearn" and cls.__name__ in _CENTRES
+        for cls in type(model).__mro__
+    )
+
+
+def _euclidean_centres(model: Any) -> Array | None:
+    """The centres of a k-means model with Euclidean distances; None for other models."""
+    own = type(model).__name__ == "KMeans" and getattr(model, "distance", None) == "euclidean"
+    if not (own or _is_foreign(model)):
+        return None
+    return np.asarray(model.cluster_centers_, dtype=float)

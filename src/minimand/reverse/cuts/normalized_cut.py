@@ -1,0 +1,234 @@
+"""`NormalizedCut`: clusters of a graph or a kernel with few edges between them, certified."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from ..._base.typing import Array, ArrayLike, IntArray
+from ..._base.watch import undisturbed
+from ...certificate import Certificate, Kind
+from ...estimators.callbacks import with_callbacks
+from ...kernels import REGISTRY, Kernel, Precomputed
+from ..base import Course
+from .affinities import affinity_of
+from .alternation import Clusters, Task
+from .base import KernelClusters
+from .bounds import of_cut
+from .checks import check_clusters
+from .pairs import DensePairs, SparsePairs
+
+_FORMULA = "Σ cut(cluster, others)/vol(cluster)"
+
+
+class NormalizedCut(KernelClusters):
+    r"""Cut a graph of affinities K into clusters, each with few edges to the others.
+
+    .. math:: \min_Y \sum_j \frac{\text{cut}(j, \text{others})}{\text{vol}(j)}
+        = k - \text{tr}\big((Y^\top \Lambda Y)^{-1} Y^\top K Y\big), \qquad \Lambda = \Delta(K 1)
+
+    This is k-means of the points Λ⁻¹φ(x) with the weights Λ. It begins with the top eigenvectors of
+    Λ^-½KΛ^-½, which solve the relaxed problem (spectral clustering ends there), and moves rows
+    until no move of a single one lowers the cut. ``certificate_`` bounds how much lower any cut
+    could be: by k minus the sum of the k largest eigenvalues. A new row x goes to the nearest
+    centre, its affinities divided by their sum.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    kernel : NeighborGraph, Kernel or str, default="neighbors"
+        Affinities: of nearest neighbours ("neighbors" is ``NeighborGraph()``), or of all pairs by a
+        kernel with values ≥ 0. With "precomputed", X itself is a symmetric matrix of affinities,
+        dense or sparse, which need not be positive semidefinite.
+    init : {"spectral", "k-means++", "random"} or array of labels, default="spectral"
+    n_init : int, default=1
+        Starts, of which the best result is kept.
+    max_iter : int, default=300
+    out_of_sample : {"centers", "regression"}, default="centers"
+        How `predict` treats rows: the nearest centre; or the largest output of the regression
+        A = Λ^½(Λ^-½KΛ^-½ + βI)⁻¹Λ^½Y, whose prediction is kᵀΛ⁻¹A/kᵀ1.
+    beta : float, default=1e-3
+    memory : float, optional
+        Bytes for the affinities of all pairs; 2 GB by default.
+    random_state : int, RandomState or None
+    max_seconds, callbacks, verbose
+        As in `minimand.Regressor`.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    inertia_ : float
+        The normalised cut.
+    affinity_matrix_ : ndarray or CSR matrix of shape (n_samples, n_samples)
+    certificate_ : Certificate
+        Of kind "relaxation"; "global" if no edge is cut.
+    n_iter_ : int
+        Steps, of which the last one found no row to move.
+    history_ : History
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> from sklearn.datasets import make_moons
+    >>> X, moon = make_moons(300, noise=0.05, random_state=0)
+    >>> model = mm.NormalizedCut(2, random_state=0).fit(X)
+    >>> same = model.labels_ == moon
+    >>> bool(same.all() or not same.any())
+    True
+    >>> bool((model.predict(X) == model.labels_).all())
+    True
+    """
+
+    _normalised = True
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "neighbors",
+        init: Any = "spectral",
+        n_init: int = 1,
+        max_iter: int = 300,
+        out_of_sample: str = "centers",
+        beta: float = 1e-3,
+        memory: float | None = None,
+        random_state: Any = None,
+        max_seconds: float | None = None,
+        callbacks: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.out_of_sample = out_of_sample
+        self.beta = beta
+        self.memory = memory
+        self.random_state = random_state
+        self.max_seconds = max_seconds
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
+        """Cut the graph of the rows.
+
+        Parameters
+        ----------
+        X : rows that the kernel takes, n_samples of them
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 counts as two equal nodes: Λ = Δ(Ks). The neighbours of a `NeighborGraph`
+            do not depend on it.
+        """
+        self._check_parameters()
+        affinity = affinity_of(self.kernel, self.memory)
+        X = affinity.read(self, X, reset=True)
+        n = int(_num_samples(X))
+        weights = self._weights(sample_weight, n)
+        k = check_clusters(self.n_clusters, n, weights)
+        if self.out_of_sample == "regression" and affinity.graph:
+            raise ValueError(
+                "out_of_sample='regression' needs the affinities of all pairs: pass a kernel, or "
+                "take out_of_sample='centers'."
+            )
+        with Course(self, _FORMULA, X, solver="alternation") as course:
+            self._affinity = affinity.fitted(X)
+            self.affinity_matrix_ = self._affinity.matrix
+            task = cut_task(self.affinity_matrix_, weights, k)
+            found = self._search(task, course)
+            with undisturbed():
+                self._store(task, found, weights)
+                self.certificate_ = self._certified(course, task, weights)
+                self.n_iter_, self.history_ = course.iterations + 1, course.history
+                self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
+        return self
+
+    def _store(self, task: Task, found: Clusters, weights: Array) -> None:
+        self._store_centres(task, found)
+        self._node_weights = weights
+        self.inertia_ = max(found.value, 0.0)
+        self._regression = None
+        if self.out_of_sample == "regression":
+            assert isinstance(task.pairs, DensePairs)
+            scale, root = task.scale, np.sqrt(task.weights)
+            square = task.pairs.values * np.outer(scale, scale)
+            square[np.diag_indices_from(square)] += float(self.beta)
+            outputs = np.zeros((task.pairs.n, task.n_clusters))
+            outputs[np.arange(task.pairs.n), found.labels] = root
+            self._regression = scale[:, None] * linalg.solve(square, outputs, assume_a="sym")
+
+    def _certified(self, course: Course, task: Task, weights: Array) -> Certificate:
+        kind, bound, rounding = cut_bound(task, self.inertia_, weights)
+        return course.certificate(self.inertia_, bound, kind, rounding)
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """The cluster of every row; a row equal to one of the fit of a graph gets its label."""
+        check_is_fitted(self, "labels_")
+        X = self._affinity.read(self, X, reset=False)
+        columns = self.dual_coef_.T if self._regression is None else self._regression
+        weights = self._node_weights
+        products, equal = self._affinity.times(X, np.column_stack([columns, weights]))
+        degrees = products[:, -1]
+        ratios = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+        if self._regression is not None:
+            return (products[:, :-1] * ratios[:, None]).argmax(axis=1).astype(np.int32)
+        found = self._nearest(products[:, :-1], ratios)
+        known = equal >= 0
+        found[known] = self.labels_[equal[known]]
+        return found
+
+    def _task_again(self) -> Task:
+        return cut_task(self.affinity_matrix_, self._node_weights, len(self.dual_coef_))
+
+    def judged(self, X: ArrayLike, sample_weight: ArrayLike = None) -> Certificate:
+        """The certificate of the clustering of these rows by the model, computed anew."""
+        from ..proof.judged import of_cut
+
+        check_is_fitted(self, "labels_")
+        return of_cut(self, X, sample_weight, thorough=False)
+
+    def __sklearn_tags__(self) -> Any:
+        """What the affinities take."""
+        tags = super().__sklearn_tags__()
+        if isinstance(self.kernel, Kernel) or self.kernel in REGISTRY.classes:
+            kernel = REGISTRY.get(self.kernel)
+            tags.input_tags.pairwise = kernel.pairwise
+            tags.input_tags.sparse = kernel.takes_sparse or isinstance(kernel, Precomputed)
+        return tags
+
+
+def cut_task(matrix: Any, weights: Array, k: int) -> Task:
+    """The normalised cut as weighted k-means: c = s, w = s∘Λ with Λ = Δ(Ks)."""
+    pairs = SparsePairs(matrix) if sparse.issparse(matrix) else DensePairs(matrix)
+    degrees = pairs.times(weights)
+    if not (degrees[weights > 0] > 0).all():
+        first = int(np.flatnonzero((weights > 0) & ~(degrees > 0))[0])
+        raise ValueError(
+            f"row {first} has no affinity to any row of positive weight: leave it out, or take a "
+            "wider kernel or more neighbours."
+        )
+    return Task(pairs, weights, weights * degrees, k, float(k))
+
+
+def cut_bound(task: Task, value: float, weights: Array) -> tuple[Kind, float, float]:
+    """The kind of the certificate of a cut, a lower bound of all cuts, and its rounding."""
+    rounding = 16 * float(np.finfo(float).eps) * task.n_clusters
+    if value <= rounding or task.n_clusters == 1:
+        return "global", 0.0, rounding  # no cut is negative
+    if task.pairs.components().max() + 1 >= task.n_clusters:
+        return "relaxation", 0.0, rounding
+    assert isinstance(task.pairs, DensePairs | SparsePairs)
+    kept = weights > 0
+    matrix, s = task.pairs.values, weights
+    if not kept.all():
+        matrix, s = matrix[kept][:, kept], weights[kept]
+    near = task.notes.get("eigenvectors")
+    top = of_cut(matrix, s, task.n_clusters, value, None if near is None else near[kept])
+    if top is None:
+        return "relaxation", 0.0, rounding
+    return "relaxation", min(top.discarded, value), top.rounding

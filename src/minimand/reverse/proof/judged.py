@@ -1,0 +1,186 @@
+"""Certificates of clusterings, computed anew from the data: by eigenvalues, or by the dual."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _num_samples
+
+from ..._base.typing import Array, ArrayLike, BoolArray, IntArray
+from ...certificate import Certificate, Kind
+from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
+from ...design import as_design
+from ...estimators.inputs.data import check_weights
+from ...features.low_rank import MEMORY
+from ..base import Course
+from ..cuts.alternation import Task, clusters_of
+from ..cuts.bounds import directions
+from ..cuts.checks import kernel_rows
+from ..cuts.normalized_cut import cut_bound, cut_task
+from ..cuts.pairs import DensePairs
+from .closed_form import objective
+from .points import PairPoints, Points, RowPoints
+from .prove import CLOSED, Proof, prove
+
+ROWS_FORMULA = "Σ s·‖x − centre‖²"
+KERNEL_FORMULA = "Σ s·‖φ(x) − centre‖²"
+CUT_FORMULA = "Σ cut(cluster, others)/vol(cluster)"
+_LARGE_CUT = 3000  # nodes of a graph whose dual is looked at; safeguard: its matrix is dense
+
+
+def weights_for(sample_weight: ArrayLike, n: int) -> Array:
+    """Ones by default."""
+    found = check_weights(sample_weight, n)
+    return np.ones(n) if found is None else found
+
+
+def of_centres(
+    model: Any, X: Any, centres: Array, sample_weight: ArrayLike, *, thorough: bool
+) -> Certificate:
+    """Of a model with Euclidean centres, on rows X: an array or a sparse matrix."""
+    n, k = X.shape[0], centres.shape[0]
+    weights = weights_for(sample_weight, n)
+    labels, squares = _assigned(X, centres)
+    primal = float(weights @ squares)
+    relaxed = directions(top_of_rows, as_design(X), k - 1, weights=weights)
+    points = None
+    if thorough and 8.0 * X.shape[0] * X.shape[1] <= MEMORY:
+        kept = weights > 0
+        rows = X[kept]
+        dense = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=float)
+        points = RowPoints(dense.astype(float, copy=False), weights[kept])
+        labels = labels[kept]
+    return _certificate(model, ROWS_FORMULA, primal, relaxed, points, labels, k, thorough)
+
+
+def of_kernel(
+    model: Any, X: ArrayLike, sample_weight: ArrayLike = None, *, thorough: bool
+) -> Certificate:
+    """Of a `KernelKMeans`, on the rows that it was fitted on or others."""
+    kernel = model._kernel if model._map is None else model._map.kernel_
+    X = kernel_rows(model, X, kernel, reset=False)
+    n, k = int(_num_samples(X)), model.dual_coef_.shape[0]
+    weights = weights_for(sample_weight, n)
+    kept = weights > 0
+    if model._map is not None:
+        factor, rest = model._map.transform(X), model._map.left_out(X)
+        products, own = factor @ model._centres, np.einsum("ij,ij->i", factor, factor) + rest
+        relaxed = directions(top_of_rows, factor, k - 1, weights=weights, remainder=rest)
+        points: Points | None = RowPoints(factor[kept], weights[kept]) if thorough else None
+    else:
+        rows = kernel.rows(X, training=True)
+        products, own = kernel.times(rows, model._rows, model.dual_coef_.T), kernel.diagonal(rows)
+        gram = np.asarray(kernel.gram(rows), dtype=float)
+        relaxed = directions(top_of_kernel, gram, k - 1, weights=weights, centred=True)
+        points = PairPoints(gram[np.ix_(kept, kept)], weights[kept]) if thorough else None
+    far = model._norms - 2.0 * products
+    labels = far.argmin(axis=1)
+    primal = float(weights @ np.maximum(own + far.min(axis=1), 0.0))
+    return _certificate(model, KERNEL_FORMULA, primal, relaxed, points, labels[kept], k, thorough)
+
+
+def of_cut(
+    model: Any, X: ArrayLike, sample_weight: ArrayLike = None, *, thorough: bool
+) -> Certificate:
+    """Of a `NormalizedCut`, on the rows that it was fitted on."""
+    X = model._affinity.read(model, X, reset=False)
+    matrix, labels, k = model.affinity_matrix_, model.labels_, model.dual_coef_.shape[0]
+    if _num_samples(X) != labels.size:
+        raise ValueError(
+            f"X has {_num_samples(X)} rows, but this {type(model).__name__} was fitted on "
+            f"{labels.size}: pass the data it was fitted on."
+        )
+    weights = weights_for(sample_weight, labels.size)
+    task = cut_task(matrix, weights, k)
+    primal = _cut_of(task, labels)
+    kind, bound, rounding = cut_bound(task, primal, weights)
+    if thorough and kind != "global":
+        kept = task.weights > 0
+        if int(kept.sum()) > _LARGE_CUT:
+            _too_large(f"the graph has more than {_LARGE_CUT} nodes")
+        else:
+            points = _cut_points(task, kept)
+            # The objective of the points and the cut differ by a constant of the graph.
+            shift = k - 1 - points.total
+            proof = prove(points, _compressed(labels[kept]), k, primal - shift)
+            bound, rounding = max(bound, proof.lower + shift), proof.rounding
+            kind = "global" if primal - bound <= max(4 * rounding, CLOSED * k) else kind
+    return Course(model, CUT_FORMULA).certificate(primal, min(bound, primal), kind, rounding)
+
+
+def _cut_of(task: Task, labels: IntArray) -> float:
+    return max(clusters_of(task, np.asarray(labels, dtype=np.int64)).value, 0.0)
+
+
+def _cut_points(task: Task, kept: BoolArray) -> PairPoints:
+    """The points Λ⁻¹φ(x) with the weights s∘Λ."""
+    pairs: Any = task.pairs
+    values = pairs.values if isinstance(pairs, DensePairs) else pairs.values.toarray()
+    rows = np.flatnonzero(kept)
+    ratios = task.ratios[rows]
+    return PairPoints(values[np.ix_(rows, rows)] * np.outer(ratios, ratios), task.weights[rows])
+
+
+def _certificate(
+    model: Any,
+    formula: str,
+    primal: float,
+    relaxed: TopSum,
+    points: Points | None,
+    labels: IntArray,
+    k: int,
+    thorough: bool,
+) -> Certificate:
+    """The better of the two bounds; "global" if it closes."""
+    kind: Kind = "relaxation"
+    bound, rounding = relaxed.discarded, relaxed.rounding
+    if thorough:
+        proof = _proved(points, labels, k)
+        if proof.lower > bound:
+            bound, rounding = proof.lower, proof.rounding
+        if primal - bound <= max(4 * rounding, CLOSED * relaxed.total):
+            kind = "global"
+    course = Course(model, formula)
+    return course.certificate(primal, min(bound, primal), kind, rounding, relaxed.total)
+
+
+def _proved(points: Points | None, labels: IntArray, k: int) -> Proof:
+    if points is None:
+        proof = Proof(-np.inf, 0.0, "the rows do not fit into memory as a dense matrix")
+    else:
+        labels = _compressed(labels)
+        proof = prove(points, labels, k, objective(points, labels))
+    if proof.remark:
+        _too_large(proof.remark)
+    return proof
+
+
+def _too_large(why: str) -> None:
+    warnings.warn(
+        f"certify: thorough=True is left out, because {why}; the bound is that by eigenvalues.",
+        stacklevel=5,
+    )
+
+
+def _assigned(X: Any, centres: Array) -> tuple[IntArray, Array]:
+    """The nearest centre of every row, and its squared distance, without cancellation."""
+    n = X.shape[0]
+    labels, squares = np.zeros(n, dtype=np.int64), np.zeros(n)
+    norms = np.einsum("ij,ij->i", centres, centres)
+    size = max(1, (1 << 22) // max(centres.shape[0], X.shape[1], 1))  # numbers; safeguard: memory
+    for start in range(0, n, size):
+        some = slice(start, min(start + size, n))
+        part = X[some]
+        near = (norms - 2.0 * np.asarray(part @ centres.T, dtype=float)).argmin(axis=1)
+        dense = part.toarray() if sparse.issparse(part) else np.asarray(part, dtype=float)
+        left = dense - centres[near]
+        labels[some], squares[some] = near, np.einsum("ij,ij->i", left, left)
+    return labels, squares
+
+
+def _compressed(labels: IntArray) -> IntArray:
+    """Labels 0, 1, … without gaps."""
+    return np.unique(labels, return_inverse=True)[1].ravel()

@@ -1,0 +1,151 @@
+r"""Weighted points as proofs see them: their centred inner products C = P G P.
+
+Points gᵢ with weights wᵢ, u = √w and G = (uᵢ gᵢ·gⱼ uⱼ). P projects off u, which centres the points
+at their weighted mean: C = FFᵀ with the rows √wᵢ(gᵢ − mean). A clustering Y has the matrix
+Z = Σⱼ uⱼuⱼᵀ/vⱼ, uⱼ the part of u in cluster j and vⱼ = ‖uⱼ‖² its volume, and the objective
+
+    Σᵢ wᵢ‖gᵢ − centre‖² = tr C − tr CZ.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from ..._base.linear_system import EPS
+from ..._base.typing import Array, IntArray
+from ...features.low_rank import MEMORY
+
+SIDE = 3000  # most rows of a matrix all of whose eigenvalues are computed; safeguard: some seconds
+
+
+class Bound(NamedTuple):
+    """An upper bound of the sum of some largest eigenvalues, and what of it is rounding."""
+
+    value: float
+    rounding: float
+
+
+class Points(ABC):
+    """Points with weights, all of them positive."""
+
+    root: Array  # u = √w
+    total: float  # tr C
+    depth: float  # products that an entry of C sums up: its rounding grows with them
+
+    @property
+    def n(self) -> int:
+        """The number of points."""
+        return int(self.root.size)
+
+    @abstractmethod
+    def times(self, a: Array) -> Array:
+        """C a."""
+
+    @abstractmethod
+    def matrix(self) -> Array:
+        """C itself, (n, n)."""
+
+    def top_of_columns(self, columns: Array, signs: Array, count: int) -> Bound:
+        """The ``count`` largest eigenvalues of C + P E D Eᵀ P, summed, if `takes_columns`.
+
+        E are the given columns (n, m) and D = ``signs``, a symmetric matrix (m, m).
+        """
+        raise NotImplementedError
+
+    def takes_columns(self, m: int) -> bool:
+        """Whether C + P E D Eᵀ P with m columns E has a rank that is small enough."""
+        return False
+
+    def top_with(self, B: Array, count: int) -> Bound:
+        """The ``count`` largest eigenvalues of C + P B P, summed."""
+        inner = self.off_mean(self.off_mean(B).T)
+        size = self.depth * self.total + 4.0 * float(np.abs(np.diag(inner)).sum())
+        return top_sum(self.matrix() + inner, count, size)
+
+    def off_mean(self, a: Array) -> Array:
+        """P a."""
+        u = self.root[:, None]
+        return np.asarray(a - u * ((self.root @ a) / float(self.root @ self.root)))
+
+
+class RowPoints(Points):
+    """Points that are rows of numbers, or of a factor of a kernel matrix."""
+
+    def __init__(self, rows: Array, weights: Array) -> None:
+        self.root = np.sqrt(weights)
+        centred = rows - (weights @ rows) / float(weights.sum())
+        self.factor = self.root[:, None] * centred
+        self.total = float(np.einsum("ij,ij->", self.factor, self.factor))
+        self.depth = math.sqrt(rows.shape[1])
+
+    def times(self, a: Array) -> Array:
+        """F(Fᵀa)."""
+        return np.asarray(self.factor @ (self.factor.T @ a))
+
+    def matrix(self) -> Array:
+        """FFᵀ."""
+        return np.asarray(self.factor @ self.factor.T)
+
+    def takes_columns(self, m: int) -> bool:
+        """If [F, E] has fewer columns than rows, and few enough to be in memory."""
+        width = self.factor.shape[1] + m
+        return width < self.n and width <= SIDE and 8.0 * self.n * width <= MEMORY
+
+    def top_of_columns(self, columns: Array, signs: Array, count: int) -> Bound:
+        """From the triangle R of [F, PE] = QR: R diag(I, D) Rᵀ has the same eigenvalues."""
+        d, m = self.factor.shape[1], columns.shape[1]
+        joint = np.hstack([self.factor, self.off_mean(columns)])
+        R = linalg.qr(joint, mode="r", check_finite=False)[0][: d + m]
+        square = R[:, :d] @ R[:, :d].T + R[:, d:] @ (signs @ R[:, d:].T)
+        # Outside the span of the columns all eigenvalues are zero.
+        return top_sum(square, count, self.depth * self.total, zeros=self.n - 1 - d - m)
+
+
+class PairPoints(Points):
+    """Points of which the inner products are known; these need not be positive semidefinite."""
+
+    def __init__(self, gram: Array, weights: Array) -> None:
+        self.root = np.sqrt(weights)
+        centred = self.off_mean(self.off_mean(gram * np.outer(self.root, self.root)).T)
+        self._matrix = 0.5 * (centred + centred.T)
+        self.total = float(np.trace(self._matrix))
+        self.depth = 4.0
+
+    def times(self, a: Array) -> Array:
+        """C a."""
+        return np.asarray(self._matrix @ a)
+
+    def matrix(self) -> Array:
+        """C."""
+        return self._matrix
+
+
+def top_sum(square: Array, count: int, size: float = 0.0, zeros: int = 0) -> Bound:
+    """The largest eigenvalues of a symmetric matrix (and so many zeros), summed, from above.
+
+    ``size`` times a few ulp is the rounding of its entries. An error E of the matrix, LAPACK's own
+    included, moves a sum of ``count`` eigenvalues by at most count·‖E‖.
+    """
+    if count == 0:
+        return Bound(0.0, 0.0)
+    side = square.shape[0]
+    square = 0.5 * (square + square.T)
+    values = linalg.eigvalsh(
+        square, subset_by_index=[max(side - count, 0), side - 1], check_finite=False
+    )
+    values = np.concatenate([values, np.zeros(min(max(zeros, 0), count))])
+    values = np.sort(values)[::-1][:count]
+    rounding = EPS * (count * side * float(np.linalg.norm(square)) + 4.0 * size)
+    return Bound(float(values.sum()) + rounding, rounding)
+
+
+def indicator(labels: IntArray, root: Array, k: int) -> Array:
+    """The columns uⱼ, (n, k)."""
+    found = np.zeros((labels.size, k))
+    found[np.arange(labels.size), labels] = root
+    return found

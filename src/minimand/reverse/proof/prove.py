@@ -1,0 +1,45 @@
+"""The tightest lower bound of all clusterings that is known from one of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._base.typing import Array, IntArray
+from .closed_form import best_point, matrix_of
+from .points import Points, indicator
+from .splitting import MOST_POINTS, tightened
+
+CLOSED = 1e-6  # of tr C; convention: a relative gap of the default tol counts as none
+
+
+class Proof(NamedTuple):
+    """No clustering of the points has an objective below `lower`."""
+
+    lower: float
+    rounding: float
+    remark: str = ""  # why there is no better bound than that by eigenvalues
+
+
+def prove(points: Points, labels: IntArray, k: int, objective: float) -> Proof:
+    """The bound of the closed form; where that leaves a gap, of some rounds on the dual problem."""
+    point = best_point(points, labels, k)
+    if point is None and points.n > MOST_POINTS:
+        return Proof(-np.inf, 0.0, "the matrix of the dual is too large for all of its eigenvalues")
+    lower, rounding = (-np.inf, 0.0) if point is None else (point.lower, point.rounding)
+    closed = objective - lower <= max(4 * rounding, CLOSED * 1e-3 * points.total)
+    if closed or points.n > MOST_POINTS or k == 1:
+        return Proof(lower, rounding)
+    B = np.zeros((points.n, points.n)) if point is None else matrix_of(points, labels, point.blocks)
+    goal = objective - max(4 * rounding, 0.1 * CLOSED * points.total)
+    _, better, error = tightened(points, k, clusters_matrix(points, labels, k), B, goal)
+    return Proof(better, error) if better > lower else Proof(lower, rounding)
+
+
+def clusters_matrix(points: Points, labels: IntArray, k: int) -> Array:
+    """Z = Σ uⱼuⱼᵀ/vⱼ."""
+    parts = indicator(labels, points.root, k)
+    sizes = np.linalg.norm(parts, axis=0)
+    parts = parts[:, sizes > 0] / sizes[sizes > 0]
+    return np.asarray(parts @ parts.T)

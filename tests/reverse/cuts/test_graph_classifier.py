@@ -1,0 +1,105 @@
+"""Labels that spread: the closed form, the certificate, and what unlabelled rows are good for."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+
+import minimand as mm
+
+X, MOON = make_moons(200, noise=0.08, random_state=0)
+
+
+def few_labels(per_class=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.full(200, -1)
+    for label in (0, 1):
+        rows = rng.choice(np.flatnonzero(label == MOON), per_class, replace=False)
+        y[rows] = label
+    return y
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_margin"])
+def test_unlabelled_rows_help_on_two_moons(loss):
+    gains = []
+    for seed in range(3):
+        y = few_labels(seed=seed)
+        model = mm.GraphClassifier(loss).fit(X, y)
+        known = y >= 0
+        alone = mm.Classifier(loss, features=mm.RBF(0.5)).fit(X[known], y[known])
+        assert model.certificate_.kind == "global"
+        assert model.certificate_.relative <= 1e-6
+        gains.append((model.transduction_ == MOON).mean() - alone.score(X, MOON))
+        assert (model.transduction_ == MOON).mean() > 0.85
+    assert min(gains) >= 0
+    assert np.mean(gains) > 0.03
+
+
+@pytest.mark.parametrize("kernel", [mm.NeighborGraph(8), mm.RBF(0.3)])
+def test_scores_minimise_the_objective_on_the_graph(kernel):
+    y = few_labels(3)
+    known = np.flatnonzero(y >= 0)
+    a, alpha = 0.9, 0.05
+    model = mm.GraphClassifier("squared", alpha, kernel=kernel, spread=a, tol=1e-10).fit(X, y)
+    K = kernel.matrix(X).toarray() if isinstance(kernel, mm.NeighborGraph) else kernel(X)
+    degrees = K.sum(axis=1)
+    L = (np.diag(degrees) - a * K) / degrees.mean()
+    # mean ½(g − y)² over the labelled rows + alpha·½gᵀLg
+    mass, target = np.zeros(200), np.zeros(200)
+    mass[known], target[known] = 1 / known.size, 2.0 * y[known] - 1
+    g = np.linalg.solve(np.diag(mass) + alpha * L, mass * target)
+    value = 0.5 * mass @ (g - target) ** 2 + 0.5 * alpha * g @ L @ g
+    assert model.certificate_.primal == pytest.approx(value, rel=1e-6)
+    assert ((g > 0) == (model.transduction_ == 1)).all()
+    scores = model.decision_function(X)
+    free = y < 0
+    np.testing.assert_allclose(scores[free], g[free], atol=1e-5)  # new rows: the same mean
+
+
+def test_several_classes_names_and_marks_of_rows_without_label():
+    rng = np.random.default_rng(0)
+    centres = np.array([[0, 0], [4, 0], [0, 4]])
+    group = rng.integers(3, size=150)
+    rows = centres[group] + rng.normal(size=(150, 2))
+    names = np.array(["red", "green", "blue"])[group]
+    y = np.array([None] * 150, dtype=object)
+    for colour in ("red", "green", "blue"):
+        first = np.flatnonzero(names == colour)[0]
+        y[first] = colour
+    model = mm.GraphClassifier().fit(pd.DataFrame(rows, columns=["u", "v"]), y.tolist())
+    assert (model.transduction_ == names).mean() > 0.85
+    assert sorted(model.classes_) == ["blue", "green", "red"]
+    probabilities = model.predict_proba(pd.DataFrame(rows, columns=["u", "v"]))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    numbers = np.where(y == None, np.nan, group.astype(float))  # noqa: E711
+    floats = mm.GraphClassifier().fit(rows, numbers.astype(float))
+    assert (floats.transduction_ == group).mean() > 0.85
+
+
+def test_weights_count_labelled_rows_as_copies():
+    y = few_labels(4)
+    weights = np.ones(200)
+    rows = np.flatnonzero(y >= 0)
+    weights[rows[0]] = 0.0
+    fewer = y.copy()
+    fewer[rows[0]] = -1
+    one = mm.GraphClassifier("squared", 0.1, tol=1e-10).fit(X, y, sample_weight=weights)
+    two = mm.GraphClassifier("squared", 0.1, tol=1e-10).fit(X, fewer)
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-6)
+    assert clone(one).get_params()["spread"] == 0.99
+
+
+@pytest.mark.parametrize(
+    ("changes", "y", "words"),
+    [
+        ({}, np.full(200, -1), "no label"),
+        ({}, np.where(MOON == 1, 1, -1), "two classes"),
+        ({}, np.zeros(7), "y must hold"),
+        ({"spread": 1.0}, few_labels(), "spread"),
+        ({"kernel": "nearest"}, few_labels(), "kernel"),
+    ],
+)
+def test_bad_input_gets_one_sentence_about_labels(changes, y, words):
+    with pytest.raises(ValueError, match=words):
+        mm.GraphClassifier(**changes).fit(X, y)
