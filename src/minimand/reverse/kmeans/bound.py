@@ -8,6 +8,7 @@ sum of all eigenvalues but the k − 1 largest (Ding and He 2004).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -39,7 +40,7 @@ def lower_bound(rows: Rows, k: int) -> tuple[float, float]:
     return -math.inf, 0.0
 
 
-def _discarded(X: object, weights: Array | None, k: int) -> tuple[float, float]:
+def _discarded(X: Any, weights: Array | None, k: int) -> tuple[float, float]:
     """The sum of all eigenvalues of the scatter matrix but the k − 1 largest."""
     if k == 1:
         found = top_of_rows(X, 1, weights=weights)
@@ -48,7 +49,7 @@ def _discarded(X: object, weights: Array | None, k: int) -> tuple[float, float]:
     return found.discarded, found.rounding
 
 
-def _unit(rows: Rows) -> object:
+def _unit(rows: Rows) -> Any:
     """The rows, each of length one."""
     if sparse.issparse(rows.X):
         return sparse.diags(rows.factors).tocsr() @ rows.X.astype(float)

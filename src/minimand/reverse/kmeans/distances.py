@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise
 
 from ..._base.registry import Registry
-from ..._base.typing import AnyArray, Array, IntArray
+from ..._base.typing import AnyArray, Array
 
 
 class RowDistance:
@@ -129,7 +129,7 @@ def _lengths(X: Any) -> Array:
 
 
 def medians(
-    X: Any, labels: IntArray, weights: Array | None, before: Array, clusters: AnyArray
+    X: Any, labels: AnyArray, weights: Array | None, before: Array, clusters: AnyArray
 ) -> Array:
     """Weighted medians by column of some clusters; the others, and empty ones, as they were."""
     found = before.copy()

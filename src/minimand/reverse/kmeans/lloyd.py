@@ -154,7 +154,7 @@ class Null:
             self.primal = rows.total - float(np.linalg.norm(sums.sum(axis=0)))
         else:
             labels = np.zeros(rows.shape[0], dtype=int)
-            middle = medians(rows.X, labels, rows.weights, np.zeros((1, rows.shape[1])), [0])
+            middle = medians(rows.X, labels, rows.weights, np.zeros((1, rows.shape[1])), labels[:1])
             self.primal = self.cost_of(rows, labels, middle)
 
     def objective(self, sums: Array, masses: Array) -> float:

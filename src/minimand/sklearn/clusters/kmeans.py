@@ -73,7 +73,7 @@ class KMeans(_Nearest, DropIn, cluster.KMeans):
     history_: History
 
     @with_callbacks
-    def fit(self: Any, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(self: Any, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Any:
         """Find the clusters.
 
         Parameters
