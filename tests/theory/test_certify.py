@@ -14,7 +14,6 @@ from sklearn.linear_model import (
     PoissonRegressor,
     Ridge,
 )
-from sklearn.svm import SVC
 
 import minimand as mm
 
