@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
+from .._base.eigenvalues import largest_eigenpairs, largest_eigenvalues
 from .._base.linear_system import EPS
 from .._base.threads import one_blas_thread
 from .._base.typing import Array
@@ -232,13 +233,10 @@ def top_of_matrix(matrix: Array, k: int, *, depth: float = 1.0, vectors: bool = 
     side = matrix.shape[0]
     k = min(int(k), side)
     with one_blas_thread() if side > _SMALL else nullcontext():
-        found = linalg.eigh(
-            matrix,
-            eigvals_only=not vectors,
-            subset_by_index=[side - k, side - 1],
-            check_finite=False,
-        )
-    values, columns = found if vectors else (found, None)
+        if vectors:
+            values, columns = largest_eigenpairs(matrix, k)
+        else:
+            values, columns = largest_eigenvalues(matrix, k), None
     values = np.ascontiguousarray(values[::-1])
     total = float(np.trace(matrix))
     top = max(abs(float(values[0])), abs(total) / side)
