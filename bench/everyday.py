@@ -1,8 +1,8 @@
-"""python -m bench everyday: drop-ins and scikit-learn's models at their defaults, at ordinary sizes.
+"""python -m bench everyday: drop-ins and scikit-learn's models at their defaults, ordinary sizes.
 
-Most fits are of 100 to 20,000 rows. Every cell is the time of ours divided by theirs, both warm, both
-with their default parameters, the best of interleaved fits. Two sizes and the seed of all data are
-drawn anew in every run, so that nothing can be tuned to them; `--seed` repeats a run.
+Most fits are of 100 to 20,000 rows. Every cell is the time of ours divided by theirs, both warm,
+both with their default parameters, the best of interleaved fits. Two sizes and the seed of all data
+are drawn anew in every run, so that nothing can be tuned to them; `--seed` repeats a run.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -127,8 +128,7 @@ def cells(data: Data, repeats: int) -> Iterator[Cell]:
     """Every model on one data set; what scikit-learn's model refuses is left out."""
     for name, parameters, kind in MODELS:
         pair = getattr(ours, name)(**parameters), _theirs(name)(**parameters)
-        y = data.targets[kind]
-        fits = [lambda model=model: model.fit(data.X, y) for model in pair]
+        fits = [partial(model.fit, data.X, data.targets[kind]) for model in pair]
         label = name + "".join(f" {value}" for key, value in parameters.items() if key == "loss")
         label += " l1" if "l1_ratio" in parameters else ""
         try:
@@ -147,24 +147,28 @@ def table(found: list[Cell], seed: int) -> str:
     lines = [
         "# Everyday sizes",
         "",
-        f"Written by `python -m bench everyday`, seed {seed}: seconds of minimand's drop-in divided by "
-        "those of scikit-learn's model, both at their defaults. Bold cells miss their target "
+        f"Written by `python -m bench everyday`, seed {seed}: seconds of minimand's drop-in divided "
+        "by those of scikit-learn's model, both at their defaults. Bold cells miss their target "
         f"(≤ {TARGETS[1]} from {SMALL} rows on, ≤ {TARGETS[0]} below).",
         "",
         f"- {machine.machine()}",
-        f"- {len(found)} cells, median {median(cell.ratio for cell in found):.2f} (target ≤ {MEDIAN}), "
-        f"{sum(cell.ratio > 1 for cell in found)} above 1, {sum(cell.missed for cell in found)} bold.",
+        f"- {len(found)} cells, median {median(cell.ratio for cell in found):.2f} "
+        f"(target ≤ {MEDIAN}), {sum(cell.ratio > 1 for cell in found)} above 1, "
+        f"{sum(cell.missed for cell in found)} bold.",
         "",
         "| model | " + " | ".join(names) + " |",
         "|---" * (len(names) + 1) + "|",
     ]
     for model in dict.fromkeys(cell.model for cell in found):
-        row = [known.get((model, name)) for name in names]
-        shown = [
-            "" if c is None else f"**{c.ratio:.2f}**" if c.missed else f"{c.ratio:.2f}" for c in row
-        ]
+        shown = [_shown(known.get((model, name))) for name in names]
         lines.append(f"| {model} | " + " | ".join(shown) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _shown(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    return f"**{cell.ratio:.2f}**" if cell.missed else f"{cell.ratio:.2f}"
 
 
 def main(arguments: list[str] | None = None) -> None:
