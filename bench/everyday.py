@@ -147,8 +147,8 @@ def table(found: list[Cell], seed: int) -> str:
     lines = [
         "# Everyday sizes",
         "",
-        f"Written by `python -m bench everyday`, seed {seed}: seconds of minimand's drop-in divided "
-        "by those of scikit-learn's model, both at their defaults. Bold cells miss their target "
+        f"Written by `python -m bench everyday`, seed {seed}: seconds of minimand's drop-in "
+        "divided by those of scikit-learn's model, both at their defaults. Bold cells miss their target "
         f"(≤ {TARGETS[1]} from {SMALL} rows on, ≤ {TARGETS[0]} below).",
         "",
         f"- {machine.machine()}",
