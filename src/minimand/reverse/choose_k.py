@@ -128,7 +128,7 @@ def choose_k(
     >>> import minimand as mm
     >>> from sklearn.datasets import make_blobs
     >>> X, _ = make_blobs(200, centers=4, n_features=3, random_state=0)
-    >>> choice = mm.choose_k(X, range(1, 8), random_state=0)
+    >>> choice = mm.choose_k(X, range(1, 6), n_references=5, random_state=0)
     >>> choice.k, choice.model.n_clusters
     (4, 4)
     """
