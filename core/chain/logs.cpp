@@ -172,7 +172,9 @@ MINIMAND_CLONES void log_backward_kernel(const ChainScores& scores, std::size_t 
   for (std::size_t t = walk.first; t < walk.last; ++t) {
     add_rows(walk.alpha + t * stride, walk.beta + t * stride, stride, space.most.data());
     exponentials(space.most.data(), 0.0, stride, space.most.data());
-    std::copy_n(space.most.data(), k, to.marginals.data() + t * k);
+    double* const row = to.marginals.data() + t * scores.width;
+    std::copy_n(space.most.data(), k, row);
+    fill_up(row, k, scores.width);
   }
 }
 
@@ -221,8 +223,9 @@ MINIMAND_CLONES void log_move_backward(const ChainScores& moves, std::size_t s, 
     const double* const beta = rows.beta.data() + t * stride;
     for (std::size_t c = 0; c < k; ++c) {
       const double p = std::exp(alpha[c] + beta[c]);
-      marginals.data()[t * k + c] = mass * p * (moved[c] + behind[c] - mean);
+      marginals.data()[t * moves.width + c] = mass * p * (moved[c] + behind[c] - mean);
     }
+    fill_up(marginals.data() + t * moves.width, k, moves.width);
     if (t == first) return;
     row_scores(moves, s, t, space.row.data());
     add_rows(behind, space.row.data(), stride, sum.data());
@@ -277,7 +280,7 @@ void log_product(const ChainScores& scores, const ChainDirection& direction, std
                  LogSpace& space) {
   const ChainScores moves{direction.unary, scores.offsets, direction.transitions,
                           direction.start, direction.stop, {},
-                          scores.k};
+                          scores.k,        scores.width};
   const std::size_t stride = space.row.size();
   const std::size_t needed = (scores.last(s) - scores.first(s)) * stride;
   if (space.moved.size() < needed) space.moved.resize(needed);

@@ -26,10 +26,10 @@ void compare(const ChainScores& scores, std::size_t s, double mass, const ChainS
   std::size_t before = 0;
   for (std::size_t t = first; t < last; ++t) {
     const auto label = static_cast<std::size_t>(to.labels[t]);
-    double* const row = to.marginals.data() + t * k;
+    double* const row = to.marginals.data() + t * scores.width;
     for (std::size_t c = 0; c < k; ++c) row[c] *= mass;
     row[label] -= mass;
-    path += scores.unary[t * k + label];
+    path += scores.unary[t * scores.width + label];
     path += t == first ? scores.start[label] : scores.transitions[before * k + label];
     before = label;
   }
@@ -80,7 +80,8 @@ void ChainPass::run(const ChainScores& scores, std::span<const double> mass, con
     kind_[s] = kImpossible;
     const std::size_t first = scores.first(s), count = scores.last(s) - first;
     to.log_partition[s] = kNoScore;
-    if (sums_wanted) std::fill_n(to.marginals.begin() + first * k_, count * k_, 0.0);
+    if (sums_wanted)
+      std::fill_n(to.marginals.begin() + first * scores.width, count * scores.width, 0.0);
     if (!to.edge_pairs.empty()) {
       std::fill_n(to.edge_pairs.begin() + first * k_ * k_, count * k_ * k_, 0.0);
     }
@@ -104,8 +105,9 @@ void ChainPass::run(const ChainScores& scores, std::span<const double> mass, con
 void ChainPass::product(const ChainDirection& direction, std::span<double> marginals,
                         std::span<double> pairs) {
   const std::size_t size = k_ * stride_;
-  const ChainScores shape{
-      direction.unary, offsets_, transitions_, direction.start, direction.stop, {}, k_};
+  const std::size_t width = direction.unary.size() / static_cast<std::size_t>(offsets_.back());
+  const ChainScores shape{direction.unary, offsets_, transitions_, direction.start,
+                          direction.stop,  {},       k_,           width};
   const SequenceParts parts(offsets_, 6 * size * (tables_ ? 1 : kLogWork), size);
   PartTables tables(parts.count(), size);
   std::optional<ScaledDirection> turned;
@@ -122,7 +124,7 @@ void ChainPass::product(const ChainDirection& direction, std::span<double> margi
                   logs[part]);
     } else {
       const std::size_t first = shape.first(s), count = shape.last(s) - first;
-      std::fill_n(marginals.begin() + first * k_, count * k_, 0.0);
+      std::fill_n(marginals.begin() + first * shape.width, count * shape.width, 0.0);
     }
   });
   add_up(tables.sums, size);

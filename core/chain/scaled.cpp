@@ -116,12 +116,14 @@ MINIMAND_INLINE void add_edges(const ScaledWalk& walk, double mass, double* sums
   }
 }
 
-MINIMAND_INLINE void write_marginals(const ScaledWalk& walk, std::span<double> marginals) {
+MINIMAND_INLINE void write_marginals(const ScaledWalk& walk, std::size_t width,
+                                     std::span<double> marginals) {
   for (std::size_t t = walk.first; t < walk.last; ++t) {
     const double* const alpha = walk.at(walk.alpha, t);
     const double* const beta = walk.at(walk.beta, t);
-    double* const to = marginals.data() + t * walk.k;
+    double* const to = marginals.data() + t * width;
     for (std::size_t c = 0; c < walk.k; ++c) to[c] = alpha[c] * beta[c];
+    fill_up(to, walk.k, width);
   }
 }
 
@@ -173,7 +175,8 @@ MINIMAND_INLINE void move_backward(const ChainScores& scores, const ScaledDirect
       const double* const beta = walk.at(walk.beta, t);
       const double* const ratio = walk.at(walk.ratio, t);
       const double* const moved = space.moved.data() + (t - walk.first) * stride;
-      double* const to = marginals.data() + t * k;
+      double* const to = marginals.data() + t * scores.width;
+      fill_up(to, k, scores.width);
       for (std::size_t c = 0; c < k; ++c) {
         to[c] = mass * (beta[c] * moved[c] + alpha[c] * ahead[c]);
       }
@@ -229,7 +232,7 @@ MINIMAND_CLONES bool scaled_pass_kernel(const ChainScores& scores, const ScaledW
   if (sums != nullptr) {
     if (!go_backward(walk, space)) return false;
     add_edges(walk, mass, sums, space);
-    write_marginals(walk, to.marginals);
+    write_marginals(walk, scores.width, to.marginals);
   }
   to.log_partition[walk.s] = log_partition;
   return true;
@@ -287,7 +290,8 @@ void scaled_product(const ScaledDirection& direction, std::span<const std::int64
                     const ScaledTables& tables, std::size_t s, double mass, ChainRows& rows,
                     std::span<double> marginals, double* sums, ScaledSpace& space) {
   const auto& [unary, transitions, start, stop] = direction.direction;
-  const ChainScores moves{unary, offsets, transitions, start, stop, {}, tables.k};
+  const std::size_t width = unary.size() / static_cast<std::size_t>(offsets.back());
+  const ChainScores moves{unary, offsets, transitions, start, stop, {}, tables.k, width};
   const ScaledWalk walk = walk_of(moves, tables, s, rows);
   const std::size_t needed = (walk.last - walk.first) * walk.stride;
   if (space.moved.size() < needed) space.moved.resize(needed);

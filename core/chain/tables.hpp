@@ -146,11 +146,16 @@ MINIMAND_INLINE const double* edge_table(const ChainScores& scores, std::size_t 
   return table.data();
 }
 
+/// A row of k numbers, filled up with zeros.
+MINIMAND_INLINE void fill_up(double* row, std::size_t k, std::size_t width) {
+  for (std::size_t c = k; c < width; ++c) row[c] = 0.0;
+}
+
 /// The scores of row t with those of start and stop; the padding of the row stays as it is.
 MINIMAND_INLINE void row_scores(const ChainScores& scores, std::size_t s, std::size_t t,
                                 double* row) {
   const std::size_t k = scores.k;
-  const double* const from = scores.unary.data() + t * k;
+  const double* const from = scores.unary.data() + t * scores.width;
   for (std::size_t c = 0; c < k; ++c) row[c] = from[c];
   if (t == scores.first(s)) {
     for (std::size_t c = 0; c < k; ++c) row[c] += scores.start.data()[c];

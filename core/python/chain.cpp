@@ -20,15 +20,16 @@ std::span<const double> square(const Array& array, std::size_t k, const char* na
   return found.values;
 }
 
-/// unary (rows, k), transitions (k, k), start (k,), stop (k,) and edges (rows, k, k) or empty.
+/// unary (rows, k or wider), transitions (k, k), start (k,), stop (k,) and edges (rows, k, k) or
+/// empty.
 using Scores = std::tuple<Array, Array, Array, Array, Array>;
 
 ChainScores chain_scores(const Scores& arrays, std::span<const std::int64_t> offsets) {
   const auto& [unary, transitions, start, stop, edges] = arrays;
   const auto rows = static_cast<std::size_t>(offsets.back());
   const Vectors found = vectors(unary, "unary", rows);
-  const std::size_t k = found.width;
-  if (found.flat || k == 0) value_problem("unary must be (rows, k)");
+  const std::size_t k = start.size();
+  if (found.flat || k == 0 || found.width < k) value_problem("unary must be (rows, k) or wider");
   std::span<const double> added;
   if (edges.size() > 0) {
     check_elements<double>(edges, "edges");
@@ -41,12 +42,13 @@ ChainScores chain_scores(const Scores& arrays, std::span<const std::int64_t> off
           vector<double>(start, "start", k),
           vector<double>(stop, "stop", k),
           added,
-          k};
+          k,
+          found.width};
 }
 
 ChainScores scores_for(const ChainPass& pass, const Scores& arrays) {
   const ChainScores scores = chain_scores(arrays, pass.offsets());
-  check_size(scores.k, pass.labels(), "a row of unary");
+  check_size(scores.k, pass.labels(), "start");
   return scores;
 }
 
@@ -65,7 +67,7 @@ Marginals marginals(ChainPass& pass, const Scores& arrays, const Array& mass) {
   const ChainScores scores = scores_for(pass, arrays);
   const std::size_t k = scores.k;
   const auto weights = vector<double>(mass, "mass", scores.sequences());
-  Fresh values({scores.sequences()}), labels({scores.rows(), k}), pairs({k, k});
+  Fresh values({scores.sequences()}), labels({scores.rows(), scores.width}), pairs({k, k});
   without_gil([&] {
     pass.run(
         scores, weights,
@@ -85,7 +87,7 @@ Slopes slopes(ChainPass& pass, const Scores& arrays, const Array& labels, const 
   const auto weights = vector<double>(mass, "mass", u);
   const auto numbers = places(labels, "labels", k);
   check_size(numbers.size(), scores.rows(), "labels");
-  Fresh values({u}), path({u}), differences({scores.rows(), k}), pairs({k, k});
+  Fresh values({u}), path({u}), differences({scores.rows(), scores.width}), pairs({k, k});
   without_gil([&] {
     pass.run(scores, weights,
              {.log_partition = values.values(),
@@ -104,7 +106,7 @@ Details details(ChainPass& pass, const Scores& arrays) {
   const ChainScores scores = scores_for(pass, arrays);
   const std::size_t k = scores.k, n = scores.rows();
   const std::vector<double> mass(scores.sequences(), 1.0);
-  Fresh values({scores.sequences()}), labels({n, k}), edges({n, k, k}), pairs({k, k});
+  Fresh values({scores.sequences()}), labels({n, scores.width}), edges({n, k, k}), pairs({k, k});
   Fresh entropy({scores.sequences()});
   without_gil([&] {
     pass.run(scores, mass,
@@ -121,7 +123,7 @@ Result entropy(ChainPass& pass, const Scores& arrays) {
   const ChainScores scores = scores_for(pass, arrays);
   const std::size_t k = scores.k, u = scores.sequences();
   const std::vector<double> mass(u, 1.0);
-  Fresh values({u}), labels({scores.rows(), k}), pairs({k, k}), found({u});
+  Fresh values({u}), labels({scores.rows(), scores.width}), pairs({k, k}), found({u});
   without_gil([&] {
     pass.run(scores, mass,
              {.log_partition = values.values(),
@@ -138,11 +140,11 @@ std::pair<Result, Result> product(ChainPass& pass, const Array& unary, const Arr
   const std::size_t k = pass.labels();
   const auto rows = static_cast<std::size_t>(pass.offsets().back());
   const Vectors moved = vectors(unary, "unary", rows);
-  if (moved.flat || moved.width != k) value_problem("unary must be (rows, k)");
+  if (moved.flat || moved.width < k) value_problem("unary must be (rows, k) or wider");
   const ChainDirection direction{moved.values, square(transitions, k, "transitions"),
                                  vector<double>(start, "start", k),
                                  vector<double>(stop, "stop", k)};
-  Fresh labels({rows, k}), pairs({k, k});
+  Fresh labels({rows, moved.width}), pairs({k, k});
   without_gil([&] { pass.product(direction, labels.values(), pairs.values()); });
   return {labels.hand_over(), pairs.hand_over()};
 }

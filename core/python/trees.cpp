@@ -220,10 +220,6 @@ class Ascent {
     return nb::make_tuple(outcome.slack, outcome.passes);
   }
 
-  std::size_t climb(std::int64_t most) {
-    return without_gil([&] { return ascent_.climb(count(most, "most")); });
-  }
-
   double refresh() {
     return without_gil([&] { return ascent_.refresh(); });
   }
@@ -283,8 +279,6 @@ void bind_trees(nb::module_& m) {
            arg("labels"), arg("values"), "Add planes, whose entries lie one after the other.")
       .def("run", &Ascent::run, arg("passes"), arg("enough"), arg("seed"),
            "Visit all units; what their linear terms could gain, and the passes made.")
-      .def("climb", &Ascent::climb, arg("most"),
-           "Conjugate gradients over planes with weight, then a projected step; the iterations.")
       .def("refresh", &Ascent::refresh, "Sum the weights anew; the dual objective.")
       .def("measure", &Ascent::measure, arg("weights"),
            "Mean and maximum of the planes of every unit at some weights.")

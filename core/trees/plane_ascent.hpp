@@ -58,9 +58,6 @@ class PlaneAscent {
   };
   Outcome run(std::size_t passes, double enough, std::uint64_t seed);
 
-  /// Conjugate gradients over the planes with beta > 0, at most so many; then one projected step.
-  std::size_t climb(std::size_t most);
-
   /// Sums w anew from the betas; D is computed from it.
   double refresh();
 
@@ -92,11 +89,6 @@ class PlaneAscent {
     std::vector<double> gram;   // a_c · a_d, row by row
   };
 
-  struct Face;
-  void spread(const Face& face, const std::vector<double>& change, std::vector<double>& weights);
-  void gather(const Face& face, const std::vector<double>& w, bool with_cost,
-              std::vector<double>& slopes);
-  void step_along(const Face& face, const std::vector<double>& total);
   const double* block(const Atom& atom, const double* w) const;
   double dot(const Atom& atom, const double* w) const;
   void add(const Atom& atom, double factor, std::vector<double>& w) const;

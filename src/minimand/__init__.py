@@ -35,6 +35,7 @@ _NAMES = {
     "features": ("Centers", "HiddenLayer", "Monomials", "Neighbors", "Nystrom", "RandomFourier"),
     "estimators.calibrated": ("Calibrated",),
     "estimators.hard_margin": ("HardMargin",),
+    "estimators.labelers.graph_labeler": ("GraphLabeler",),
     "solvers.history": ("History",),
     "kernels": (
         "RBF",

@@ -22,6 +22,7 @@ from .estimators import Regressor as Regressor
 from .estimators import fit_stream as fit_stream
 from .estimators.calibrated import Calibrated as Calibrated
 from .estimators.hard_margin import HardMargin as HardMargin
+from .estimators.labelers.graph_labeler import GraphLabeler as GraphLabeler
 from .estimators.labelers.sequence_labeler import SequenceLabeler as SequenceLabeler
 from .estimators.perceptron import Perceptron as Perceptron
 from .estimators.priors import with_priors as with_priors

@@ -94,7 +94,12 @@ def test_a_drop_in_survives(data: SimpleNamespace, name: str) -> None:
     model = getattr(drop_ins, name)()
     numbers = np.column_stack([data.y, -data.y]) if name.startswith("MultiTask") else data.y
     model.fit(data.X, data.signs if is_classifier(model) else numbers)
-    np.testing.assert_array_equal(loaded(model).predict(data.X), model.predict(data.X))
+    again = loaded(model)
+    for method in ("predict", "transform"):
+        if hasattr(model, method):
+            expected = getattr(model, method)(data.X)
+            np.testing.assert_array_equal(getattr(again, method)(data.X), expected)
+    assert vars(again).keys() == vars(model).keys()
 
 
 @pytest.mark.parametrize("rows", [20, 60])

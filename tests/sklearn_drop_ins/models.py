@@ -1,7 +1,7 @@
 """Data for the drop-ins, and pairs of models: scikit-learn's and ours."""
 
 import numpy as np
-from sklearn import kernel_ridge, svm
+from sklearn import cluster, decomposition, kernel_ridge, manifold, neighbors, svm
 from sklearn import linear_model as theirs
 
 from minimand import sklearn as ours
@@ -20,7 +20,8 @@ NEWTON = {**TIGHT, "solver": "newton-cholesky"}
 
 def their(name):
     """scikit-learn's class of that name."""
-    return next(getattr(m, name) for m in (theirs, svm, kernel_ridge) if hasattr(m, name))
+    homes = (theirs, svm, kernel_ridge, cluster, decomposition, manifold, neighbors)
+    return next(getattr(m, name) for m in homes if hasattr(m, name))
 
 
 def pair(name, parameters, **how):

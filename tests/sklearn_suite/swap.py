@@ -17,7 +17,7 @@ import minimand.sklearn as drop_ins
 OURS = frozenset(drop_ins.__all__)
 
 
-PACKAGES = ("sklearn.linear_model", "sklearn.svm")
+PACKAGES = ("sklearn.linear_model", "sklearn.svm", "sklearn.decomposition", "sklearn.manifold")
 MODULES = ("linear_model", "svm")
 _DROP_INS = "_drop_ins"
 

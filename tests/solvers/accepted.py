@@ -10,6 +10,7 @@ PROBLEMS = {
     "simplex": ("absolute", "l1"),
     "column_generation": ("absolute", "l1"),
     "constraint_generation": ("chebyshev", "l2"),
+    "row_pairs": ("absolute", "l2"),
     "graduated": ("geman_mc_clure", "l2"),
     "multiplier": ("squared", mm.L1Ball(0.5)),
     "reweighted": ("squared", mm.MCP()),

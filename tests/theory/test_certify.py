@@ -14,7 +14,6 @@ from sklearn.linear_model import (
     PoissonRegressor,
     Ridge,
 )
-from sklearn.svm import SVC
 
 import minimand as mm
 
@@ -208,9 +207,6 @@ def test_refusals_in_words():
     for peer in (TheilSenRegressor(), DecisionTreeRegressor()):
         with pytest.raises(TypeError, match="cannot certify"):
             mm.certify(peer.fit(X, Y), X, Y)
-    three = np.digitize(Y, np.quantile(Y, [0.3, 0.6]))
-    with pytest.raises(ValueError, match="3 classes"):
-        mm.certify(SVC(kernel="linear").fit(X, three), X, three)
     other = mm.Regressor("squared", "l1", alpha=0.1).fit(X[:20], Y[:20])
     with pytest.raises(ValueError, match="other data"):
         mm.certify(Lasso(alpha=0.1).fit(X, Y), X, Y, against=other)

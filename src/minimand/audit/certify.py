@@ -57,7 +57,7 @@ def certify(
         SVC, SVR, KernelRidge, SGDClassifier, SGDRegressor, or one of their
         drop-ins in `minimand.sklearn`, or a `HardMargin`; or, without y, a clustering: `KMeans`,
         `KernelKMeans`, `NormalizedCut`, other estimators of the reverse form, or scikit-learn's
-        KMeans, MiniBatchKMeans and BisectingKMeans.
+        KMeans, MiniBatchKMeans, BisectingKMeans, PCA, IncrementalPCA and TruncatedSVD.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator, a Certificate or "exact", optional

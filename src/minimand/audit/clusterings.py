@@ -16,13 +16,14 @@ from ..reverse.cuts.kernel_kmeans import KernelKMeans
 from ..reverse.cuts.normalized_cut import NormalizedCut
 from ..reverse.proof import judged
 from ..reverse.rows import rows_for
+from . import components
 
 _CENTRES = ("KMeans", "MiniBatchKMeans", "BisectingKMeans")  # of scikit-learn, Euclidean
 
 
 def takes(model: Any) -> bool:
-    """Whether the model has no y: a `Reverse` estimator, or one of scikit-learn's clusterings."""
-    return isinstance(model, Reverse) or _is_foreign(model)
+    """Whether the model has no y: a `Reverse` estimator, or a peer of one in scikit-learn."""
+    return isinstance(model, Reverse) or _is_foreign(model) or components.takes(model)
 
 
 def certify_clustering(
@@ -46,6 +47,8 @@ def _judged(model: Any, X: ArrayLike, sample_weight: ArrayLike, thorough: bool) 
     if centres is not None:
         rows = rows_for(model, X, of_numbers=True, reset=False)
         return judged.of_centres(model, rows, centres, sample_weight, thorough=thorough)
+    if components.takes(model) and not thorough:
+        return components.certify_components(model, X, sample_weight)
     if thorough:
         raise TypeError(
             "thorough=True is for k-means with Euclidean distances, KernelKMeans and "

@@ -68,8 +68,8 @@ def squares_at(objective: Objective, form: Separable, w: Array, b: float) -> Fin
     scores, shift = objective.design.matvec(w)[None, :], np.array([b])
     if objective.offset is not None:
         scores += objective.offset
-    mass = objective.mass
-    residuals, sums = _core.residual_rows(scores, objective.y, mass, objective.intercept, shift)
+    mass, y = objective.mass, np.ascontiguousarray(objective.y)
+    residuals, sums = _core.residual_rows(scores, y, mass, objective.intercept, shift)
     slope = objective.design.rmatvec(mass * residuals[0])
     objective.meter.passes += 2.0
     point = Point(w, float(shift[0]), scores[0])

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
+from .._base.eigenvalues import largest_eigenpairs, largest_eigenvalues
 from .._base.linear_system import EPS
 from .._base.threads import one_blas_thread
 from .._base.typing import Array
@@ -27,10 +28,11 @@ from .ritz import Above, Operator, Ritz, bounded_above, krylov
 
 _SIDE = 2000  # side of matrices all of whose eigenvalues are computed; safeguard: a second or two
 _SMALL = 64  # side, from which LAPACK runs on one thread; as in `_base.linear_system`
+_FAR = 1e4  # squared mean, in units of the variance, from which rows are centred first; safeguard
 _STEPS = 30  # block products of a Krylov space; safeguard
 _ROWS = 128  # rows whose products are added before they are added to a total: see core/dense/gram
 # Products of a bounded test: those with sparse matrices take little time. Safeguards.
-_PRODUCTS, _SPARSE_PRODUCTS = 100, 500
+_PRODUCTS, _SPARSE_PRODUCTS = 120, 504
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +176,13 @@ def top_of_kernel(
 
 
 def top_of_normalised(
-    K: Any, k: int, *, weights: Array | None = None, tol: float = 1e-6, random_state: Any = 0
+    K: Any,
+    k: int,
+    *,
+    weights: Array | None = None,
+    tol: float = 1e-6,
+    random_state: Any = 0,
+    start: Array | None = None,
 ) -> TopSum:
     """The k largest eigenvalues of Λ^-½KΛ^-½ with Λ = Δ(K1); the largest of all is 1.
 
@@ -182,6 +190,8 @@ def top_of_normalised(
     semidefinite, since all eigenvalues lie between −1 and 1. With ``weights`` s every row counts
     as s copies of it: Λ = Δ(Ks), and S^½ stands on both sides. ``discarded`` is k less the bound:
     no cut into k clusters has a smaller normalised cut.
+
+    ``start`` are columns close to the eigenvectors, some more than k of them, if any are known.
     """
     n = K.shape[0]
     s = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
@@ -197,8 +207,9 @@ def top_of_normalised(
 
         operator = Operator(product, n, trace, _scaled_squares(K, scale), least=-1.0, most=1.0)
         # Of the eigenvector for the eigenvalue 1 nothing is left to find: it is Λ^½1.
-        start = np.random.RandomState(0).standard_normal((n, min(n, k + 8)))
-        start[:, 0] = np.sqrt(s * degrees)
+        if start is None:
+            start = np.random.RandomState(0).standard_normal((n, min(n, k + 8)))
+            start[:, 0] = np.sqrt(s * degrees)
         found = _top_of_operator(operator, k, tol, random_state, sparse.issparse(K), start)
     least = min(found.bound, float(min(k, n)))  # none is above 1
     values = np.minimum(found.values, 1.0)
@@ -222,13 +233,10 @@ def top_of_matrix(matrix: Array, k: int, *, depth: float = 1.0, vectors: bool = 
     side = matrix.shape[0]
     k = min(int(k), side)
     with one_blas_thread() if side > _SMALL else nullcontext():
-        found = linalg.eigh(
-            matrix,
-            eigvals_only=not vectors,
-            subset_by_index=[side - k, side - 1],
-            check_finite=False,
-        )
-    values, columns = found if vectors else (found, None)
+        if vectors:
+            values, columns = largest_eigenpairs(matrix, k)
+        else:
+            values, columns = largest_eigenvalues(matrix, k), None
     values = np.ascontiguousarray(values[::-1])
     total = float(np.trace(matrix))
     top = max(abs(float(values[0])), abs(total) / side)
@@ -240,31 +248,32 @@ def top_of_matrix(matrix: Array, k: int, *, depth: float = 1.0, vectors: bool = 
 
 
 def rows_operator(design: Design, weights: Array, mean: Array) -> Operator:
-    """Σ sᵢ(xᵢ − mean)(xᵢ − mean)ᵀ as an operator: a product is one pass over blocks of rows.
+    """Σ sᵢ(xᵢ − mean)(xᵢ − mean)ᵀ as an operator: a product is one pass over the rows.
 
-    Dense blocks are centred before they are multiplied, so that nothing cancels; of sparse ones
-    the mean is subtracted from the products.
+    The mean is subtracted from the products, if it is not so large that digits would be lost; else
+    from blocks of rows, before they are multiplied.
     """
-    if design.sparse:
+    total = float(weights.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
         first, second = design.moments(weights)
-        crossing = float(mean @ (weights.sum() * mean - 2.0 * first))
-        trace = float(second.sum()) + crossing
-    else:
-        trace = design.reduce(lambda x, s: float(s @ ((x - mean) ** 2).sum(axis=1)), weights)
+        trace = float(second.sum()) + float(mean @ (total * mean - 2.0 * first))
+        near = total * float(mean @ mean) <= _FAR * trace
+    if near or design.sparse:
 
-    def product(v: Array) -> Array:
-        along = mean @ v
+        def product(v: Array) -> Array:
+            t = weights[:, None] * (design.matvec(np.ascontiguousarray(v)) - mean @ v)
+            return design.rmatvec(t) - np.multiply.outer(mean, t.sum(axis=0))
 
-        def of_block(x: Any, s: Array) -> Array:
-            if sparse.issparse(x):
-                t = s[:, None] * (np.asarray(x @ v) - along)
-                return np.asarray(x.T @ t) - np.multiply.outer(mean, t.sum(axis=0))
-            x = x - mean
-            return np.asarray(x.T @ (s[:, None] * (x @ v)))
+        return Operator(product, design.shape[1], max(trace, 0.0))
 
-        return design.reduce(of_block, weights)
+    def of_block(x: Any, s: Array, v: Array) -> Array:
+        x = x - mean
+        return np.asarray(x.T @ (s[:, None] * (x @ v)))
 
-    return Operator(product, design.shape[1], max(trace, 0.0))
+    trace = design.reduce(lambda x, s: float(s @ ((x - mean) ** 2).sum(axis=1)), weights)
+    return Operator(
+        lambda v: design.reduce(lambda x, s: of_block(x, s, v), weights), design.shape[1], trace
+    )
 
 
 def _top_of_operator(
@@ -278,7 +287,8 @@ def _top_of_operator(
     """Ritz values until the bound by norms is close, or until they are accurate."""
     rng = np.random.RandomState(random_state)
     k = min(int(k), operator.size)
-    target = tol * abs(operator.trace)
+    # No k eigenvalues sum to more than k times the largest that is possible.
+    target = tol * min(abs(operator.trace), k * operator.most)
     ritz: Ritz | None = None
     for step, found in enumerate(krylov(operator, k, rng, start), 1):
         ritz = found

@@ -131,11 +131,7 @@ def largest_on_complement(operator: Operator, ritz: Ritz, k: int) -> float:
         crossing = float(np.linalg.norm(ritz.residual(m)) ** 2)
         squares = max(operator.squares - float(theta @ theta) - 2.0 * crossing, 0.0)
         trace = operator.trace - float(theta.sum()) - (size - 1) * operator.least
-        rest = min(math.sqrt(squares), trace, operator.most)
-        if m > k:
-            second = float(np.linalg.norm(ritz.images[:, k:m] - ritz.vectors[:, k:m] * theta[k:]))
-            rest = _joined(float(theta[k]), second, rest)
-        bounds.append(rest)
+        bounds.append(_with_others(ritz, k, m, min(math.sqrt(squares), trace, operator.most)))
     return min(bounds)
 
 
@@ -192,9 +188,13 @@ def sum_above(theta: Array, residual: Array, c: float) -> float:
     if not math.isfinite(c):
         return math.inf
     beyond = k - np.arange(k + 1.0)
-    natural = max(theta[-1] - c, 0.0) + math.sqrt(crossing[-1]) + EPS * abs(theta[0]) + 1e-300
-    taus = np.append(natural * _SHARES, max(theta[-1] - c, 1e-300))
-    sums = ritz + crossing / taus[:, None] + beyond * (c + taus[:, None])
+    ahead = max(float(theta[-1]) - c, 0.0)
+    natural = ahead + math.sqrt(crossing[-1]) + EPS * abs(float(theta[0]))
+    if not natural > 0:  # nothing but zeros
+        return float((ritz + beyond * c).max())
+    taus = np.append(natural * _SHARES, ahead or natural)[:, None]
+    with np.errstate(over="ignore"):
+        sums = ritz + crossing / taus + beyond * (c + taus)
     return float(sums.max(axis=1).min())
 
 
@@ -218,17 +218,42 @@ def bounded_above(
     theta, residual = ritz.values[:k], ritz.residual(k)
     if k >= operator.size:
         return Above(float(theta.sum()) + float(np.abs(residual).sum()), 0, True)
-    c = largest_on_complement(operator, ritz, k)
-    best, certain, products, degree = sum_above(theta, residual, c), True, 0, _DEGREE
-    # With the next Ritz value in place of c no bound could be lower than this.
-    after = float(ritz.values[k]) if ritz.values.size > k else operator.least
-    while products + degree <= most_products and not reason():
-        if best <= max(target, sum_above(theta, residual, after) * (1 + 4 * EPS)):
-            break
-        found = probable_largest(operator, ritz.vectors[:, :k], after, degree, rng)
-        products += degree
-        bound = sum_above(theta, residual, found)
-        if bound < best:
-            best, certain = bound, False
+    best = sum_above(theta, residual, largest_on_complement(operator, ritz, k))
+    certain, products, degree = True, 0, _DEGREE
+    while best > target and products + degree <= most_products and not reason():
+        # The test of the complement of k or of all Ritz vectors, whichever should give less.
+        chances = {m: _expected(operator, ritz, k, m, degree) for m in {k, ritz.values.size}}
+        m = min(chances, key=lambda m: chances[m])
+        if sum_above(theta, residual, chances[m]) < best:
+            c = probable_largest(
+                operator, ritz.vectors[:, :m], _guess(operator, ritz, m), degree, rng
+            )
+            products += degree
+            bound = sum_above(theta, residual, _with_others(ritz, k, m, c))
+            if bound < best:
+                best, certain = bound, False
         degree *= 4
     return Above(best, products, certain)
+
+
+def _guess(operator: Operator, ritz: Ritz, m: int) -> float:
+    """The largest eigenvalue off m Ritz vectors, as far as it is known."""
+    if m < ritz.values.size:
+        return float(ritz.values[m])
+    return max(float(ritz.values[-1]), operator.least + EPS * abs(float(ritz.values[0])))
+
+
+def _expected(operator: Operator, ritz: Ritz, k: int, m: int, degree: int) -> float:
+    """What a test of that degree would give, if the guess were true."""
+    guess = _guess(operator, ritz, m)
+    size = math.acosh(_UNLIKELY * math.sqrt(operator.size))
+    half = 0.5 * (guess - operator.least)
+    return _with_others(ritz, k, m, operator.least + half * (1.0 + math.cosh(size / degree)))
+
+
+def _with_others(ritz: Ritz, k: int, m: int, c: float) -> float:
+    """A bound off the first k Ritz vectors, from one off the first m."""
+    if m == k:
+        return c
+    others = ritz.images[:, k:m] - ritz.vectors[:, k:m] * ritz.values[k:m]
+    return _joined(float(ritz.values[k]), float(np.linalg.norm(others, 2)), c)

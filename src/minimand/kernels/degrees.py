@@ -34,7 +34,7 @@ class ByDegree(Nested):
     >>> degrees = kernel.degrees(X)
     >>> model = mm.Regressor(alpha=0.1 / degrees.sum(), features=kernel, intercept=False)
     >>> model.fit(X, y, sample_weight=degrees).predict([[2.0]]).round(3)
-    array([1.224])
+    array([1.528])
     """
 
     _reference: Any = None  # the training rows of the inner kernel, once bound

@@ -27,6 +27,8 @@ class Facts:
     root_spread: Array | None = None
     column_norms: Array | None = None
     free_basis: tuple[IntArray, Basis | None] | None = None  # the columns, and their basis
+    row_gram: Array | None = None  # XXᵀ
+    multipliers: tuple[Array, Array] | None = None  # a target, and mass·θ of its last model
 
     def describe(
         self, design: Design, mass: Array, intercept: bool, units: IntArray | None

@@ -15,7 +15,7 @@ from ..problem.objective import Objective
 from . import leave_one_out
 from .fold_sums import FoldSums
 from .folds import CrossValidation, Outcome
-from .kernel_paths import charged
+from .kernel_paths import charged, solver_on_factor
 from .path import Path, gathered, penalties_of, solved_along
 from .results import Scores
 from .samples import folds_of
@@ -57,16 +57,15 @@ def path_on_all(task: CrossValidation, problem: Posed, jobs: int) -> tuple[Path,
     began = time.perf_counter()
     probe, objectives = task.estimator, problem.objectives
     sums = None if task.sums is None else task.sums.whole
+    rest = probe._remainder(problem)
+    solver = solver_on_factor(rest, problem, task.alphas, task.control, probe.solver)
     columns = []
     for k, objective in enumerate(objectives):
         limits = task.control.share(parts + len(objectives) - k - 1)
-        columns.append(
-            solved_along(task.settings, objective, task.alphas, limits, probe.solver, sums)
-        )
+        columns.append(solved_along(task.settings, objective, task.alphas, limits, solver, sums))
     columns, training = trained(
         task.settings, objectives, task.alphas, columns, problem.coded.weights, task.control.tol
     )
-    rest = probe._remainder(problem)
     columns = charged(rest, problem, task.alphas, columns, task.control.tol)
     path = gathered(probe, objectives, task.alphas, columns, training)
     if task.verbose:

@@ -24,7 +24,7 @@ from ..problem.objective import Objective
 from ..solvers import Control, Solution
 from ..solvers.in_parallel import in_threads
 from .fold_sums import FoldSums
-from .kernel_paths import SharedFactor, charged
+from .kernel_paths import SharedFactor, charged, solver_on_factor
 from .path import Path, first_along, gathered
 from .samples import Fold, Samples
 from .scores import Scorer, path_scores
@@ -126,13 +126,14 @@ class CrossValidation:
             model.features = None
         train = self._features.take(rows)
         problem = posed(model, train.X, train.y, train.weight, train.offset)
-        columns = [
-            first_along(self.settings, o, self.alphas, limits, model.solver)
-            for o, limits in self._limited(i, problem.objectives)
-        ]
         rest = model._remainder(problem)
         if shared is not None:
             rest = shared.remainder(rows, problem.coded.weights)
+        solver = solver_on_factor(rest, problem, self.alphas, self.control, model.solver)
+        columns = [
+            first_along(self.settings, o, self.alphas, limits, solver)
+            for o, limits in self._limited(i, problem.objectives)
+        ]
         columns = charged(rest, problem, self.alphas, columns, self.control.tol)
         return _gathered(model, problem.objectives, self.alphas, columns)
 

@@ -14,7 +14,7 @@ from ..estimators.problem import Posed
 from ..features import PivotedCholesky
 from ..kernels import kernel_of
 from ..problem.objective import Objective
-from ..solvers import Solution
+from ..solvers import Control, RowPairs, Solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,3 +91,19 @@ def _charged(
             new = replace(new, converged=False, stopped_by=why)
         found.append(new)
     return found
+
+
+def solver_on_factor(
+    rest: Remainder | None, problem: Posed, alphas: Array, control: Control, solver: Any
+) -> Any:
+    """The solver of a path: steps of pairs of rows where "auto" works on a factor of a kernel.
+
+    They are for losses of straight pieces under L2. Other solvers go on where they give up.
+    """
+    automatic = isinstance(solver, str) and solver == "auto"
+    if rest is None or not automatic or not float(np.min(alphas)) > 0:
+        return solver
+    pairs, first = RowPairs(), problem.objectives[0]
+    pairs.chosen = True
+    penalty = first.bound(problem.coded.settings.penalty, float(alphas[0]))
+    return pairs if pairs.verdict(first.with_penalty(penalty), control).ok else solver

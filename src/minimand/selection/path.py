@@ -29,7 +29,7 @@ from ..solvers import Control, Solution
 from ..solvers.paths.path import kind_of_settler, solve_path
 from .condensed_path import At, condensed_path
 from .grid import grid_of
-from .kernel_paths import charged
+from .kernel_paths import charged, solver_on_factor
 from .stopping import collected, completed
 from .training import trained
 
@@ -221,13 +221,15 @@ def path(
     grid = grid_of(settings, objectives, alphas, eps, float(estimator.tol))
     planned = len(grid)
     control = probe._control([])
+    rest = probe._remainder(problem)
+    solver = solver_on_factor(rest, problem, grid, control, estimator.solver)
     with watching() as watch:
-        columns = [solved_along(settings, o, grid, control, estimator.solver) for o in objectives]
+        columns = [solved_along(settings, o, grid, control, solver) for o in objectives]
         if watch.interrupted:
             columns, grid = _so_far(columns, grid)
         weights = problem.coded.weights
         columns, training = trained(settings, objectives, grid, columns, weights, control.tol)
-        columns = charged(probe._remainder(problem), problem, grid, columns, control.tol)
+        columns = charged(rest, problem, grid, columns, control.tol)
         found = gathered(probe, objectives, grid, columns, training)
     if watch.interrupted:
         worst = max(found.certificates, key=lambda certificate: certificate.relative)

@@ -35,7 +35,8 @@ class HuberRegressor(Minimiser, linear_model.HuberRegressor):
     epsilon : float, default=1.35
         Residuals beyond ``epsilon * scale_`` are outliers; at least 1.
     max_iter : int, default=100
-        The largest number of scales to try; for each, a problem with fixed scale is solved.
+        The largest number of rounds. The first finds coefficients and scale together, by Newton's
+        method; if a gap is left, each further one solves a problem with a fixed scale.
     alpha : float, default=0.0001
     warm_start : bool, default=False
         Start from the last fit's coefficients.
@@ -52,7 +53,7 @@ class HuberRegressor(Minimiser, linear_model.HuberRegressor):
         True for residuals that are larger than ``epsilon * scale_``.
     certificate_ : Certificate
     n_iter_ : int
-        Scales that were tried.
+        Rounds, usually one.
 
     Examples
     --------

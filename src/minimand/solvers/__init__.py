@@ -36,6 +36,7 @@ _NAMES = {
     "nested.smoothed": ("Smoothed",),
     "stochastic.sgd": ("Sgd",),
     "textbook.subgradient": ("Subgradient",),
+    "kernel.row_pairs": ("RowPairs",),
     "kernel.row_system": ("RowSystem",),
     "kernel.smo": ("Smo",),
     "sparse.working_groups": ("WorkingGroups",),
@@ -69,7 +70,7 @@ _ASKED = (  # considered by solver="auto"
     "RowSystem",
     "Smo",
 )
-_BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "Sgd")
+_BY_NAME = ("ProximalGradient", "Fista", "Subgradient", "Cyclic", "Random", "RowPairs", "Sgd")
 
 REGISTRY: Registry[Solver] = Registry(
     "solver", Solver, (*_ASKED, *_BY_NAME), __getattr__, special="auto"

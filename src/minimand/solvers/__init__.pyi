@@ -13,6 +13,7 @@ from .base import Verdict as Verdict
 from .choose import choose_solver as choose_solver
 from .choose import shared as shared
 from .choose import verdicts as verdicts
+from .kernel.row_pairs import RowPairs as RowPairs
 from .kernel.row_system import RowSystem as RowSystem
 from .kernel.smo import Smo as Smo
 from .kinked.class_dual import ClassDual as ClassDual

@@ -44,7 +44,7 @@ def battery_with_optima() -> tuple[tuple[Objective, float], ...]:
 
 
 def _without_columns() -> Iterator[tuple[Objective, float]]:
-    """Squared loss or one with kinks, and L2, where only products of rows are given."""
+    """Squared loss or one with kinks, and L2, without columns; two of them with columns, too."""
     rng = np.random.default_rng(1)
     losses: list[Loss] = [Hinge(), EpsilonInsensitive(0.3), Quantile(0.7), Absolute()]
     losses += [Squared(), Squared()]  # with other weights and offsets
@@ -57,7 +57,10 @@ def _without_columns() -> Iterator[tuple[Objective, float]]:
             design=KernelDesign(Linear(), rows),
             words=f"{plain.words}, without columns",
         )
-        yield hidden, _generic_optimum(plain)
+        best = _generic_optimum(plain)
+        yield hidden, best
+        if i in (0, 2):  # steps on rows, of a problem that has columns
+            yield plain, best
 
 
 def _battery() -> Iterator[Objective]:

@@ -207,6 +207,15 @@ def test_parts_without_affinity_have_the_eigenvalue_one():
     assert model.certificate_.primal == pytest.approx(1)
 
 
+@pytest.mark.parametrize("method", ["exact", "krylov"])
+def test_the_constant_output_does_not_come_back(method):
+    """Also where another eigenvalue is 0, which the constant vector would get."""
+    model = mm.NormalizedPCA(3, "precomputed", method=method, random_state=0).fit(np.ones((6, 6)))
+    assert model.eigenvalues_ == pytest.approx(0, abs=1e-12)
+    assert np.allclose(model.embedding_.sum(axis=0), 0, atol=1e-12)
+    assert np.allclose(6 * model.embedding_.T @ model.embedding_, np.eye(3))
+
+
 def test_sparse_neighbours_by_a_krylov_space(monkeypatch):
     X, _ = make_moons(500, noise=0.06, random_state=0)
     graph = kneighbors_graph(X, 10, include_self=True)
@@ -250,9 +259,19 @@ def test_sklearn(estimator, check):
     check(estimator)
 
 
+def _expected_failures(estimator):
+    if getattr(estimator, "rank", None) != 5:
+        return {}
+    reason = "landmarks are drawn among the rows, and copies of a row change the draw"
+    return {
+        f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")
+    }
+
+
 @pytest.mark.conformance
 @parametrize_with_checks(
-    [mm.KernelPCA(1, "linear"), mm.KernelPCA(1, rank=5), mm.NormalizedPCA(1, method="krylov")]
+    [mm.KernelPCA(1, "linear"), mm.KernelPCA(1, rank=5), mm.NormalizedPCA(1, method="krylov")],
+    expected_failed_checks=_expected_failures,
 )
 def test_sklearn_on_all_others(estimator, check):
     with warnings.catch_warnings():

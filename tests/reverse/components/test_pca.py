@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import decomposition
 from sklearn.exceptions import ConvergenceWarning
@@ -287,6 +289,50 @@ def test_callbacks_and_interrupts():
     with pytest.raises(mm.Interrupted) as caught:
         mm.PCA(2, method="krylov", callbacks=[interrupt], random_state=0).fit(X)
     assert caught.value.result.transform(X).shape == (500, 2)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mm.PCA(3),
+        mm.PCA(3, whiten=True),
+        decomposition.PCA(3),
+        decomposition.PCA(3, svd_solver="randomized", iterated_power=0, random_state=0),
+        decomposition.IncrementalPCA(3, batch_size=20),
+        decomposition.TruncatedSVD(3, random_state=0),
+    ],
+)
+def test_certify_judges_any_components_on_any_rows(model):
+    X, new = _data(), _data(seed=1)
+    model.fit(X)
+    for rows in (X, new):
+        found = mm.certify(model, rows)
+        rebuilt = model.inverse_transform(model.transform(rows))
+        error = 0.5 * np.mean(np.sum((rows - rebuilt) ** 2, axis=1))
+        assert found.primal == pytest.approx(error)
+        best = mm.PCA(3, center=hasattr(model, "mean_")).fit(rows).certificate_
+        assert found.dual == pytest.approx(best.primal)
+        assert found.gap == pytest.approx(error - best.primal, abs=1e-12)
+    s = np.arange(len(X)) % 3
+    weighted = mm.certify(model, X, sample_weight=s)
+    assert weighted.primal == pytest.approx(mm.certify(model, np.repeat(X, s, axis=0)).primal)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 30), st.integers(1, 12), st.sampled_from(METHODS))
+def test_certificates_enclose_the_optimum(seed, n, d, method):
+    """On rows of any shape, rank and offset: dual ≤ least error of k directions ≤ primal."""
+    rng = np.random.default_rng(seed)
+    rank, k = int(rng.integers(1, d + 1)), int(rng.integers(1, min(n, d) + 1))
+    X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d)) * 10 ** rng.uniform(-3, 3)
+    X = X + rng.standard_normal(d) * 10 ** rng.uniform(-2, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = mm.PCA(k, method=method, random_state=0).fit(X).certificate_
+    values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2
+    least, slack = 0.5 * values[k:].sum() / n, found.rounding + 1e-11 * values.sum() / n
+    slack += 1e-20 * float(np.abs(X).max()) ** 2  # of the mean
+    assert found.dual - slack <= least <= found.primal + slack
 
 
 def test_plot():

@@ -193,3 +193,14 @@ def test_bad_input_gets_one_sentence_about_kernel_kmeans(changes, X, words):
     model = mm.KernelKMeans(**{"n_clusters": 2, **changes})
     with pytest.raises((ValueError, TypeError), match=words):
         model.fit(X)
+
+
+def test_a_kernel_that_tells_nothing_of_the_rows():
+    X = 1e6 * RNG.normal(size=(150, 4))  # k(X, X) is the identity, all of whose eigenvalues are 1
+    model = mm.KernelKMeans(3, kernel=mm.RBF(1.0), random_state=0).fit(X)
+    assert model.inertia_ == pytest.approx(147)
+    assert model.certificate_.dual == pytest.approx(147)
+    assert mm.certify(model, X, thorough=True).kind == "global"
+    cut = mm.NormalizedCut(3, kernel=mm.RBF(1.0), random_state=0).fit(X)
+    assert cut.inertia_ == pytest.approx(0.0, abs=1e-12)
+    assert mm.PCA(3).fit(np.eye(150)).explained_variance_.shape == (3,)

@@ -182,3 +182,52 @@ def test_frames_and_limits():
 def test_bad_input_gets_one_sentence_about_cuts(changes, X, words):
     with pytest.raises(ValueError, match=words):
         mm.NormalizedCut(**{"n_clusters": 2, **changes}).fit(X)
+
+
+def test_cuts_of_coarser_graphs_are_cuts_of_the_graph(monkeypatch):
+    from minimand.reverse.cuts import coarsening, starts
+
+    X, group = make_blobs(400, centers=4, cluster_std=0.6, random_state=7)
+    monkeypatch.setattr(coarsening, "_SMALL", 40)
+    monkeypatch.setattr(coarsening, "_FEW", 5)
+    monkeypatch.setattr(starts, "LARGE", 100)
+    graph = mm.NeighborGraph(6).matrix(X)
+    volumes = graph.sum(axis=1)
+    *finer, last = coarsening.levels_of(graph, volumes, 4, np.random.RandomState(0))
+    assert len(finer) >= 2
+    assert last.matrix.shape[0] < 150
+    labels = RNG.integers(4, size=last.matrix.shape[0])
+    value = mm.normalized_cut(last.matrix, labels)
+    for level in reversed(finer):
+        labels = labels[level.joined]
+        assert mm.normalized_cut(level.matrix, labels) == pytest.approx(value)
+        np.testing.assert_allclose(level.matrix.sum(axis=1), level.volumes)
+        assert np.bincount(level.joined).max() <= 2
+    coarse = mm.NormalizedCut(4, kernel=mm.NeighborGraph(12), random_state=0).fit(X)
+    assert same_partition(coarse.labels_, group)
+    weights = RNG.integers(0, 3, size=400)
+    weighted = mm.NormalizedCut(4, kernel=mm.NeighborGraph(12), random_state=0)
+    weighted.fit(X, sample_weight=weights)
+    K = weighted.affinity_matrix_.toarray()
+    assert weighted.inertia_ == pytest.approx(cut(K, weighted.labels_, weights))
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        mm.NormalizedCut(4, max_seconds=0.0, random_state=0).fit(X)
+
+
+def test_pictures_say_the_bound():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    for model in (
+        mm.NormalizedCut(3, random_state=0),
+        mm.KernelKMeans(3, kernel=mm.RBF(0.5), random_state=0),
+        mm.KernelKMeans(3, kernel=mm.RBF(0.5), rank=20, random_state=0),
+    ):
+        model.fit(MOONS)
+        for ax in (model.plot(), model.plot(MOONS)):
+            assert f"{model.certificate_.primal:.4g}" in ax.get_title()
+            ax.figure.canvas.draw()
+        with pytest.raises(ValueError, match="rows of the fit"):
+            model.plot(MOONS[:5])
+    pyplot.close("all")

@@ -12,7 +12,9 @@ import minimand as mm
 from minimand.design import as_design
 from minimand.outputs.chain import log_partition, path_scores
 from minimand.solvers import Control
+from minimand.solvers.structured import metric
 from minimand.solvers.structured.crf import train_crf
+from minimand.solvers.structured.metric import Metrics
 from minimand.solvers.structured.penalised import ChainModel
 from minimand.solvers.structured.problem import Allowed, ChainProblem, ChainWeights
 
@@ -271,6 +273,34 @@ def test_a_start_near_the_optimum_is_used():
     again = train_crf(replace(problem, l2=problem.l2 * 1.01), Control(tol=1e-4), first.weights)
     assert again.certificate.iterations <= 2
     assert again.certificate.relative <= 1e-4
+
+
+@pytest.mark.parametrize("case", [{}, {"absent": True}, {"l1": 0.01}], ids=str)
+def test_a_start_with_sums_that_the_loss_does_not_see_ends_at_the_same_optimum(case):
+    problem = chain_problem(**case)
+    found = train_crf(problem, Control(tol=1e-9))
+    far = ChainWeights(*(table + 3.0 for table in found.weights[:4]))
+    again = train_crf(problem, Control(tol=1e-9), far)
+    assert again.converged
+    assert again.certificate.primal == pytest.approx(found.certificate.primal, abs=1e-7)
+
+
+@pytest.mark.parametrize("few", [0, 600])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_metrics_are_symmetric_and_of_the_size_of_the_curvature(case, few, monkeypatch):
+    monkeypatch.setattr(metric, "_FEW", few)
+    problem = chain_problem(u=100, **case)
+    model, size = ChainModel(problem), problem.layout.size
+    point = model.point(np.zeros(size))
+    inverse = np.array([Metrics(problem).at(point.terms).solve(unit) for unit in np.eye(size)])
+    np.testing.assert_allclose(inverse, inverse.T, atol=1e-9)
+    assert np.linalg.eigvalsh(inverse).min() > -1e-9
+    if problem.edges is None:
+        hessian = np.array([model.hessian_product(unit)[0] for unit in np.eye(size)])
+        if not problem.l2:
+            return
+        growth = np.linalg.eigvals(inverse @ hessian).real
+        assert growth.max() < 8  # several weights of a token move together
 
 
 @pytest.mark.parametrize("place", ["transitions", "start", "stop"])

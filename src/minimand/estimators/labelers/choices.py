@@ -38,7 +38,7 @@ class Choices:
     def strengths(self, total: float) -> Strengths:
         """What the penalty is for sequences of this total weight: alpha=None is one of them."""
         alpha = 1.0 / total if self.alpha is None else self.alpha
-        l1, l2 = _parts(self.penalty, alpha)
+        l1, l2 = penalty_parts(self.penalty, alpha)
         formula = self.penalty.words(alpha)
         words = f"mean {self.loss} loss of a sequence"
         return Strengths(l1, l2, words if formula == "0" else f"{words} + {formula}")
@@ -50,9 +50,9 @@ def check_choices(labeler: Any) -> Choices:
         raise ValueError(
             f"loss of SequenceLabeler must be one of {list(LOSSES)}, not {labeler.loss!r}."
         )
-    penalty = _penalty(labeler.penalty)
+    penalty = penalty_of(labeler.penalty)
     alpha = None if labeler.alpha is None else check_real("alpha", labeler.alpha, low=0.0)
-    _parts(penalty, 1.0)
+    penalty_parts(penalty, 1.0)
     check_limits(labeler)
     check_features(labeler.features)
     if labeler.random_state is not None:
@@ -92,14 +92,14 @@ def _check_perceptron(labeler: Any) -> None:
         raise ValueError("edge_features need loss='crf' or 'max_margin': leave them out.")
 
 
-def _penalty(given: Any) -> Penalty:
+def penalty_of(given: Any) -> Penalty:
     """The penalty by its short name; "elastic_net" is half of each, as scikit-learn's default."""
     if isinstance(given, str) and given == "elastic_net":
         return 0.5 * L1() + 0.5 * L2()
     return PENALTIES.get(given)
 
 
-def _parts(penalty: Penalty, alpha: float) -> tuple[float, float]:
+def penalty_parts(penalty: Penalty, alpha: float) -> tuple[float, float]:
     """l1 and l2 of a penalty that treats all weights alike; any other is refused."""
     try:
         bound = penalty.bind(2, alpha).sum_over_features

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from ..._base.parameters import NamesParameters, merge_nested, store_arguments
+from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ...certificate import Certificate
 from ...outputs.chain import k_best, log_partition, marginals, path_scores, viterbi
 from ...penalties import Penalty
-from ...solvers import Control
 from ...solvers.history import History
 from ...solvers.structured.course import Trained
 from ...solvers.structured.perceptron import TrainedPerceptron
 from ...solvers.structured.problem import ChainWeights
-from ..callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_callbacks
+from ..callbacks import with_callbacks
 from ..inputs import data
-from ..outcome import shortfall
-from ..stopping import stoppable
-from ..summary import Summarised
+from .base import Labeler, Labelling, has_probabilities
 from .choices import check_choices
 from .inspection import Inspected
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
@@ -53,14 +48,6 @@ ELSEWHERE = {  # sklearn-crfsuite's parameters, and what to write here
 }
 
 
-class Labelling(NamedTuple):
-    """One labelling of a sequence: its labels, its score and, of a CRF, its probability."""
-
-    labels: list[Any]
-    score: float
-    probability: float | None
-
-
 def _trainer(loss: str) -> Callable[..., Trained]:
     module, name = _TRAINERS[loss]
     found: Callable[..., Trained] = getattr(
@@ -69,14 +56,7 @@ def _trainer(loss: str) -> Callable[..., Trained]:
     return found
 
 
-def _has_probabilities(labeler: Any) -> bool:
-    loss = vars(labeler).get("loss_", labeler.loss)
-    if loss != "crf":
-        raise AttributeError(f"loss={loss!r} has scores and no probabilities: take loss='crf'.")
-    return True
-
-
-class SequenceLabeler(NamesParameters, Inspected, CallbackSupportMixin, Summarised):
+class SequenceLabeler(Inspected, Labeler):
     r"""Label the tokens of sequences, with a score for every pair of neighbouring labels.
 
     The score of labels c = (c₁, …, c_l) for a sequence of tokens x₁, …, x_l is
@@ -190,12 +170,6 @@ class SequenceLabeler(NamesParameters, Inspected, CallbackSupportMixin, Summaris
     ) -> None:
         store_arguments(self, locals())
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; a nested object is replaced by a changed copy."""
-        for name, value in merge_nested(self, params).items():
-            setattr(self, name, value)
-        return self
-
     # Fitting -----------------------------------------------------------------------------------
 
     @with_callbacks
@@ -220,42 +194,9 @@ class SequenceLabeler(NamesParameters, Inspected, CallbackSupportMixin, Summaris
         """
         begun = time.perf_counter()
         posed = pose(self, check_choices(self), X, y, sample_weight)
-        with stoppable(self):
-            self.__dict__.pop("_stream", None)  # a new fit discards the state of partial_fit
-            with Relay(self, X, y) as relay:
-                extra = relay.to(lambda state: {})  # steps in between are not kept as models
-                trained = self._train(posed, self._control(extra, begun))
-            self._store(posed, trained)
-        if not trained.converged and trained.certificate.kind == "global":
-            text = shortfall(trained, float(self.tol), [])
-            warnings.warn(f"SequenceLabeler: {text}", ConvergenceWarning, stacklevel=3)
-        return self
-
-    def _train(self, posed: Posed, control: Control) -> Trained:
-        """Run the trainer of the loss, with a progress bar if ``verbose``."""
         start = self._start(posed) if self.warm_start else None
         train = _trainer(self.loss)
-        if not self.verbose:
-            return train(posed.problem, control, start)
-        from ...report.progress import Bar
-
-        bar = Bar("SequenceLabeler")
-        control.callbacks = [*control.callbacks, bar]
-        try:
-            return train(posed.problem, control, start)
-        finally:
-            bar.close()
-
-    def _control(self, extra: list[Any], begun: float) -> Control:
-        own = [c for c in self.callbacks or () if not is_sklearn_callback(c)]
-        return Control(
-            tol=float(self.tol),
-            max_iter=self.max_iter,
-            max_seconds=self.max_seconds,
-            callbacks=[*own, *extra],
-            random_state=self.random_state,
-            started=begun,
-        )
+        return self._fitted(posed, lambda c: train(posed.problem, c, start), X, y, begun)
 
     def _start(self, posed: Posed) -> ChainWeights | None:
         """The weights of the last fit, if they belong to the same features and labels."""
@@ -329,7 +270,7 @@ class SequenceLabeler(NamesParameters, Inspected, CallbackSupportMixin, Summaris
         found = scored(self, X)
         return self._named(viterbi(found.chains)[0], found) if found.chains else found.nothing()
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_marginals(self, X: Any) -> list[Array]:
         """The probability of each label at each token, a (length, k) array for each sequence."""
         found = scored(self, X)
@@ -337,7 +278,7 @@ class SequenceLabeler(NamesParameters, Inspected, CallbackSupportMixin, Summaris
             return [np.zeros((0, self.classes_.size)) for _ in found.nothing()]
         return split(marginals(found.chains), found.offsets)
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def predict_proba(self, X: Any, y: Any = None) -> Array:
         """The probability of the whole sequence of labels y; by default of those of `predict`."""
         if y is not None:
@@ -349,7 +290,7 @@ class SequenceLabeler(NamesParameters, Inspected, CallbackSupportMixin, Summaris
             np.exp(viterbi(found.chains)[1] - log_partition(found.chains)), 1.0
         )
 
-    @available_if(_has_probabilities)
+    @available_if(has_probabilities)
     def log_likelihood(self, X: Any, y: Any) -> Array:
         """log p(y | x) = z(y) − log Σ_c exp z(c), one number for each sequence."""
         found = scored(self, X)
@@ -395,12 +336,3 @@ class SequenceLabeler(NamesParameters, Inspected, CallbackSupportMixin, Summaris
         """Labels in place of their numbers, a list for each sequence."""
         names = self.classes_.tolist()
         return split([names[code] if code >= 0 else None for code in codes.tolist()], found.offsets)
-
-    def __sklearn_tags__(self) -> Any:
-        """X is a list of sequences, so that scikit-learn's checks of matrices do not apply."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.no_validation = True
-        return tags

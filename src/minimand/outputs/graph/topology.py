@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..._base.typing import AnyArray, Array
+from ..._base.typing import AnyArray, Array, ArrayLike
 from .elimination import Plan
 
 WIDEST = 2**24  # numbers in a table of an elimination, 128 MB; safeguard
@@ -26,7 +26,7 @@ class Topology:
         that its scores are ``pair[label of the first end, label of the second end]``.
     """
 
-    def __init__(self, offsets: AnyArray, edges: AnyArray) -> None:
+    def __init__(self, offsets: ArrayLike, edges: ArrayLike) -> None:
         self.offsets = np.ascontiguousarray(offsets, dtype=np.int64)
         self.edges = np.ascontiguousarray(edges, dtype=np.int64).reshape(-1, 2)
         self.n_nodes = int(self.offsets[-1])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.linear_system import EPS
 from ..._base.threads import one_blas_thread
 from ..._base.typing import Array
@@ -100,11 +101,9 @@ def is_accurate(found: Found) -> bool:
 def top_eigen(matrix: Array, n_components: Any) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors, the largest first; only some if their number is given."""
     side = matrix.shape[0]
-    wanted = None
-    if is_count(n_components) and _FEW * n_components < side:
-        wanted = [side - int(n_components), side - 1]
+    few = is_count(n_components) and _FEW * n_components < side
     with one_blas_thread() if _LAPACK[0] < side < _LAPACK[1] else nullcontext():
-        values, vectors = linalg.eigh(matrix, subset_by_index=wanted, check_finite=False)
+        values, vectors = largest_eigenpairs(matrix, int(n_components) if few else side)
     return values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1])
 
 

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from ..._base.parameters import check_count as check_integer
@@ -21,7 +20,7 @@ from ...kernels.rows import count
 from ..base import Course, Reverse
 from .kernel_fits import KernelFound, of_a_factor, of_all_values, outputs_of
 from .pre_image import PreImages, check_pre_image
-from .rows import in_double, kernel_input, precision
+from .rows import checked_outputs, in_double, kernel_input, precision
 from .spectrum import check_against, check_count
 
 FORMULA = "mean ½‖φ(x) − φ̂(x)‖², φ̂ the projection of φ onto the components"
@@ -241,12 +240,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
     def inverse_transform(self, Y: ArrayLike) -> AnyArray:
         """Rows whose features are close to what outputs stand for: pre-images, for denoising."""
         check_is_fitted(self, "certificate_")
-        outputs = check_array(Y, dtype=np.float64, input_name="Y")
-        if outputs.shape[1] != self.n_components_:
-            raise ValueError(
-                f"Y must have {self.n_components_} columns, one for each component, but it has "
-                f"{outputs.shape[1]}."
-            )
+        outputs = checked_outputs(Y, self.n_components_).astype(float)
         found = PreImages(self.kernel_, self._components, self._rows, self.pre_image)
         return found(outputs).astype(self._kind)
 

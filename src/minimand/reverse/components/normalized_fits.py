@@ -104,8 +104,14 @@ class Spectral:
 
 def by_eigenvalues(problem: Normalized, k: int) -> Spectral:
     """All eigenvalues of the matrix."""
-    n = problem.weights.size
-    matrix = problem.times(np.eye(n))
+    n, q = problem.weights.size, problem.constant
+    if problem.factor:
+        matrix = problem.values @ problem.values.T
+    else:
+        matrix = problem.values.toarray() if sparse.issparse(problem.values) else problem.values
+    matrix = matrix * np.outer(problem.scale, problem.scale)
+    # The constant vector gets the eigenvalue −2, below all others: it is not found again.
+    matrix -= 3.0 * np.outer(q, q)
     values, vectors = top_eigen(0.5 * (matrix + matrix.T), k)
     return Spectral(values[:k], vectors[:, :k], float(values[:k].sum()), EPS * n * (k + 1.0))
 
@@ -114,8 +120,10 @@ def ritz_points(
     problem: Normalized, k: int, rng: np.random.RandomState, tol: float
 ) -> Iterator[tuple[Ritz, float, float]]:
     """Ritz pairs of a Krylov space, with k + 1 − Σ(1, μ) and a lower bound of it."""
-    operator = problem.operator()
-    for step, ritz in enumerate(krylov(operator, k, rng), 1):
+    operator, q = problem.operator(), problem.constant
+    start = rng.standard_normal((operator.size, min(operator.size - 1, k + 8)))
+    start -= np.outer(q, q @ start)
+    for step, ritz in enumerate(krylov(operator, k, rng, start), 1):
         theta, residual = ritz.values[:k], ritz.residual(k)
         attained = float(theta.sum())
         c = largest_on_complement(operator, ritz, k)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._base.typing import AnyArray, Array, ArrayLike
@@ -19,7 +19,7 @@ from ...estimators.inputs.matrix import as_matrix
 from ..base import Course, Reverse
 from .exact import by_covariance, by_gram, by_svd, is_accurate
 from .iterative import DEFAULT_STEPS, Problem, concluded, of_a_sample, ritz_points
-from .rows import precision, weighted_rows
+from .rows import checked_outputs, precision, weighted_rows
 from .spectrum import Found, check_against, check_count, is_count, signed
 from .stream import RowStream, ScatterStream
 
@@ -349,13 +349,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
     def inverse_transform(self, Y: ArrayLike) -> AnyArray:
         """Rows rebuilt from outputs: x̂ = x̄ + Y·components, the denoised rows."""
         check_is_fitted(self, "components_")
-        kinds = [np.float64, np.float32]
-        y = check_array(Y, dtype=kinds, input_name="Y")
-        if y.shape[1] != self.n_components_:
-            raise ValueError(
-                f"Y must have {self.n_components_} columns, one for each component, but it has "
-                f"{y.shape[1]}."
-            )
+        y = checked_outputs(Y, self.n_components_)
         if self.whiten:
             y = y * self._deviations()
         return np.asarray(y @ self.components_ + self.mean_)
@@ -390,7 +384,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
-        """float32 stays float32."""
+        """float32 stays float32; a copy of the data for "svd" is dense."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.method != "svd"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array
 
-from ..._base.typing import Array
+from ..._base.typing import AnyArray, Array
 from ...design import Design, as_design
 from ...estimators.inputs.data import check_weights
 from ...estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
@@ -29,6 +30,17 @@ def weighted_rows(X: Any, sample_weight: Any) -> tuple[Design, Array]:
 def precision(X: Any) -> Any:
     """float32 for such data, else float64."""
     return np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+
+
+def checked_outputs(Y: Any, n_components: int) -> AnyArray:
+    """Outputs as a matrix of floats, a column for each component."""
+    found = check_array(Y, dtype=[np.float64, np.float32], input_name="Y")
+    if found.shape[1] != n_components:
+        raise ValueError(
+            f"Y must have {n_components} columns, one for each component, but it has "
+            f"{found.shape[1]}."
+        )
+    return np.asarray(found)
 
 
 def in_double(X: Any) -> Any:

@@ -15,7 +15,7 @@ positive semidefinite K every row is then nearest to its own centre, too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
@@ -40,6 +40,7 @@ class Task:
     weights: Array  # w ≥ 0
     n_clusters: int
     constant: float = 0.0
+    notes: dict[str, Any] = field(default_factory=dict)  # what a search has found on its way
 
     @cached_property
     def ratios(self) -> Array:
@@ -191,3 +192,12 @@ def seeded(task: Task, rng: Any) -> IntArray:
         if left.sum() > 0:
             chances = left / left.sum()
     return labels
+
+
+def in_order(task: Task, labels: IntArray) -> IntArray:
+    """The labels, numbered as clusters first appear among the rows that weigh something."""
+    heavy = labels[task.weights > 0]
+    names, first = np.unique(heavy, return_index=True)
+    number = np.zeros(task.n_clusters, dtype=np.int64)
+    number[names[np.argsort(first)]] = np.arange(names.size)
+    return np.asarray(number[labels])

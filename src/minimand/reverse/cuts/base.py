@@ -17,7 +17,7 @@ from ..._base.watch import undisturbed
 from ...estimators.inputs.data import check_weights
 from ...estimators.settings import check_real
 from ..base import Course, Reverse
-from .alternation import Clusters, Task, alternate, clusters_of, filled, seeded
+from .alternation import Clusters, Task, alternate, clusters_of, filled, in_order, seeded
 from .starts import in_few_groups, spectral_starts, two_directions
 
 _INITS = ("spectral", "k-means++", "random")
@@ -80,8 +80,9 @@ class KernelClusters(ClusterMixin, Reverse):
         assert best is not None
         if course.iterations >= self.max_iter:
             course.ends_at(f"max_iter={self.max_iter}")
+        labels = in_order(task, best.labels) if isinstance(self.init, str) else best.labels
         with undisturbed():
-            return clusters_of(task, best.labels)  # sums without the rounding of many updates
+            return clusters_of(task, labels)  # sums without the rounding of many updates
 
     def _starts(self, task: Task, rng: Any) -> Iterator[IntArray]:
         """Labels to begin with, n_init times."""

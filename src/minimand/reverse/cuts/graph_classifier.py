@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -181,16 +183,19 @@ class GraphClassifier(NamesParameters, ClassifierMixin, Summarised):
 
     def decision_function(self, X: ArrayLike) -> Array:
         """The scores g, one per row, or one per row and class."""
-        return np.asarray(self.classifier_.decision_function(self._rows(X)))
+        rows = self._rows(X)
+        return np.asarray(self.classifier_.decision_function(rows))
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """The label of the largest score; of a graph, rows of the fit keep theirs."""
-        return self.classifier_.predict(self._rows(X))
+        rows = self._rows(X)
+        return self.classifier_.predict(rows)
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: ArrayLike) -> Array:
         """Class probabilities."""
-        return self.classifier_.predict_proba(self._rows(X))
+        rows = self._rows(X)
+        return self.classifier_.predict_proba(rows)
 
     def _facts(self) -> dict[str, str]:
         certificate = vars(self).get("certificate_")
@@ -218,6 +223,11 @@ def _known_labels(y: ArrayLike, n: int) -> tuple[AnyArray, BoolArray]:
         )
     labels = np.asarray(y) if hasattr(y, "shape") else as_labels(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: pass y.ravel().",
+            DataConversionWarning,
+            stacklevel=3,
+        )
         labels = labels[:, 0]
     if labels.shape != (n,):
         raise ValueError(
@@ -241,7 +251,7 @@ def _checked(labels: AnyArray, known: BoolArray) -> AnyArray:
     """The labelled rows; at least two classes must occur among them."""
     rows = np.flatnonzero(known)
     if not rows.size or len(set(labels[rows].tolist())) < 2:
-        found = "no label" if not rows.size else f"the label {labels[rows[0]]!r} only"
+        found = "no label" if not rows.size else f"1 class, {labels[rows[0]]!r},"
         raise ValueError(
             f"y holds {found} beside −1, None and NaN, which mark rows without a label: "
             "GraphClassifier needs labels of two classes."

@@ -74,7 +74,9 @@ class KernelKMeans(KernelClusters):
         The centres, Uⱼ = Σᵢ dual_coef_ⱼᵢ·φ(xᵢ).
     certificate_ : Certificate
         Of kind "relaxation".
-    n_iter_, history_
+    n_iter_ : int
+        Steps, of which the last one found no row to move.
+    history_ : History
 
     Examples
     --------
@@ -154,7 +156,7 @@ class KernelKMeans(KernelClusters):
                     bound.rounding,
                     bound.total,
                 )
-                self.n_iter_, self.history_ = course.iterations, course.history
+                self.n_iter_, self.history_ = course.iterations + 1, course.history
                 self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
         return self
 

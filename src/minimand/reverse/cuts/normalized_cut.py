@@ -11,18 +11,17 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate, Kind
-from ...certificate.relaxation import top_of_normalised
 from ...estimators.callbacks import with_callbacks
 from ...kernels import REGISTRY, Kernel, Precomputed
 from ..base import Course
 from .affinities import affinity_of
 from .alternation import Clusters, Task
 from .base import KernelClusters
+from .bounds import of_cut
 from .checks import check_clusters
 from .pairs import DensePairs, SparsePairs
 
 _FORMULA = "Σ cut(cluster, others)/vol(cluster)"
-_DIGITS = 1e-4  # of the sum of eigenvalues in the bound of a fit; safeguard: certify gives more
 
 
 class NormalizedCut(KernelClusters):
@@ -66,7 +65,9 @@ class NormalizedCut(KernelClusters):
     affinity_matrix_ : ndarray or CSR matrix of shape (n_samples, n_samples)
     certificate_ : Certificate
         Of kind "relaxation"; "global" if no edge is cut.
-    n_iter_, history_
+    n_iter_ : int
+        Steps, of which the last one found no row to move.
+    history_ : History
 
     Examples
     --------
@@ -143,7 +144,7 @@ class NormalizedCut(KernelClusters):
             with undisturbed():
                 self._store(task, found, weights)
                 self.certificate_ = self._certified(course, task, weights)
-                self.n_iter_, self.history_ = course.iterations, course.history
+                self.n_iter_, self.history_ = course.iterations + 1, course.history
                 self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
         return self
 
@@ -226,5 +227,8 @@ def cut_bound(task: Task, value: float, weights: Array) -> tuple[Kind, float, fl
     matrix, s = task.pairs.values, weights
     if not kept.all():
         matrix, s = matrix[kept][:, kept], weights[kept]
-    top = top_of_normalised(matrix, task.n_clusters, weights=s, tol=_DIGITS)
+    near = task.notes.get("eigenvectors")
+    top = of_cut(matrix, s, task.n_clusters, value, None if near is None else near[kept])
+    if top is None:
+        return "relaxation", 0.0, rounding
     return "relaxation", min(top.discarded, value), top.rounding

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.typing import Array, IntArray
 from ..._base.watch import look
 
@@ -65,9 +65,7 @@ class Pairs(ABC):
             return np.empty(0), np.empty((self.n, 0))
         if self.n <= max(_SMALL, 4 * count):
             whole = product(np.eye(self.n))
-            values, vectors = linalg.eigh(
-                0.5 * (whole + whole.T), subset_by_index=[self.n - count, self.n - 1]
-            )
+            values, vectors = largest_eigenpairs(0.5 * (whole + whole.T), count)
         else:
             values, vectors = _lanczos(LinearOperator((self.n, self.n), product), count, rng)
         order = np.argsort(-values)

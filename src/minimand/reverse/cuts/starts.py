@@ -12,14 +12,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ..._base.typing import Array, IntArray
 from ..._base.watch import StoppedError, watching
 from .alternation import Task, clusters_of, seeded, settled
-from .pairs import FactorPairs
+from .coarsening import LARGE, levels_of
+from .pairs import FactorPairs, SparsePairs
 
 _TRIES = 5  # k-means++ starts in the eigenvectors; measured: two moons, rings, digits need two
 _STEPS = 100  # steps of k-means in the eigenvectors; safeguard: the alternation goes on from there
+_MORE = 2  # eigenvectors beyond the clusters; safeguard: the bound needs the next eigenvalue
 
 
 def embedding(task: Task, rng: Any, *, normalised: bool) -> tuple[Array, Array]:
@@ -32,9 +35,10 @@ def embedding(task: Task, rng: Any, *, normalised: bool) -> tuple[Array, Array]:
     if normalised:
         known = parts_of(task, task.pairs.components())[:, : task.n_clusters]
     count = task.n_clusters - known.shape[1]
-    values, vectors = task.pairs.top(task.scale, count, known, rng)
-    values = np.concatenate([np.ones(known.shape[1]), values])
-    vectors = np.column_stack([known, vectors])
+    values, vectors = task.pairs.top(task.scale, count + _MORE, known, rng)
+    task.notes["eigenvectors"] = np.column_stack([known, vectors])
+    values = np.concatenate([np.ones(known.shape[1]), values[:count]])
+    vectors = np.column_stack([known, vectors[:, :count]])
     root = root[:, None]
     return values, np.divide(vectors, root, out=np.zeros_like(vectors), where=root > 0)
 
@@ -72,8 +76,45 @@ def in_few_groups(task: Task, part: IntArray) -> IntArray | None:
     return group[part]
 
 
+def _from_coarse(task: Task, rng: Any) -> IntArray:
+    """A cut of a small graph, improved on finer and finer ones."""
+    matrix, k = task.pairs.values, task.n_clusters  # type: ignore[attr-defined]
+    if not (task.coefs == 1.0).all():
+        side = sparse.diags_array(task.coefs)
+        matrix = sparse.csr_array(side @ matrix @ side)
+    *finer, last = levels_of(matrix, task.weights, k, rng)
+    small = _graph_task(last.matrix, last.volumes, k)
+    start = next(spectral_starts(small, rng, normalised=True))
+    labels = settled(small, start, _STEPS).labels
+    whole = np.arange(last.volumes.size)  # the node of the smallest graph in which each node is
+    for level in reversed(finer):
+        assert level.joined is not None
+        labels, whole = labels[level.joined], whole[level.joined]
+        if level is not finer[0]:  # the search itself improves the cut of the whole graph
+            labels = settled(_graph_task(level.matrix, level.volumes, k), labels, _STEPS).labels
+    near = small.notes["eigenvectors"] / np.sqrt(last.volumes)[:, None]
+    task.notes["eigenvectors"] = near[whole] * np.sqrt(task.weights)[:, None]
+    return labels
+
+
+def _graph_task(matrix: Any, volumes: Array, k: int) -> Task:
+    return Task(SparsePairs(matrix), np.ones(volumes.size), volumes, k, float(k))
+
+
 def spectral_starts(task: Task, rng: Any, *, normalised: bool) -> Iterator[IntArray]:
-    """Labels by k-means in the eigenvectors: the best of some tries, then one try each."""
+    """Labels by k-means in the eigenvectors: the best of some tries, then one try each.
+
+    Of a large graph the eigenvectors are those of a coarser one, whose cut goes down to it.
+    """
+    if isinstance(task.pairs, SparsePairs) and task.pairs.n > LARGE:
+        while True:
+            try:
+                with watching(hears=True):
+                    labels = _from_coarse(task, rng)
+            except StoppedError:  # too late: any start is better than none
+                yield rng.randint(task.n_clusters, size=task.pairs.n)
+                return
+            yield labels
     try:
         with watching(hears=True):
             values, vectors = embedding(task, rng, normalised=normalised)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from ..._base.eigenvalues import largest_eigenvalues
 from ..._base.linear_system import EPS
 from ..._base.typing import Array, IntArray
 from ...features.low_rank import MEMORY
@@ -135,9 +136,7 @@ def top_sum(square: Array, count: int, size: float = 0.0, zeros: int = 0) -> Bou
         return Bound(0.0, 0.0)
     side = square.shape[0]
     square = 0.5 * (square + square.T)
-    values = linalg.eigvalsh(
-        square, subset_by_index=[max(side - count, 0), side - 1], check_finite=False
-    )
+    values = largest_eigenvalues(square, count)
     values = np.concatenate([values, np.zeros(min(max(zeros, 0), count))])
     values = np.sort(values)[::-1][:count]
     rounding = EPS * (count * side * float(np.linalg.norm(square)) + 4.0 * size)

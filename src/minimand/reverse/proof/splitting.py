@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import linalg
 
+from ..._base.eigenvalues import largest_eigenpairs
 from ..._base.typing import Array
 from ..._base.watch import reason
 from .points import Points
@@ -84,7 +84,7 @@ def _projection(X: Array, u: Array, k: int) -> Array:
     X = 0.5 * (X + X.T)
     count = min(n, 2 * k + 10)
     while True:
-        values, vectors = linalg.eigh(X, subset_by_index=[n - count, n - 1], check_finite=False)
+        values, vectors = largest_eigenpairs(X, count)
         level = _level(values, k - 1)
         if count == n or values[0] <= level:
             break

@@ -64,13 +64,8 @@ class PCA(decomposition.PCA):
             self._fit_svd_solver = "arpack"
         most = min(n, d) - (self._fit_svd_solver == "arpack")
         wanted = most if self.n_components is None else self.n_components
-        if wanted > most and wanted >= 1:
-            raise ValueError(
-                f"n_components={wanted} must be between 1 and min(n_samples, n_features)={most} "
-                f"with svd_solver={self._fit_svd_solver!r}"
-            )
-        if not wanted:  # one row or column and no direction for this solver
-            return super()._fit(X)
+        if not 0 < wanted <= most:
+            return super()._fit(X)  # scikit-learn's own refusal
         method = "auto" if sparse.issparse(X) else _METHODS.get(self.svd_solver, "auto")
         if isinstance(wanted, float) and wanted >= 1:
             wanted = int(wanted)

@@ -80,10 +80,10 @@ class ActiveRows:
 
         It may take several calls, as each does a limited number of blocks.
         """
-        most = _FEW_BLOCKS + self.count // _PER_BLOCK
-        block = self.count if self.given and self.count <= _ONE_BLOCK else _BLOCK
-        rows = self._rows[: self.count]
-        return self.box.steps(rows, self.a, self.f, goal, block=max(block, 8), most=most)
+        rows, alone = self._rows[: self.count], self.given and self.count <= _ONE_BLOCK
+        most = 1 if alone else _FEW_BLOCKS + self.count // _PER_BLOCK
+        block = max(self.count, 8) if alone else _BLOCK
+        return self.box.steps(rows, self.a, self.f, goal, block=block, most=most)
 
     def among(self, positions: IntArray) -> Array:
         """K of some active positions, in float64."""

@@ -10,6 +10,7 @@ from ..._base.typing import Array
 from ...canonical import Box
 from ...certificate import Judgement, judge
 from ...certificate.finding import Dual
+from ...design import Design
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
@@ -44,18 +45,32 @@ class Smo(Solver):
     ) -> Iterator[Judgement | HandOver]:
         """Rounds of row generation, each followed by exact scores."""
         box = box_of(objective)
-        a = _feasible(box, start.w)
-        judged, f = judged_coefficients(objective, a)
+        a = _feasible(box, self._first(objective, start, box))
+        judged, f = self._judged(objective, a)
         yield judged
         target = control.target / l2_of(objective)  # the dual problem is divided by l2
-        course = Course(box, a, f, objective.design, control.memory)
+        course = Course(box, a, f, self._rows(objective), control.memory)
         for _ in range(CORRECTIONS):
             a = course.advanced(target, lambda: control.expired)
             before = judged.gap
-            judged, f = judged_coefficients(objective, a)
+            judged, f = self._judged(objective, a)
             yield judged
             if not course.corrected(a, f, judged.gap, before, control.target):
                 return
+
+    # What differs where the rows have columns --------------------------------------------------
+
+    def _rows(self, objective: Objective) -> Design:
+        """The design without columns that gives rows of K."""
+        return objective.design
+
+    def _first(self, objective: Objective, start: Point, box: Box) -> Array:
+        """The coefficients to begin with."""
+        return start.w
+
+    def _judged(self, objective: Objective, a: Array) -> tuple[Judgement, Array]:
+        """The certificate of coefficients, and their exact scores."""
+        return judged_coefficients(objective, a)
 
 
 def judged_coefficients(objective: Objective, a: Array) -> tuple[Judgement, Array]:
@@ -65,12 +80,17 @@ def judged_coefficients(objective: Objective, a: Array) -> tuple[Judgement, Arra
     f = point.z if objective.offset is None else point.z - objective.offset
     f = f.copy()
     point = recentred(objective, point) if objective.intercept else point
-    theta = np.divide(-l2 * a, objective.mass, out=np.zeros(a.size), where=objective.mass > 0)
-    theta = objective.loss.into_domain(theta, objective.y)  # rounding of the quotient
-    dual = Dual(theta, -l2 * a, image=-l2 * f)
+    dual = Dual(theta_of(objective, a), -l2 * a, image=-l2 * f)
     found = judge(objective, point, known=[dual], raw=False)
     objective.keep_product(point.w, f.copy())  # the final judgement is of the same coefficients
     return found, f
+
+
+def theta_of(objective: Objective, a: Array) -> Array:
+    """The multipliers −l2·a/mass, in the domain of the conjugate."""
+    scaled, mass = -l2_of(objective) * a, objective.mass
+    theta = np.divide(scaled, mass, out=np.zeros(a.size), where=mass > 0)
+    return objective.loss.into_domain(theta, objective.y)  # rounding of the quotient
 
 
 def l2_of(objective: Objective) -> float:

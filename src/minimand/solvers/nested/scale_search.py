@@ -15,6 +15,7 @@ from ...problem.objective import Objective, Point
 from .. import solve
 from ..base import CALLBACK, STOP, Control, Solution
 from ..history import State
+from .joint_newton import JointNewton
 from .joint_scale import LEAST_SCALE, Joint, Scaled
 
 _INNER = 1e-13  # relative gap of a problem with σ fixed: σ is found from its residuals; safeguard
@@ -40,7 +41,12 @@ def null_of(scaled: Scaled, control: Control | None = None) -> Null:
     spread = float(np.abs(r).max(initial=0.0))
     if (objective.constant_target and objective.intercept) or spread == 0:
         return Null(0.0, 0.0)
-    sigma, search, least = scaled.best(objective.null) or spread, _Search(), np.inf
+    first = JointNewton(scaled, fixed=True).best_from(
+        objective.null, scaled.best(objective.null) or spread, control
+    )
+    if first.settled:
+        return Null(first.sigma, first.value)
+    sigma, search, least = first.sigma, _Search(), first.value
     for _ in range(_MOST):
         here = scaled.at(sigma)
         null = here.objective.null
@@ -131,10 +137,15 @@ def _begun(
     floor = LEAST_SCALE * (null.value or 1.0)
     point = scaled.objective.null if start is None else start
     sigma = max(scaled.best(point) or null.sigma, floor)
+    steps = control.max_iter is None or control.max_iter > 0
+    if steps:
+        found = JointNewton(scaled).best_from(point, sigma, control)
+        point, sigma = found.point, max(found.sigma, floor)
     here = scaled.at(sigma)
     point = recentred(here.objective, point)
-    judged = here.judged(point, evidence, control.target)
-    return null, _Course(scaled, floor, point, sigma, judged)
+    theta = 2.0 * np.clip((point.z - scaled.objective.y) / sigma, -scaled.epsilon, scaled.epsilon)
+    judged = here.judged(point, [theta, *evidence], control.target)
+    return null, _Course(scaled, floor, point, sigma, judged, count=int(steps))
 
 
 @dataclass

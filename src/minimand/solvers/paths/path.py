@@ -80,7 +80,8 @@ def solve_path(
         if settler is None and base.loss.smooth and (chosen is None or alpha == 0):
             chosen = choose_solver(objective, control, solver)
         named = chosen or solver
-        solution = solve(objective, named, replace(control), trail.last, replaceable=automatic)
+        more = True if automatic else None  # others may go on if "auto" stands for the solver
+        solution = solve(objective, named, replace(control), trail.last, replaceable=more)
         base = objective  # it has cached what no penalty changes
         trail.add(alpha, solution.point, solution.slope)
         done += 1

@@ -9,13 +9,14 @@ import numpy as np
 
 from ..._base.linear_system import shifted_solutions
 from ..._base.typing import Array
-from ...certificate import Judgement, judge, judge_together
+from ...certificate import Finding, Judgement, judge, judge_together
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..alike import alike
 from ..base import Control, Solver, Start, Verdict
 from ..batches import Batches
+from ..steps.all_columns import all_at_once, fit_at_once
 from ..traits import Trait
 from .ridge_steps import At, Step, centred_kernel, steps, wide_and_free
 
@@ -67,11 +68,15 @@ class ClosedForm(Solver):
         cost = costs.linear_system(objective, size)
         return Verdict(True, words, cost, once=cost)
 
-    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
+    def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Finding]:
         """The solution, then rounds of iterative refinement while they help.
 
         If refinement ends too early, the singular values of X are used, if memory allows.
         """
+        form = objective.penalty.sum_over_features
+        assert form is not None
+        if self._outputs is None and fit_at_once(objective, form, start):
+            yield from all_at_once(objective, form, control)
         begun = None if self._outputs is None else self._outputs.take(objective, control)
         null, after = begun or (judge(objective, objective.null), None)
         yield null

@@ -20,9 +20,9 @@ from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
+from ..steps.all_columns import all_at_once, fit_at_once
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
-from .all_columns import all_at_once, fit_at_once
 from .next_columns import best_columns, first_columns, support_size
 from .support_newton import polish_on_columns
 

@@ -1,4 +1,4 @@
-"""The course of training a chain model: limits, callbacks, history, and the result."""
+"""The course of training a structured model: limits, callbacks, history, and the result."""
 
 from __future__ import annotations
 
@@ -7,27 +7,40 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..._base.watch import INTERRUPT, StoppedError, watching
 from ..._base.watch import reason as reason_to_stop
 from ...certificate import Certificate
+from ...problem.point import Meter
 from ..base import CALLBACK, STOP, Control
 from ..history import History, State
-from .problem import ChainProblem, ChainWeights
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained chain model, its certificate, and why training stopped."""
+    """A trained model, its certificate, and why training stopped."""
 
-    weights: ChainWeights
+    weights: Any  # ChainWeights, or the vector of the weights of a graph model
     certificate: Certificate
     converged: bool
     stopped_by: str = ""
     solver: str = ""
     history: History = field(default_factory=History)
+
+
+class Posed(Protocol):
+    """What a course must know of a problem."""
+
+    @property
+    def words(self) -> str:
+        """The objective, in words."""
+
+    @property
+    def meter(self) -> Meter:
+        """The passes over the data."""
 
 
 class Course:
@@ -36,7 +49,7 @@ class Course:
     ``scale`` is the unit of tol: P(0) minus the infimum of the loss, which is 0.
     """
 
-    def __init__(self, problem: ChainProblem, control: Control, solver: str, scale: float) -> None:
+    def __init__(self, problem: Posed, control: Control, solver: str, scale: float) -> None:
         self.problem, self.control, self.scale = problem, control, scale
         control.target = control.tol * scale
         self.history = History(solver, problem.words, control.target)
@@ -73,7 +86,7 @@ class Course:
 
     def trained(
         self,
-        weights: ChainWeights,
+        weights: Any,
         primal: float,
         gap: float,
         rounding: float,

@@ -9,19 +9,23 @@ linear, so that a line search needs none.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ... import _core
-from ..._base.typing import Array
+from ..._base.typing import Array, IntArray
+from ...design import SparseDesign
 from .problem import ChainProblem, ChainWeights
+
+_LANES = 4  # labels are filled up to a multiple of it, as products with the data would do each time
 
 
 class Scores(NamedTuple):
     """Scores of tokens, transitions, start, stop and edges; or a slope in them."""
 
-    unary: Array  # (n_tokens, k)
+    unary: Array  # (n_tokens, k or more): further columns are zero
     transitions: Array  # (k, k)
     start: Array
     stop: Array
@@ -64,25 +68,44 @@ class Likelihood:
         y, ends, k = problem.labels, problem.after_first, problem.n_labels
         counts = np.bincount(y[ends - 1] * k + y[ends], problem.token_mass[ends], k * k)
         self._gold_steps = counts.reshape(k, k)
+        self._design = self._across = problem.design
+        if isinstance(problem.design, SparseDesign):  # Xᵀu by columns writes every number once
+            self._design = SparseDesign(problem.design.by_row)
+            self._across = SparseDesign(problem.design.by_column)
+        self._width = -(-k // _LANES) * _LANES
+        self._table = np.zeros((problem.design.shape[1], self._width))
 
     def scores(self, w: Array) -> Scores:
         """The scores that a vector of weights gives."""
         problem = self.problem
-        weights = problem.layout.weights(w)
-        unary = problem.design.matvec(np.ascontiguousarray(weights.coef))
+        layout = problem.layout
+        coef, *_ = layout.parts(w)
+        if layout.coef is None:
+            self._table[:, : problem.n_labels] = coef.reshape(layout.shape)
+        else:
+            self._table.flat[self._places] = coef
+        weights = layout.weights(w, coef=False)
+        unary = self._design.matvec(self._table)
         edges = problem.edge_scores(weights)
         return Scores(unary, weights.transitions, weights.start, weights.stop, edges)
 
+    @cached_property
+    def _places(self) -> IntArray:
+        """The places in a padded table of weights that exist."""
+        assert self.problem.layout.coef is not None
+        row, label = np.divmod(self.problem.layout.coef, self.problem.n_labels)
+        return np.asarray(row * self._width + label)
+
     def in_weights(self, slope: Scores) -> Array:
         """From a slope in the scores to that in the vector of weights."""
-        problem, edge = self.problem, None
+        problem, k, edge = self.problem, self.problem.n_labels, None
         if problem.edges is not None and slope.edges is not None:
-            k = problem.n_labels
             flat = problem.edges.rmatvec(slope.edges.reshape(-1, k * k))
             edge = flat.reshape(-1, k, k)
-        coef = problem.design.rmatvec(slope.unary)
+        table = self._across.rmatvec(slope.unary)
+        coef = table[:, :k] if problem.layout.coef is None else table.reshape(-1)[self._places]
         found = ChainWeights(coef, slope.transitions, slope.start, slope.stop, edge)
-        return problem.layout.vector(found)
+        return problem.layout.vector(found, picked=problem.layout.coef is not None)
 
     def _arrays(self, scores: Scores) -> tuple[Array, Array, Array, Array, Array]:
         """The scores as the compiled core takes them; −inf where they are not allowed."""
@@ -95,7 +118,10 @@ class Likelihood:
         """The loss where all weights are zero: the mean logarithm of the number of labellings."""
         k = self.problem.n_labels
         zero = Scores(
-            np.zeros((self.problem.n_tokens, k)), np.zeros((k, k)), np.zeros(k), np.zeros(k)
+            np.zeros((self.problem.n_tokens, self._width)),
+            np.zeros((k, k)),
+            np.zeros(k),
+            np.zeros(k),
         )
         return _core.dot(self.problem.mass, self._pass.log_partition(self._arrays(zero)))
 
@@ -141,7 +167,8 @@ class Likelihood:
     def _ends(self, slope: Array) -> tuple[Array, Array]:
         """Sums over first and over last tokens."""
         offsets = self.problem.offsets
-        return slope[offsets[:-1]].sum(axis=0), slope[offsets[1:] - 1].sum(axis=0)
+        k = self.problem.n_labels
+        return slope[offsets[:-1], :k].sum(axis=0), slope[offsets[1:] - 1, :k].sum(axis=0)
 
     def product(self, direction: Scores) -> Scores:
         """The curvature at the last scores of `terms` times a direction in the scores."""

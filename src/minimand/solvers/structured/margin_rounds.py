@@ -20,7 +20,7 @@ from .planes import planes_of
 
 _SHARE = 0.2  # of the gap: what passes over known planes may leave; measured on OCR letters
 _PASSES = 60  # of them between two searches for new planes, at most; measured on OCR letters
-_IDLE = 400  # passes after which a plane without weight is dropped; safeguard
+_IDLE = 40  # passes after which a plane without weight is dropped; measured on OCR letters
 _NEWS = 1e-12  # of the size of P: a violation above it is a new plane; safeguard
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,20 +28,20 @@ def train_max_margin(
     """
     refuse_l1(problem.l1, problem.l2)
     graphs = of_chains(problem)
-    scale = float(graphs.mass @ graphs.augmented(np.zeros(graphs.size)).values)
-    course = Course(problem, control, "max_margin", scale)
-    return run_rounds(graphs, course, lambda w: chain_weights(problem, graphs, w))
+    found = train_graph_margin(graphs, control)
+    return replace(found, weights=chain_weights(problem, graphs, found.weights))
 
 
-def run_rounds(graphs: GraphProblem, course: Course, weights_of: Any) -> Trained:
-    """Rounds until the gap is small enough or the fit is stopped."""
+def train_graph_margin(graphs: GraphProblem, control: Control) -> Trained:
+    """Rounds until the gap is small enough or the fit is stopped; the weights are one vector."""
     rounds = margin_rounds(graphs)
-    judged = next(rounds)
+    judged = next(rounds)  # at w = 0
+    course = Course(graphs, control, "max_margin", judged.primal)
     with course.watched():
         while not course.record(judged.primal, judged.gap):
             judged = next(rounds)
     rounding = 4 * EPS * (judged.size + judged.primal)
-    return course.trained(weights_of(judged.w), judged.primal, judged.gap, rounding)
+    return course.trained(judged.w, judged.primal, judged.gap, rounding)
 
 
 def refuse_l1(l1: float, l2: float) -> None:

@@ -1,55 +1,145 @@
 """Approximations of the curvature of a chain model that are cheap to invert.
 
-The curvature of the weights of features is Σₜ massₜ·xₜxₜᵀ ⊗ Sₜ, Sₜ = diag(pₜ) − pₜpₜᵀ, if every
-token is taken by itself. Few features: it is replaced by (Σ hₜxₜxₜᵀ) ⊗ (Σ massₜSₜ)/Σhₜ with
-hₜ = massₜ·trace Sₜ, which has the same trace and is inverted by two small eigenvalue problems.
-Many: by its diagonal.
+If every token is taken by itself, the curvature of the weights of features is Σₜ massₜ·xₜxₜᵀ ⊗ Sₜ
+with Sₜ = diag(pₜ) − pₜpₜᵀ. Few features: its blocks Σₜ massₜ·pₜc(1 − pₜc)·xₜxₜᵀ, one for every
+label c, are inverted. Many: the labels of a feature are taken together instead, as diag(s) − ssᵀ/σ.
+Of transitions, start and stop the diagonal is taken.
+
+The loss does not change if the weights of a feature rise by one number for all labels, or if all
+transitions do: there the curvature vanishes, and at the optimum these sums are zero. A metric that
+ignored it would take the longest for what is known.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
 from ..._base.threads import one_blas_thread
-from ..._base.typing import Array, BoolArray
+from ..._base.typing import Array, IntArray
 from ...design import Design, SparseDesign, as_design
 from .likelihood import Terms
-from .problem import ChainProblem, ChainWeights
+from .problem import ChainProblem, ChainWeights, Layout
 
-_FEW = 600  # columns, up to which their Gram is used; safeguard: its eigenvalues take d³ steps
-_ROWS = 50  # rows per column of a Gram; safeguard: more hardly change it
-_FLOOR = 1e-3  # share of the largest curvature that the others are raised to; safeguard
+_FEW = 600  # columns, up to which blocks are inverted; safeguard: that takes k·d³ steps
+_LARGEST = 4e8  # bytes of all blocks; safeguard
+_ROWS = 8  # rows per column of a block; safeguard: more hardly change it
+_SURE = 0.02  # p(1 − p), below which a token is left out of a block; safeguard: it adds little
+_FLOOR = 1e-3  # share of the largest curvature that is added if there is no l2 part; safeguard
+
+
+def balanced(problem: ChainProblem, w: Array) -> Array:
+    """The same model with these sums at zero, where all weights exist: P is never larger there."""
+    layout, w = problem.layout, w.copy()
+    if problem.l1:
+        return w
+    coef, *others = layout.parts(w)[:4]
+    if layout.coef is None and coef.size:
+        table = coef.reshape(layout.shape)
+        table -= table.mean(axis=1, keepdims=True)
+    for part, full in zip(others, layout.full):
+        if full and part.size:
+            part -= part.mean()
+    return w
+
+
+class LabelBlocks(NamedTuple):
+    """The inverses (k, d, d) of the blocks of all labels."""
+
+    inverses: Array
+
+    def solve(self, r: Array, own: Array) -> None:
+        """Replace ``own`` by the inverses times r, without sums over labels on both sides."""
+        k, d = self.inverses.shape[:2]
+        table = r.reshape(d, k)
+        table = np.ascontiguousarray((table - table.mean(axis=1, keepdims=True)).T)
+        with one_blas_thread():
+            solved = np.matmul(self.inverses, table[:, :, None])[:, :, 0]
+        solved -= solved.mean(axis=0)
+        own[:] = solved.T.ravel()
+
+
+class LabelsOfFeatures(NamedTuple):
+    """diag(s + l2) − ssᵀ/σ for the labels of every feature, by its inverse.
+
+    σ is the sum of s over all labels, also those without a weight: if all have one, a common rise
+    of their weights has no curvature but l2.
+    """
+
+    lean: Array  # s/(s + l2)
+    inverse: Array  # of σ − Σ s·lean, one number per feature
+    starts: IntArray | None  # where features begin among the weights; None: all weights exist
+    row: IntArray | None  # the feature of every weight
+
+    @staticmethod
+    def of(s: Array, diagonal: Array, total: Array, layout: Layout) -> LabelsOfFeatures:
+        """From s and s + l2 of the weights that exist, and σ of every feature."""
+        lean = s / diagonal
+        starts = row = None
+        if layout.coef is not None:
+            of_weight = layout.coef // layout.shape[1]
+            starts = np.flatnonzero(np.diff(of_weight, prepend=-1))
+            row = np.cumsum(np.diff(of_weight, prepend=-1) > 0) - 1
+            total = total[of_weight[starts]]
+        found = LabelsOfFeatures(lean, total, starts, row)
+        rest = total - found._by_feature(s)
+        inverse = np.divide(1.0, rest, out=np.zeros_like(rest), where=rest > 0)
+        return found._replace(inverse=inverse)
+
+    def _by_feature(self, values: Array) -> Array:
+        """Σ lean·values over the labels of every feature."""
+        products = self.lean * values
+        if self.starts is None:
+            return products.reshape(self.inverse.size, -1).sum(axis=1)
+        return np.asarray(np.add.reduceat(products, self.starts))
+
+    def solve(self, r: Array, own: Array) -> None:
+        """Add to ``own``, r divided by the diagonal, what the labels have in common."""
+        shared = self._by_feature(r) * self.inverse
+        if self.row is None:
+            table = own.reshape(self.inverse.size, -1)
+            table += self.lean.reshape(table.shape) * shared[:, None]
+        else:
+            own += self.lean * shared[self.row]
 
 
 @dataclass(frozen=True, eq=False)
 class Metric:
     """M, an approximation of H + l2: `solve` gives M⁻¹r.
 
-    ``diagonal`` is that of the weights in their order. If there is a Gram, ``left`` and ``right``
-    hold eigenvectors of both factors for the features, and ``curvature`` their products.
+    ``diagonal`` is that of all weights in their order; ``features`` knows more about the first
+    part. With ``balanced``, transitions, start and stop have zero sums in M⁻¹r.
     """
 
+    layout: Layout
     diagonal: Array
-    left: Array | None = None
-    right: Array | None = None
-    curvature: Array | None = None
+    features: LabelBlocks | LabelsOfFeatures | None = None
+    balanced: bool = False
 
-    def solve(self, r: Array, free: BoolArray | None = None) -> Array:
-        """M⁻¹r; only on ``free`` weights, if given, where r is zero elsewhere."""
+    def solve(self, r: Array) -> Array:
+        """M⁻¹r."""
         found = r / self.diagonal
-        if self.curvature is None or free is not None:
-            return found
-        assert self.left is not None
-        assert self.right is not None
-        size = self.curvature.size
-        with one_blas_thread():
-            table = self.left.T @ r[:size].reshape(self.curvature.shape) @ self.right
-            table /= self.curvature
-            found[:size] = (self.left @ table @ self.right.T).ravel()
+        size = self.layout.sizes[0]
+        if self.features is not None and size:
+            self.features.solve(r[:size], found[:size])
+        if self.balanced:
+            parts = zip(self.layout.full, self._others(r), self._others(found), self._scales)
+            for full, given, own, scale in parts:
+                if full and own.size:
+                    own -= given.mean() / scale
+                    own -= own.mean()
         return found
+
+    def _others(self, w: Array) -> list[Array]:
+        return self.layout.parts(w)[1:4]
+
+    @cached_property
+    def _scales(self) -> list[Array]:
+        return self._others(self.diagonal)
 
 
 class Metrics:
@@ -57,53 +147,70 @@ class Metrics:
 
     def __init__(self, problem: ChainProblem) -> None:
         self._problem = problem
-        d = problem.design.shape[1]
-        self._few = d <= _FEW and problem.layout.coef is None and not problem.l1
-        self._squares: Design | None = None if self._few else _squared(problem.design)
+        d, k = problem.design.shape[1], problem.n_labels
+        few = d <= _FEW and 8.0 * k * d * d <= _LARGEST
+        self._blocks = few and problem.layout.coef is None and not problem.l1
+        self._squares = None if self._blocks else _squared(problem.design)
 
     def at(self, terms: Terms) -> Metric:
         """The metric at a point with these terms of the loss."""
         problem = self._problem
-        y, mass = problem.labels, problem.token_mass
-        live = mass > 0
-        p = terms.slope.unary / np.where(live, mass, 1.0)[:, None]
-        p[np.flatnonzero(live), y[live]] += 1.0
-        np.clip(p, 0.0, 1.0, out=p)
-        spread = mass[:, None] * (p * (1.0 - p))
-        ends = problem.after_first
+        p = self._marginals(terms)
+        spread = p * (1.0 - p)
+        spread *= problem.token_mass[:, None]
+        ends, mass = problem.after_first, problem.token_mass
         before, after = p[ends - 1], p[ends]
-        steps = (mass[ends, None] * before).T @ after
-        steps -= (mass[ends, None] * before**2).T @ after**2
+        with one_blas_thread():
+            steps = (mass[ends, None] * before).T @ after
+            steps -= (mass[ends, None] * before**2).T @ after**2
         first, last = problem.offsets[:-1], problem.offsets[1:] - 1
         start, stop = spread[first].sum(axis=0), spread[last].sum(axis=0)
+        shape, layout = (problem.design.shape[1], problem.n_labels), problem.layout
+        coef = np.ones(shape) if self._squares is None else self._squares.rmatvec(spread)
         edge = self._edge_diagonal(before, after)
-        d, k = problem.design.shape[1], problem.n_labels
-        coef = np.ones((d, k)) if self._squares is None else self._squares.rmatvec(spread)
-        diagonal = problem.layout.vector(ChainWeights(coef, steps, start, stop, edge))
-        diagonal = np.maximum(diagonal, 0.0)
-        diagonal += problem.l2 or _FLOOR * float(diagonal.max(initial=0.0)) or 1.0
-        if self._squares is not None:
-            return Metric(diagonal)
-        return Metric(diagonal, *self._factors(p, spread))
+        curvature = np.maximum(layout.vector(ChainWeights(coef, steps, start, stop, edge)), 0.0)
+        diagonal = curvature + (problem.l2 or self._floor(curvature))
+        if problem.l1:  # what mixes weights cannot tell which ones are to move
+            return Metric(layout, diagonal)
+        size = layout.sizes[0]
+        features: LabelBlocks | LabelsOfFeatures | None = None
+        if self._blocks:
+            features = LabelBlocks(self._inverses(p, spread))
+        elif size:
+            own = curvature[:size], diagonal[:size]
+            features = LabelsOfFeatures.of(*own, coef.sum(axis=1), layout)
+        return Metric(layout, diagonal, features, balanced=True)
 
-    def _factors(self, p: Array, spread: Array) -> tuple[Array, Array, Array]:
-        """Eigenvectors of the Gram and of the covariance of labels, and products of eigenvalues."""
+    @staticmethod
+    def _floor(curvature: Array) -> float:
+        return _FLOOR * float(curvature.max(initial=0.0)) or 1.0
+
+    def _marginals(self, terms: Terms) -> Array:
+        """The marginals of tokens, from slopes mass·(p − [label])."""
+        y, mass = self._problem.labels, self._problem.token_mass
+        live = np.flatnonzero(mass > 0)
+        k = self._problem.n_labels
+        p = terms.slope.unary[:, :k] / np.where(mass > 0, mass, 1.0)[:, None]
+        p[live, y[live]] += 1.0
+        return np.clip(p, 0.0, 1.0, out=p)
+
+    def _inverses(self, p: Array, spread: Array) -> Array:
+        """The inverse of the block of every label."""
         problem = self._problem
-        n, d = problem.design.shape
-        weight = spread.sum(axis=1)
-        total = float(weight.sum()) or 1.0
-        with one_blas_thread():
-            weighted = problem.token_mass[:, None] * p
-            labels = np.diag(weighted.sum(axis=0)) - weighted.T @ p
-            every = max(1, n // (_ROWS * d))
-            rows = np.arange(0, n, every)
-            some = float(weight[rows].sum()) or 1.0
-            gram = problem.design.rows(rows).gram(weight[rows] * (total / some))
-            low, left = linalg.eigh(gram, check_finite=False)
-            small, right = linalg.eigh(labels / total, check_finite=False)
-        products = np.multiply.outer(np.maximum(low, 0.0), np.maximum(small, 0.0))
-        products += problem.l2 or _FLOOR * float(products.max(initial=0.0)) or 1.0
-        return left, right, products
+        d, k = problem.design.shape[1], problem.n_labels
+        inverses, unit = np.empty((k, d, d)), np.eye(d)
+        unsure = spread > _SURE * problem.token_mass[:, None]
+        for c in range(k):
+            rows = _some(np.flatnonzero(unsure[:, c]), _ROWS * d)
+            total, weight = float(spread[:, c].sum()), spread[rows, c]
+            with one_blas_thread():
+                block = np.zeros((d, d))
+                if rows.size:
+                    weight *= total / (float(weight.sum()) or 1.0)
+                    block = problem.design.rows(rows).gram(weight)
+                block.flat[:: d + 1] += problem.l2 or self._floor(np.diag(block))
+                inverses[c] = linalg.solve(block, unit, assume_a="pos", check_finite=False)
+        return inverses
 
     def _edge_diagonal(self, before: Array, after: Array) -> Array | None:
         """Σ mass·x²·p(a)p(b)(1 − p(a)p(b)) over edges, for the features of edges."""
@@ -116,6 +223,11 @@ class Metrics:
         pairs[ends] = problem.token_mass[ends, None, None] * (both * (1.0 - both))
         flat = _squared(problem.edges).rmatvec(pairs.reshape(-1, k * k))
         return flat.reshape(-1, k, k)
+
+
+def _some(rows: IntArray, most: int) -> IntArray:
+    """At most so many of the rows, evenly."""
+    return rows[:: max(1, -(-rows.size // most))]
 
 
 def _squared(design: Design) -> Design:

@@ -229,28 +229,34 @@ class Layout:
         """The number of weights."""
         return sum(self.sizes)
 
+    @property
+    def full(self) -> tuple[bool, bool, bool]:
+        """Whether all transitions, all first and all last labels have a weight."""
+        k = self.shape[1]
+        return self.sizes[1] == k * k, self.sizes[2] == k, self.sizes[3] == k
+
     def parts(self, w: Array) -> list[Array]:
         """Views of the five parts of a vector."""
         return np.split(w, np.cumsum(self.sizes)[:-1])
 
-    def weights(self, w: Array) -> ChainWeights:
-        """A vector as tables; views of it where all weights exist."""
+    def weights(self, w: Array, *, coef: bool = True) -> ChainWeights:
+        """A vector as tables; views of it where all weights exist. Those of features if wanted."""
         (d, k), parts = self.shape, self.parts(w)
         edge = parts[4].reshape(self.n_edge, k, k) if self.n_edge else None
         return ChainWeights(
-            _spread(parts[0], self.coef, (d, k)),
+            _spread(parts[0], self.coef, (d, k)) if coef else np.empty((0, k)),
             _spread(parts[1], self.transitions, (k, k)),
             _spread(parts[2], self.start, (k,)),
             _spread(parts[3], self.stop, (k,)),
             edge,
         )
 
-    def vector(self, weights: ChainWeights) -> Array:
-        """Tables as a vector; weights that have no place are left out."""
+    def vector(self, weights: ChainWeights, *, picked: bool = False) -> Array:
+        """Tables as a vector; weights without a place are left out, of features if not done yet."""
         edge = np.empty(0) if weights.edge is None else weights.edge.ravel()
         return np.concatenate(
             [
-                _picked(weights.coef, self.coef),
+                weights.coef if picked else _picked(weights.coef, self.coef),
                 _picked(weights.transitions, self.transitions),
                 weights.start[self.start],
                 weights.stop[self.stop],

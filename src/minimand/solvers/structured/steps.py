@@ -28,13 +28,24 @@ class LimitedMemory:
         self._pairs: deque[tuple[Array, Array, float]] = deque(maxlen=most)
         self._factor = 1.0
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing has been learnt yet."""
+        return not self._pairs
+
     def learn(self, s: Array, y: Array, metric: Metric) -> None:
         """Note a step and the change of the slope along it."""
         product = _core.dot(s, y)
         if product <= _CURVED * np.sqrt(_core.dot(s, s) * _core.dot(y, y)):
             return
         self._pairs.append((s, y, product))
-        self._factor = product / _core.dot(y, metric.solve(y))
+        self.fit(metric)
+
+    def fit(self, metric: Metric) -> None:
+        """The factor of a metric that agrees best with the last pair."""
+        if self._pairs:
+            _, y, product = self._pairs[-1]
+            self._factor = product / _core.dot(y, metric.solve(y))
 
     def direction(self, slope: Array, metric: Metric) -> Array:
         """−H⁻¹·slope, by two loops over the pairs around the metric."""
@@ -72,7 +83,7 @@ def newton_direction(
         return _core.dot(residual, residual) <= goal or control.expired
 
     def precondition(r: Array) -> Array:
-        return metric.solve(r, free)
+        return metric.solve(r)
 
     found, unary = conjugate_gradients(product, -slope, precondition, stop, _PRODUCTS)
     if free is not None:
@@ -91,13 +102,19 @@ def within_orthant(point: ChainPoint, step: Array) -> Array:
 
 
 def search(
-    model: ChainModel, point: ChainPoint, step: Array, along: Scores | None = None
+    model: ChainModel,
+    point: ChainPoint,
+    step: Array,
+    along: Scores | None = None,
+    *,
+    measure: bool = False,
 ) -> ChainPoint | None:
     """The point along a step where the slope has nearly vanished; None if it does not descend.
 
     Φ(t) = P(w + t·step) is convex, so a bracket of the root of Φ' is safe; scores are linear in t,
     so a trial costs a pass over the chains and no product with the data. With an l1 part t ≤ 1: the
-    step ends in its orthant.
+    step ends in its orthant. The first trial is t = 1 or, to ``measure`` the length of a step that
+    may be far too long, where a parabola with the curvature along it has its minimum.
     """
     problem = point.problem
     first = _core.dot(point.steepest, step)
@@ -109,6 +126,9 @@ def search(
     bent = problem.l2 * _core.dot(step, step)
     lo, hi, slope_lo, slope_hi = 0.0, np.inf, first, np.inf
     t = 1.0
+    if measure and along.edges is None:
+        bend = model.likelihood.product(along).dot(along) + bent
+        t = min(-first / bend, 1.0) if bend > 0 else 1.0
     for _ in range(_TRIALS):
         w = point.w + t * step
         found = model.at(w, point.scores.moved(t, along))
@@ -118,20 +138,22 @@ def search(
         if abs(slope) <= -_FLAT * first and found.primal <= point.primal:
             return found
         if slope < 0:
-            lo, slope_lo = t, slope
             if problem.l1 and t >= 1.0:
                 return found
+            lo, slope_lo = t, slope
         else:
             hi, slope_hi = t, slope
-        t = _next_trial(lo, slope_lo, hi, slope_hi)
-        if np.isfinite(hi) and hi - lo <= 1e-10 * hi:  # share of the step: rounding; safeguard
+        if hi < np.inf and hi - lo <= 1e-10 * hi:  # share of the step: rounding; safeguard
             break
+        t = _next_trial(first, lo, slope_lo, hi, slope_hi)
     return None
 
 
-def _next_trial(lo: float, slope_lo: float, hi: float, slope_hi: float) -> float:
+def _next_trial(first: float, lo: float, slope_lo: float, hi: float, slope_hi: float) -> float:
     """The root of the slope by the secant, inside the bracket or not too far beyond it."""
     if np.isinf(hi):
-        return lo * _FARTHEST if lo > 0 else 1.0
+        return (
+            lo * min(first / (first - slope_lo), _FARTHEST) if slope_lo > first else _FARTHEST * lo
+        )
     share = 0.5 if np.isinf(slope_hi) else slope_lo / (slope_lo - slope_hi)
     return lo + min(max(share, 0.05), 0.95) * (hi - lo)  # inner 90 % of the bracket; safeguard

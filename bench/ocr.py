@@ -1,0 +1,157 @@
+"""Handwritten words: ``python -m bench.ocr FILE`` (ocr_letters.npz), letters alone against chains.
+
+The file has the arrays X (16×8 pixels of every letter), y, word_ptr (where words begin) and
+word_fold. By default models are trained on one fold of ten and tested on the others, each with
+three values of alpha, of which the best on the last fifth of the training words counts.
+``--timing`` trains on nine folds, as CRFsuite (python-crfsuite) does, with its objective.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+import minimand as mm
+
+STRENGTHS = (1.0, 10.0, 100.0)  # alpha times the number of words, or of letters
+C2 = 1.0  # CRFsuite's default
+
+
+class Words(NamedTuple):
+    """Pixels and letters, a matrix and a list for each word."""
+
+    X: list[np.ndarray]
+    y: list[list[str]]
+
+    def part(self, first: int | None, last: int | None) -> Words:
+        """Some words."""
+        return Words(self.X[first:last], self.y[first:last])
+
+    @property
+    def letters(self) -> Words:
+        """Every letter as a word of its own."""
+        rows = [row[None, :] for x in self.X for row in x]
+        return Words(rows, [[label] for own in self.y for label in own])
+
+
+def read(path: Path, folds: list[int]) -> tuple[Words, Words]:
+    """The words of some folds, and those of the others."""
+    data = np.load(path)
+    begin, fold = data["word_ptr"], np.asarray(data["word_fold"])
+    X = np.asarray(data["X"], dtype=float).reshape(len(data["y"]), -1)
+    names = [str(label) for label in data["y"].tolist()]
+    chosen = np.isin(fold, folds)
+
+    def words(which: np.ndarray) -> Words:
+        places = [(begin[i], begin[i + 1]) for i in np.flatnonzero(which)]
+        return Words([X[a:b] for a, b in places], [names[a:b] for a, b in places])
+
+    return words(chosen), words(~chosen)
+
+
+def models(rank: int, tol: float) -> dict[str, tuple[mm.SequenceLabeler, bool]]:
+    """The labelers by name, and whether they see whole words."""
+    maps = {"pixels": None, "kernel": mm.Nystrom(mm.Polynomial(2), rank, random_state=0)}
+    found = {}
+    for kind, features in maps.items():
+        for loss, name in (("crf", "multinomial"), ("max_margin", "Crammer-Singer")):
+            alone = mm.SequenceLabeler(loss, features=features, ends=False, tol=tol)
+            chain = mm.SequenceLabeler(loss, features=features, tol=tol)
+            found[f"letters alone, {name}, {kind}"] = alone, False
+            found[f"chain, {loss}, {kind}"] = chain, True
+    return found
+
+
+def best(model: Any, words: Words) -> tuple[Any, float]:
+    """The strength of the penalty with the fewest errors on the last fifth; the model refitted."""
+    cut = len(words.X) - len(words.X) // 5
+    first, last = words.part(None, cut), words.part(cut, None)
+    scores = []
+    for strength in STRENGTHS:
+        trial = clone(model).set_params(alpha=strength / len(first.X)).fit(*first)
+        scores.append(trial.score(*last))
+    strength = STRENGTHS[int(np.argmax(scores))]
+    return clone(model).set_params(alpha=strength / len(words.X)).fit(*words), strength
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Test errors, a row per model."""
+    train, test = read(options.path, [0])
+    print(f"{len(train.X)} training words, {len(test.X)} test words")
+    heads = "model", "strength", "letter errors", "relative gap", "fit CPU s with choice"
+    print(" | ".join(heads), flush=True)
+    for name, (model, whole) in models(options.rank, options.tol).items():
+        if options.only and not any(part in name for part in options.only):
+            continue
+        own, new = (train, test) if whole else (train.letters, test.letters)
+        used = time.process_time()
+        fitted, strength = best(model, own)
+        used = time.process_time() - used
+        error = 100 * (1 - fitted.score(*new))
+        gap = fitted.certificate_.relative
+        print(f"{name} | {strength:g} | {error:.2f} % | {gap:.1e} | {used:.1f}", flush=True)
+
+
+def timing(options: argparse.Namespace) -> None:
+    """CRFsuite and minimand with one objective, on nine folds."""
+    train, test = read(options.path, list(range(1, 10)))
+    n = len(train.X)
+    peer = None if options.without_peer else crfsuite(train)
+    if peer is not None:
+        value, iterations, wall, cpu = peer
+        print(f"CRFsuite | {value:.3f} | {iterations} iterations | {wall:.1f} s, CPU {cpu:.1f} s")
+    model = mm.SequenceLabeler(alpha=2 * C2 / n, ends=False, tol=options.tol)
+    begun, used = time.perf_counter(), time.process_time()
+    model.fit(*train)
+    wall, cpu = time.perf_counter() - begun, time.process_time() - used
+    found = model.certificate_
+    facts = [f"{found.primal * n:.3f}", f"relative gap {found.relative:.1e}"]
+    facts += [f"{model.n_iter_} iterations", f"{wall:.1f} s, CPU {cpu:.1f} s"]
+    facts.append(f"letter errors {100 * (1 - model.score(*test)):.2f} %")
+    if peer is not None:
+        reached = np.flatnonzero(model.history_.primal * n <= peer[0])
+        equal = model.history_.seconds[reached[0]] if reached.size else np.inf
+        facts.append(f"CRFsuite's value after {equal:.2f} s ({equal / peer[2]:.3f} ×)")
+    print(" | ".join(["minimand", *facts]), flush=True)
+
+
+def crfsuite(words: Words) -> tuple[float, int, float, float]:
+    """Objective, iterations, and seconds of CRFsuite, with weights of all pairs."""
+    import pycrfsuite
+
+    trainer = pycrfsuite.Trainer(verbose=False)
+    names = [f"x{j}" for j in range(words.X[0].shape[1])]
+    for x, own in zip(words.X, words.y):
+        tokens = [{name: float(v) for name, v in zip(names, row) if v} for row in x]
+        trainer.append(pycrfsuite.ItemSequence(tokens), own)
+    everything = {"feature.possible_transitions": True, "feature.possible_states": True}
+    trainer.set_params({"c1": 0.0, "c2": C2, **everything})
+    with tempfile.TemporaryDirectory() as folder:
+        begun, used = time.perf_counter(), time.process_time()
+        trainer.train(str(Path(folder) / "model"))
+        seconds = time.perf_counter() - begun, time.process_time() - used
+    last = trainer.logparser.last_iteration
+    return float(last["loss"]), int(last["num"]), *seconds
+
+
+def main() -> None:
+    """Compare test errors, or times."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", type=Path, help="ocr_letters.npz")
+    parser.add_argument("--timing", action="store_true")
+    parser.add_argument("--without-peer", action="store_true")
+    parser.add_argument("--only", nargs="*", help="parts of the names of models")
+    parser.add_argument("--rank", type=int, default=400, help="columns of the kernel map")
+    parser.add_argument("--tol", type=float, default=1e-3)
+    options = parser.parse_args()
+    timing(options) if options.timing else compare(options)
+
+
+if __name__ == "__main__":
+    main()

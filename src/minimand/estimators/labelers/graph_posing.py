@@ -1,0 +1,207 @@
+"""From graphs and labels to the problem that trainers minimise over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..._base.typing import AnyArray, Array, ArrayLike
+from ..._base.wording import brief
+from ...outputs.graph import Topology
+from ...solvers.structured.graph_problem import GraphProblem, hamming
+from ..inputs import data
+from ..settings import check_callbacks, check_limits, check_real, check_seed
+from .choices import LOSSES, Choices, penalty_of, penalty_parts
+from .graph_inputs import Given, given_graphs
+from .labels import distinct_labels, encode, label_lists, refuse_unknown
+from .structure import cost_table
+from .tokens import check_features, learn, read, refuse_empty
+
+
+class GraphWeights(NamedTuple):
+    """Weights of nodes (k, d), of pairs of labels (k, k), and of features of edges (e, k, k)."""
+
+    coef: Array
+    pairs: Array
+    edge: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPosed:
+    """A problem, and what its solution means."""
+
+    problem: GraphProblem
+    classes: AnyArray
+    features: Any
+    choices: Choices
+    alpha: float
+
+    def weights(self, w: Array) -> GraphWeights:
+        """The vector of all weights as the estimator stores them."""
+        k = self.problem.n_labels
+        coef, links = self.problem.split(w)
+        tables = links.T.reshape(-1, k, k)
+        if self.problem.symmetric:
+            tables = 0.5 * (tables + np.swapaxes(tables, 1, 2))
+        edge = None if self.problem.edge_features is None else tables[1:].copy()
+        return GraphWeights(coef.copy(), tables[0].copy(), edge)
+
+
+def check_graph_choices(labeler: Any) -> Choices:
+    """Validate the constructor's arguments; each bad one gets one sentence."""
+    if not isinstance(labeler.loss, str) or labeler.loss not in LOSSES:
+        raise ValueError(
+            f"loss of GraphLabeler must be one of {list(LOSSES)}, not {brief(labeler.loss)}."
+        )
+    penalty = penalty_of(labeler.penalty)
+    alpha = None if labeler.alpha is None else check_real("alpha", labeler.alpha, low=0.0)
+    l1, l2 = penalty_parts(penalty, 1.0)
+    check_limits(labeler)
+    check_features(labeler.features)
+    if labeler.random_state is not None:
+        check_seed(labeler.random_state)
+    if labeler.callbacks is not None:
+        check_callbacks(labeler.callbacks)
+    if not isinstance(labeler.directed, bool | np.bool_):
+        raise ValueError(f"directed must be True or False, not {labeler.directed!r}.")
+    if labeler.edge_features is not None and not callable(labeler.edge_features):
+        raise TypeError(
+            "edge_features must be None or a function of the rows and edges of a graph, not "
+            f"{brief(labeler.edge_features)}."
+        )
+    if labeler.loss == "perceptron":
+        if alpha is not None:
+            raise ValueError(
+                "alpha has no meaning for loss='perceptron', whose steps have no penalty: leave it "
+                "out."
+            )
+    elif l1 > 0 or not l2 > 0 or alpha == 0:
+        raise ValueError(
+            f"GraphLabeler takes penalty='l2' with alpha > 0, not penalty={labeler.penalty!r} with "
+            f"alpha={labeler.alpha!r}: its bound is that of the quadratic penalty."
+        )
+    return Choices(labeler.loss, penalty, alpha)
+
+
+def pose_graphs(
+    labeler: Any, choices: Choices, X: Any, y: Any, edges: Any, sample_weight: ArrayLike
+) -> GraphPosed:
+    """Check the data of a fit and write its problem."""
+    given, labels, weights = _kept(X, y, edges, sample_weight)
+    classes = distinct_labels(labels)
+    if classes.size < 2:
+        raise ValueError(
+            f"y holds one label only ({classes.tolist()[0]!r}): a labeler needs at least 2."
+        )
+    nodes, features = learn(given.nodes, labeler.features)
+    if nodes.matrix.shape[1] == 0:
+        raise ValueError("X has 0 features: give nodes at least one, such as a column of ones.")
+    codes = encode(labels, classes)
+    return _posed(
+        labeler, choices, (nodes.matrix, given.topology, codes), weights, classes, features
+    )
+
+
+def posed_batch(
+    labeler: Any,
+    choices: Choices,
+    X: Any,
+    y: Any,
+    edges: Any,
+    classes: ArrayLike,
+    sample_weight: ArrayLike,
+) -> GraphPosed:
+    """The problem of one batch; labels and features are those of the first one."""
+    given, labels, weights = _kept(X, y, edges, sample_weight)
+    known: AnyArray | None = getattr(labeler, "classes_", None)
+    declared = None if classes is None else distinct_labels([np.asarray(classes).tolist()])
+    if known is None:
+        known = distinct_labels(labels) if declared is None else declared
+        nodes, features = learn(given.nodes, labeler.features)
+    else:
+        if declared is not None and not np.array_equal(declared, known):
+            raise ValueError(f"classes must be those of the first call, {known.tolist()}.")
+        features = labeler.features_
+        nodes = read(given.nodes, features, labeler.coef_.shape[1])
+    codes = encode(labels, known)
+    refuse_unknown(labels, codes, known)
+    return _posed(labeler, choices, (nodes.matrix, given.topology, codes), weights, known, features)
+
+
+def _kept(
+    X: Any, y: Any, edges: Any, sample_weight: ArrayLike
+) -> tuple[Given, list[list[Any]], Array | None]:
+    """Graphs, labels and weights, checked; without graphs of weight 0."""
+    given = given_graphs(X, edges)
+    labels = label_lists(y, given.sizes)
+    refuse_empty(given.nodes)
+    weights = data.check_weights(sample_weight, len(given.nodes))
+    if weights is None or weights.all():
+        return given, labels, weights
+    places = np.flatnonzero(weights)
+    return given.kept(places), [labels[i] for i in places], weights[places]
+
+
+def _posed(
+    labeler: Any,
+    choices: Choices,
+    parts: tuple[Any, Topology, AnyArray],
+    weights: Array | None,
+    classes: AnyArray,
+    features: Any,
+) -> GraphPosed:
+    matrix, topology, codes = parts
+    k = classes.size
+    weights = np.ones(topology.n_graphs) if weights is None else weights
+    total = float(weights.sum())
+    table = cost_table(labeler.cost, k)
+    alpha = 1.0 / total if choices.alpha is None else choices.alpha
+    l2 = penalty_parts(choices.penalty, alpha)[1]
+    words = f"mean {choices.loss} loss of a graph + {choices.penalty.words(alpha)}"
+    rows = edge_rows_of(labeler.edge_features, matrix, topology)
+    if rows is not None:
+        one = np.ones((rows.shape[0], 1))
+        stack = sparse.hstack if sparse.issparse(rows) else np.hstack
+        rows = stack([one, rows])
+        rows = sparse.csr_array(rows) if sparse.issparse(rows) else np.ascontiguousarray(rows)
+    problem = GraphProblem(
+        matrix,
+        topology,
+        codes,
+        k,
+        weights / total,
+        l2,
+        hamming(codes, k) if table is None else np.ascontiguousarray(table[codes]),
+        edge_features=rows,
+        symmetric=not labeler.directed,
+        words=words,
+    )
+    if choices.loss == "crf":
+        topology.check_width(k)
+    elif problem.wide:
+        words = f"{words}, relaxed for {len(problem.wide)} graphs"
+        object.__setattr__(problem, "words", words)
+    return GraphPosed(problem, classes, features, choices, alpha)
+
+
+def edge_rows_of(function: Any, matrix: Any, topology: Topology) -> Any:
+    """The features that a user's function gives to edges; None without a function."""
+    if function is None:
+        return None
+    parts = []
+    for g in range(topology.n_graphs):
+        edges = topology.local_edges(g)
+        found = function(matrix[topology.nodes_of(g)], edges)
+        found = found if sparse.issparse(found) else np.asarray(found, dtype=np.float64)
+        if found.ndim != 2 or found.shape[0] != edges.shape[0]:
+            raise ValueError(
+                f"edge_features gave {brief(found)} for graph {g} with {edges.shape[0]} edges, but "
+                "must give a matrix with a row for each edge."
+            )
+        parts.append(found)
+    if any(map(sparse.issparse, parts)):
+        return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
+    return np.concatenate(parts)

@@ -1,0 +1,96 @@
+"""Steps from graph to graph: the averaged perceptron, and stochastic max-margin steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._base.typing import AnyArray, Array
+from ..._base.watch import reason
+from ...outputs.graph import Topology
+from .graph_problem import GraphProblem
+
+
+@dataclass(eq=False)
+class Steps:
+    """Weights, the sum of them after every step, and the number of steps."""
+
+    now: Array
+    total: Array
+    count: int = 0
+
+    @classmethod
+    def zeros(cls, size: int) -> Steps:
+        """At the beginning."""
+        return cls(np.zeros(size), np.zeros(size))
+
+    @property
+    def mean(self) -> Array:
+        """The mean of the weights over all steps, which is the model."""
+        return self.total / self.count if self.count else self.now
+
+
+def visit(problem: GraphProblem, steps: Steps, order: AnyArray, *, margin: bool) -> int:
+    """One step for each graph in this order; how many of them were labelled wrong.
+
+    The perceptron adds s·(φ(y) − φ(c)) for the best labelling c if that is wrong. A max-margin step
+    (``margin``) takes the cost-augmented c and the slope of loss + ½l2·‖w‖², with the step 1/(l2·t)
+    that ends within the ball of radius √(2·P(0)/l2), in which the optimum lies.
+    """
+    wrong = 0
+    share = problem.mass * problem.topology.n_graphs
+    for g in order:
+        one = single(problem, int(g))
+        found = one.augmented(steps.now, costly=margin)
+        mistaken = bool((found.labels != one.labels).any())
+        wrong += mistaken
+        steps.count += 1
+        if margin:
+            eta = 1.0 / (problem.l2 * (steps.count + 1))
+            steps.now = (1.0 - eta * problem.l2) * steps.now
+            if mistaken:
+                steps.now += eta * share[g] * _difference(one, found.labels)
+            most = np.sqrt(2.0 * float(problem.costs.max(axis=1).sum()) / problem.l2)
+            length = float(np.linalg.norm(steps.now))
+            steps.now = steps.now * min(1.0, most / length) if length > 0 else steps.now
+        elif mistaken:
+            steps.now = steps.now + share[g] * _difference(one, found.labels)
+        steps.total = steps.total + steps.now
+        if reason():
+            break
+    return wrong
+
+
+def single(problem: GraphProblem, g: int) -> GraphProblem:
+    """The problem of one of its graphs."""
+    shape = problem.topology
+    own, links = shape.nodes_of(g), shape.edges_of(g)
+    return replace(
+        problem,
+        X=problem.X[own],
+        topology=Topology([0, own.stop - own.start], shape.local_edges(g)),
+        labels=problem.labels[own],
+        mass=np.ones(1),
+        costs=problem.costs[own],
+        edge_features=None if problem.edge_features is None else problem.edge_features[links],
+        forbidden=None if problem.forbidden is None else problem.forbidden[own],
+    )
+
+
+def _difference(one: GraphProblem, labels: AnyArray) -> Array:
+    """φ(y) − φ(c) of a single graph."""
+    k, edges = one.n_labels, one.topology.edges
+    nodes = np.eye(k)[one.labels] - np.eye(k)[labels]
+    pairs = np.zeros((edges.shape[0], k, k))
+    numbers = np.arange(edges.shape[0])
+    pairs[numbers, one.labels[edges[:, 0]], one.labels[edges[:, 1]]] += 1.0
+    pairs[numbers, labels[edges[:, 0]], labels[edges[:, 1]]] -= 1.0
+    return one.features(nodes, pairs.sum(axis=0) if one.edge_features is None else pairs)
+
+
+def share_wrong(problem: GraphProblem, w: Array) -> float:
+    """The share of graphs, by mass, whose best labelling is not their own."""
+    labels = problem.augmented(w, costly=False).labels
+    wrong = np.bincount(problem.topology.graph_of_node, labels != problem.labels) > 0
+    return float(problem.mass[wrong].sum())

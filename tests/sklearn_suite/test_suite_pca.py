@@ -1,0 +1,3 @@
+from swap import swapped
+
+globals().update(swapped("sklearn.decomposition.tests.test_pca"))
