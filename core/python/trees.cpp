@@ -220,6 +220,23 @@ class Ascent {
     return nb::make_tuple(outcome.slack, outcome.passes);
   }
 
+  nb::tuple list(bool with_rows) {
+    const std::size_t m = ascent_.planes();
+    Fresh rows({with_rows ? m : 0, ascent_.coefficients()}), costs({m}), betas({m}), units({m});
+    without_gil(
+        [&] { ascent_.list(rows.values(), costs.values(), betas.values(), units.values()); });
+    return nb::make_tuple(rows.hand_over(), costs.hand_over(), betas.hand_over(),
+                          units.hand_over());
+  }
+
+  void place(const Array& betas) {
+    const auto given = vector<double>(betas, "betas", ascent_.planes());
+    for (const double beta : given) {
+      if (!(beta >= 0.0)) value_problem("betas must not be negative");
+    }
+    ascent_.place(given);
+  }
+
   double refresh() {
     return without_gil([&] { return ascent_.refresh(); });
   }
@@ -279,6 +296,9 @@ void bind_trees(nb::module_& m) {
            arg("labels"), arg("values"), "Add planes, whose entries lie one after the other.")
       .def("run", &Ascent::run, arg("passes"), arg("enough"), arg("seed"),
            "Visit all units; what their linear terms could gain, and the passes made.")
+      .def("list", &Ascent::list, arg("with_rows"),
+           "All planes, unit by unit: vectors, costs, betas and units.")
+      .def("place", &Ascent::place, arg("betas"), "Set all betas; refresh must follow.")
       .def("refresh", &Ascent::refresh, "Sum the weights anew; the dual objective.")
       .def("measure", &Ascent::measure, arg("weights"),
            "Mean and maximum of the planes of every unit at some weights.")

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kSteps = 8;     // steps between planes, per plane of a visit; safeguard
 constexpr double kTight = 0.1;        // of the slack that a visit found, what it leaves; safeguard
+constexpr std::size_t kRounds = 4;    // of them one visits all units; measured on OCR letters
+constexpr double kWorthwhile = 0.5;   // of the mean slack: others wait; measured on OCR letters
 constexpr double kSmallest = 1e-300;  // squared distances below it are zero; safeguard
 
 MINIMAND_CLONES double dense_dot(const double* x, const double* w, std::size_t n) {
@@ -251,20 +253,31 @@ double PlaneAscent::visit(std::size_t number) {
 }
 
 PlaneAscent::Outcome PlaneAscent::run(std::size_t passes, double enough, std::uint64_t seed) {
-  std::vector<std::uint32_t> order(units_.size());
-  std::iota(order.begin(), order.end(), 0u);
+  const std::size_t n = units_.size();
+  std::vector<std::uint32_t> order(n);
+  std::vector<double> slacks(n, 0.0);
   Shuffler shuffler{seed * 2654435769u + 88172645463325252u};
   Outcome outcome{0.0, 0};
-  while (outcome.passes < passes) {
+  double visits = 0.0;
+  for (std::size_t round = 0; visits < static_cast<double>(passes * n); ++round) {
+    const bool all = round % kRounds == 0;
+    const double least = all ? -1.0 : kWorthwhile * outcome.slack / static_cast<double>(n);
+    order.clear();
+    for (std::uint32_t i = 0; i < n; ++i) {
+      if (slacks[i] > least) order.push_back(i);
+    }
     for (std::size_t i = order.size(); i > 1; --i) {
       std::swap(order[i - 1], order[shuffler.next() % i]);
     }
     double slack = 0.0;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      slack += visit(order[i]);
-      if (i % 256 == 0 && stopping()) return {outcome.slack, outcome.passes};
+      slack += slacks[order[i]] = visit(order[i]);
+      if (i % 256 == 0 && stopping()) return outcome;
     }
-    outcome = {slack, outcome.passes + 1};
+    visits += static_cast<double>(std::max<std::size_t>(order.size(), 1));
+    outcome.passes = static_cast<std::size_t>(visits / static_cast<double>(n));
+    if (!all) continue;
+    outcome.slack = slack;
     if (slack <= enough) break;
   }
   return outcome;
@@ -304,6 +317,35 @@ void PlaneAscent::measure(std::span<const double> v, std::span<double> held,
       held[i] += unit.planes[c].beta * heights[c];
       best[i] = std::max(best[i], heights[c]);
     }
+  }
+}
+
+void PlaneAscent::list(std::span<double> rows, std::span<double> costs, std::span<double> betas,
+                       std::span<double> units) const {
+  std::vector<double> vector(w_.size());
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    for (const Plane& plane : units_[i].planes) {
+      costs[number] = plane.cost;
+      betas[number] = plane.beta;
+      units[number] = static_cast<double>(i);
+      if (!rows.empty()) {
+        std::fill(vector.begin(), vector.end(), 0.0);
+        for (std::size_t e = 0; e < plane.atoms.size(); ++e) {
+          add(units_[i].atoms[plane.atoms[e]], plane.values[e], vector);
+        }
+        std::copy(vector.begin(), vector.end(),
+                  rows.begin() + static_cast<std::ptrdiff_t>(number * w_.size()));
+      }
+      ++number;
+    }
+  }
+}
+
+void PlaneAscent::place(std::span<const double> betas) {
+  std::size_t number = 0;
+  for (Unit& unit : units_) {
+    for (Plane& plane : unit.planes) plane.beta = betas[number++];
   }
 }
 

@@ -67,6 +67,12 @@ class PlaneAscent {
   /// Drops planes that have had beta = 0 in `age` passes.
   void forget(std::size_t age);
 
+  /// All planes, unit by unit: their vectors a, one row each, costs, betas and units.
+  void list(std::span<double> rows, std::span<double> costs, std::span<double> betas,
+            std::span<double> units) const;
+  /// Sets the betas of all planes, in the same order; `refresh` must follow.
+  void place(std::span<const double> betas);
+
   std::span<const double> weights() const { return w_; }
   /// Sums of beta times entries: what the distributions add to the true indicators.
   void marginals(std::span<double> nodes, std::span<double> edges) const;

@@ -135,6 +135,8 @@ _NAMES = {
     "reverse.components.normalized_pca": ("NormalizedPCA",),
     "reverse.components.pca": ("PCA",),
     "reverse.choose_k": ("KChoice", "choose_k"),
+    "reverse.kmeans.estimator": ("KMeans",),
+    "reverse.kmeans.soft": ("SoftKMeans",),
     "reverse.hierarchy.agglomerative": ("Agglomerative",),
     "reverse.hierarchy.divisive": ("Divisive",),
     "reverse.neighbors": ("KNNClassifier", "KNNRegressor"),

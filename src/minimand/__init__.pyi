@@ -122,6 +122,8 @@ from .reverse.cuts.normalized_cut import NormalizedCut as NormalizedCut
 from .reverse.cuts.trace_forms import normalized_cut as normalized_cut
 from .reverse.hierarchy.agglomerative import Agglomerative as Agglomerative
 from .reverse.hierarchy.divisive import Divisive as Divisive
+from .reverse.kmeans.estimator import KMeans as KMeans
+from .reverse.kmeans.soft import SoftKMeans as SoftKMeans
 from .reverse.neighbors import KNNClassifier as KNNClassifier
 from .reverse.neighbors import KNNRegressor as KNNRegressor
 from .selection import Path as Path

@@ -9,6 +9,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 import skops.io
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_extraction import FeatureHasher
@@ -393,3 +394,15 @@ def test_batches_are_learnt(loss):
         model.partial_fit(S, C, classes=["a", "b"])
     with pytest.raises(ValueError, match="not among"):
         model.partial_fit(S[:1], [["z"] * len(S[0])])
+
+
+@pytest.mark.parametrize("loss", ["crf", "max_margin"])
+def test_batches_of_sparse_rows_are_those_of_dense_ones(loss):
+    rng = np.random.default_rng(7)
+    wide = [np.where(rng.random((len(x), 30)) < 0.1, 1.0, 0.0) for x in X]  # columns are missing
+    dense, thin = mm.SequenceLabeler(loss, alpha=0.1), mm.SequenceLabeler(loss, alpha=0.1)
+    for batch in (slice(0, 6), slice(6, 12)):
+        dense.partial_fit(wide[batch], Y[batch], classes=LABELS)
+        thin.partial_fit([csr_array(x) for x in wide[batch]], Y[batch], classes=LABELS)
+    np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-12)
+    np.testing.assert_allclose(thin.transitions_, dense.transitions_, atol=1e-12)

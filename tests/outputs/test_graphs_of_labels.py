@@ -104,9 +104,9 @@ def test_the_augmented_maximum_includes_the_cost():
 @pytest.mark.parametrize("lists", [[trees(4)[7]], [graphs(3)[-1]]], ids=["tree", "cycle"])
 def test_samples_have_the_marginals(lists):
     _, batch = _batch(lists, 3, per_edge=True)
-    drawn = sample(batch, 20_000, random_state=0)
+    drawn = sample(batch, 4000, random_state=0)
     shares = np.array([(drawn == a).mean(axis=0) for a in range(3)]).T
-    np.testing.assert_allclose(shares, marginals(batch), atol=0.02)  # 5 standard deviations
+    np.testing.assert_allclose(shares, marginals(batch), atol=0.04)  # 5 standard deviations
 
 
 @pytest.mark.parametrize("lists", [SMALL_TREES[-30:], SMALL_GRAPHS[-20:]], ids=["trees", "graphs"])

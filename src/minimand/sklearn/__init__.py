@@ -10,6 +10,7 @@ from __future__ import annotations
 from sklearn import linear_model
 
 from .clusters.hierarchies import AgglomerativeClustering, BisectingKMeans
+from .clusters.kmeans import KMeans, MiniBatchKMeans
 from .clusters.spectral import SpectralClustering
 from .components.certified import IncrementalPCA, KernelPCA, SpectralEmbedding
 from .components.decompositions import PCA, TruncatedSVD
@@ -47,6 +48,7 @@ __all__ = [
     "GammaRegressor",
     "HuberRegressor",
     "IncrementalPCA",
+    "KMeans",
     "KernelPCA",
     "KernelRidge",
     "Lasso",
@@ -57,6 +59,7 @@ __all__ = [
     "LinearSVR",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "MiniBatchKMeans",
     "MultiTaskElasticNet",
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",

@@ -1,5 +1,7 @@
 """Max-margin training against the explicit quadratic program, and laws of its bound."""
 
+import dataclasses
+
 import clarabel
 import numpy as np
 import pytest
@@ -149,3 +151,23 @@ def test_wide_graphs_are_trained_on_their_relaxation(monkeypatch):
     judged = _solved(problem, tol=1e-6)
     assert judged.gap <= 1e-6
     assert judged.primal >= value - 1e-8
+
+
+@pytest.mark.parametrize(("size", "alpha"), [(0.01, 1e-4), (100.0, 1e-4), (30.0, 1.0)])
+def test_units_that_pull_at_each_other_close_within_few_rounds(size, alpha):
+    """Steps from unit to unit alone stay far from the optimum here."""
+    problem = _problem(7, alpha=alpha)
+    problem = dataclasses.replace(problem, X=size * problem.X)
+    first = next(margin_rounds(problem)).primal
+    judged = _solved(problem, tol=1e-7 * first, most=60)
+    assert judged.gap <= 1e-7 * first
+
+
+def test_a_unit_without_mass_has_no_say():
+    problem = _problem(0)
+    mass = problem.mass.copy()
+    mass[1] = 0.0
+    problem = dataclasses.replace(problem, mass=mass / mass.sum())
+    value, _ = _program(problem)
+    judged = _solved(problem, tol=1e-7)
+    assert judged.dual - 1e-9 <= value <= judged.primal + 1e-9

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..._base.typing import AnyArray, Array, ArrayLike, IntArray
+from ...design import SparseDesign, as_design
 from ...outputs.chain import expected_transitions, loss_augmented, marginals
 from ...solvers.structured.perceptron import Steps
 from ...solvers.structured.problem import ChainProblem, ChainWeights
@@ -93,13 +95,14 @@ def _gradient_pass(
     w ← w − η·(∇ mean loss + l2·w) with η = 1/(L + l2·t) after t sequences. L is the mean over
     the first batch's sequences of Σ‖x‖² over their tokens. With alpha=None, l2 is 1/t.
     """
-    problem = posed.problem
     fitted = getattr(labeler, "coef_", None) is not None
-    weights = labeler._weights if fitted else _zeros(problem)
+    whole = labeler._weights if fitted else _zeros(posed.problem)
+    problem, met = _on_own_columns(posed.problem)
+    weights = whole._replace(coef=whole.coef[met])
     size = state.get("size")
     if size is None:
         size = float(problem.design.row_lengths.sum()) / problem.n_sequences + 1.0
-    seen = state.get("seen", 0)
+    seen, left = state.get("seen", 0), 1.0
     shares = problem.mass * problem.n_sequences
     for begin in range(0, problem.n_sequences, _BATCH):
         part = np.arange(begin, min(begin + _BATCH, problem.n_sequences))
@@ -110,7 +113,21 @@ def _gradient_pass(
         slopes = slope(own, weights, posed.choices.loss)
         coef, steps, start, stop = (w - eta * (g + l2 * w) for w, g in zip(weights[:4], slopes))
         weights = ChainWeights(coef, steps, start, stop)
-    return weights, {**state, "size": size}
+        left *= 1.0 - eta * l2
+    coef = left * whole.coef  # features that are not in the batch have only the penalty's steps
+    coef[met] = weights.coef
+    return weights._replace(coef=coef), {**state, "size": size}
+
+
+def _on_own_columns(problem: ChainProblem) -> tuple[ChainProblem, Any]:
+    """The problem on the columns that it has entries in, and which these are.
+
+    A batch of text has few of all words, and every step costs as much as there are columns.
+    """
+    if not isinstance(problem.design, SparseDesign):
+        return problem, slice(None)
+    met = np.unique(problem.design.by_row.indices)
+    return replace(problem, design=as_design(problem.design.by_row[:, met])), met
 
 
 def _zeros(problem: ChainProblem) -> ChainWeights:

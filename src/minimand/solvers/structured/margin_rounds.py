@@ -17,6 +17,7 @@ from ... import _core
 from ..._base.typing import Array
 from .graph_problem import Augmented, GraphProblem
 from .planes import planes_of
+from .small_master import solve_small
 
 _SHARE = 0.2  # of the gap: what passes over known planes may leave; measured on OCR letters
 _PASSES = 60  # of them between two searches for new planes, at most; measured on OCR letters
@@ -55,17 +56,22 @@ def margin_rounds(problem: GraphProblem) -> Iterator[Judged]:
     ascent = _core.PlaneAscent(nodes, edges, k, problem.mass, alpha, present)
     best = model = _at(problem, np.zeros(problem.size))
     mean = model.w
-    number = 0
+    number, share = 0, _SHARE
     while True:
         judged = _judged(problem, ascent, best)
         yield judged
         for one in (model, best):
             _collect(problem, ascent, one)
         own = judged if best is model else _judged(problem, ascent, model)
-        ascent.run(_PASSES, _SHARE * own.gap, number)
+        ascent.run(_PASSES, share * own.gap, number)
         number += 1
         ascent.forget(_IDLE)
-        ascent.refresh()
+        if _left(problem, ascent) <= _SHARE * own.gap:
+            share = min(_SHARE, 2.0 * share)
+        else:  # units see each other's steps, so that they met less than is left in the end
+            share *= 0.5
+            solve_small(problem, ascent)
+            ascent.refresh()
         model = _at(problem, ascent.weights())
         mean = model.w if number == 1 else 0.5 * (mean + model.w)
         for one in (model, _at(problem, mean)):
@@ -90,6 +96,13 @@ def _judged(problem: GraphProblem, ascent: _core.PlaneAscent, model: _Model) -> 
     apart = model.w - ascent.weights()
     gap = float(terms.sum() + 0.5 * problem.l2 * (apart @ apart))
     return Judged(model.w, model.primal, gap, terms, model.found.size)
+
+
+def _left(problem: GraphProblem, ascent: _core.PlaneAscent) -> float:
+    """What the linear terms of all units could gain together, over known planes."""
+    ascent.refresh()
+    held, best = ascent.measure(ascent.weights())
+    return float(problem.mass @ (best - held))
 
 
 def _collect(problem: GraphProblem, ascent: _core.PlaneAscent, model: _Model) -> None:
