@@ -148,8 +148,8 @@ def table(found: list[Cell], seed: int) -> str:
         "# Everyday sizes",
         "",
         f"Written by `python -m bench everyday`, seed {seed}: seconds of minimand's drop-in "
-        "divided by those of scikit-learn's model, both at their defaults. Bold cells miss their target "
-        f"(≤ {TARGETS[1]} from {SMALL} rows on, ≤ {TARGETS[0]} below).",
+        "divided by those of scikit-learn's model, both at their defaults. Bold cells miss "
+        f"their target (≤ {TARGETS[1]} from {SMALL} rows on, ≤ {TARGETS[0]} below).",
         "",
         f"- {machine.machine()}",
         f"- {len(found)} cells, median {median(cell.ratio for cell in found):.2f} "
