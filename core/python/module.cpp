@@ -56,6 +56,7 @@ NB_MODULE(_core, m) {
   minimand::python::bind_pairs(m);
   minimand::python::bind_chain(m);
   minimand::python::bind_pairwise(m);
+  minimand::python::bind_clusters(m);
   minimand::python::bind_stochastic(m);
   minimand::python::bind_structures(m);
   minimand::python::bind_trees(m);

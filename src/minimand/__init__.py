@@ -134,6 +134,8 @@ _NAMES = {
     "reverse.components.kernel_pca": ("KernelPCA",),
     "reverse.components.normalized_pca": ("NormalizedPCA",),
     "reverse.components.pca": ("PCA",),
+    "reverse.kmeans.estimator": ("KMeans",),
+    "reverse.kmeans.soft": ("SoftKMeans",),
     "reverse.hierarchy.agglomerative": ("Agglomerative",),
     "reverse.neighbors": ("KNNClassifier", "KNNRegressor"),
     "selection": ("Path", "Tuned", "alpha_max", "path"),

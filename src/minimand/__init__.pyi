@@ -119,6 +119,8 @@ from .reverse.cuts.neighbor_graph import NeighborGraph as NeighborGraph
 from .reverse.cuts.normalized_cut import NormalizedCut as NormalizedCut
 from .reverse.cuts.trace_forms import normalized_cut as normalized_cut
 from .reverse.hierarchy.agglomerative import Agglomerative as Agglomerative
+from .reverse.kmeans.estimator import KMeans as KMeans
+from .reverse.kmeans.soft import SoftKMeans as SoftKMeans
 from .reverse.neighbors import KNNClassifier as KNNClassifier
 from .reverse.neighbors import KNNRegressor as KNNRegressor
 from .selection import Path as Path

@@ -62,7 +62,6 @@ def test_a_callback_stops_the_fit_which_warns_at_the_line_that_called_it():
 def test_the_time_limit_stops_the_fit():
     with pytest.warns(ConvergenceWarning, match=r"max_seconds=0\.02"):
         model = Halving(1000, max_seconds=0.02, callbacks=[lambda s: time.sleep(0.01)]).fit(None)
-    assert model.value_ < 1.0
     assert len(model.history_) < 1000
 
 

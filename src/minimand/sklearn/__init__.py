@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sklearn import linear_model
 
+from .clusters.kmeans import KMeans, MiniBatchKMeans
 from .clusters.spectral import SpectralClustering
 from .components.certified import IncrementalPCA, KernelPCA, SpectralEmbedding
 from .components.decompositions import PCA, TruncatedSVD
@@ -44,6 +45,7 @@ __all__ = [
     "GammaRegressor",
     "HuberRegressor",
     "IncrementalPCA",
+    "KMeans",
     "KernelPCA",
     "KernelRidge",
     "Lasso",
@@ -54,6 +56,7 @@ __all__ = [
     "LinearSVR",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "MiniBatchKMeans",
     "MultiTaskElasticNet",
     "MultiTaskElasticNetCV",
     "MultiTaskLasso",

@@ -103,3 +103,15 @@ def test_weights_count_labelled_rows_as_copies():
 def test_bad_input_gets_one_sentence_about_labels(changes, y, words):
     with pytest.raises(ValueError, match=words):
         mm.GraphClassifier(**changes).fit(X, y)
+
+
+def test_ctrl_c_leaves_a_valid_model():
+    def interrupt(state):
+        raise KeyboardInterrupt
+
+    model = mm.GraphClassifier(callbacks=[interrupt])
+    with pytest.raises(mm.Interrupted) as caught:
+        model.fit(X, few_labels())
+    assert caught.value.result is model
+    assert model.transduction_.shape == (200,)
+    assert model.certificate_.gap > 0

@@ -20,6 +20,7 @@ from ...estimators.classifier import Classifier
 from ...estimators.inputs.data import check_weights
 from ...estimators.inputs.kinds import as_labels
 from ...estimators.settings import check_real
+from ...estimators.stopping import as_far_as_it_came, stoppable
 from ...estimators.summary import Summarised
 from ...kernels import Precomputed
 from .affinities import affinity_of
@@ -154,11 +155,9 @@ class GraphClassifier(NamesParameters, ClassifierMixin, Summarised):
         square = self._columns[rows]
         inner, own = self._inner(), None if weights is None else weights[rows]
         self.classifier_ = inner
-        try:
-            inner.fit(0.5 * (square + square.T), labels[rows], sample_weight=own)
-        finally:
-            if hasattr(inner, "certificate_"):
-                self._store(inner)
+        with stoppable(self):
+            as_far_as_it_came(inner.fit, 0.5 * (square + square.T), labels[rows], sample_weight=own)
+            self._store(inner)
         return self
 
     def _store(self, inner: Classifier) -> None:

@@ -16,6 +16,7 @@ from ...estimators.callbacks import with_callbacks
 from ...features.low_rank import MEMORY, LowRank, Nystrom
 from ...kernels import REGISTRY, Kernel
 from ..base import Course
+from ..components.conversions import kernel_from_reverse
 from .alternation import Task
 from .base import KernelClusters
 from .bounds import directions
@@ -205,8 +206,7 @@ class KernelKMeans(KernelClusters):
             self._regression = linalg.solve(square, pairs.columns.T @ outputs, assume_a="pos")
         else:
             assert isinstance(pairs, DensePairs)
-            square = pairs.values + beta * np.eye(n)
-            self._regression = linalg.solve(square, outputs, assume_a="pos")
+            self._regression = kernel_from_reverse(pairs.values, outputs, beta=beta)
 
     def predict(self, X: ArrayLike) -> IntArray:
         """The cluster of every row: that of the nearest centre, or of the regression."""

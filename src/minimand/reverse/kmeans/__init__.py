@@ -1,0 +1,1 @@
+"""k-means, hard and soft: distances, seeding, Lloyd's algorithm, batches, lower bounds."""

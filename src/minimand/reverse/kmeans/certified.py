@@ -1,0 +1,27 @@
+"""The certificate of a clustering, from its rows, labels and centres."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._base.typing import AnyArray, Array
+from ...certificate import Certificate
+from ..base import Course
+from .bound import lower_bound
+from .distances import medians
+from .lloyd import Null
+from .rows import Rows
+
+
+def certified(
+    course: Course, rows: Rows, labels: AnyArray, centers: Array, primal: float, scale: float
+) -> Certificate:
+    """By discarded eigenvalues; under Manhattan, by the best centres of these clusters."""
+    noise = float(np.finfo(float).eps) * rows.shape[1] * abs(primal)
+    if rows.distance.by_sums:
+        bound, rounding = lower_bound(rows, len(centers))
+        return course.certificate(primal, bound, "relaxation", rounding + noise, scale)
+    everything = np.arange(len(centers))
+    best = medians(rows.X, labels, rows.weights, centers.astype(float), everything)
+    bound = Null.cost_of(rows, labels, best)
+    return course.certificate(primal, bound, "stationary", noise, scale)

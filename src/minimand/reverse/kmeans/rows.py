@@ -1,0 +1,106 @@
+"""The rows of a clustering: the data as compiled searches take them, with their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ... import _core
+from ..._base.typing import AnyArray, Array
+from ...design import as_design
+from ...design.base import Design
+from ...estimators.inputs.matrix import matrix_of
+from .distances import RowDistance
+
+_NONE = np.zeros(0)
+
+
+@dataclass(eq=False)
+class Rows:
+    """Rows of X, dense in C order or CSR, what they weigh (None: 1 each), and their distance."""
+
+    X: Any
+    weights: Array | None
+    distance: RowDistance
+
+    @classmethod
+    def of(cls, X: Any, weights: Array | None, distance: RowDistance) -> Rows:
+        """From a checked matrix or design; a copy is made only of rows that are not contiguous."""
+        if isinstance(X, Design):
+            X = matrix_of(X)
+        if sparse.issparse(X):
+            X = X.tocsr()
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+        else:
+            X = np.ascontiguousarray(X)
+        return cls(X, weights, distance)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.X.shape[0], self.X.shape[1]
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(self.shape[0] if self.weights is None else self.weights.sum())
+
+    @cached_property
+    def factors(self) -> Array:
+        """What the distance multiplies rows by; empty: nothing."""
+        return self.distance.factors(self.X)
+
+    @cached_property
+    def middle(self) -> Array:
+        """The mean of the rows, around which products of dense rows are exact; empty: none."""
+        if sparse.issparse(self.X) or not self.distance.centred:
+            return _NONE
+        mass = np.full(self.shape[0], 1.0 / self.shape[0])
+        return np.ascontiguousarray(as_design(self.X).moments(mass).first)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """X as the compiled core takes it."""
+        if not sparse.issparse(self.X):
+            return self.X
+        return _core.Compressed(self.X.indptr, self.X.indices, self.X.data, self.shape[1])
+
+    @property
+    def facts(self) -> tuple[int, Array, Array, Array]:
+        """What compiled searches have to know besides."""
+        weights = _NONE if self.weights is None else self.weights
+        return self.distance.measure, weights, self.factors, self.middle
+
+    def search(self, clusters: int, *, remember: bool = False) -> _core.CenterSearch:
+        """A search for the nearest of so many centres; ``remember``: it will be called again."""
+        return _core.CenterSearch(self.compiled, clusters, self.facts, remember)
+
+    def nearest(self, centers: Array) -> tuple[AnyArray, Array]:
+        """The label of every row, and its cost."""
+        found = self.search(len(centers))
+        found.assign(np.ascontiguousarray(centers, dtype=float))
+        return found.labels(), self.costs(found)
+
+    def costs(self, search: _core.CenterSearch) -> Array:
+        """The costs of the rows at the centres of a search."""
+        return self.distance.costs(search.distances(), self.factors)
+
+    def weighed(self, costs: Array) -> float:
+        """The sum of weighted costs; in an order that does not depend on threads."""
+        return float(np.sum(costs if self.weights is None else self.weights * costs))
+
+    def picked(self, rows: AnyArray) -> Rows:
+        """Some of the rows, all of weight one."""
+        return Rows(self.X[rows], None, self.distance)
+
+    def points(self, rows: AnyArray) -> Array:
+        """Some of the rows as centres."""
+        found = self.X[rows]
+        found = found.toarray() if sparse.issparse(found) else found
+        return self.distance.admitted(np.array(found, dtype=float))

@@ -1,0 +1,308 @@
+"""`SoftKMeans`: every row belongs to all clusters, with shares that sum to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..._base.typing import AnyArray, Array, ArrayLike
+from ..._base.watch import look, undisturbed
+from ...estimators.callbacks import with_callbacks
+from ...estimators.inputs import data
+from ...estimators.settings import check_real, check_whole
+from ..base import Course, Reverse
+from .bound import lower_bound
+from .distances import REGISTRY
+from .rows import Rows
+from .seeding import check_init, start_of
+
+_BLOCK = 1 << 18  # distances of a temporary, 2 MB; safeguard: fits a cache
+_ELSEWHERE = {
+    **dict.fromkeys(("k", "n_components"), "n_clusters=…"),
+    **dict.fromkeys(("m", "fuzziness"), "exponent=…"),
+    **dict.fromkeys(("beta", "stiffness"), "temperature=1/beta"),
+}
+
+
+class Form(NamedTuple):
+    """How shares y and costs of a row follow from its squared distances d."""
+
+    name: str
+    number: float  # the temperature τ, or the exponent m
+
+    @property
+    def words(self) -> str:
+        """The objective as a formula."""
+        if self.name == "gaussian":
+            return f"Σ s·Σ_c y·‖x − c‖² + {self.number:g}·y·log y"
+        return f"Σ s·Σ_c y^{self.number:g}·‖x − c‖²"
+
+    def shares(self, d: Array) -> tuple[Array, Array]:
+        """The best shares of rows, a row of numbers that sum to one each, and their costs.
+
+        Gaussian: y ∝ e^(−d/τ), at a cost of −τ·log Σ e^(−d/τ). Fuzzy: y ∝ d^(−1/(m − 1)), at a
+        cost of (Σ d^(−1/(m − 1)))^(1 − m); a row on a centre belongs to that centre.
+        """
+        least = d.min(axis=1, keepdims=True)
+        if self.name == "gaussian":
+            y = np.exp((least - d) / self.number)
+            total = y.sum(axis=1, keepdims=True)
+            return y / total, (least - self.number * np.log(total))[:, 0]
+        # Distances in units of the least one, so that no power overflows.
+        ratio = np.divide(least, d, out=np.ones_like(d), where=d > 0)
+        y = ratio ** (1.0 / (self.number - 1.0))
+        total = y.sum(axis=1, keepdims=True)
+        return y / total, (least * total ** (1.0 - self.number))[:, 0]
+
+    def pull(self, y: Array) -> Array:
+        """The weights of rows in the means that are the best centres."""
+        return y if self.name == "gaussian" else y**self.number
+
+    def bound(self, hard: float, k: int, total: float) -> float:
+        """A lower bound of the objective, from one of hard k-means.
+
+        −τ·log Σ e^(−d/τ) ≥ min d − τ·log k; (Σ d^(−1/(m − 1)))^(1 − m) ≥ k^(1 − m)·min d.
+        """
+        if self.name == "gaussian":
+            return hard - total * self.number * float(np.log(k))
+        return hard * float(k) ** (1.0 - self.number)
+
+
+class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Reverse):
+    r"""Soft k-means: shares Y ≥ 0 with rows that sum to one in place of labels.
+
+    .. math:: \min_{Y, U} \sum_i s_i \sum_c y_{ic} \|x_i - u_c\|^2 + \tau\, y_{ic} \log y_{ic}
+
+    in the form "gaussian" (a mixture of Gaussians of variance τ/2 in equal shares), and with
+    y^m in place of y and no entropy in the form "fuzzy" (fuzzy c-means). Shares and centres are
+    minimised in turn, so that the objective never rises. As τ → 0 or m → 1, both become `KMeans`.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    form : {"gaussian", "fuzzy"}, default="gaussian"
+    temperature : float, optional
+        τ > 0 of "gaussian", in units of squared distances; by default twice the variance by column
+        within the clusters of the start.
+    exponent : float, default=2.0
+        m > 1 of "fuzzy".
+    init : as in `KMeans`, default="k-means++"
+    tol : float, default=1e-6
+        Stop when an iteration lowers the objective by less than this share of the objective of one
+        cluster.
+    max_iter : int, optional
+        The largest number of iterations; a fit that needs more warns.
+    max_seconds, random_state, callbacks, verbose : as in `KMeans`
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    labels_ : ndarray of shape (n_samples,)
+        The cluster with the largest share.
+    temperature_ : float
+        τ of "gaussian".
+    inertia_ : float
+        The objective.
+    n_iter_, history_ : int, History
+    certificate_ : Certificate
+        Of kind "relaxation": the bound of `KMeans`, less τ·log k for every sample, or times
+        k^(1 − m).
+
+    Examples
+    --------
+    >>> import minimand as mm
+    >>> model = mm.SoftKMeans(2, temperature=2.0, random_state=0).fit([[0.0], [1.0], [9.0], [10.0]])
+    >>> model.predict_proba([[5.0]]).round(3)                                # halfway between
+    array([[0.5, 0.5]])
+    >>> model.labels_[0] == model.labels_[1] != model.labels_[2]
+    np.True_
+    """
+
+    _elsewhere: ClassVar[dict[str, str]] = _ELSEWHERE
+
+    cluster_centers_: Array
+    labels_: AnyArray
+    inertia_: float
+    temperature_: float
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        form: str = "gaussian",
+        temperature: float | None = None,
+        exponent: float = 2.0,
+        init: Any = "k-means++",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        callbacks: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.form = form
+        self.temperature = temperature
+        self.exponent = exponent
+        self.init = init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        self._check_parameters()
+        X = data.as_matrix(self, X, reset=True)
+        weights = data.check_weights(sample_weight, X.shape[0])
+        n = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+        if n < self.n_clusters:
+            raise ValueError(
+                f"n_samples={n} should be >= n_clusters={self.n_clusters}: every cluster needs a "
+                "row of positive weight."
+            )
+        rows = Rows.of(X, weights, REGISTRY.get("euclidean"))
+        start = start_of(self.init, self.n_clusters, rows.shape[1])
+        centers = start(rows, self.n_clusters, check_random_state(self.random_state))
+        form = self._formed(rows, centers)
+        with Course(self, form.words, rows.X, solver=form.name) as course:
+            mean = _weighted(rows.X, _all_ones(rows)).ravel() / rows.total
+            scale = float(_all_ones(rows)[:, 0] @ _squared(rows.X, mean[None, :])[:, 0])
+            centers, primal = course.follow(self._steps(course, rows, form, centers, scale))
+            with undisturbed():
+                self._form, self._n_features_out = form, len(centers)
+                self.cluster_centers_, self.n_iter_ = centers, course.iterations
+                self.labels_ = self._shares(rows.X).argmax(axis=1)
+                self.inertia_ = primal
+                if form.name == "gaussian":
+                    self.temperature_ = form.number
+                hard, rounding = lower_bound(rows, len(centers))
+                bound = form.bound(hard, len(centers), rows.total)
+                self.history_ = course.history
+                self.certificate_ = course.certificate(primal, bound, "relaxation", rounding, scale)
+                self.history_.end(primal, self.certificate_.dual, self.certificate_.gap)
+        return self
+
+    def _steps(
+        self, course: Course, rows: Rows, form: Form, centers: Array, scale: float
+    ) -> Iterator[tuple[tuple[Array, float], float, float]]:
+        """Shares and centres in turn, until the objective falls by too little."""
+        last, step = np.inf, 0
+        while True:
+            primal, sums, masses = _pass(rows, form, centers)
+            primal = min(primal, last)
+            yield (centers, primal), primal, -np.inf
+            if last - primal <= self.tol * scale:
+                return
+            if self.max_iter is not None and step >= self.max_iter:
+                course.ends_at(f"max_iter={self.max_iter}")
+                return
+            last, step = primal, step + 1
+            filled = masses > 0
+            centers = centers.copy()
+            centers[filled] = sums[filled] / masses[filled, None]
+
+    def _check_parameters(self) -> None:
+        self._check_limits()
+        check_whole("n_clusters", self.n_clusters)
+        if self.form not in ("gaussian", "fuzzy"):
+            raise ValueError(f"form={self.form!r} is not known: pass 'gaussian' or 'fuzzy'.")
+        if self.temperature is not None and check_real("temperature", self.temperature, 0.0) == 0:
+            raise ValueError("temperature must be positive: at 0 it is KMeans.")
+        if check_real("exponent", self.exponent, 1.0) == 1:
+            raise ValueError("exponent must be above 1: at 1 it is KMeans.")
+        check_init(self.init, self.n_clusters)
+
+    def _formed(self, rows: Rows, centers: Array) -> Form:
+        """The form with its number; the default temperature is 2σ² within the first clusters."""
+        if self.form == "fuzzy":
+            return Form("fuzzy", float(self.exponent))
+        if self.temperature is not None:
+            return Form("gaussian", float(self.temperature))
+        spread = rows.weighed(rows.nearest(centers)[1]) / (rows.total * rows.shape[1])
+        return Form("gaussian", 2.0 * spread if spread > 0 else 1.0)
+
+    def _shares(self, X: Any) -> Array:
+        found = [
+            self._form.shares(_squared(block, self.cluster_centers_))[0]
+            for block in _blocks(X, len(self.cluster_centers_))
+        ]
+        return np.concatenate(found)
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """The shares Y of rows in the clusters: ≥ 0, each row sums to one."""
+        check_is_fitted(self)
+        X = data.check_x(self, X)
+        return self._shares(Rows.of(X, None, REGISTRY.get("euclidean")).X)
+
+    def predict(self, X: ArrayLike) -> AnyArray:
+        """The cluster with the largest share, which is the nearest centre."""
+        return self.predict_proba(X).argmax(axis=1)
+
+    def transform(self, X: ArrayLike) -> Array:
+        """The shares, as `predict_proba`."""
+        return self.predict_proba(X)
+
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> float:
+        """The objective on other data with their best shares, negative so that more is better."""
+        check_is_fitted(self)
+        X = data.check_x(self, X)
+        rows = Rows.of(X, data.check_weights(sample_weight, X.shape[0]), REGISTRY.get("euclidean"))
+        return -_pass(rows, self._form, self.cluster_centers_)[0]
+
+
+def _pass(rows: Rows, form: Form, centers: Array) -> tuple[float, Array, Array]:
+    """The objective at the best shares, and the sums and masses of the next centres."""
+    k = len(centers)
+    sums, masses = np.zeros(centers.shape), np.zeros(k)
+    costs = np.empty(rows.shape[0])
+    start = 0
+    for block in _blocks(rows.X, k):
+        look()
+        part = slice(start, start + block.shape[0])
+        y, costs[part] = form.shares(_squared(block, centers))
+        pull = form.pull(y)
+        if rows.weights is not None:
+            pull = pull * rows.weights[part, None]
+        sums += _weighted(block, pull)
+        masses += pull.sum(axis=0)
+        start += block.shape[0]
+    return rows.weighed(costs), sums, masses
+
+
+def _blocks(X: Any, k: int) -> Iterator[Any]:
+    """Runs of rows whose distances from k centres are few."""
+    size = max(_BLOCK // k, 1)
+    return (X[start : start + size] for start in range(0, X.shape[0], size))
+
+
+def _squared(block: Any, centers: Array) -> Array:
+    """‖x − c‖² in double precision."""
+    block = block.astype(np.float64, copy=False)
+    return np.asarray(euclidean_distances(block, centers, squared=True))
+
+
+def _weighted(X: Any, pull: Array) -> Array:
+    """Σ pull·x by cluster."""
+    return np.asarray((X.T @ pull).T, dtype=float)
+
+
+def _all_ones(rows: Rows) -> Array:
+    weights = np.ones(rows.shape[0]) if rows.weights is None else rows.weights
+    return weights[:, None]
