@@ -130,6 +130,14 @@ def test_features_of_edges_and_sparse_rows():
     assert np.isclose(dense.certificate_.primal, thin.certificate_.primal, atol=1e-4)
 
 
+@pytest.mark.parametrize("loss", ["crf", "max_margin"])
+def test_columns_may_have_any_units(loss):
+    X, y, edges = _data(TREE)
+    X = [np.column_stack([x * [1.0, 1e4, 1e-3], np.ones(4)]) for x in X]
+    model = mm.GraphLabeler(loss, alpha=0.01).fit(X, y, edges)
+    assert model.certificate_.relative <= 1e-4
+
+
 def test_the_perceptron_separates_what_can_be_separated():
     X, y, edges = _data(TREE, n=10, seed=3)
     y = [["a" if v > 0 else "b" for v in x[:, 0]] for x in X]

@@ -88,7 +88,8 @@ class RBF(DistanceKernel):
     tau : float, "median" or "scale", default=1.0
         The bandwidth, in units of the inputs: small gives wiggly functions, large nearly linear
         ones. ``"median"`` is the median distance of training rows, ``"scale"`` is √(d·Var(X)/2),
-        which is scikit-learn's ``gamma="scale"``; gamma is 1/(2τ²).
+        which is scikit-learn's ``gamma="scale"``; gamma is 1/(2τ²). Both see all training rows,
+        whatever their sample weights, as a feature map of a pipeline does.
 
     Examples
     --------

@@ -78,7 +78,8 @@ class Topology:
             raise ValueError(
                 f"graph {g} has cycles of width {self.plans[g].width}: exact inference with "
                 f"{n_labels} labels would need tables of {n_labels}^{self.plans[g].width + 1} "
-                "numbers. Leave out edges, or take the linear relaxation, which gives a bound."
+                "numbers. Leave out edges, or take the linear relaxation, as a labeler with "
+                "loss='max_margin' does."
             )
 
     def scores(self, labels: AnyArray, unary: Array, pair: Array) -> Array:

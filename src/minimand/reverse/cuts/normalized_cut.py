@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..._base.typing import Array, ArrayLike, IntArray
@@ -14,6 +14,7 @@ from ...certificate import Certificate, Kind
 from ...estimators.callbacks import with_callbacks
 from ...kernels import REGISTRY, Kernel, Precomputed
 from ..base import Course
+from ..components.conversions import kernel_from_reverse
 from .affinities import affinity_of
 from .alternation import Clusters, Task
 from .base import KernelClusters
@@ -157,10 +158,10 @@ class NormalizedCut(KernelClusters):
             assert isinstance(task.pairs, DensePairs)
             scale, root = task.scale, np.sqrt(task.weights)
             square = task.pairs.values * np.outer(scale, scale)
-            square[np.diag_indices_from(square)] += float(self.beta)
             outputs = np.zeros((task.pairs.n, task.n_clusters))
             outputs[np.arange(task.pairs.n), found.labels] = root
-            self._regression = scale[:, None] * linalg.solve(square, outputs, assume_a="sym")
+            coefs = kernel_from_reverse(square, outputs, beta=float(self.beta))
+            self._regression = scale[:, None] * coefs
 
     def _certified(self, course: Course, task: Task, weights: Array) -> Certificate:
         kind, bound, rounding = cut_bound(task, self.inertia_, weights)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ..._base.typing import Array
 from ...outputs.graph import expected_pairs, log_partition, pairwise_marginals
@@ -77,26 +79,56 @@ class _Remembered(GraphCrf):
 
 
 def train_graph_crf(problem: GraphProblem, course: Course) -> Trained:
-    """L-BFGS until ‖∇P‖²/(2·l2), which bounds the distance to the optimum, is small enough."""
+    """L-BFGS until ‖∇P‖²/(2·l2), which bounds the distance to the optimum, is small enough.
+
+    Weights are measured in units of their curvature, so that features may have any size.
+    """
     from scipy.optimize import minimize
 
     problem.topology.check_width(problem.n_labels)
-    objective, best = _Remembered(problem), np.zeros(problem.size)
+    objective, units = _Remembered(problem), _units(problem)
+    best = np.zeros(problem.size)
     primal, gap, size = objective.judged(best)
+
+    def scaled(x: Array) -> tuple[float, Array]:
+        value, slope = objective(x / units)
+        return value, slope / units
 
     def judge(x: Array) -> None:
         nonlocal best, primal, gap, size
-        found = objective.judged(x)
+        found = objective.judged(x / units)
         if found[1] <= gap:
-            best, (primal, gap, size) = x.copy(), found
+            best, (primal, gap, size) = x / units, found
         if course.record(primal, gap):
             raise _EnoughError
 
     options = {"maxiter": 10**6, "maxfun": 10**7, "ftol": 0.0, "gtol": 0.0, "maxcor": _MEMORY}
     with suppress(_EnoughError), course.watched():
-        judge(best)
-        minimize(objective, best, jac=True, method="L-BFGS-B", callback=judge, options=options)
+        judge(best * units)
+        before = np.inf
+        while gap < before:  # a search that failed may go on with a fresh memory
+            before, x = gap, best * units
+            minimize(scaled, x, jac=True, method="L-BFGS-B", callback=judge, options=options)
     return course.trained(best, primal, gap, 4 * EPS * size)
+
+
+def _units(problem: GraphProblem) -> Array:
+    """√(curvature) of every weight at w = 0, from above: l2 + ¼ Σ mass·feature²."""
+    shape = problem.topology
+    nodes, edges = problem.mass[shape.graph_of_node], problem.mass[shape.graph_of_edge]
+    own = nodes @ _squares(problem.X)
+    if problem.edge_features is None:
+        links = np.array([edges.sum()])
+    else:
+        links = edges @ _squares(problem.edge_rows)
+    k = problem.n_labels
+    total = np.concatenate([np.tile(own, k), np.tile(links, k * k)])
+    found: Array = np.sqrt(problem.l2 + 0.25 * total)
+    return found
+
+
+def _squares(rows: Any) -> Any:
+    return rows.multiply(rows) if sparse.issparse(rows) else rows * rows
 
 
 def null_loss(problem: GraphProblem) -> float:

@@ -16,8 +16,11 @@ from .penalised import ChainModel, ChainPoint
 
 _FLAT = 0.4  # share of the first slope along a step, below which it ends; safeguard
 _FARTHEST = 8.0  # factor by which a step is lengthened at most; safeguard
+_LEAST = 1e-4  # share of what the slope promises that a step must gain; safeguard
 _TRIALS = 30  # points along a step; safeguard
 _PRODUCTS = 200  # products of one Newton step; safeguard
+_PRODUCTS_IN_ORTHANT = 50  # the same if it may end at a change of sign; safeguard
+_DAMPING = 1e-3  # share of the diagonal, as the loss alone has flat directions; safeguard
 _CURVED = 1e-12  # share of ‖s‖‖y‖ that s·y must exceed; safeguard: rounding
 
 
@@ -70,11 +73,16 @@ def newton_direction(
     """
     slope = point.steepest
     free: BoolArray | None = None
+    most, damping = _PRODUCTS, 0.0
     if point.problem.l1:
         free = (point.w != 0) | (slope != 0)
+        most = _PRODUCTS_IN_ORTHANT
+        damping = 0.0 if point.problem.l2 else _DAMPING
 
     def product(v: Array) -> tuple[Array, Array]:
         image, along = model.hessian_product(v)
+        if damping:
+            image += damping * (metric.diagonal * v)
         if free is not None:
             image *= free
         return image, along.unary
@@ -85,7 +93,7 @@ def newton_direction(
     def precondition(r: Array) -> Array:
         return metric.solve(r)
 
-    found, unary = conjugate_gradients(product, -slope, precondition, stop, _PRODUCTS)
+    found, unary = conjugate_gradients(product, -slope, precondition, stop, most)
     if free is not None:
         return found, None  # it changes when it is kept in its orthant
     weights = point.problem.layout.weights(found)
@@ -112,11 +120,13 @@ def search(
     """The point along a step where the slope has nearly vanished; None if it does not descend.
 
     Φ(t) = P(w + t·step) is convex, so a bracket of the root of Φ' is safe; scores are linear in t,
-    so a trial costs a pass over the chains and no product with the data. With an l1 part t ≤ 1: the
-    step ends in its orthant. The first trial is t = 1 or, to ``measure`` the length of a step that
-    may be far too long, where a parabola with the curvature along it has its minimum.
+    so a trial costs a pass over the chains and no product with the data. The first trial is t = 1
+    or, to ``measure`` the length of a step that may be far too long, where a parabola with the
+    curvature along it has its minimum.
     """
     problem = point.problem
+    if problem.l1:
+        return search_orthant(model, point, step)
     first = _core.dot(point.steepest, step)
     if not first < 0:
         return None
@@ -138,14 +148,30 @@ def search(
         if abs(slope) <= -_FLAT * first and found.primal <= point.primal:
             return found
         if slope < 0:
-            if problem.l1 and t >= 1.0:
-                return found
             lo, slope_lo = t, slope
         else:
             hi, slope_hi = t, slope
         if hi < np.inf and hi - lo <= 1e-10 * hi:  # share of the step: rounding; safeguard
             break
         t = _next_trial(first, lo, slope_lo, hi, slope_hi)
+    return None
+
+
+def search_orthant(model: ChainModel, point: ChainPoint, step: Array) -> ChainPoint | None:
+    """The same with an l1 part: the first of ever shorter steps in their orthant that is good.
+
+    Every step ends in zeros of its own, so that each needs a product with the data.
+    """
+    t = 1.0
+    for _ in range(_TRIALS):
+        moved = within_orthant(point, t * step)
+        first = _core.dot(point.steepest, moved)
+        if first < 0:
+            scores = model.likelihood.scores(moved)
+            found = model.at(point.w + moved, point.scores.moved(1.0, scores))
+            if found.primal <= point.primal + _LEAST * first:
+                return found
+        t *= 0.5
     return None
 
 
