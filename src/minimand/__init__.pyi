@@ -107,6 +107,8 @@ from .penalties import Penalty as Penalty
 from .penalties import SparseGroup as SparseGroup
 from .penalties import TraceNorm as TraceNorm
 from .report import plot_history as plot_history
+from .reverse.choose_k import KChoice as KChoice
+from .reverse.choose_k import choose_k as choose_k
 from .reverse.components.conversions import forward_from_reverse as forward_from_reverse
 from .reverse.components.conversions import kernel_from_reverse as kernel_from_reverse
 from .reverse.components.conversions import reverse_from_forward as reverse_from_forward
@@ -119,6 +121,7 @@ from .reverse.cuts.neighbor_graph import NeighborGraph as NeighborGraph
 from .reverse.cuts.normalized_cut import NormalizedCut as NormalizedCut
 from .reverse.cuts.trace_forms import normalized_cut as normalized_cut
 from .reverse.hierarchy.agglomerative import Agglomerative as Agglomerative
+from .reverse.hierarchy.divisive import Divisive as Divisive
 from .reverse.kmeans.estimator import KMeans as KMeans
 from .reverse.kmeans.soft import SoftKMeans as SoftKMeans
 from .reverse.neighbors import KNNClassifier as KNNClassifier

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_blobs
 
 import minimand as mm
 from minimand.report.clusters import on_two_components, plot_clusters, plot_silhouettes
@@ -89,3 +89,16 @@ def test_long_chains_can_be_drawn():
     line = np.cumsum(1.0 + 0.001 * np.arange(3000))[:, None]  # every merge adds one sample
     mm.Agglomerative(2, "single").fit(line).plot().figure.canvas.draw()
     plot_dendrogram(mm.Agglomerative(1).fit([[0.0], [1.0]]).linkage_).figure.canvas.draw()
+
+
+def test_trees_of_divisions_and_choices():
+    rows, _ = make_blobs(60, centers=4, random_state=0)
+    ax = mm.Divisive(4, random_state=0).fit(rows).plot()
+    names = [text.get_text() for text in ax.get_xticklabels()]
+    assert len(names) == 4
+    assert sum(int(name.split("(")[1][:-1]) for name in names) == 60
+    ax.figure.canvas.draw()
+    choice = mm.choose_k(rows, range(1, 6), n_references=3, random_state=0)
+    ax = choice.plot()
+    assert f"k = {choice.k}" in {text.get_text() for text in ax.texts}
+    ax.figure.canvas.draw()

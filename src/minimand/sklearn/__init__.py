@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sklearn import linear_model
 
+from .clusters.hierarchies import AgglomerativeClustering, BisectingKMeans
 from .clusters.kmeans import KMeans, MiniBatchKMeans
 from .clusters.spectral import SpectralClustering
 from .components.certified import IncrementalPCA, KernelPCA, SpectralEmbedding
@@ -40,6 +41,8 @@ __all__ = [
     "PCA",
     "SVC",
     "SVR",
+    "AgglomerativeClustering",
+    "BisectingKMeans",
     "ElasticNet",
     "ElasticNetCV",
     "GammaRegressor",

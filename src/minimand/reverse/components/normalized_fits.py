@@ -136,13 +136,23 @@ def ritz_points(
 
 
 def concluded(
-    problem: Normalized, ritz: Ritz, k: int, rng: np.random.RandomState, tol: float, passes: float
+    problem: Normalized,
+    ritz: Ritz,
+    k: int,
+    rng: np.random.RandomState,
+    tol: float,
+    passes: float,
+    *,
+    stopped: bool = False,
 ) -> Spectral:
-    """The eigenvectors of the last point, with the best bound that some more products give."""
+    """The eigenvectors of the last point, with the best bound that some more products give.
+
+    A fit that was stopped has no time for these, and gets the bound by norms.
+    """
     theta = ritz.values[:k]
     attained = float(theta.sum())
     operator = problem.operator()
-    above = bounded_above(operator, ritz, k, attained + tol * k, rng, _TESTS)
+    above = bounded_above(operator, ritz, k, attained + tol * k, rng, 0 if stopped else _TESTS)
     rounding = 16 * EPS * k * float(np.sqrt(problem.weights.size))
     bound = max(min(above.bound, k * operator.most), attained)
     return Spectral(theta, ritz.vectors[:, :k], bound, rounding, passes + above.products)

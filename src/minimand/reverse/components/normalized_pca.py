@@ -203,8 +203,8 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         start, test = (np.random.RandomState(seed) for seed in seeds)
         ritz = course.follow(ritz_points(problem, k, start, float(self.tol)))
         with undisturbed():
-            passes = float(len(course.history))
-            return concluded(problem, ritz, k, test, float(self.tol), passes)
+            passes, stopped = float(len(course.history)), course.stops()
+            return concluded(problem, ritz, k, test, float(self.tol), passes, stopped=stopped)
 
     def _store(self, problem: Normalized, found: Spectral, weights: Array, course: Course) -> None:
         k = int(self.n_components)

@@ -256,8 +256,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
                 ritz = of_a_sample(problem)
             course.record(problem.objective(float(ritz.values.sum())))
         with undisturbed():
-            passes = float(len(course.history))
-            found = concluded(problem, ritz, self._rng(1), float(self.tol), passes)
+            passes, stopped = float(len(course.history)), course.stops()
+            rng = self._rng(1)
+            found = concluded(problem, ritz, rng, float(self.tol), passes, stopped=stopped)
         short = found.bound - float(found.values.sum()) > self.tol * found.total
         if short and len(course.history) >= most:
             course.ends_at(f"max_iter={most}")

@@ -10,9 +10,9 @@ from sklearn.utils import check_array
 from ..._base.typing import AnyArray, Array
 from ...design import Design, as_design
 from ...estimators.inputs.data import check_weights
-from ...estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
 from ...kernels import REGISTRY
 from ...kernels.vectors import VectorKernel
+from ..rows import rows_for
 
 
 def weighted_rows(X: Any, sample_weight: Any) -> tuple[Design, Array]:
@@ -55,9 +55,6 @@ def kernel_input(estimator: Any, X: Any, *, reset: bool) -> Any:
     The matrix of the fit is copied, because the model keeps it and the caller may change X.
     """
     kernel = REGISTRY.get(estimator.kernel)
-    if not (isinstance(kernel, VectorKernel) or kernel.pairwise):
-        return rows_of_any_kind(estimator, X, reset=reset)
-    found = as_matrix(estimator, X, reset=reset)
-    if isinstance(found, Design):
-        found = matrix_of(found)
-    return found.copy() if reset and found is X else found
+    of_numbers = isinstance(kernel, VectorKernel) or kernel.pairwise
+    found = rows_for(estimator, X, of_numbers=of_numbers, reset=reset)
+    return found.copy() if of_numbers and reset and found is X else found

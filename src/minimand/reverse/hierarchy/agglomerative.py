@@ -12,10 +12,10 @@ from ..._base.parameters import NamesParameters
 from ..._base.typing import Array, ArrayLike, IntArray
 from ...estimators.settings import check_limits
 from ...estimators.summary import Summarised
-from ...kernels.dissimilarity import Dissimilarity, dissimilarity_of
+from ...kernels.dissimilarity import dissimilarity_of
 from ..rows import rows_for
-from .merges import OF_CENTRES, check_linkage, merged
-from .nearest import Centres, Members, means
+from .merges import check_linkage, merged
+from .nearest import means, nearest_clusters, nearest_of
 from .tree import Tree, check_cut
 
 
@@ -146,7 +146,7 @@ class Agglomerative(ClusterMixin, NamesParameters, Summarised):
         self.__dict__.pop("cluster_centers_", None)
         if pairs.vectors and pairs.euclidean:
             self.cluster_centers_ = means(X, self.labels_)
-        self._nearest = self._clusters()
+        self._nearest = nearest_of(pairs, self.labels_, self.linkage)
         return self
 
     def cut(self, n_clusters: int | None = None, height: float | None = None) -> IntArray:
@@ -164,8 +164,7 @@ class Agglomerative(ClusterMixin, NamesParameters, Summarised):
         """The nearest cluster of every row, under the linkage of the fit."""
         check_is_fitted(self, "labels_")
         X = rows_for(self, X, of_numbers=self._pairs.of_numbers, reset=False)
-        found = [part.argmin(axis=1) for _, part in self._nearest.to_clusters(X)]
-        return np.concatenate(found).astype(np.int64)
+        return nearest_clusters(self._nearest, X)
 
     def plot(self, kind: str = "dendrogram", ax: Any = None, *, leaves: int = 40) -> Any:
         """Draw the tree, with the clusters of ``labels_`` in colour.
@@ -216,13 +215,6 @@ class Agglomerative(ClusterMixin, NamesParameters, Summarised):
             return None
         low = heights[done - 1] if done else 0.0
         return 0.5 * (low + heights[done])
-
-    def _clusters(self) -> Members | Centres:
-        """The rule of `predict`."""
-        pairs: Dissimilarity = self._pairs
-        if self._linkage in OF_CENTRES and pairs.vectors:
-            return Centres(pairs, self.cluster_centers_, self.labels_, self._linkage)
-        return Members(pairs, self.labels_, self._linkage)
 
     def _facts(self) -> dict[str, str]:
         """The clusters and their sizes."""

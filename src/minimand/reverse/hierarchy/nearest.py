@@ -79,6 +79,19 @@ class Centres:
         yield slice(0, len(found)), to_centres(found, self._sizes, self._linkage)
 
 
+def nearest_of(pairs: Dissimilarity, labels: IntArray, linkage: str) -> Members | Centres:
+    """The rule for clusters of the training rows."""
+    if linkage in OF_CENTRES and pairs.vectors:
+        return Centres(pairs, means(pairs.z, labels), labels, linkage)
+    return Members(pairs, labels, linkage)
+
+
+def nearest_clusters(clusters: Members | Centres, X: Any) -> IntArray:
+    """The nearest cluster of every row of X; of equally near ones the first."""
+    found = [part.argmin(axis=1) for _, part in clusters.to_clusters(X)]
+    return np.concatenate(found).astype(np.int64)
+
+
 def to_centres(distances: Array, sizes: IntArray, linkage: str) -> Array:
     """Distances to centres as the linkage counts them: the height of a merge with a single row."""
     return distances * np.sqrt(2.0 * sizes / (sizes + 1.0)) if linkage == "ward" else distances

@@ -1,0 +1,99 @@
+"""Drop-ins of scikit-learn's hierarchies: `AgglomerativeClustering` and `BisectingKMeans`.
+
+The trees are those of scikit-learn itself. What is new is `predict` for new rows, and the
+certificate of the k-means objective.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn import cluster
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..._base.typing import ArrayLike, IntArray
+from ...certificate import Certificate
+from ...certificate.relaxation import top_of_rows
+from ...kernels.dissimilarity import dissimilarity_of
+from ...reverse.hierarchy.nearest import nearest_clusters, nearest_of
+
+
+class AgglomerativeClustering(cluster.AgglomerativeClustering):
+    """scikit-learn's AgglomerativeClustering, which also predicts the clusters of new rows.
+
+    Parameters, attributes and ``labels_`` are scikit-learn's. `minimand.Agglomerative` has more:
+    centroid linkage, all of scipy's distances, kernels, other cuts of the same tree and pictures.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import AgglomerativeClustering
+    >>> model = AgglomerativeClustering(2, linkage="average").fit([[0.0], [1.0], [9.0]])
+    >>> model.predict([[0.5], [8.0]]).tolist() == model.labels_[[0, 2]].tolist()
+    True
+    """
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Merge all samples; see scikit-learn."""
+        super().fit(X, y)
+        self._nearest = None
+        if not callable(self.metric):
+            rows = validate_data(self, X, reset=False)
+            pairs = dissimilarity_of(self.metric).fit(np.array(rows))
+            self._nearest = nearest_of(pairs, self.labels_, self.linkage)
+        return self
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """The cluster that every row would be merged with, under the linkage of the fit."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        if self._nearest is None:
+            raise ValueError(
+                "predict does not take a metric that is a function of all rows: use "
+                "minimand.Agglomerative, whose distance is a function of two rows."
+            )
+        return nearest_clusters(self._nearest, X)
+
+
+class BisectingKMeans(cluster.BisectingKMeans):
+    """scikit-learn's BisectingKMeans with a certificate of its objective.
+
+    ``certificate_`` compares ``inertia_`` with the sum of the discarded eigenvalues of the scatter
+    matrix, which no clustering can undercut; its kind is "relaxation". `minimand.Divisive` has
+    more: cuts, kernels, normalised cuts, limits and pictures.
+
+    Examples
+    --------
+    >>> from minimand.sklearn import BisectingKMeans
+    >>> from sklearn.datasets import load_iris
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> certificate = BisectingKMeans(3, random_state=0).fit(X).certificate_
+    >>> certificate.kind, 0 < certificate.dual < certificate.primal
+    ('relaxation', True)
+    """
+
+    certificate_: Certificate
+
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
+        """Divide the samples; see scikit-learn."""
+        super().fit(X, y, sample_weight)
+        X = validate_data(self, X, reset=False, accept_sparse="csr")
+        s = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        s = np.full(X.shape[0], float(s)) if s.ndim == 0 else s
+        whole = top_of_rows(X, 1, weights=s).total
+        k = int(self.n_clusters)
+        top = top_of_rows(X, k - 1, weights=s) if k > 1 else None
+        primal = float(self.inertia_)
+        dual = min(whole if top is None else top.discarded, primal)
+        gap = primal - dual
+        self.certificate_ = Certificate(
+            primal=primal,
+            dual=dual,
+            gap=gap,
+            relative=gap / whole if whole > 0 else 0.0,
+            kind="relaxation",
+            objective="Σ ‖x − c‖²",
+            rounding=0.0 if top is None else top.rounding,
+            iterations=k - 1,
+        )
+        return self

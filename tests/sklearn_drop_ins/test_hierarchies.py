@@ -1,0 +1,60 @@
+"""The drop-ins of hierarchies have scikit-learn's trees, and what minimand adds."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn import cluster
+from sklearn.datasets import load_iris
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import minimand as mm
+from minimand.sklearn import AgglomerativeClustering, BisectingKMeans
+
+X, _ = load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize("linkage", ["ward", "single", "complete", "average"])
+def test_trees_are_scikit_learns_and_predict_is_ours(linkage):
+    theirs = cluster.AgglomerativeClustering(4, linkage=linkage).fit(X)
+    ours = AgglomerativeClustering(4, linkage=linkage).fit(X)
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+    assert isinstance(ours, cluster.AgglomerativeClustering)
+    model = mm.Agglomerative(4, linkage).fit(X)
+    new = X[::7] + 0.05
+    # our clusters have other numbers
+    name = dict(zip(model.labels_, ours.labels_))
+    assert ours.predict(new).tolist() == [name[c] for c in model.predict(new)]
+
+
+def test_metrics():
+    ours = AgglomerativeClustering(3, linkage="average", metric="manhattan").fit(X)
+    assert len(ours.predict(X)) == 150
+    function = AgglomerativeClustering(3, linkage="average", metric=lambda x: cdist(x, x)).fit(X)
+    with pytest.raises(ValueError, match="a function of all rows"):
+        function.predict(X)
+    square = np.abs(X[:, None] - X).sum(axis=2)
+    given = AgglomerativeClustering(3, linkage="average", metric="precomputed").fit(square)
+    np.testing.assert_array_equal(given.predict(square), ours.predict(X))
+
+
+def test_bisecting_has_a_certificate():
+    theirs = cluster.BisectingKMeans(4, random_state=0).fit(X)
+    ours = BisectingKMeans(4, random_state=0).fit(X)
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+    values = np.linalg.eigvalsh((X - X.mean(axis=0)).T @ (X - X.mean(axis=0)))
+    assert ours.certificate_.primal == theirs.inertia_
+    assert ours.certificate_.dual == pytest.approx(values[0], rel=1e-6)
+    weights = np.arange(150) % 3
+    copies = np.repeat(np.arange(150), weights)
+    weighted = BisectingKMeans(4, random_state=0).fit(X, sample_weight=weights).certificate_
+    assert weighted.dual == pytest.approx(
+        BisectingKMeans(4, random_state=0).fit(X[copies]).certificate_.dual
+    )
+
+
+@pytest.mark.conformance
+@parametrize_with_checks([AgglomerativeClustering(), BisectingKMeans(random_state=0)])
+def test_sklearn_checks_of_hierarchies(estimator, check):
+    if "sample_weight_equivalence" in str(check.func.__name__):
+        pytest.skip("scikit-learn's own class starts at random rows too")
+    check(estimator)
