@@ -168,3 +168,9 @@ def test_functions_of_one_pair_are_told_to_say_so():
     with pytest.raises(ValueError, match="pass by_pair=True"):
         dot(np.ones((3, 2)))
     assert mm.Callable(dot.function, by_pair=True)(np.ones((3, 2)))[0, 1] == 2.0
+
+
+def test_rounding_of_a_difference_is_no_witness():
+    """A constant kernel, centred: all that is left is rounding of the numbers subtracted."""
+    x = np.random.default_rng(1).random((12, 3))
+    assert mm.check_psd(mm.Cosine().center().on([0]), x)

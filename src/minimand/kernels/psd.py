@@ -76,6 +76,10 @@ def check_psd(K: Any, X: Any = None) -> Definiteness:
         raise ValueError("K must be finite, but it holds NaN or infinity.")
     n = matrix.shape[0]
     largest = max(float(np.abs(matrix).max()), float(np.finfo(float).tiny))  # rounding underflows
+    if isinstance(K, Kernel):  # whose values may be differences of larger numbers
+        bound = K.bind(X)
+        sizes = bound.sizes(bound.rows(X, training=True))
+        largest = max(largest, float(np.max(sizes, initial=0.0)))
     tolerance = _ULPS * unit * n * largest
     values, vectors = linalg.eigh(0.5 * (matrix + matrix.T), subset_by_index=[0, 0])
     smallest, v = float(values[0]), vectors[:, 0]

@@ -383,5 +383,5 @@ def test_auto_never_takes_them():
     for loss in LOSSES:
         for penalty, alpha in PENALTIES:
             assert not choose_solver(problem(loss, penalty, alpha), Control()).by_name_only
-    assert sum(solver.by_name_only for solver in SOLVERS.values()) == 6
+    assert sum(solver.by_name_only for solver in SOLVERS.values()) == 7
     assert [name for name, solver in SOLVERS.items() if not solver.by_name_only] == list(ASKED)
