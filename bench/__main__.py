@@ -1,9 +1,14 @@
-"""python -m bench: run the problems and write RESULTS.md; `calibrate` prints the rates of costs."""
+"""python -m bench: run the problems and write RESULTS.md.
+
+`calibrate` prints the rates of costs; `everyday` compares drop-ins with scikit-learn's models at
+ordinary sizes.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from functools import partial
@@ -69,6 +74,12 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> None:
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["everyday"]:
+        from .everyday import main as everyday
+
+        everyday(words[1:])
+        return
     options = parse(arguments)
     if options.list:
         print("\n".join(NAMES))

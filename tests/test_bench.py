@@ -242,3 +242,19 @@ def test_times_count_where_the_gap_was_met():
         ]
     )
     assert readme.seconds(section) == {"minimand": 0.3, "sklearn": 1.5}
+
+
+def test_everyday_sizes_are_compared_at_defaults():
+    """Every model has a cell for every size, and the drawn size is that of the seed."""
+    from bench import everyday
+
+    rng = np.random.default_rng(7)
+    some = list(everyday.problems(rng, quick=True))
+    again = list(everyday.problems(np.random.default_rng(7), quick=True))
+    assert [data.name for data in some] == [data.name for data in again]
+    found = list(everyday.cells(some[0], repeats=1))
+    assert len({cell.model for cell in found}) == len(found) == len(everyday.MODELS)
+    assert all(cell.ours > 0 and cell.theirs > 0 for cell in found)
+    text = everyday.table(found, seed=7)
+    assert text.count("\n| ") == len(everyday.MODELS) + 1
+    assert "seed 7" in text

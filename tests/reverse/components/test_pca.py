@@ -349,10 +349,19 @@ def test_sklearn(estimator, check):
     check(estimator)
 
 
+def _expected_failures(estimator):
+    if estimator.method != "stochastic":
+        return {}
+    reason = "a step for each batch depends on which rows are in it"
+    return {
+        f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")
+    }
+
+
 @pytest.mark.conformance
 @parametrize_with_checks(
-    [mm.PCA(1, method=m) for m in METHODS[1:]]
-    + [mm.PCA(1, whiten=True), mm.PCA(1, method="stochastic")]
+    [mm.PCA(1, method=m) for m in [*METHODS[1:], "stochastic"]] + [mm.PCA(1, whiten=True)],
+    expected_failed_checks=_expected_failures,
 )
 def test_sklearn_on_all_others(estimator, check):
     with warnings.catch_warnings():

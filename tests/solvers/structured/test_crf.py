@@ -303,6 +303,14 @@ def test_metrics_are_symmetric_and_of_the_size_of_the_curvature(case, few, monke
         assert growth.max() < 8  # several weights of a token move together
 
 
+@pytest.mark.parametrize("case", [{}, {"l1": 0.01}, {"l1": 0.01, "l2": 0.0}], ids=str)
+def test_features_in_other_units_are_no_obstacle(case):
+    problem = chain_problem(1, **case)
+    units = np.logspace(-3, 3, problem.design.shape[1])
+    found = train_crf(replace(problem, design=as_design(problem.design.x * units)), Control())
+    assert found.converged
+
+
 @pytest.mark.parametrize("place", ["transitions", "start", "stop"])
 def test_true_labels_that_are_not_allowed_are_refused(place):
     problem = chain_problem(masked=True)

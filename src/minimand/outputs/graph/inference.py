@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from ... import _core
 from ..._base.typing import AnyArray, Array
+from ..._base.watch import look
 from .elimination import Elimination
 from .topology import Topology
 
@@ -82,6 +83,7 @@ class Graphs:
         shape = self.topology
         shape.check_width(self.n_labels)
         for g, plan in shape.plans.items():
+            look()
             pair = self.pair if self.pair.ndim == 2 else self.pair[shape.edges_of(g)]
             yield g, Elimination(plan, self.unary[shape.nodes_of(g)], pair, sums=sums)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.linear_system import EPS
 from ..._base.typing import Array
 from ..._base.watch import look
 from ...certificate.relaxation import TopSum, top_of_normalised
@@ -61,3 +62,12 @@ def _normalised(matrix: Any, weights: Array) -> Callable[[Array], Array]:
     """Products with S^½Λ^-½KΛ^-½S^½."""
     scale = np.sqrt(weights / np.asarray(matrix @ weights, dtype=float))[:, None]
     return lambda x: np.asarray(scale * (matrix @ (scale * x)))
+
+
+def rounding_of(weights: Array, sizes: Array) -> float:
+    """What the rounding of kernel values may change in the objective: Σ s·k(x, x) cancels.
+
+    It is charged to the objective and to its bound. A linear kernel of rows far from the origin
+    has large values whose differences are the distances.
+    """
+    return 8.0 * EPS * float(weights @ sizes)

@@ -19,7 +19,7 @@ from ..base import Course
 from ..components.conversions import kernel_from_reverse
 from .alternation import Task
 from .base import KernelClusters
-from .bounds import directions
+from .bounds import directions, rounding_of
 from .checks import check_clusters, check_definite, kernel_rows
 from .pairs import DensePairs, FactorPairs
 from .starts import two_directions
@@ -147,14 +147,15 @@ class KernelKMeans(KernelClusters):
             with undisturbed():
                 self._store_centres(task, found)
                 self._store_regression(task)
+                error = rounding_of(weights, self._sizes)
                 left = float(weights @ rest) if rest is not None else 0.0
-                self.inertia_ = max(found.value, 0.0) + left
+                self.inertia_ = max(found.value, 0.0) + left + error
                 bound = self._relaxed(task, rest)
                 self.certificate_ = course.certificate(
                     self.inertia_,
-                    min(bound.discarded, self.inertia_),
+                    min(max(bound.discarded - error, 0.0), self.inertia_),
                     "relaxation",
-                    bound.rounding,
+                    bound.rounding + error,
                     bound.total,
                 )
                 self.n_iter_, self.history_ = course.iterations + 1, course.history
@@ -175,11 +176,12 @@ class KernelKMeans(KernelClusters):
             self._rows = self._kernel.rows(X, training=True)
             values = np.asarray(self._kernel.gram(self._rows), dtype=float)
             check_definite(values, self._kernel)
+            self._sizes = self._kernel.sizes(self._rows)
             pairs: Any = DensePairs(values)
         else:
             self._map = Nystrom(kernel, rank=rank, random_state=self.random_state)
             pairs = FactorPairs(self._map.fit_transform(X))
-            rest = self._map.remainder_
+            rest, self._sizes = self._map.remainder_, self._map.sizes_
         total = float(weights @ pairs.diagonal)
         return Task(pairs, weights, weights, k, total), rest
 

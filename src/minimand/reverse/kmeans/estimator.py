@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _core
@@ -37,6 +38,16 @@ _ELSEWHERE = {
     "copy_x": "nothing, as X is never changed",
     "n_jobs": "threadpoolctl.threadpool_limits(…) around fit, as threads are used where they help",
 }
+
+
+def _has_running_means(model: Any) -> bool:
+    """Whether centres can be learnt row by row."""
+    if model.distance in ("cosine", "manhattan"):
+        raise AttributeError(
+            f"distance={model.distance!r} cannot learn row by row, since its centres are no "
+            "running means: take 'euclidean', or call fit."
+        )
+    return True
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Reverse):
@@ -204,6 +215,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
         history.end(primal, certificate.dual, certificate.gap)
         self.history_, self.certificate_ = history, certificate
 
+    @available_if(_has_running_means)
     def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
         """Learn from rows one by one: each moves its nearest centre, the mean of its rows so far.
 
@@ -226,11 +238,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
         [2.0, 8.0]
         """
         self._check_parameters()
-        if REGISTRY.get(self.distance).name != "euclidean":
-            raise ValueError(
-                f"distance={self.distance!r} cannot learn row by row, since its centres are no "
-                "running means: take 'euclidean', or call fit."
-            )
         begun = hasattr(self, "cluster_centers_")
         rows = self._checked(X, sample_weight, "the rows of the first batch", fitted=begun)
         if not begun:

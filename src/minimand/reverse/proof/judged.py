@@ -17,7 +17,7 @@ from ...estimators.inputs.data import check_weights
 from ...features.low_rank import MEMORY
 from ..base import Course
 from ..cuts.alternation import Task, clusters_of
-from ..cuts.bounds import directions
+from ..cuts.bounds import directions, rounding_of
 from ..cuts.checks import kernel_rows
 from ..cuts.normalized_cut import cut_bound, cut_task
 from ..cuts.pairs import DensePairs
@@ -66,6 +66,7 @@ def of_kernel(
     weights = weights_for(sample_weight, n)
     kept = weights > 0
     if model._map is not None:
+        rows = model._map.training_rows(X)
         factor, rest = model._map.transform(X), model._map.left_out(X)
         products, own = factor @ model._centres, np.einsum("ij,ij->i", factor, factor) + rest
         relaxed = directions(top_of_rows, factor, k - 1, weights=weights, remainder=rest)
@@ -79,7 +80,10 @@ def of_kernel(
     far = model._norms - 2.0 * products
     labels = far.argmin(axis=1)
     primal = float(weights @ np.maximum(own + far.min(axis=1), 0.0))
-    return _certificate(model, KERNEL_FORMULA, primal, relaxed, points, labels[kept], k, thorough)
+    error = rounding_of(weights, kernel.sizes(rows))
+    return _certificate(
+        model, KERNEL_FORMULA, primal, relaxed, points, labels[kept], k, thorough, error
+    )
 
 
 def of_cut(
@@ -133,16 +137,22 @@ def _certificate(
     labels: IntArray,
     k: int,
     thorough: bool,
+    error: float = 0.0,
 ) -> Certificate:
-    """The better of the two bounds; "global" if it closes."""
+    """The better of the two bounds; "global" if it closes.
+
+    The ``error`` of inner products, of which objective and bounds are computed, is charged to both.
+    """
+    primal += error
     kind: Kind = "relaxation"
     bound, rounding = relaxed.discarded, relaxed.rounding
     if thorough:
         proof = _proved(points, labels, k)
         if proof.lower > bound:
             bound, rounding = proof.lower, proof.rounding
-        if primal - bound <= max(4 * rounding, CLOSED * relaxed.total):
-            kind = "global"
+    bound, rounding = max(bound - error, 0.0), rounding + error
+    if thorough and primal - bound <= CLOSED * relaxed.total:
+        kind = "global"
     course = Course(model, formula)
     return course.certificate(primal, min(bound, primal), kind, rounding, relaxed.total)
 

@@ -36,7 +36,7 @@ class Points(ABC):
 
     root: Array  # u = √w
     total: float  # tr C
-    depth: float  # products that an entry of C sums up: its rounding grows with them
+    size: float  # of the numbers that tr C is computed from, summed: its rounding is some ulp of it
 
     @property
     def n(self) -> int:
@@ -65,7 +65,7 @@ class Points(ABC):
     def top_with(self, B: Array, count: int) -> Bound:
         """The ``count`` largest eigenvalues of C + P B P, summed."""
         inner = self.off_mean(self.off_mean(B).T)
-        size = self.depth * self.total + 4.0 * float(np.abs(np.diag(inner)).sum())
+        size = self.size + 4.0 * float(np.abs(np.diag(inner)).sum())
         return top_sum(self.matrix() + inner, count, size)
 
     def off_mean(self, a: Array) -> Array:
@@ -82,7 +82,8 @@ class RowPoints(Points):
         centred = rows - (weights @ rows) / float(weights.sum())
         self.factor = self.root[:, None] * centred
         self.total = float(np.einsum("ij,ij->", self.factor, self.factor))
-        self.depth = math.sqrt(rows.shape[1])
+        own = np.linalg.norm(rows, axis=1) * np.linalg.norm(centred, axis=1)
+        self.size = math.sqrt(rows.shape[1]) * self.total + float(weights @ own)
 
     def times(self, a: Array) -> Array:
         """F(Fᵀa)."""
@@ -104,7 +105,7 @@ class RowPoints(Points):
         R = linalg.qr(joint, mode="r", check_finite=False)[0][: d + m]
         square = R[:, :d] @ R[:, :d].T + R[:, d:] @ (signs @ R[:, d:].T)
         # Outside the span of the columns all eigenvalues are zero.
-        return top_sum(square, count, self.depth * self.total, zeros=self.n - 1 - d - m)
+        return top_sum(square, count, self.size, zeros=self.n - 1 - d - m)
 
 
 class PairPoints(Points):
@@ -115,7 +116,7 @@ class PairPoints(Points):
         centred = self.off_mean(self.off_mean(gram * np.outer(self.root, self.root)).T)
         self._matrix = 0.5 * (centred + centred.T)
         self.total = float(np.trace(self._matrix))
-        self.depth = 4.0
+        self.size = 4.0 * float(weights @ np.abs(np.diag(gram)))
 
     def times(self, a: Array) -> Array:
         """C a."""

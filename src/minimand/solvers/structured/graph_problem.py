@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._base.typing import AnyArray, Array, BoolArray
+from ..._base.watch import look
 from ...outputs.graph import Graphs, Topology, best
 from ...problem.point import Meter
 from .relaxation import Relaxed, relaxed
@@ -139,6 +140,7 @@ class GraphProblem:
         for g in narrow:
             labels[shape.nodes_of(g)], values[g : g + 1] = best(graphs.single(int(g)))
         for g in self.wide:
+            look()
             pair = graphs.pair if graphs.pair.ndim == 2 else graphs.pair[shape.edges_of(g)]
             found[g] = relaxed(shape.local_edges(g), graphs.unary[shape.nodes_of(g)], pair)
             labels[shape.nodes_of(g)], values[g] = found[g].labels, found[g].bound

@@ -17,6 +17,7 @@ import numpy as np
 from ... import _core
 from ..._base.typing import Array, IntArray
 from ...design import SparseDesign
+from .pairs_of_columns import PairProducts
 from .problem import ChainProblem, ChainWeights
 
 _LANES = 4  # labels are filled up to a multiple of it, as products with the data would do each time
@@ -73,21 +74,32 @@ class Likelihood:
             self._design = SparseDesign(problem.design.by_row)
             self._across = SparseDesign(problem.design.by_column)
         self._width = -(-k // _LANES) * _LANES
-        self._table = np.zeros((problem.design.shape[1], self._width))
+        self._pairs: PairProducts | None = None
+        if isinstance(problem.design, SparseDesign) and problem.layout.coef is not None:
+            self._pairs = PairProducts(problem.design, problem.layout.coef, k, self._width)
+        rows = 0 if self._pairs is not None else problem.design.shape[1]
+        self._table = np.zeros((rows, self._width))
 
     def scores(self, w: Array) -> Scores:
         """The scores that a vector of weights gives."""
         problem = self.problem
         layout = problem.layout
         coef, *_ = layout.parts(w)
-        if layout.coef is None:
-            self._table[:, : problem.n_labels] = coef.reshape(layout.shape)
-        else:
-            self._table.flat[self._places] = coef
         weights = layout.weights(w, coef=False)
-        unary = self._design.matvec(self._table)
+        unary = self._products(coef)
         edges = problem.edge_scores(weights)
         return Scores(unary, weights.transitions, weights.start, weights.stop, edges)
+
+    def _products(self, coef: Array) -> Array:
+        """The scores of tokens, from the weights of features that exist."""
+        if self._pairs is not None:
+            return self._pairs.scores(coef)
+        layout = self.problem.layout
+        if layout.coef is None:
+            self._table[:, : self.problem.n_labels] = coef.reshape(layout.shape)
+        else:
+            self._table.flat[self._places] = coef
+        return self._design.matvec(self._table)
 
     @cached_property
     def _places(self) -> IntArray:
@@ -102,8 +114,11 @@ class Likelihood:
         if problem.edges is not None and slope.edges is not None:
             flat = problem.edges.rmatvec(slope.edges.reshape(-1, k * k))
             edge = flat.reshape(-1, k, k)
-        table = self._across.rmatvec(slope.unary)
-        coef = table[:, :k] if problem.layout.coef is None else table.reshape(-1)[self._places]
+        if self._pairs is not None:
+            coef = self._pairs.slope(slope.unary)
+        else:
+            table = self._across.rmatvec(slope.unary)
+            coef = table[:, :k] if problem.layout.coef is None else table.reshape(-1)[self._places]
         found = ChainWeights(coef, slope.transitions, slope.start, slope.stop, edge)
         return problem.layout.vector(found, picked=problem.layout.coef is not None)
 

@@ -29,7 +29,8 @@ _FEW = 600  # columns, up to which blocks are inverted; safeguard: that takes k�
 _LARGEST = 4e8  # bytes of all blocks; safeguard
 _ROWS = 8  # rows per column of a block; safeguard: more hardly change it
 _SURE = 0.02  # p(1 − p), below which a token is left out of a block; safeguard: it adds little
-_FLOOR = 1e-3  # share of the largest curvature that is added if there is no l2 part; safeguard
+_FLOOR = 1e-3  # share of its curvature that a block gets if there is no l2 part; safeguard
+_LEAST = 1e-10  # share of the largest curvature that all get then; safeguard: units may differ
 
 
 def balanced(problem: ChainProblem, w: Array) -> Array:
@@ -169,7 +170,7 @@ class Metrics:
         coef = np.ones(shape) if self._squares is None else self._squares.rmatvec(spread)
         edge = self._edge_diagonal(before, after)
         curvature = np.maximum(layout.vector(ChainWeights(coef, steps, start, stop, edge)), 0.0)
-        diagonal = curvature + (problem.l2 or self._floor(curvature))
+        diagonal = curvature + (problem.l2 or self._floor(curvature, _LEAST))
         if problem.l1:  # what mixes weights cannot tell which ones are to move
             return Metric(layout, diagonal)
         size = layout.sizes[0]
@@ -182,8 +183,8 @@ class Metrics:
         return Metric(layout, diagonal, features, balanced=True)
 
     @staticmethod
-    def _floor(curvature: Array) -> float:
-        return _FLOOR * float(curvature.max(initial=0.0)) or 1.0
+    def _floor(curvature: Array, share: float) -> float:
+        return share * float(curvature.max(initial=0.0)) or 1.0
 
     def _marginals(self, terms: Terms) -> Array:
         """The marginals of tokens, from slopes mass·(p − [label])."""
@@ -208,7 +209,7 @@ class Metrics:
                 if rows.size:
                     weight *= total / (float(weight.sum()) or 1.0)
                     block = problem.design.rows(rows).gram(weight)
-                block.flat[:: d + 1] += problem.l2 or self._floor(np.diag(block))
+                block.flat[:: d + 1] += problem.l2 or self._floor(np.diag(block), _FLOOR)
                 inverses[c] = linalg.solve(block, unit, assume_a="pos", check_finite=False)
         return inverses
 
