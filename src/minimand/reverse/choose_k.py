@@ -132,6 +132,8 @@ def choose_k(
     >>> choice.k, choice.model.n_clusters
     (4, 4)
     """
+    if X is None:
+        raise ValueError("X is None: pass a matrix with one row per sample.")
     ks = _checked_numbers(k, criterion, count(X) if hasattr(X, "shape") else len(X))
     check_whole("n_references", n_references)
     check_seed(random_state)

@@ -76,6 +76,7 @@ def test_kernels_and_cuts():
     cut = mm.Divisive(2, by="cut", random_state=0).fit(rings)
     assert adjusted_rand_score(ring, cut.labels_) == 1.0
     assert (cut.predict(rings) == cut.labels_).all()
+    assert mm.Divisive(40, by="cut", random_state=0).fit(rings).n_clusters_ == 40
     plain = mm.Divisive(3, random_state=0).fit(X)
     linear = mm.Divisive(3, kernel="linear", random_state=0).fit(X)
     assert linear.distances_[-1] == pytest.approx(plain.distances_[-1])

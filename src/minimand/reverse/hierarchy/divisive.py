@@ -174,6 +174,11 @@ class Divisive(ClusterMixin, Reverse):
             model = clone(splitter)
             if "random_state" in model.get_params():
                 model.set_params(random_state=random.randint(2**31 - 1))
+            if self.by == "cut" and self.kernel is None:  # small clusters have fewer neighbours
+                from ..cuts.neighbor_graph import NeighborGraph
+
+                most = min(NeighborGraph().n_neighbors, len(chosen.rows))
+                model.set_params(kernel=NeighborGraph(most))
             options = {} if weights is None else {"sample_weight": s[chosen.rows]}
             side = np.asarray(model.fit(picked(X, chosen.rows), **options).labels_)
             parts = tuple(
