@@ -8,7 +8,6 @@ from sklearn.datasets import load_iris, make_blobs
 import minimand as mm
 from minimand.report.clusters import on_two_components, plot_clusters, plot_silhouettes
 from minimand.report.dendrogram import plot_dendrogram
-from minimand.report.scree import plot_scree
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -59,14 +58,12 @@ def test_silhouettes():
     ax.figure.canvas.draw()
 
 
-def test_scree():
-    values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
-    ax = plot_scree(values, 2, bound=values[2:].sum(), objective=2 * values[2:].sum())
-    assert [bar.get_height() for bar in ax.patches] == pytest.approx(values)
-    words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert any("50.0% of it proved necessary" in text for text in words)
+def test_a_clustering_draws_its_rows_and_centres():
+    model = mm.KMeans(3, random_state=0).fit(X)
+    ax = model.plot(X)
+    drawn = sum(len(points.get_offsets()) for points in ax.collections)
+    assert drawn == len(X) + 2 * 3  # every centre is a cross of two colours
     ax.figure.canvas.draw()
-    plot_scree(values, 4).figure.canvas.draw()
 
 
 @pytest.mark.parametrize("linkage", ["ward", "single", "centroid"])

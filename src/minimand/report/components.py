@@ -25,7 +25,8 @@ def plot_scree(model: Any, ax: Any = None) -> Any:
     spectrum = getattr(model, "spectrum_", None)
     if spectrum is not None and float(np.sum(spectrum)) > 0:
         others = (np.asarray(spectrum) / np.sum(spectrum))[k:_MOST]
-        ax.bar(np.arange(k + 1, k + 1 + others.size), others, color="0.85", label="left out")
+        if others.size:
+            ax.bar(np.arange(k + 1, k + 1 + others.size), others, color="0.85", label="left out")
     ax.bar(numbers, shares, color=COLOURS[0], label="share of variance")
     ax.plot(numbers, np.cumsum(shares), "o-", color=COLOURS[1], markersize=3, label="sum")
     certificate = model.certificate_
@@ -36,6 +37,7 @@ def plot_scree(model: Any, ax: Any = None) -> Any:
             most, color="0.25", linestyle="--", linewidth=1.0, label=f"most by {k} directions"
         )
     ax.set_xlabel("component")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylabel("share of variance")
     ax.set_ylim(0.0, 1.05)
     ax.legend(frameon=False, fontsize=8)

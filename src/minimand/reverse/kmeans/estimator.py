@@ -317,11 +317,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
 
         Needs matplotlib, the extra ``[plot]``; returns the axes.
         """
-        from ...report.cluster_view import plot_clusters
+        from ...report.clusters import plot_clusters
 
         rows = self._new(X)
         labels = rows.nearest(self.cluster_centers_)[0]
-        return plot_clusters(rows.X, labels, self.cluster_centers_, ax)
+        return plot_clusters(rows.X, labels, self.cluster_centers_, ax=ax)
 
 
 def _warn_of_duplicates(found: int, asked: int) -> None:
