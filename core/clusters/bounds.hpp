@@ -248,7 +248,11 @@ template <class Metric, class Matrix, class Scalar>
 MINIMAND_INLINE Decision decide(const SearchState<Matrix>& state, const DoubtfulRows<Scalar>& block,
                                 std::size_t b, std::int32_t before) {
   const std::size_t i = block.rows[b];
-  const Lead<Scalar> lead = lead_of(block.winners[b], block.best[b]);
+  Lead<Scalar> lead = lead_of(block.winners[b], block.best[b]);
+  // Where all scores have overflowed none is the best, and there is no winner to be read.
+  if (!(lead.number >= 0 && lead.number < static_cast<std::int32_t>(state.wholes.size()))) {
+    lead.number = 0;
+  }
   Scalar rival = lead.runner_up;
   for (std::uint32_t doubts = block.doubts[b]; doubts != 0; doubts &= doubts - 1) {
     const auto g = static_cast<std::size_t>(__builtin_ctz(doubts));

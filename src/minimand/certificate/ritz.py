@@ -121,7 +121,8 @@ def largest_on_complement(operator: Operator, ritz: Ritz, k: int) -> float:
 
     A compressed to the complement of all m Ritz vectors has trace tr A − Σθ and squared Frobenius
     norm ‖A‖² − Σθ² − 2‖R‖², neither of which its largest eigenvalue exceeds (the trace counts above
-    ``least``). The vectors k + 1 … m are joined to it by their own residual.
+    ``least``). The vectors k + 1 … m are joined to it by their own residual. Both are differences,
+    so the rounding of what is subtracted is added: 8 ulp for each of its terms (safeguard).
     """
     bounds = [operator.most]
     for m in {k, ritz.values.size}:
@@ -129,8 +130,11 @@ def largest_on_complement(operator: Operator, ritz: Ritz, k: int) -> float:
         if size <= 0:
             return float(ritz.values[k]) if m > k else -math.inf
         crossing = float(np.linalg.norm(ritz.residual(m)) ** 2)
+        noise = 8.0 * EPS * (m + 1)
         squares = max(operator.squares - float(theta @ theta) - 2.0 * crossing, 0.0)
+        squares += noise * operator.squares
         trace = operator.trace - float(theta.sum()) - (size - 1) * operator.least
+        trace += noise * (abs(operator.trace) + float(np.abs(theta).sum()))
         bounds.append(_with_others(ritz, k, m, min(math.sqrt(squares), trace, operator.most)))
     return min(bounds)
 

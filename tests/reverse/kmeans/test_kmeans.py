@@ -318,3 +318,37 @@ def test_all_sklearn_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "cosine", "manhattan"])
+def test_numbers_whose_squares_overflow_are_refused(distance):
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    model = mm.KMeans(2, distance=distance, random_state=0)
+    with pytest.raises(ValueError, match="squares overflow: divide X"):
+        model.fit(1e155 * x)
+    with pytest.raises(ValueError, match="squares overflow: divide X"):
+        model.fit(x).predict(1e160 * x)
+
+
+def test_large_numbers_in_single_precision_are_clustered_in_double():
+    x = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
+    found = mm.KMeans(3, random_state=0).fit(x * np.float32(1e20))
+    same = mm.KMeans(3, random_state=0).fit(x)
+    np.testing.assert_array_equal(found.labels_, same.labels_)
+    np.testing.assert_allclose(
+        found.certificate_.primal, 1e40 * same.certificate_.primal, rtol=1e-5
+    )
+
+
+def test_rows_too_short_for_a_cosine_are_refused():
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.raises(ValueError, match="its length underflows: multiply X"):
+        mm.KMeans(2, distance="cosine").fit(1e-170 * x)
+
+
+def test_scores_that_all_overflow_give_a_label():
+    """Of centres that are far beyond the square root of the largest number."""
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = mm.KMeans(2, init=1e200 * x[:2], n_init=1).fit(x)
+    assert set(found.labels_) <= {0, 1}

@@ -17,6 +17,7 @@ from ...design import Design
 from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs.matrix import as_matrix
 from ..base import Course, Reverse
+from ..finite_squares import with_finite_squares
 from .exact import by_covariance, by_gram, by_svd, is_accurate
 from .iterative import DEFAULT_STEPS, Problem, concluded, of_a_sample, ritz_points
 from .rows import checked_outputs, precision, weighted_rows
@@ -159,7 +160,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
             A weight of k counts as k copies of the row.
         """
         self._check_parameters()
-        X = as_matrix(self, X, reset=True)
+        X = with_finite_squares(as_matrix(self, X, reset=True))
         design, weights = weighted_rows(X, sample_weight)
         check_against(self.n_components, *design.shape)
         method = self._chosen(design)

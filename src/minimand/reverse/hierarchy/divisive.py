@@ -23,6 +23,7 @@ from ...estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
 from ...kernels import REGISTRY as KERNELS
 from ...kernels.rows import count, picked
 from ..base import Course, Reverse
+from ..finite_squares import with_finite_squares
 from .branches import Branch, Division, scatter_of
 from .nearest import means
 from .tree import Tree, check_cut
@@ -283,7 +284,7 @@ class Divisive(ClusterMixin, Reverse):
         """X as a finite matrix, or of any kind if a kernel reads it."""
         if self.kernel is not None:
             return rows_of_any_kind(self, X, reset=reset)
-        found = as_matrix(self, X, reset=reset)
+        found = with_finite_squares(as_matrix(self, X, reset=reset))
         return matrix_of(found) if isinstance(found, Design) else found
 
     def _warn_if_equal(self, course: Course) -> None:

@@ -15,6 +15,8 @@ from sklearn.metrics import pairwise
 from ..._base.registry import Registry
 from ..._base.typing import AnyArray, Array
 
+_SMALLEST = 1e-150  # length of a row; safeguard: below, squares underflow
+
 
 class RowDistance:
     """One distance: its compiled measure, its centres, and its words."""
@@ -71,6 +73,12 @@ class Cosine(RowDistance):
     def factors(self, X: Any) -> Array:
         """1/‖x‖; 0 for a row of zeros."""
         lengths = _lengths(X)
+        small = np.flatnonzero(lengths < _SMALLEST)
+        if small.size and abs(X[small]).max() > 0:
+            raise ValueError(
+                f"a row of X has no number above {float(abs(X[small]).max()):.1e}, so that its "
+                "length underflows: multiply X by a large number."
+            )
         return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
     def costs(self, measured: Array, factors: Array) -> Array:

@@ -14,6 +14,7 @@ from ..._base.typing import AnyArray, Array
 from ...design import as_design
 from ...design.base import Design
 from ...estimators.inputs.matrix import matrix_of
+from ..finite_squares import with_finite_squares
 from .distances import RowDistance
 
 _NONE = np.zeros(0)
@@ -39,7 +40,7 @@ class Rows:
                 X.sum_duplicates()
         else:
             X = np.ascontiguousarray(X)
-        return cls(X, weights, distance)
+        return cls(with_finite_squares(X), weights, distance)
 
     @property
     def shape(self) -> tuple[int, int]:
