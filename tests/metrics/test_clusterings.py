@@ -177,3 +177,9 @@ def test_a_table_of_clusterings():
     assert np.isnan(alone["all_apart"]["silhouette"])
     with pytest.raises(ValueError, match="at least one clustering"):
         metrics.compare_clusterings(true)
+
+
+@pytest.mark.parametrize("score", [mm.metrics.precision, mm.metrics.recall, mm.metrics.f_score])
+def test_scores_of_nothing_are_refused(score):
+    with pytest.raises(ValueError, match="at least one sample"):
+        score([], [])

@@ -124,6 +124,8 @@ def _of_classes(
     score = getattr(metrics, f"{name}_score")
     options |= {"sample_weight": sample_weight, "zero_division": 0.0}
     known = np.union1d(np.unique(true), np.unique(predicted))
+    if not known.size:
+        raise ValueError("true and predicted are empty: pass the labels of at least one sample.")
     if positive is None and average is None and known.size <= 2:
         positive = known[-1]
     if positive is None:
