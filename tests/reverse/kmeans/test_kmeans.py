@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -119,6 +119,7 @@ def test_weights_are_copies_and_zero_is_absence(distance, init):
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from(["euclidean", "cosine"]))
+@example(8818, 3, "cosine")  # a row of zeros as a centre
 def test_the_bound_is_below_every_partition(seed, k, distance):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(7, 2)) + rng.normal(size=2)
