@@ -138,6 +138,10 @@ def _begun(
     point = scaled.objective.null if start is None else start
     sigma = max(scaled.best(point) or null.sigma, floor)
     steps = control.max_iter is None or control.max_iter > 0
+    if steps and start is not None:  # which may be the optimum already
+        here = scaled.at(sigma)
+        judged = here.judged(recentred(here.objective, point), evidence, control.target)
+        steps = not judged.reaches(control.target, null.value)
     if steps:
         found = JointNewton(scaled).best_from(point, sigma, control)
         point, sigma = found.point, max(found.sigma, floor)

@@ -21,6 +21,7 @@ from ..traits import Trait
 from .ridge_steps import At, Step, centred_kernel, steps, wide_and_free
 
 _LARGEST = 6000  # unknowns of the system; safeguard
+_STEADY = 1e-8  # share of a column's curvature that the penalty must have; safeguard
 _REFINEMENTS = 20  # rounds of iterative refinement; safeguard
 _BATCH = 32  # outputs whose scores are in memory at once; safeguard
 _BY_ROW = 6  # numbers per row and output that are in memory then; definition
@@ -75,7 +76,9 @@ class ClosedForm(Solver):
         """
         form = objective.penalty.sum_over_features
         assert form is not None
-        if self._outputs is None and fit_at_once(objective, form, start):
+        # With a smaller penalty, a system of squares may lose digits that refinement keeps.
+        steady = bool((form.l2 >= _STEADY * objective.spread).all())
+        if steady and self._outputs is None and fit_at_once(objective, form, start):
             yield from all_at_once(objective, form, control)
         begun = None if self._outputs is None else self._outputs.take(objective, control)
         null, after = begun or (judge(objective, objective.null), None)
