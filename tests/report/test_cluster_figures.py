@@ -84,8 +84,13 @@ def test_dendrograms(linkage):
 
 def test_long_chains_can_be_drawn():
     line = np.cumsum(1.0 + 0.001 * np.arange(3000))[:, None]  # every merge adds one sample
-    mm.Agglomerative(2, "single").fit(line).plot().figure.canvas.draw()
-    plot_dendrogram(mm.Agglomerative(1).fit([[0.0], [1.0]]).linkage_).figure.canvas.draw()
+    model = mm.Agglomerative(2, "single").fit(line)
+    ax = model.plot()
+    ax.figure.canvas.draw()
+    assert ax.get_ylim()[1] >= model.distances_.max()
+    ax = plot_dendrogram(mm.Agglomerative(1).fit([[0.0], [1.0]]).linkage_)
+    ax.figure.canvas.draw()
+    assert len(ax.get_xticklabels()) == 2
 
 
 def test_trees_of_divisions_and_choices():

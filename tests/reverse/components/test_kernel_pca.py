@@ -250,8 +250,14 @@ def test_bad_affinities(X, options, words):
 def test_plots():
     from matplotlib import pyplot
 
-    for model in (mm.KernelPCA().fit(_data()), mm.NormalizedPCA().fit(_data())):
-        pyplot.close(model.plot().figure)
+    scree = mm.KernelPCA().fit(_data())
+    ax = scree.plot()
+    heights = [bar.get_height() for bar in ax.patches]
+    assert set(scree.explained_variance_ratio_) <= set(heights)
+    pyplot.close(ax.figure)
+    ax = mm.NormalizedPCA().fit(_data()).plot()
+    assert len(ax.collections[0].get_offsets()) == len(_data())
+    pyplot.close(ax.figure)
 
 
 @parametrize_with_checks([mm.KernelPCA(1), mm.NormalizedPCA(1)])
