@@ -21,6 +21,8 @@ import numpy as np
 
 import minimand as mm
 
+from .tables import Tables
+
 C2 = 1.0  # CRFsuite's default
 
 
@@ -89,45 +91,61 @@ def reached(history: mm.History, value: float) -> float:
     return float(history.seconds[below[0]]) if below.size else float("inf")
 
 
-def report(name: str, test: list[Sentence], predicted: Any, *facts: str) -> None:
-    """One line of results."""
-    f1 = 100 * mm.metrics.span_f1([s.tags for s in test], predicted)
-    print(" | ".join([name, f"F1 {f1:.2f}", *facts]), flush=True)
-
-
 def main() -> None:
-    """Fit everybody and print a line each."""
+    """Fit everybody, a row each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sentences", type=int, default=None, help="of the training data")
     parser.add_argument("--models", nargs="*", default=["crfsuite", "crf", "perceptron"])
     parser.add_argument("--tol", type=float, default=1e-4)
+    parser.add_argument("--out", type=Path, help="a Markdown file for the table")
     options = parser.parse_args()
+    page = Tables("Chunking of CoNLL-2000", "minimand", "python-crfsuite", "numpy", "scipy")
     train = sentences(options.folder / "train.txt.gz")[: options.sentences]
     test = sentences(options.folder / "test.txt.gz")
     begun = time.perf_counter()
     X, new = [features(s) for s in train], [features(s) for s in test]
     y = [s.tags for s in train]
-    print(f"{len(train)} sentences; attributes made in {time.perf_counter() - begun:.1f} s")
+    page.say(
+        f"\n{len(train)} sentences; attributes made in {time.perf_counter() - begun:.1f} s. One "
+        f"objective of CRFs: the sum of negative log-likelihoods plus {C2:g}·‖w‖² of all pairs "
+        "that occur. F1 of chunks in the test data."
+    )
+    heads = "model", "F1", "objective", "relative gap", "iterations", "s", "CPU s", "vs. CRFsuite"
+    page.head(*heads)
     peer = None
     if "crfsuite" in options.models:
         peer = crfsuite(X, y, C2)
         wall, cpu = peer["seconds"]
-        facts = f"objective {peer['objective']:.6f}", f"{peer['iterations']} iterations"
-        report("crfsuite", test, peer["tag"](new), *facts, f"{wall:.1f} s, CPU {cpu:.1f} s")
+        facts = f"{peer['objective']:.6f}", "", peer["iterations"], f"{wall:.1f}", f"{cpu:.1f}"
+        page.row("CRFsuite", f1(test, peer["tag"](new)), *facts, "1")
+    if any(name != "crfsuite" for name in options.models):
+        mm.SequenceLabeler(alpha=1.0).fit(X[:20], y[:20])  # modules are loaded before
     for name in [name for name in options.models if name != "crfsuite"]:
-        model = labeler(name, len(X), options.tol)
-        begun, used = time.perf_counter(), time.process_time()
-        model.fit(X, y)
-        wall, cpu = time.perf_counter() - begun, time.process_time() - used
-        found = model.certificate_
-        facts = [f"objective {found.primal:.6f}", f"relative gap {found.relative:.1e}"]
-        facts += [f"fit {wall:.1f} s, CPU {cpu:.1f} s", f"{model.n_iter_} iterations"]
-        facts.append(f"matrix {float(model.history_.seconds[0]):.1f} s")
-        if peer is not None and name == "crf":
-            equal = reached(model.history_, peer["objective"])
-            facts.append(f"CRFsuite's objective after {equal:.1f} s")
-        report(name, test, model.predict(new), *facts)
+        rows(page, name, labeler(name, len(X), options.tol), (X, y), (test, new), peer)
+    page.write(options.out)
+
+
+def rows(page: Tables, name: str, model: Any, train: Any, held: Any, peer: Any) -> None:
+    """A fit, with the making of its matrix and, for a CRF, its time to CRFsuite's objective."""
+    begun, used = time.perf_counter(), time.process_time()
+    model.fit(*train)
+    wall, cpu = time.perf_counter() - begun, time.process_time() - used
+    found, test, new = model.certificate_, *held
+    matrix = float(model.history_.seconds[0])
+    facts = [f"{found.primal:.6f}", f"{found.relative:.1e}", model.n_iter_]
+    ratio = "" if peer is None else f"{wall / peer['seconds'][0]:.2f}"
+    page.row(name, f1(test, model.predict(new)), *facts, f"{wall:.1f}", f"{cpu:.1f}", ratio)
+    page.row(f"{name}: its matrix and start", "", "", "", "", f"{matrix:.1f}", "", "")
+    if peer is not None and name == "crf":
+        equal = reached(model.history_, peer["objective"])
+        ratio = f"{equal / peer['seconds'][0]:.2f}"
+        page.row(f"{name}: at CRFsuite's objective", "", "", "", "", f"{equal:.1f}", "", ratio)
+
+
+def f1(test: list[Sentence], predicted: Any) -> str:
+    """The score of whole chunks, in percent."""
+    return f"{100 * mm.metrics.span_f1([s.tags for s in test], predicted):.2f}"
 
 
 def labeler(name: str, n: int, tol: float) -> mm.SequenceLabeler:

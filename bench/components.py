@@ -1,13 +1,12 @@
 """python -m bench.components: PCA and spectral embedding beside scikit-learn.
 
-Everybody gets the same data, one after the other, and the best of some rounds counts. What the
-components keep is judged with plain NumPy: the share of the variance for PCA, the sum of the top
-eigenvalues for the others. minimand pays for its certificate within the time.
+Everybody gets the same data, one after the other, and the best of some rounds counts.
+What the components keep is judged with plain NumPy: the share of the variance for PCA, the sum of
+the top eigenvalues for the others. minimand pays for its certificate within the time.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -19,9 +18,9 @@ from sklearn.neighbors import kneighbors_graph
 
 import minimand as mm
 
+from .page import Page
 from .problem import Array
 from .problems import SEED
-from .timing import Lap, clock
 
 
 class Case(NamedTuple):
@@ -41,10 +40,16 @@ def _tall(n: int, d: int) -> Array:
 
 def cases(small: bool) -> Iterator[Case]:
     """The problems, with data that are made when they are asked for."""
-    n = 20_000 if small else 1_000_000
+    yield _many_rows(20_000 if small else 1_000_000)
+    yield _both_sides(*((500, 400) if small else (4000, 3000)))
+    yield _sparse(*((2000, 500) if small else (20_000, 5000)))
+    yield _embedding(1000 if small else 20_000)
+
+
+def _many_rows(n: int) -> Case:
     X = _tall(n, 100)
     single = X.astype(np.float32)
-    yield Case(
+    return Case(
         f"PCA {n}×100, 10 components",
         {
             "minimand": lambda: _share(mm.PCA(10).fit(X)),
@@ -54,12 +59,14 @@ def cases(small: bool) -> Iterator[Case]:
             "minimand float32": lambda: _share(mm.PCA(10).fit(single)),
         },
     )
-    n, d = (500, 400) if small else (4000, 3000)
+
+
+def _both_sides(n: int, d: int) -> Case:
     rng = np.random.default_rng(SEED + 81)
     sizes = np.linspace(10, 1, 50)
     Z = (rng.standard_normal((n, 50)) * sizes) @ rng.standard_normal((50, d))
     Z += rng.standard_normal((n, d))
-    yield Case(
+    return Case(
         f"PCA {n}×{d}, 10 components",
         {
             "minimand krylov": lambda: _share(mm.PCA(10, method="krylov", random_state=0).fit(Z)),
@@ -68,11 +75,26 @@ def cases(small: bool) -> Iterator[Case]:
             ),
         },
     )
-    n = 1000 if small else 20_000
+
+
+def _sparse(n: int, d: int) -> Case:
+    X = sparse.random(n, d, 0.005, "csr", random_state=SEED + 82)  # a flat spectrum: hard to tell
+    return Case(
+        f"PCA of a sparse matrix {n}×{d}, 10 components",
+        {
+            "minimand krylov": lambda: _share(mm.PCA(10, method="krylov", random_state=0).fit(X)),
+            "scikit-learn arpack": lambda: _share(
+                decomposition.PCA(10, svd_solver="arpack", random_state=0).fit(X)
+            ),
+        },
+    )
+
+
+def _embedding(n: int) -> Case:
     points = make_blobs(n, 10, centers=8, cluster_std=2.5, random_state=SEED)[0]
     graph = kneighbors_graph(points, 10, include_self=True)
     graph = sparse.csr_matrix(graph.maximum(graph.T))
-    yield Case(
+    return Case(
         f"spectral embedding, {n} rows, 10 neighbours, 7 components",
         {
             "minimand": lambda: _kept(
@@ -98,26 +120,15 @@ def _kept(graph: Any, outputs: Array) -> float:
 
 
 def main() -> None:
-    """Print a table with a row for every call."""
-    parser = argparse.ArgumentParser(prog="python -m bench.components", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes")
-    parser.add_argument("--repeats", type=int, default=3)
-    options = parser.parse_args()
-    print("| problem | | wall s | CPU s | ratio (CPU) | kept |")
-    print("|---|---|---|---|---|---|")
-    for case in cases(options.quick):
-        best: dict[str, tuple[Lap, float]] = {}
-        for _ in range(options.repeats):
-            for name, call in case.calls.items():
-                lap, kept = clock(call)
-                if name not in best or lap.cpu < best[name][0].cpu:
-                    best[name] = lap, kept
+    """Write a table with a row for every call."""
+    head = ("problem", "", "wall s", "CPU s", "ratio (CPU)", "kept")
+    page = Page("components", "Components", __doc__, head)
+    for case in cases(page.options.quick):
+        best = page.best(case.calls)
         peer = next(lap.cpu for name, (lap, _) in best.items() if "scikit" in name)
         for name, (lap, kept) in best.items():
-            ratio = f"{lap.cpu / peer:.2f}"
-            print(
-                f"| {case.name} | {name} | {lap.wall:.3f} | {lap.cpu:.3f} | {ratio} | {kept:.9f} |"
-            )
+            times = (f"{lap.wall:.3f}", f"{lap.cpu:.3f}", f"{lap.cpu / peer:.2f}")
+            page.row([case.name, name, *times, f"{kept:.9f}"])
 
 
 if __name__ == "__main__":

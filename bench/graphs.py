@@ -81,26 +81,44 @@ def accuracy(gram: np.ndarray, classes: np.ndarray) -> float:
     return float(np.mean(cross_val_score(search, gram / np.outer(root, root), classes, cv=folds)))
 
 
+def row_of(name: str, graphs: list[Any], classes: np.ndarray, repeats: int) -> list[str]:
+    """A line of the table."""
+    gram, peer = ours(graphs), theirs(graphs)
+    own, other = best(ours, graphs, repeats), float("nan")
+    if peer is not None:
+        other = best(theirs, graphs, repeats)
+    same = "no peer" if peer is None else str(bool(np.array_equal(gram, peer)))
+    clocks = [f"{own:.3f}", f"{other:.3f}", f"{own / other:.3f}"]
+    return [f"{name} ({len(graphs)})", *clocks, same, f"{100 * accuracy(gram, classes):.2f} %"]
+
+
+def _page(table: list[list[str]]) -> str:
+    """The table in Markdown, with what it was made with."""
+    head, *rows = table
+    body = "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
+    return (
+        "# The Weisfeiler-Lehman kernel on graphs of molecules\n\nWritten by `python -m "
+        f"bench.graphs`: Gram matrices, {ROUNDS} rounds; {machine()}.\n\n{body}\n"
+    )
+
+
 def main() -> None:
     """Print a row per data set."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--only", nargs="*", default=["MUTAG", "NCI1"])
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--out", type=Path, help="a Markdown file for the table")
     options = parser.parse_args()
-    print(machine())
-    print("graphs | minimand s | grakel s | ratio | equal matrices | accuracy")
+    heads = "graphs", "minimand s", "grakel s", "ratio", "equal matrices", "accuracy"
+    table = [list(heads)]
+    print(machine(), " | ".join(heads), sep="\n")
     for name in options.only:
         graphs, classes = read(options.data / "graphs" / f"{name}.txt.gz")
-        gram, peer = ours(graphs), theirs(graphs)
-        own, other = best(ours, graphs, options.repeats), float("nan")
-        if peer is not None:
-            other = best(theirs, graphs, options.repeats)
-        same = "no peer" if peer is None else str(bool(np.array_equal(gram, peer)))
-        share = f"{100 * accuracy(gram, classes):.2f} %"
-        print(
-            f"{name} | {own:.3f} | {other:.3f} | {own / other:.3f} | {same} | {share}", flush=True
-        )
+        table.append(row_of(name, graphs, classes, options.repeats))
+        print(" | ".join(table[-1]), flush=True)
+        if options.out is not None:
+            options.out.write_text(_page(table))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import numpy as np
 
 from . import joint
 from .problem import Array, Problem
+from .timing import Lap
 
 REFERENCE = 1e-4  # tol of the reference, in terms of the gap asked for
 _SECONDS = 120.0  # after which a reference is as good as it gets; its slack is reported
@@ -29,6 +30,7 @@ class Model(NamedTuple):
 
     w: Array
     b: Array
+    lap: Lap | None = None  # taken in another process
 
     def nonzeros(self, problem: Problem) -> int:
         """Of the model; of a path, at its end."""

@@ -12,7 +12,7 @@ from .problem import TARGET, Array, Problem
 from .problems import SEED, labelled_documents
 
 NO_INTERCEPT = "No intercept for anyone: the peers penalise theirs."
-HIGHS = ("sklearn highs", "sklearn highs-ipm")
+HIGHS = ("sklearn highs", "sklearn highs-ipm", "quantreg lasso")
 LOOSE = 1e-5  # relative gap, where the peers are slow to get nearer
 
 

@@ -1,17 +1,16 @@
-"""k-means against scikit-learn and faiss: python -m bench.kmeans writes RESULTS-kmeans.md.
+"""python -m bench.kmeans: k-means and its seeding beside scikit-learn and faiss.
 
 Everybody begins at the same rows and goes on until no row changes its cluster, or for 100
-iterations (faiss does not stop before). Seconds of one fit without its certificate, which the
-others do not have and which has a column of its own; the best of some repeats, libraries in turn.
-faiss is left out if it is not installed (pip install faiss-cpu).
+iterations (faiss does not stop before; its ratio is also shown by iteration). Wall seconds of one
+fit without its certificate, which the others do not have and which has a column of its own; the
+best of some rounds, libraries in turn. faiss computes in float32 only, and is left out if it is not
+installed.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,10 +22,10 @@ from minimand.reverse.kmeans.lloyd import Lloyd
 from minimand.reverse.kmeans.rows import Rows
 from minimand.reverse.kmeans.seeding import plus_plus_rows
 
-from .machine import machine
+from .page import Page
+from .timing import Lap
 
 ITERATIONS = 100
-OUT = Path(__file__).resolve().parent / "RESULTS-kmeans.md"
 
 
 class Case(NamedTuple):
@@ -58,15 +57,17 @@ def rows_of(case: Case) -> Any:
 
 
 def ours(X: Any, start: Any) -> float:
+    """The iterations that it took."""
     run = Lloyd(Rows.of(X, None, Euclidean()), start.astype(float))
     for _ in run.steps(lambda fall, shift: False, ITERATIONS):
         pass
-    return run.finished(X.dtype)[2]
+    run.finished(X.dtype)
+    return float(run.iterations)
 
 
 def sklearn(X: Any, start: Any) -> float:
     model = cluster.KMeans(len(start), init=start, n_init=1, tol=0.0, max_iter=ITERATIONS)
-    return float(model.fit(X).inertia_)
+    return float(model.fit(X).n_iter_)
 
 
 def faiss(X: Any, start: Any) -> float:
@@ -77,12 +78,11 @@ def faiss(X: Any, start: Any) -> float:
         X.shape[1], len(start), niter=ITERATIONS, max_points_per_centroid=most, verbose=False
     )
     model.train(X, init_centroids=start)
-    return float(model.obj[-1])
+    return float(ITERATIONS)
 
 
 def our_seeds(X: Any, k: int) -> float:
-    rows = Rows.of(X, None, Euclidean())
-    plus_plus_rows(rows, k, np.random.RandomState(0))
+    plus_plus_rows(Rows.of(X, None, Euclidean()), k, np.random.RandomState(0))
     return 0.0
 
 
@@ -91,41 +91,39 @@ def sklearn_seeds(X: Any, k: int) -> float:
     return 0.0
 
 
-def best_times(
-    calls: dict[str, Callable[[], float]], repeats: int
-) -> dict[str, tuple[float, float]]:
-    """Seconds and objective of every call, the best of some rounds in which all take a turn."""
-    best: dict[str, tuple[float, float]] = {}
-    for _ in range(repeats):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            value = call()
-            seconds = time.perf_counter() - start
-            best[name] = min(best.get(name, (np.inf, 0.0)), (seconds, value))
-    return best
-
-
-def line(case: Case, repeats: int) -> str:
+def row(case: Case, page: Page) -> list[str]:
+    """Times and ratios of one case."""
     X = rows_of(case)
     start = X[np.random.default_rng(1).choice(case.n, case.k, replace=False)]
-    calls = {"ours": lambda: ours(X, start), "sklearn": lambda: sklearn(X, start)}
+    calls: dict[str, Callable[[], float]] = {
+        "ours": lambda: ours(X, start),
+        "sklearn": lambda: sklearn(X, start),
+    }
     if case.dtype == np.float32 and _has_faiss():
         calls["faiss"] = lambda: faiss(X, start)
-    fits = best_times(calls, repeats)
-    seeds = best_times(
-        {"ours": lambda: our_seeds(X, case.k), "sklearn": lambda: sklearn_seeds(X, case.k)}, 1
+    fits = page.best(calls)
+    seeds = page.best(
+        {"ours": lambda: our_seeds(X, case.k), "sklearn": lambda: sklearn_seeds(X, case.k)}
     )
     begun = time.perf_counter()
     lower_bound(Rows.of(X, None, Euclidean()), case.k)
     bound = time.perf_counter() - begun
-    mine = fits["ours"][0]
-    cells = [f"{case.name}, {case.n}×{case.d}, k = {case.k}", f"{mine:.2f}", f"{bound:.2f}"]
-    for name in ("sklearn", "faiss"):
-        known = fits.get(name)
-        cells.append(f"{known[0]:.2f} ({mine / known[0]:.2f})" if known else "")
-    cells.append(f"{seeds['ours'][0]:.2f}")
-    cells.append(f"{seeds['sklearn'][0]:.2f} ({seeds['ours'][0] / seeds['sklearn'][0]:.2f})")
-    return "| " + " | ".join(cells) + " |"
+    lap, rounds = fits["ours"]
+    return [
+        f"{case.name}, {case.n}×{case.d}, k = {case.k}",
+        f"{lap.wall:.2f} ({rounds:.0f})",
+        f"{bound:.2f}",
+        _beside(fits["ours"], fits["sklearn"]),
+        _beside(fits["ours"], fits["faiss"], by_round=True) if "faiss" in fits else "",
+        f"{seeds['ours'][0].wall:.2f}",
+        _beside(seeds["ours"], seeds["sklearn"]),
+    ]
+
+
+def _beside(mine: tuple[Lap, float], theirs: tuple[Lap, float], *, by_round: bool = False) -> str:
+    ratio = mine[0].wall / theirs[0].wall
+    each = f", {ratio * theirs[1] / mine[1]:.2f} an iteration" if by_round else ""
+    return f"{theirs[0].wall:.2f} ({ratio:.2f}{each})"
 
 
 def _has_faiss() -> bool:
@@ -137,26 +135,18 @@ def _has_faiss() -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
-    options = parser.parse_args()
-    head = "| | minimand | its bound | scikit-learn (ratio) | faiss (ratio) | k-means++ | "
-    lines = [
-        "# k-means",
-        "",
-        (__doc__ or "").split("\n\n")[1].strip(),
-        "",
-        f"Machine: {machine()}.",
-        "",
-        head + "scikit-learn's (ratio) |",
-        "|---" * 7 + "|",
-    ]
+    head = (
+        "problem",
+        "minimand (iterations)",
+        "its bound",
+        "scikit-learn (ratio)",
+        "faiss (ratio)",
+        "k-means++",
+        "scikit-learn's (ratio)",
+    )
+    page = Page("kmeans", "k-means", __doc__, head)
     for case in CASES:
-        small = case._replace(n=case.n // 10) if options.quick else case
-        lines.append(line(small, options.repeats))
-        print(lines[-1], flush=True)
-    OUT.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        page.row(row(case._replace(n=case.n // 10) if page.options.quick else case, page))
 
 
 if __name__ == "__main__":

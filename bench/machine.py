@@ -11,6 +11,7 @@ from pathlib import Path
 _LIBRARIES = (
     "minimand",
     "scikit-learn",
+    "faiss-cpu",
     "celer",
     "skglm",
     "liblinear-official",
@@ -18,6 +19,8 @@ _LIBRARIES = (
     "glum",
     "cyanure",
     "rehline",
+    "scikit-learn-intelex",
+    "vowpalwabbit",
     "numpy",
     "scipy",
     "numba",

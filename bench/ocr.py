@@ -19,6 +19,8 @@ from sklearn.base import clone
 
 import minimand as mm
 
+from .tables import Tables
+
 STRENGTHS = (1.0, 10.0, 100.0)  # alpha times the number of words, or of letters
 C2 = 1.0  # CRFsuite's default
 
@@ -80,12 +82,14 @@ def best(model: Any, words: Words) -> tuple[Any, float]:
     return clone(model).set_params(alpha=strength / len(words.X)).fit(*words), strength
 
 
-def compare(options: argparse.Namespace) -> None:
+def compare(options: argparse.Namespace, page: Tables) -> None:
     """Test errors, a row per model."""
     train, test = read(options.path, [0])
-    print(f"{len(train.X)} training words, {len(test.X)} test words")
-    heads = "model", "strength", "letter errors", "relative gap", "fit CPU s with choice"
-    print(" | ".join(heads), flush=True)
+    page.say(
+        f"\n## Letters alone and chains\n\n{len(train.X)} training words (one fold of ten), "
+        f"{len(test.X)} test words."
+    )
+    page.head("model", "strength", "letter errors", "relative gap", "CPU s, with the choice")
     for name, (model, whole) in models(options.rank, options.tol).items():
         if options.only and not any(part in name for part in options.only):
             continue
@@ -95,30 +99,38 @@ def compare(options: argparse.Namespace) -> None:
         used = time.process_time() - used
         error = 100 * (1 - fitted.score(*new))
         gap = fitted.certificate_.relative
-        print(f"{name} | {strength:g} | {error:.2f} % | {gap:.1e} | {used:.1f}", flush=True)
+        page.row(name, f"{strength:g}", f"{error:.2f} %", f"{gap:.1e}", f"{used:.1f}")
 
 
-def timing(options: argparse.Namespace) -> None:
+def timing(options: argparse.Namespace, page: Tables) -> None:
     """CRFsuite and minimand with one objective, on nine folds."""
     train, test = read(options.path, list(range(1, 10)))
     n = len(train.X)
+    page.say(
+        f"\n## Time to one objective\n\n{n} training words (nine folds), weights of all pairs of a "
+        f"pixel or a letter and a letter; the sum of negative log-likelihoods plus {C2:g}·‖w‖²."
+    )
+    page.head("", "objective", "relative gap", "iterations", "s", "CPU s", "vs. CRFsuite")
     peer = None if options.without_peer else crfsuite(train)
     if peer is not None:
         value, iterations, wall, cpu = peer
-        print(f"CRFsuite | {value:.3f} | {iterations} iterations | {wall:.1f} s, CPU {cpu:.1f} s")
-    model = mm.SequenceLabeler(alpha=2 * C2 / n, ends=False, tol=options.tol)
+        page.row("CRFsuite", f"{value:.3f}", "", iterations, f"{wall:.1f}", f"{cpu:.1f}", "1")
+    labeler = mm.SequenceLabeler(alpha=2 * C2 / n, ends=False, tol=options.tol)
+    mm.SequenceLabeler(alpha=1.0).fit(*train.part(0, 50))  # modules are loaded before
     begun, used = time.perf_counter(), time.process_time()
-    model.fit(*train)
+    labeler.fit(*train)
     wall, cpu = time.perf_counter() - begun, time.process_time() - used
-    found = model.certificate_
-    facts = [f"{found.primal * n:.3f}", f"relative gap {found.relative:.1e}"]
-    facts += [f"{model.n_iter_} iterations", f"{wall:.1f} s, CPU {cpu:.1f} s"]
-    facts.append(f"letter errors {100 * (1 - model.score(*test)):.2f} %")
+    found = labeler.certificate_
+    facts = [f"{found.primal * n:.3f}", f"{found.relative:.1e}", labeler.n_iter_]
+    ratio = "" if peer is None else f"{wall / peer[2]:.3f}"
+    page.row("minimand, certified", *facts, f"{wall:.2f}", f"{cpu:.2f}", ratio)
     if peer is not None:
-        reached = np.flatnonzero(model.history_.primal * n <= peer[0])
-        equal = model.history_.seconds[reached[0]] if reached.size else np.inf
-        facts.append(f"CRFsuite's value after {equal:.2f} s ({equal / peer[2]:.3f} ×)")
-    print(" | ".join(["minimand", *facts]), flush=True)
+        reached = np.flatnonzero(labeler.history_.primal * n <= peer[0])
+        equal = labeler.history_.seconds[reached[0]] if reached.size else np.inf
+        ratio = f"{equal / peer[2]:.3f}"
+        page.row("minimand, at CRFsuite's value", "", "", "", f"{equal:.2f}", "", ratio)
+    error = 100 * (1 - labeler.score(*test))
+    page.say(f"\nLetter errors of the {len(test.X)} words left: {error:.2f} %.")
 
 
 def crfsuite(words: Words) -> tuple[float, int, float, float]:
@@ -148,9 +160,13 @@ def main() -> None:
     parser.add_argument("--without-peer", action="store_true")
     parser.add_argument("--only", nargs="*", help="parts of the names of models")
     parser.add_argument("--rank", type=int, default=400, help="columns of the kernel map")
-    parser.add_argument("--tol", type=float, default=1e-3)
+    parser.add_argument("--tol", type=float, help="1e-4 for times, else 1e-3")
+    parser.add_argument("--out", type=Path, help="a Markdown file for the tables")
     options = parser.parse_args()
-    timing(options) if options.timing else compare(options)
+    options.tol = options.tol or (1e-4 if options.timing else 1e-3)
+    page = Tables("Handwritten words", "minimand", "python-crfsuite", "numpy")
+    timing(options, page) if options.timing else compare(options, page)
+    page.write(options.out)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ from .problem import Array, Problem
 from .problems import SEED, alpha_max
 
 SQUARED = ("celer path", "skglm path", "sklearn path")
-DENSE_LOGISTIC = ("celer path", "skglm path", "glum path")
+LASSO = (*SQUARED, "adelie path", "glmnet path")
+DENSE_LOGISTIC = ("celer path", "skglm path", "glum path", "adelie path", "glmnet path")
 SPARSE_LOGISTIC = (
     "celer path",
     "skglm path",
@@ -22,8 +23,8 @@ SPARSE_LOGISTIC = (
     "snapml primal, each alpha",
 )
 REAL_LOGISTIC = ("celer path", "skglm path", "liblinear -s 6, each alpha")
-GROUPS = ("celer group path", "skglm group path")
-RIDGE = ("sklearn Ridge", "sklearn Ridge cholesky")
+GROUPS = ("celer group path", "skglm group path", "adelie path")
+RIDGE = ("sklearn Ridge", "sklearn Ridge cholesky", "intelex Ridge")
 RIDGE_PATH = (
     "sklearn Ridge, each alpha",
     "sklearn Ridge cholesky, alphas as targets",
@@ -70,20 +71,30 @@ def _autoregressive_data(n: int, d: int, k: int, seed: int) -> tuple[Array, Arra
     return X, X @ w, rng.standard_normal(n)
 
 
-def squared_dense(name: str, quick: bool, *, penalty: str, d: int, target: float) -> Problem:
-    n, d, k, count = (200, d // 10, 20, 30) if quick else (1000, d, 100, 100)
+def squared_dense(
+    name: str,
+    quick: bool,
+    *,
+    penalty: str,
+    shape: tuple[int, int],
+    target: float,
+    eps: float = 1e-2,
+) -> Problem:
+    n, d = (max(200, shape[0] // 10), shape[1] // 10) if quick else shape
+    k, count = (min(20, d // 4), 30) if quick else (100 if d > 1000 else d // 4, 100)
     X, signal, noise = _autoregressive_data(n, d, k, SEED + 10)
     y = signal / signal.std() + noise / np.sqrt(5.0)  # five times as much signal as noise
     X -= X.mean(axis=0)
     y = (y - y.mean()) / y.std()
-    return _path(name, X, y, "squared", penalty, SQUARED, target, _CENTRED, count)
+    peers = LASSO if penalty == "l1" else SQUARED
+    return _path(name, X, y, "squared", penalty, peers, target, _CENTRED, count, eps)
 
 
-def logistic_dense(name: str, quick: bool) -> Problem:
+def logistic_dense(name: str, quick: bool, *, target: float, eps: float) -> Problem:
     n, d, k, count = (200, 500, 20, 20) if quick else (1000, 5000, 50, 50)
     X, signal, _ = _autoregressive_data(n, d, k, SEED + 11)
     y = synthetic.noisy_labels(4 * signal / signal.std(), np.random.default_rng(SEED + 12))
-    return _path(name, X, y, "logistic", "l1", DENSE_LOGISTIC, 0.5, _NO_INTERCEPT, count)
+    return _path(name, X, y, "logistic", "l1", DENSE_LOGISTIC, target, _NO_INTERCEPT, count, eps)
 
 
 def groups(name: str, quick: bool, *, loss: str) -> Problem:
@@ -175,9 +186,15 @@ def newsgroups(name: str, quick: bool, folder: Path) -> Problem:
 
 
 _SYNTHETIC: dict[str, Callable[..., Problem]] = {
-    "path_lasso_dense": partial(squared_dense, penalty="l1", d=10000, target=0.4),
-    "path_enet_dense": partial(squared_dense, penalty="elastic_net", d=5000, target=0.5),
-    "path_logistic_l1_dense": logistic_dense,
+    "path_lasso_dense": partial(squared_dense, penalty="l1", shape=(1000, 10000), target=0.8),
+    "path_lasso_tall": partial(
+        squared_dense, penalty="l1", shape=(20000, 200), target=0.8, eps=1e-3
+    ),
+    "path_enet_dense": partial(
+        squared_dense, penalty="elastic_net", shape=(1000, 5000), target=0.5
+    ),
+    "path_logistic_l1_dense": partial(logistic_dense, target=0.5, eps=1e-2),
+    "path_logistic_l1_short": partial(logistic_dense, target=0.8, eps=5e-2),
     "path_group_lasso": partial(groups, loss="squared"),
     "path_group_logistic": partial(groups, loss="logistic"),
     "path_lasso_sparse": squared_sparse,

@@ -18,6 +18,7 @@ DENSE_L2 = (
     "snapml primal",
     "glum irls",
     "cyanure",
+    "intelex lbfgs",
 )
 SPARSE_L2 = (
     "liblinear -s 0",

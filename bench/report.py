@@ -10,6 +10,7 @@ import numpy as np
 from .compare import Row, Table
 from .judge import REFERENCE
 from .machine import machine, versions
+from .page import line
 from .problem import TARGET
 
 
@@ -114,7 +115,7 @@ def _summary(results: Results) -> str:
             _ratio(table.cpu_ratio),
             *_verdict(table),
         ]
-        lines.append(_line(cells))
+        lines.append(line(cells))
     return "## Summary\n\n" + "\n".join(lines) if results.tables else ""
 
 
@@ -143,8 +144,8 @@ def _problem(table: Table) -> str:
     ]
     head += ["train / test accuracy"] if tested else []
     head += ["remark"]
-    lines = [_line(head), "|---" * len(head) + "|"]
-    lines += [_line(_cells(row, table, tested)) for row in table.rows]
+    lines = [line(head), "|---" * len(head) + "|"]
+    lines += [line(_cells(row, table, tested)) for row in table.rows]
     gap = f"; relative gap {problem.gap:.0e}" if problem.gap != TARGET else ""
     text = [f"## {problem.name}", f"{problem.describe()}{gap}. {problem.remark}".strip()]
     text.append("\n".join(lines))
@@ -186,7 +187,7 @@ def _checks(title: str, checks: Iterable[Check]) -> str:
     for check in checks:
         value, target = f"{check.value:.2f} {check.unit}", f"≤ {check.target:g} {check.unit}"
         cells = [check.what, check.ours, check.theirs, value, target, _yes(check.met), check.remark]
-        lines.append(_line(cells))
+        lines.append(line(cells))
     return f"## {title}\n\n" + "\n".join(lines)
 
 
@@ -205,12 +206,8 @@ def _epochs(rows: list[Epochs]) -> str:
         cells += (
             [_seconds(row.fit), f"{row.passes:.0f}", f"{row.accuracy:.4f}"] if known else [""] * 3
         )
-        lines.append(_line(cells))
+        lines.append(line(cells))
     return "## Stochastic training\n\n" + "\n".join(lines)
-
-
-def _line(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
 
 
 def _seconds(value: float) -> str:

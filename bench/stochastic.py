@@ -97,6 +97,12 @@ MAKERS: dict[str, Callable[[int | None, int], Any]] = {
     "minimand.sklearn SGDClassifier": _drop_in,
     SKLEARN: _theirs,
 }
+try:
+    from .peers.vowpal import VowpalWabbit
+
+    MAKERS["Vowpal Wabbit"] = VowpalWabbit
+except ImportError:
+    pass  # the table is without it
 
 
 def measure(name: str, case: Case, repeats: int, say: Callable[[str], None]) -> list[Epochs]:

@@ -55,13 +55,17 @@ def limit(seconds: float | None) -> Iterator[None]:
 
 
 def clock(call: Callable[[], T], cap: float | None = None) -> tuple[Lap, T]:
-    """Time one call; garbage is collected before, warnings are muted."""
+    """Time one call; garbage is collected before, warnings are muted.
+
+    A result that was computed in another process brings the time that it took there.
+    """
     gc.collect()
     with warnings.catch_warnings(), limit(cap):
         warnings.simplefilter("ignore")
         cpu, wall = time.process_time(), time.perf_counter()
         result = call()
-        return Lap(time.perf_counter() - wall, time.process_time() - cpu), result
+        here = Lap(time.perf_counter() - wall, time.process_time() - cpu)
+        return getattr(result, "lap", None) or here, result
 
 
 @dataclass(frozen=True)

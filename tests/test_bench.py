@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+
+import minimand as mm
 
 pytest.importorskip("bench", reason="run from the root of the checkout")
 
@@ -246,17 +249,52 @@ def test_times_count_where_the_gap_was_met():
 
 def test_everyday_sizes_are_compared_at_defaults(monkeypatch):
     """Every model has a cell for every size, and the drawn size is that of the seed."""
-    from bench import everyday
+    from bench.everyday import data, drop_ins, table
 
-    some_models = [each for each in everyday.MODELS if each[0] in ("Ridge", "Lasso", "LinearSVC")]
-    monkeypatch.setattr(everyday, "MODELS", some_models)
-    rng = np.random.default_rng(7)
-    some = list(everyday.problems(rng, quick=True))
-    again = list(everyday.problems(np.random.default_rng(7), quick=True))
-    assert [data.name for data in some] == [data.name for data in again]
-    found = list(everyday.cells(some[0], repeats=1))
-    assert len({cell.model for cell in found}) == len(found) == len(everyday.MODELS)
+    some_models = [each for each in drop_ins.MODELS if each[0] in ("Ridge", "Lasso", "LinearSVC")]
+    monkeypatch.setattr(drop_ins, "MODELS", some_models)
+    some = list(data.problems(np.random.default_rng(7), quick=True))
+    again = list(data.problems(np.random.default_rng(7), quick=True))
+    assert [each.name for each in some] == [each.name for each in again]
+    found = list(drop_ins.cells(some[0], repeats=1))
+    assert len({cell.row for cell in found}) == len(found) == len(some_models)
     assert all(cell.ours > 0 and cell.theirs > 0 for cell in found)
-    text = everyday.table(found, seed=7)
-    assert text.count("\n| ") == len(everyday.MODELS) + 1
+    text = table.markdown({"drop-ins": found}, seed=7)
+    assert text.count("\n| ") == len(some_models) + 1
     assert "seed 7" in text
+
+
+def test_pages_of_scripts_are_written_row_by_row(monkeypatch, tmp_path, capsys):
+    from bench.page import Page
+
+    out = tmp_path / "page.md"
+    monkeypatch.setattr("sys.argv", ["bench", "--quick", "--repeats", "2", "--out", str(out)])
+    page = Page("kmeans", "k-means", "A first line.\n\nHow it is\nmeasured.", ("what", "seconds"))
+    calls = []
+    lap, value = page.best({"one": lambda: calls.append(0) or 7.0})["one"]
+    assert (len(calls), value) == (2, 7.0)
+    assert lap.wall >= 0
+    page.row(["one", "0.1"])
+    lines = out.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# k-means"
+    assert lines[2].endswith("not the real benchmark. How it is measured.")
+    assert lines[-3:] == ["| what | seconds |", "|---|---|", "| one | 0.1 |"]
+    assert "| one | 0.1 |" in capsys.readouterr().out
+
+
+def test_models_of_the_same_objective_have_a_small_gap():
+    """scikit-learn's model of every native objective is near the bound of ours."""
+    from bench.everyday import data, natives
+
+    made = data.made(120, 3, np.random.default_rng(0))
+    for (name, penalty), twin in natives.TWINS.items():
+        loss, kind = natives.LOSSES[name]
+        make = mm.Classifier if kind.startswith("class") else mm.Regressor
+        alpha = 0.0 if penalty == "no_penalty" else 0.02
+        model = make(loss, penalty, alpha, intercept=twin.intercept)
+        y = made.targets[kind]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            peer = twin.make(alpha, len(y)).fit(made.X, y)
+            gap = natives.gap_of(peer, model, made.X, y)
+        assert -1e-9 < gap < 1e-2, (name, penalty)

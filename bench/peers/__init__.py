@@ -18,6 +18,10 @@ _LIBRARIES = (
     "rehline",
     "sklearn_kinks",
     "several",
+    "glmnet",
+    "quantreg",
+    "adelie",
+    "intelex",
 )
 
 

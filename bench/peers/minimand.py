@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,12 @@ class Fitted(NamedTuple):
     model: Any  # Model, or Tuning
     relative: float
     how: str
-    theta: Array  # dual points as rows, one per score or alpha
+    multipliers: Callable[[], Array]  # dual points, which a user may never ask for
+
+    @property
+    def theta(self) -> Array:
+        """Dual points as rows, one per score or alpha."""
+        return self.multipliers()
 
 
 def fit(problem: Problem, tol: float, max_seconds: float | None = None) -> Fitted:
@@ -53,7 +59,7 @@ def fit(problem: Problem, tol: float, max_seconds: float | None = None) -> Fitte
     fitted.fit(problem.X, problem.y)
     model = as_model(fitted.coef_, fitted.intercept_, problem)
     theta = np.asarray(fitted.certificate_.dual_point).reshape(problem.n_samples, -1).T
-    return Fitted(model, fitted.certificate_.relative, fitted.solver_, theta)
+    return Fitted(model, fitted.certificate_.relative, fitted.solver_, lambda: theta)
 
 
 def _special(problem: Problem, model: Any, max_seconds: float | None) -> Fitted:
@@ -63,7 +69,7 @@ def _special(problem: Problem, model: Any, max_seconds: float | None) -> Fitted:
         coefs = found.coefs.reshape(-1, problem.n_features)
         worst = max(c.relative for c in found.certificates)
         theta = np.array([c.dual_point for c in found.certificates])
-        return Fitted(Model(coefs, found.intercepts.ravel()), worst, "path", theta)
+        return Fitted(Model(coefs, found.intercepts.ravel()), worst, "path", lambda: theta)
     queries = getattr(problem.special, "queries", None)
     model.set_params(max_seconds=max_seconds)
     if queries is None:
@@ -72,14 +78,17 @@ def _special(problem: Problem, model: Any, max_seconds: float | None) -> Fitted:
         model.fit(problem.X, problem.y, groups=queries)
     coefs, b = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     theta = np.asarray(model.certificate_.dual_point)[None]
-    return Fitted(Model(coefs, b), model.certificate_.relative, model.solver_, theta)
+    return Fitted(Model(coefs, b), model.certificate_.relative, model.solver_, lambda: theta)
 
 
 def _path(problem: Problem, tol: float) -> Fitted:
     """All alphas of a path; its certificate is the worst of theirs."""
     found = mm.path(estimator(problem, tol), problem.X, problem.y, problem.alphas)
     model = as_path(found.coefs, found.intercepts, problem)
-    theta = np.array([c.dual_point for c in found.certificates]).reshape(len(found), -1)
+
+    def theta() -> Array:
+        return np.array([c.dual_point for c in found.certificates]).reshape(len(found), -1)
+
     return Fitted(model, max(c.relative for c in found.certificates), "path", theta)
 
 
@@ -97,4 +106,4 @@ def _tuned(problem: Problem, tol: float) -> Fitted:
         model=as_model(best.coef_, best.intercept_, problem),
         path=as_path(whole.coefs, whole.intercepts, problem),
     )
-    return Fitted(tuning, float(own), "Tuned", np.empty((0, problem.n_samples)))
+    return Fitted(tuning, float(own), "Tuned", lambda: np.empty((0, problem.n_samples)))

@@ -19,8 +19,17 @@ struct PartTables {
   PartTables(std::size_t parts, std::size_t size) : sums(parts * size), pairs(parts * size) {}
 };
 
-/// The score of the given labels of one sequence; its marginals become mass times the difference.
-void compare(const ChainScores& scores, std::size_t s, double mass, const ChainSums& to) {
+/// Adds the tables of all parts, in their order, to those of the first.
+void add_up(std::vector<double>& tables, std::size_t size) {
+  for (std::size_t from = size; from < tables.size(); from += size) {
+    for (std::size_t i = 0; i < size; ++i) tables[i] += tables[from + i];
+  }
+}
+
+}  // namespace
+
+void compare_with_labels(const ChainScores& scores, std::size_t s, double mass,
+                         const ChainSums& to) {
   const std::size_t k = scores.k, first = scores.first(s), last = scores.last(s);
   double path = 0.0;
   std::size_t before = 0;
@@ -35,15 +44,6 @@ void compare(const ChainScores& scores, std::size_t s, double mass, const ChainS
   }
   to.path[s] = path + scores.stop[before];
 }
-
-/// Adds the tables of all parts, in their order, to those of the first.
-void add_up(std::vector<double>& tables, std::size_t size) {
-  for (std::size_t from = size; from < tables.size(); from += size) {
-    for (std::size_t i = 0; i < size; ++i) tables[i] += tables[from + i];
-  }
-}
-
-}  // namespace
 
 ChainPass::ChainPass(std::span<const std::int64_t> offsets, std::size_t k)
     : offsets_(offsets.begin(), offsets.end()), k_(k), stride_(padded(k)) {}
@@ -74,7 +74,7 @@ void ChainPass::run(const ChainScores& scores, std::span<const double> mass, con
       found = log_sequence(scores, s, mass_[s], rows_, to, pairs, logs[part]);
     }
     if (found) {
-      if (!to.labels.empty()) compare(scores, s, mass_[s], to);
+      if (!to.labels.empty()) compare_with_labels(scores, s, mass_[s], to);
       return;
     }
     kind_[s] = kImpossible;

@@ -11,6 +11,10 @@
 
 namespace minimand {
 
+/// The score of the given labels of one sequence; its marginals become mass times the difference.
+void compare_with_labels(const ChainScores& scores, std::size_t s, double mass,
+                         const ChainSums& to);
+
 /// Sum-product over chains: partition functions and marginals, and their derivatives along
 /// directions. The rows of the last pass are kept for the derivatives.
 class ChainPass {

@@ -110,6 +110,20 @@ MINIMAND_INLINE double at_least(const SearchState<Matrix>& state, std::size_t ro
   }
 }
 
+/// The bits of all lanes together.
+template <class Wide>
+MINIMAND_INLINE std::int32_t all_bits(Wide v) {
+  if constexpr (sizeof(Wide) == 8 * sizeof(std::int32_t)) {
+    v |= __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3);
+    v |= __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
+    v |= __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
+  } else {
+    v |= __builtin_shufflevector(v, v, 2, 3, 0, 1);
+    v |= __builtin_shufflevector(v, v, 1, 0, 3, 2);
+  }
+  return v[0];
+}
+
 /// The groups about which a row is in doubt, a bit for each, and the least bound of the others.
 template <class Matrix>
 MINIMAND_INLINE std::pair<std::uint32_t, float> doubts_of(const SearchState<Matrix>& state,
@@ -125,9 +139,9 @@ MINIMAND_INLINE std::pair<std::uint32_t, float> doubts_of(const SearchState<Matr
     const Numbers<float> crossed = bounds < upper + GroupBounds{};
     const GroupBounds clear = crossed ? none : bounds;
     least = clear < least ? clear : least;
-    for (std::size_t lane = 0; lane < kHere; ++lane) {
-      doubts |= static_cast<std::uint32_t>(crossed[lane] & 1) << (g + lane);
-    }
+    Numbers<float> bits;
+    for (std::size_t lane = 0; lane < kHere; ++lane) bits[lane] = 1 << lane;
+    doubts |= static_cast<std::uint32_t>(all_bits(crossed & bits)) << g;
   }
   return {doubts, -greatest<float>(-least)};
 }

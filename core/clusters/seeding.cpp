@@ -81,11 +81,13 @@ MINIMAND_INLINE void cost_all(const SeedingRound<Matrix>& round, Range range, do
           round.first ? -kWorst<Scalar> : round.costs.data()[rows[r] * round.width + round.last];
     }
     const std::size_t count = std::min(kRows, range.end - i);
+    ScoreTile<Scalar, kRows> tile;
     for (std::size_t t = 0; t < round.width; t += kHalf) {
       const std::size_t p = t / kPanel<Scalar>;
       const bool upper_half = t % kPanel<Scalar> != 0;
-      ScoreTile<Scalar, kRows> tile;
-      score<Metric>(round.matrix, rows, round.panels.entries(p), round.panels.offsets(p), tile);
+      if (!upper_half) {  // a tile holds both halves
+        score<Metric>(round.matrix, rows, round.panels.entries(p), round.panels.offsets(p), tile);
+      }
       Values<Scalar> sum = {};
       for (std::size_t r = 0; r < count; ++r) {
         const std::size_t row = rows[r];

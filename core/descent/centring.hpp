@@ -37,6 +37,10 @@ class Centring {
     gradient_total_ += weighted_sum * delta;
   }
 
+  /// Q, and its change by moves that were made elsewhere.
+  MINIMAND_INLINE double gradient_total() const { return gradient_total_; }
+  MINIMAND_INLINE void add_to_total(double change) { gradient_total_ += change; }
+
   /// Adds b to q in O(rows). Q is summed anew, because rounding errors of the running Q grow.
   template <class Rows>
   MINIMAND_INLINE void recentre(Rows& rows) {

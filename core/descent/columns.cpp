@@ -1,8 +1,10 @@
 #include "descent/columns.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "common/lanes.hpp"
+#include "descent/sweeps_in_parts.hpp"
 #include "sparse/entries.hpp"
 
 namespace minimand {
@@ -24,6 +26,12 @@ struct UniformRows {
 
   MINIMAND_INLINE double weight_of(std::size_t) const { return weight; }
 
+  std::size_t size() const { return q.size(); }
+  MINIMAND_INLINE double q_of(std::size_t i) const { return q.data()[i]; }
+  MINIMAND_INLINE void set_q(std::size_t i, double value) { q.data()[i] = value; }
+
+  class Copy;
+
   double gradient_total() const { return sum(q.data(), q.size()); }
 
   void add_constant(double constant) {
@@ -41,6 +49,18 @@ struct UniformRows {
   }
 };
 
+/// The same rows with a q of their own.
+class UniformRows::Copy {
+ public:
+  explicit Copy(const UniformRows& from) : q_(from.q.size()), rows_{from.weight, q_} {}
+  UniformRows& rows() { return rows_; }
+  void reset(const UniformRows& from) { std::copy(from.q.begin(), from.q.end(), q_.begin()); }
+
+ private:
+  std::vector<double> q_;
+  UniformRows rows_;
+};
+
 /// q and h of a row are adjacent in memory: a column's entries are scattered over the rows, and
 /// reading q brings the h that the update needs into the cache.
 struct WeightedRows {
@@ -55,6 +75,12 @@ struct WeightedRows {
   }
 
   MINIMAND_INLINE double weight_of(std::size_t i) const { return rows.data()[i].h; }
+
+  std::size_t size() const { return rows.size(); }
+  MINIMAND_INLINE double q_of(std::size_t i) const { return rows.data()[i].q; }
+  MINIMAND_INLINE void set_q(std::size_t i, double value) { rows.data()[i].q = value; }
+
+  class Copy;
 
   double gradient_total() const {
     double totals[4] = {};  // independent sums hide the latency of additions
@@ -97,6 +123,19 @@ struct WeightedRows {
   }
 };
 
+/// The same rows with a q of their own.
+class WeightedRows::Copy {
+ public:
+  explicit Copy(const WeightedRows& from) : rows_(from) {}
+  WeightedRows& rows() { return rows_; }
+  void reset(const WeightedRows& from) {
+    std::copy(from.rows.begin(), from.rows.end(), rows_.rows.begin());
+  }
+
+ private:
+  WeightedRows rows_;
+};
+
 /// Fills in the weighted sum and the curvature of a column.
 template <class Scalar, class Index, class Rows>
 void describe(Column<Scalar, Index>& column, const Rows& rows, const Centring& centring) {
@@ -132,6 +171,13 @@ void describe(Column<Scalar, Index>& column, const Rows& rows, const Centring& c
 
 template <class Scalar, class Index, class Rows>
 struct ColumnDescent {
+  using RowsCopy = typename Rows::Copy;
+
+  /// The same steps on other rows and another constant, for a thread of its own.
+  ColumnDescent on_copy(Rows& own_rows, Centring& own_centring) const {
+    return {columns, own_rows, w, penalties, own_centring, false};
+  }
+
   std::span<const Column<Scalar, Index>> columns;
   Rows& rows;
   std::span<double> w;
@@ -158,6 +204,22 @@ struct ColumnDescent {
   }
 };
 
+/// Sweeps on one thread, or shared among several where the columns store many numbers.
+template <class Descent>
+SweepReport sweep_columns(Descent& descent, std::size_t stored, std::size_t row_count,
+                          StopRule stop) {
+  std::vector<std::size_t> active(descent.w.size());
+  // A part clears, copies and adds a number per row; entries are read and written in any order.
+  const std::size_t parts = part_count(descent.columns.size(), 4 * stored, 4 * row_count);
+  if (parts == 1) {
+    return sweep_until_settled(one_by_one(descent, descent.w.size()), descent.w, active, stop);
+  }
+  std::vector<std::size_t> sizes(descent.columns.size());
+  for (std::size_t j = 0; j < sizes.size(); ++j) sizes[j] = descent.columns[j].values.size();
+  return sweep_until_settled(SweepsInParts<Descent>(descent, sizes, parts), descent.w, active,
+                             stop);
+}
+
 template <class Scalar, class Index, class Rows>
 SweepReport descend(std::span<Column<Scalar, Index>> columns, Rows& rows, std::size_t row_count,
                     std::span<double> w, Penalties penalties, Centring& centring, StopRule stop) {
@@ -166,12 +228,12 @@ SweepReport descend(std::span<Column<Scalar, Index>> columns, Rows& rows, std::s
   parallel_ranges(columns.size(), 4 * stored, [&](Range range, std::size_t) {
     for (std::size_t j = range.begin; j < range.end; ++j) describe(columns[j], rows, centring);
   });
-  std::vector<std::size_t> active(w.size());
+
   // Columns with large means give q a large constant part, whose rounding errors would be larger
   // than the gradient. Only columns with many entries do, and then a pass over the rows is cheap.
   const bool recentre_often = 4 * stored >= row_count;
   ColumnDescent<Scalar, Index, Rows> descent{columns, rows, w, penalties, centring, recentre_often};
-  const SweepReport report = sweep_until_settled(descent, w, active, stop);
+  const SweepReport report = sweep_columns(descent, stored, row_count, stop);
   centring.recentre(rows);
   return report;
 }

@@ -116,7 +116,8 @@ MINIMAND_INLINE SweepReport describe_and_descend(std::span<DenseColumn<Scalar>> 
   for (std::size_t j = 0; j < count; ++j) {
     describe(columns.data()[j], descent.rows.h, descent.centring);
   }
-  const SweepReport report = sweep_until_settled(descent, descent.w, active, stop);
+  const SweepReport report =
+      sweep_until_settled(one_by_one(descent, descent.w.size()), descent.w, active, stop);
   descent.centring.recentre(descent.rows);
   return report;
 }

@@ -17,7 +17,7 @@ MINIMAND_CLONES SweepReport descend_gram_kernel(std::span<const double> gram,
   const GramView whole{gram, w.size(), w.size()};
   add_product(whole, w, gradient);
   GramDescent descent{whole, gradient, w, penalties};
-  return sweep_until_settled(descent, w, active, stop);
+  return sweep_until_settled(one_by_one(descent, w.size()), w, active, stop);
 }
 
 SweepReport descend_gram(std::span<const double> gram, std::span<const double> q,

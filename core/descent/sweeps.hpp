@@ -51,14 +51,44 @@ MINIMAND_INLINE double coordinate_minimiser(double w, double gradient, double cu
   return 0.0;
 }
 
+/// One step along every coordinate, or along some, one after the other, by descent.step(j), which
+/// minimises over coordinate j and returns the decrease. descent.begin_full_sweep() may correct
+/// rounding.
+template <class Descent>
+struct OneByOne {
+  Descent& descent;
+  std::size_t count;
+
+  /// False if the watch says stop.
+  MINIMAND_INLINE bool all(double& decrease) {
+    descent.begin_full_sweep();
+    for (std::size_t j = 0; j < count; ++j) {
+      if (j % kStepsBetweenLooks == kStepsBetweenLooks - 1 && stopping()) return false;
+      decrease += descent.step(j);
+    }
+    return true;
+  }
+
+  MINIMAND_INLINE double some(std::span<const std::size_t> chosen) {
+    const std::size_t* const places = chosen.data();
+    double decrease = 0.0;
+    for (std::size_t k = 0; k < chosen.size(); ++k) decrease += descent.step(places[k]);
+    return decrease;
+  }
+};
+
+template <class Descent>
+MINIMAND_INLINE OneByOne<Descent> one_by_one(Descent& descent, std::size_t count) {
+  return {descent, count};
+}
+
 /// Sweeps until a full sweep decreases the objective by no more than the tolerance.
 ///
 /// After each full sweep, sweeps over the nonzero coordinates alone until they gain little more.
-/// descent.begin_full_sweep() may correct rounding, descent.step(j) minimises over coordinate j and
-/// returns the decrease; `active` is scratch space for as many coordinates as w has. Also stops if
-/// the decrease is NaN, and if the watch says stop: the decrease is then infinite.
-template <class Descent>
-MINIMAND_INLINE SweepReport sweep_until_settled(Descent& descent, std::span<const double> w,
+/// `active` is scratch space for as many coordinates as w has. Also stops if the decrease is NaN,
+/// and if the watch says stop: the decrease is then infinite.
+template <class Sweeps>
+MINIMAND_INLINE SweepReport sweep_until_settled(Sweeps&& sweeps, std::span<const double> w,
                                                 std::span<std::size_t> active, StopRule stop) {
   // Inner sweeps end when their decrease is this share of the full sweep's; safeguard.
   constexpr double kInnerReduction = 1e-2;
@@ -68,14 +98,8 @@ MINIMAND_INLINE SweepReport sweep_until_settled(Descent& descent, std::span<cons
   constexpr double kUnsettled = std::numeric_limits<double>::infinity();
   SweepReport report{0, kUnsettled};
   while (report.epochs < stop.max_epochs) {
-    descent.begin_full_sweep();
     double decrease = 0.0;
-    for (std::size_t j = 0; j < n; ++j) {
-      if (j % kStepsBetweenLooks == kStepsBetweenLooks - 1 && stopping()) {
-        return {report.epochs, kUnsettled};
-      }
-      decrease += descent.step(j);
-    }
+    if (!sweeps.all(decrease)) return {report.epochs, kUnsettled};
     ++report.epochs;
     report.decrease = decrease;
     if (!(decrease > stop.tolerance)) break;
@@ -88,8 +112,7 @@ MINIMAND_INLINE SweepReport sweep_until_settled(Descent& descent, std::span<cons
     const double reduced = kInnerReduction * decrease;
     const double enough = reduced > stop.tolerance ? reduced : stop.tolerance;
     while (report.epochs < stop.max_epochs) {
-      double inner = 0.0;
-      for (std::size_t k = 0; k < count; ++k) inner += descent.step(chosen[k]);
+      const double inner = sweeps.some(active.first(count));
       ++report.epochs;
       if (stopping()) return {report.epochs, kUnsettled};
       if (!(inner > enough)) break;

@@ -33,13 +33,14 @@ class ColumnQuadratic final : public GroupQuadratic {
 
   std::span<const double> columns_;
   std::size_t n_;
-  std::vector<double> image_;                  // A w, one score after the other
+  std::vector<double> image_;                  // A w, a table of scores: see `panels.hpp`
   std::vector<std::vector<double>> own_;       // by group; empty: not known yet
   std::vector<std::unique_ptr<float[]>> low_;  // by column, in units of its size; null: not yet
   std::vector<double> size_;                   // of these: the largest entry
   std::vector<const float*> chosen_;
   std::vector<double> units_, scaled_;  // sizes of the selected columns, and d in their units
-  std::vector<float> low_image_;
+  std::vector<float> low_image_, low_padded_;
+  std::vector<double> padded_;  // a change of w as such a table
 };
 
 }  // namespace minimand

@@ -174,7 +174,8 @@ template <class Entries>
 MINIMAND_INLINE SweepReport run(ColumnGroups<Entries>& groups, StopRule stop,
                                 std::span<std::size_t> active) {
   groups.describe();
-  const SweepReport report = sweep_until_settled(groups, groups.sizes, active, stop);
+  const SweepReport report =
+      sweep_until_settled(one_by_one(groups, groups.sizes.size()), groups.sizes, active, stop);
   groups.begin_full_sweep();
   return report;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "groups/lines.hpp"
+#include "groups/panels.hpp"
 
 namespace minimand {
 namespace {
@@ -66,13 +67,15 @@ void GramQuadratic::choose(std::span<const Rows> parts) {
 void GramQuadratic::multiply(std::span<const double> d, std::span<double> image) {
   const std::size_t k = scores();
   if (k > 1) {
-    turned_.resize(d.size());
+    const std::size_t stride = panel_stride<double>(k);
+    padded_.assign(size_ * stride, 0.0);
     for (std::size_t j = 0; j < size_; ++j) {
-      for (std::size_t c = 0; c < k; ++c) turned_[c * size_ + j] = d[j * k + c];
+      std::copy_n(d.data() + j * k, k, padded_.data() + j * stride);
     }
-    d = turned_;
+    dots_of_panel(chosen_.data(), size_, size_, padded_.data(), k, image.data());
+    return;
   }
-  dots_of_lines(chosen_.data(), size_, size_, d.data(), k, image.data());
+  dots_of_lines(chosen_.data(), size_, size_, d.data(), image.data());
 }
 
 }  // namespace minimand

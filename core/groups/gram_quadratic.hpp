@@ -24,7 +24,7 @@ class GramQuadratic final : public GroupQuadratic {
 
   GramView gram_;
   std::vector<double> chosen_;  // the matrix of the selected rows
-  std::vector<double> turned_;  // d, one score after the other
+  std::vector<double> padded_;  // d as a table of scores: see `panels.hpp`
   std::size_t size_ = 0;
 };
 

@@ -4,21 +4,21 @@
 
 namespace minimand {
 
-// Products of a few lines of n numbers, `stride` apart, with a vector v for every score, one vector
-// after the other. The loader resolves each function to the clone for this processor.
+// Products of lines of n numbers with one vector v; `panels.hpp` has those with several. The loader
+// resolves each function to the clone for this processor.
 
-/// out[l * scores + c] = line_l . v_c.
+/// out[l] = line_l . v.
 void dots_of_lines(const double* lines, std::size_t count, std::size_t n, const double* v,
-                   std::size_t scores, double* out);
+                   double* out);
 
-/// v_c += sum_l weight[l * scores + c] line_l.
+/// v += sum_l weight[l] line_l.
 void add_lines(const double* lines, std::size_t count, std::size_t n, const double* weights,
-               std::size_t scores, double* v);
+               double* v);
 
 /// The same in single precision, for lines anywhere.
 void dots_of_lines(const float* const* lines, std::size_t count, std::size_t n, const float* v,
-                   std::size_t scores, double* out);
+                   double* out);
 void add_lines(const float* const* lines, std::size_t count, std::size_t n, const double* weights,
-               std::size_t scores, float* v);
+               float* v);
 
 }  // namespace minimand

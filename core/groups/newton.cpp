@@ -4,16 +4,14 @@
 #include <cmath>
 
 #include "common/lanes.hpp"
+#include "groups/newton_vectors.hpp"
+#include "scalar/functions.hpp"
 
 namespace minimand {
 namespace {
 
 constexpr int kHalvings = 8;   // of a Newton step; safeguard
 constexpr int kProducts = 60;  // of a Newton step; safeguard
-
-double inner_product(std::span<const double> a, std::span<const double> b) {
-  return dot(a.data(), b.data(), a.size());
-}
 
 /// Cholesky factor of a small matrix in place, row by row; a pivot that vanishes is made larger.
 void factorise(double* matrix, std::size_t size) {
@@ -63,12 +61,17 @@ bool GroupNewton::step(GroupQuadratic& loss, const GroupPenalties& penalties, Gr
   const std::size_t scores = penalties.scores;
   direction(loss, share);
   if (!go_along(loss, penalties, point)) return false;
-  for (const Member& member : members_) {
-    const std::size_t begin = penalties.begin(member.group), size = penalties.size_of(member.group);
-    const auto moved = std::span<const double>(move_).subspan(member.row * scores, size);
-    for (std::size_t i = 0; i < size; ++i) point.w[begin + i] = target_[member.row * scores + i];
-    point.sizes[member.group] = squared_length(point.w.data() + begin, size);
-    loss.move(loss.rows_of(member.group), moved);
+  for (std::size_t m = 0; m < members_.size();) {
+    const std::size_t from = members_[m].row * scores;
+    Rows run{loss.rows_of(members_[m].group).first, 0};  // groups beside each other move at once
+    do {
+      const Member& member = members_[m];
+      const std::size_t begin = penalties.begin(member.group), size = member.rows * scores;
+      std::copy_n(target_.data() + member.row * scores, size, point.w.data() + begin);
+      point.sizes[member.group] = squared_length(point.w.data() + begin, size);
+      run.count += member.rows;
+    } while (++m < members_.size() && members_[m].group == members_[m - 1].group + 1);
+    loss.move(run, std::span<const double>(move_).subspan(from, run.count * scores));
   }
   return true;
 }
@@ -98,6 +101,7 @@ void GroupNewton::gather(GroupQuadratic& loss, const GroupPenalties& penalties, 
   held_.resize(size);
   factors_.resize(factors);
   for (Member& member : members_) describe(member, loss, penalties, point);
+  any_held_ = std::ranges::any_of(held_, [](char held) { return held != 0; });
   loss.choose(parts_);
 }
 
@@ -141,12 +145,10 @@ void GroupNewton::product(GroupQuadratic& loss, std::span<const double> d,
   const std::size_t scores = loss.scores();
   for (const Member& member : members_) {
     const std::size_t at = member.row * scores, size = member.rows * scores;
-    const double radial = dot(unit_.data() + at, d.data() + at, size);
-    for (std::size_t i = at; i < at + size; ++i) {
-      image[i] += l2_[i] * d[i] + member.bend * (d[i] - radial * unit_[i]);
-      if (held_[i]) image[i] = 0.0;
-    }
+    add_bend(d.data() + at, unit_.data() + at, l2_.data() + at, member.bend, size,
+             image.data() + at);
   }
+  hold(image);
 }
 
 /// Solves with the blocks of single groups: K - bend unit unit', by the formula of a rank-one
@@ -157,16 +159,27 @@ void GroupNewton::precondition(std::span<const double> r, std::span<double> x,
   for (const Member& member : members_) {
     const std::size_t at = member.row * scores, size = member.rows * scores;
     const double* const factor = factors_.data() + member.factor;
+    const double left = 1.0 - member.bend * member.along;
+    if (member.rows == 1) {
+      const double inverse = 1.0 / (factor[0] * factor[0]);
+      const double more = left > 1e-12 ? member.bend * inverse / left : 0.0;  // as below
+      divide(r.data() + at, unit_.data() + at, inverse, more, size, x.data() + at);
+      continue;
+    }
     for (std::size_t c = 0; c < scores; ++c)
       solve_with(factor, member.rows, x.data() + at + c, scores);
-    const double left = 1.0 - member.bend * member.along;
     if (member.bend > 0.0 && left > 1e-12) {  // share of one: rounding; safeguard
       const double more = member.bend * dot(unit_.data() + at, x.data() + at, size) / left;
       for (std::size_t i = 0; i < size; ++i) x[at + i] += more * radial_[at + i];
     }
-    for (std::size_t i = at; i < at + size; ++i) {
-      if (held_[i]) x[i] = 0.0;
-    }
+  }
+  hold(x);
+}
+
+void GroupNewton::hold(std::span<double> x) const {
+  if (!any_held_) return;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (held_[i]) x[i] = 0.0;
   }
 }
 
@@ -183,19 +196,25 @@ void GroupNewton::direction(GroupQuadratic& loss, double share) {
     const double bend = inner_product(move_, image_);
     if (!(bend > 0.0)) break;
     const double length = energy / bend;
-    for (std::size_t i = 0; i < step_.size(); ++i) {
-      step_[i] += length * move_[i];
-      residual_[i] -= length * image_[i];
-    }
+    advance(step_, residual_, move_, image_, length);
     precondition(residual_, ready_, scores);
     const double next = inner_product(residual_, ready_);
-    for (std::size_t i = 0; i < step_.size(); ++i) move_[i] = ready_[i] + next / energy * move_[i];
+    turn(move_, ready_, next / energy);
     energy = next;
   }
 }
 
+/// Whether a group would turn round: its norm bends there more than anywhere, and it becomes zero.
+bool GroupNewton::passes_zero(const Member& member, double share, std::size_t scores) const {
+  if (!(member.bend > 0.0)) return false;
+  const std::size_t at = member.row * scores, size = member.rows * scores;
+  const double along = dot(unit_.data() + at, step_.data() + at, size);
+  return dot(unit_.data() + at, start_.data() + at, size) + share * along <= 0.0;
+}
+
 /// Goes along the step as far as the objective falls; numbers with an l1 part that would change
-/// their sign become zero. The numbers go to `target_`, by `move_`.
+/// their sign become zero, and so do groups that would turn round. The numbers go to `target_`, by
+/// `move_`.
 bool GroupNewton::go_along(GroupQuadratic& loss, const GroupPenalties& penalties,
                            GroupPoint point) {
   const std::size_t scores = penalties.scores;
@@ -205,11 +224,12 @@ bool GroupNewton::go_along(GroupQuadratic& loss, const GroupPenalties& penalties
     bool finite = true;
     for (const Member& member : members_) {
       const std::size_t from = penalties.begin(member.group), to = member.row * scores;
+      const bool vanishes = passes_zero(member, share, scores);
       for (std::size_t i = 0; i < member.rows * scores; ++i) {
         const double value = start_[to + i];
         double aim = value + share * step_[to + i];
         finite &= std::isfinite(aim);
-        if (penalties.l1[from + i] > 0.0 && value * aim <= 0.0) aim = 0.0;
+        if (vanishes || (penalties.l1[from + i] > 0.0 && value * aim <= 0.0)) aim = 0.0;
         target_[to + i] = aim;
         move_[to + i] = aim - value;
         change += move_[to + i] * loss.slopes()[from + i];

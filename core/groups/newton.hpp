@@ -38,12 +38,15 @@ class GroupNewton {
   bool go_along(GroupQuadratic& loss, const GroupPenalties& penalties, GroupPoint point);
   void product(GroupQuadratic& loss, std::span<const double> d, std::span<double> image) const;
   void precondition(std::span<const double> r, std::span<double> x, std::size_t scores) const;
+  void hold(std::span<double> x) const;  // zero for numbers that are held
+  bool passes_zero(const Member& member, double share, std::size_t scores) const;
 
   std::vector<Member> members_;
   std::vector<Rows> parts_;
   std::vector<double> factors_;                     // of single groups
   std::vector<double> start_, unit_, radial_, l2_;  // numbers of these rows; K^-1 unit
   std::vector<char> held_;                          // numbers that stay zero
+  bool any_held_ = false;
   std::vector<double> right_, step_, residual_, ready_, move_, image_, target_;
 };
 

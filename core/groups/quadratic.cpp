@@ -21,11 +21,20 @@ Rows GroupQuadratic::rows_of(std::size_t group) const {
 
 void GroupQuadratic::start(std::span<const double> w) {
   begin();
+  const auto values = [&](Rows rows) {
+    return w.subspan(rows.first * scores_, rows.count * scores_);
+  };
+  Rows run{0, 0};  // groups beside each other that are not zero move at once
   for (std::size_t g = 0; g < count(); ++g) {
     const Rows rows = rows_of(g);
-    const auto values = w.subspan(rows.first * scores_, rows.count * scores_);
-    if (std::ranges::any_of(values, [](double x) { return x != 0.0; })) move(rows, values);
+    if (std::ranges::any_of(values(rows), [](double x) { return x != 0.0; })) {
+      run = {run.count > 0 ? run.first : rows.first, run.count + rows.count};
+    } else if (run.count > 0) {
+      move(run, values(run));
+      run = {0, 0};
+    }
   }
+  if (run.count > 0) move(run, values(run));
   look_everywhere();
 }
 

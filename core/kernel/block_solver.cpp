@@ -6,7 +6,6 @@ namespace minimand {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t kMostSteps = 100;  // steps per position of a block; safeguard
 
 struct Found {
   std::size_t index;
@@ -55,18 +54,6 @@ MINIMAND_INLINE Found extreme(const double* values, std::size_t begin, std::size
   return {found.index, sign * found.value};
 }
 
-/// Where position k ends if it grows: at its bound, or before it at the corner of its gain.
-template <class Scalar>
-MINIMAND_INLINE double top_of(const Block<Scalar>& block, std::size_t k) {
-  const bool corner = block.a[k] < 0.0 && block.below[k] != block.above[k];
-  return corner && block.high[k] > 0.0 ? 0.0 : block.high[k];
-}
-template <class Scalar>
-MINIMAND_INLINE double bottom_of(const Block<Scalar>& block, std::size_t k) {
-  const bool corner = block.a[k] > 0.0 && block.below[k] != block.above[k];
-  return corner && block.low[k] < 0.0 ? 0.0 : block.low[k];
-}
-
 /// a_k += t, and exactly to its end if that is as far as it goes.
 template <class Scalar>
 MINIMAND_INLINE void move(Block<Scalar>& block, std::size_t k, double t) {
@@ -75,27 +62,64 @@ MINIMAND_INLINE void move(Block<Scalar>& block, std::size_t k, double t) {
   block.a[k] = reached ? end : block.a[k] + t;
 }
 
-/// f += t (row i - row j), or t row i, and the slopes that follow from it.
+/// Of each group: the largest slope up, and the least slope down.
+struct Ends {
+  Found top[2];
+  double bottom[2];
+
+  MINIMAND_INLINE double violation(std::size_t group) const {
+    return top[group].value - bottom[group];
+  }
+  MINIMAND_INLINE double worst() const { return std::max(violation(0), violation(1)); }
+};
+
+/// The slopes of positions as they are.
 template <class Scalar>
-MINIMAND_INLINE void add_rows(Block<Scalar>& block, double t, std::size_t i, std::size_t j) {
-  const Scalar* __restrict first = block.gram.data() + i * block.stride;
-  const Scalar* __restrict second = block.gram.data() + j * block.stride;
+MINIMAND_INLINE Ends ends_of(const Block<Scalar>& block) {
+  Ends ends;
+  for (std::size_t g = 0; g < 2; ++g) {
+    ends.top[g] = extreme(block.up.data(), block.begin[g], block.begin[g + 1], 1.0);
+    ends.bottom[g] = extreme(block.down.data(), block.begin[g], block.begin[g + 1], -1.0).value;
+  }
+  return ends;
+}
+
+/// f += t (row i - row j) and the slopes that follow from it, which are looked at on the way.
+template <class Scalar>
+MINIMAND_INLINE Ends add_pair(Block<Scalar>& block, double t, std::size_t i, std::size_t j) {
+  const Scalar* __restrict first = block.row(i);
+  const Scalar* __restrict second = block.row(j);
   double* __restrict f = block.f.data();
   double* __restrict up = block.up.data();
   double* __restrict down = block.down.data();
-  const double s = i == j ? 0.0 : t;
-  for (std::size_t k = 0; k < block.stride; ++k) {
-    const double change = t * static_cast<double>(first[k]) - s * static_cast<double>(second[k]);
-    f[k] += change;
-    up[k] -= change;
-    down[k] -= change;
+  Ends ends;
+  for (std::size_t g = 0; g < 2; ++g) {
+    std::size_t k = block.begin[g];
+    const std::size_t end = block.begin[g + 1];
+    Search search(k);
+    Lanes least = same_lanes(kInfinity);
+    for (; k + kLanes <= end; k += kLanes) {
+      const Lanes change = t * (load_lanes(first + k) - load_lanes(second + k));
+      store_lanes(f + k, load_lanes(f + k) + change);
+      const Lanes rise = load_lanes(up + k) - change, fall = load_lanes(down + k) - change;
+      store_lanes(up + k, rise);
+      store_lanes(down + k, fall);
+      search.look(rise);
+      least = select(fall < least, fall, least);
+    }
+    ends.top[g] = search.best();
+    ends.bottom[g] = kInfinity;
+    for (std::size_t l = 0; l < kLanes; ++l) ends.bottom[g] = std::min(ends.bottom[g], least[l]);
+    for (; k < end; ++k) {
+      const double change = t * (static_cast<double>(first[k]) - static_cast<double>(second[k]));
+      f[k] += change;
+      up[k] -= change;
+      down[k] -= change;
+      if (up[k] > ends.top[g].value) ends.top[g] = {k, up[k]};
+      ends.bottom[g] = std::min(ends.bottom[g], down[k]);
+    }
   }
-}
-
-template <class Scalar>
-MINIMAND_INLINE void refresh(Block<Scalar>& block, std::size_t k) {
-  block.up[k] = slope_up(block.a[k], block.f[k], block.high[k], block.below[k], block.above[k]);
-  block.down[k] = slope_down(block.a[k], block.f[k], block.low[k], block.below[k], block.above[k]);
+  return ends;
 }
 
 /// What the step of a pair gains, (up_i - down_k)^2 / (K_ii + K_kk - 2 K_ik); for lanes of k.
@@ -111,9 +135,8 @@ MINIMAND_INLINE Lanes gains(double up, double own, Lanes down, Lanes diagonal, L
 
 /// The partner of i that gains most.
 template <class Scalar>
-MINIMAND_INLINE Found partner(const Block<Scalar>& block, Found i, std::size_t begin,
-                              std::size_t end) {
-  const Scalar* __restrict row = block.gram.data() + i.index * block.stride;
+MINIMAND_INLINE Found partner(Block<Scalar>& block, Found i, std::size_t begin, std::size_t end) {
+  const Scalar* __restrict row = block.row(i.index);
   const double* __restrict down = block.down.data();
   const double* __restrict diagonal = block.diagonal.data();
   const double own = diagonal[i.index];
@@ -132,39 +155,42 @@ MINIMAND_INLINE Found partner(const Block<Scalar>& block, Found i, std::size_t b
   return found;
 }
 
-/// One step of the pair that gains most in the group that violates optimality most; its violation.
+/// A step of the pair that gains most in the group that violates optimality most.
 template <class Scalar>
-MINIMAND_INLINE double pair_step(Block<Scalar>& block, double goal) {
-  Found from{0, -kInfinity};
-  std::size_t group = 0;
-  double violation = -kInfinity;
-  for (std::size_t g = 0; g < 2; ++g) {
-    const Found top = extreme(block.up.data(), block.begin[g], block.begin[g + 1], 1.0);
-    const Found bottom = extreme(block.down.data(), block.begin[g], block.begin[g + 1], -1.0);
-    if (top.value - bottom.value > violation) {
-      violation = top.value - bottom.value;
-      from = top;
-      group = g;
-    }
-  }
-  if (!(violation > goal)) return violation;
+MINIMAND_INLINE void pair_step(Block<Scalar>& block, Ends& ends) {
+  const std::size_t group = ends.violation(1) > ends.violation(0) ? 1 : 0;
+  const Found from = ends.top[group];
   const Found to = partner(block, from, block.begin[group], block.begin[group + 1]);
   const std::size_t i = from.index, j = to.index;
   const double larger = std::max(block.diagonal[i], block.diagonal[j]);
-  double bend = block.diagonal[i] + block.diagonal[j] -
-                2.0 * static_cast<double>(block.gram[i * block.stride + j]);
+  double bend = block.diagonal[i] + block.diagonal[j] - 2.0 * static_cast<double>(block.row(i)[j]);
   bend = std::max(bend, kFlat * larger);
   double t = std::min(top_of(block, i) - block.a[i], block.a[j] - bottom_of(block, j));
   if (bend > 0.0) t = std::min(t, (from.value - block.down[j]) / bend);
   move(block, i, t);
   move(block, j, -t);
-  add_rows(block, t, i, j);
+  // Their slopes at the scores before the step: what all scores change by comes next.
   refresh(block, i);
   refresh(block, j);
-  return violation;
+  ends = add_pair(block, t, i, j);
 }
 
-/// The same for one position that moves by itself.
+/// f += t row i, and the slopes that follow from it.
+template <class Scalar>
+MINIMAND_INLINE void add_row(Block<Scalar>& block, double t, std::size_t i) {
+  const Scalar* __restrict row = block.row(i);
+  double* __restrict f = block.f.data();
+  double* __restrict up = block.up.data();
+  double* __restrict down = block.down.data();
+  for (std::size_t k = 0; k < block.stride; ++k) {
+    const double change = t * static_cast<double>(row[k]);
+    f[k] += change;
+    up[k] -= change;
+    down[k] -= change;
+  }
+}
+
+/// One step of one position that moves by itself; the violation before it.
 template <class Scalar>
 MINIMAND_INLINE double single_step(Block<Scalar>& block, double goal) {
   double violation = 0.0, most = -1.0;
@@ -189,19 +215,32 @@ MINIMAND_INLINE double single_step(Block<Scalar>& block, double goal) {
   if (block.diagonal[chosen] > 0.0) t = std::min(t, slope / block.diagonal[chosen]);
   if (!grows) t = -t;
   move(block, chosen, t);
-  add_rows(block, t, chosen, chosen);
+  add_row(block, t, chosen);
   refresh(block, chosen);
   return violation;
 }
 
 template <class Scalar>
-MINIMAND_INLINE BlockReport solve_body(Block<Scalar>& block, bool balanced, double goal,
-                                       double share) {
-  const std::int64_t most = kMostSteps * static_cast<std::int64_t>(block.size);
+MINIMAND_INLINE BlockReport solve_pairs(Block<Scalar>& block, double goal, double share,
+                                        std::int64_t most) {
+  Ends ends = ends_of(block);
+  BlockReport report{ends.worst(), 0};
+  const double until = std::max(goal, share * report.violation);
+  while (report.violation > until && report.steps < most) {
+    pair_step(block, ends);
+    ++report.steps;
+    report.violation = ends.worst();
+  }
+  return report;
+}
+
+template <class Scalar>
+MINIMAND_INLINE BlockReport solve_singles(Block<Scalar>& block, double goal, double share,
+                                          std::int64_t most) {
   BlockReport report{0.0, 0};
   double until = goal;
   while (report.steps < most) {
-    report.violation = balanced ? pair_step(block, until) : single_step(block, until);
+    report.violation = single_step(block, until);
     if (report.steps == 0) until = std::max(goal, share * report.violation);
     if (!(report.violation > until)) break;
     ++report.steps;
@@ -213,8 +252,9 @@ MINIMAND_INLINE BlockReport solve_body(Block<Scalar>& block, bool balanced, doub
 
 #define MINIMAND_KERNEL(Scalar)                                                             \
   MINIMAND_CLONES BlockReport solve_block(Block<Scalar>& block, bool balanced, double goal, \
-                                          double share) {                                   \
-    return solve_body(block, balanced, goal, share);                                        \
+                                          double share, std::int64_t most) {                \
+    return balanced ? solve_pairs(block, goal, share, most)                                 \
+                    : solve_singles(block, goal, share, most);                              \
   }
 MINIMAND_KERNEL(float)
 MINIMAND_KERNEL(double)

@@ -11,6 +11,7 @@
 namespace minimand {
 namespace {
 
+constexpr std::int64_t kMostSteps = 100;  // per position of a block; safeguard
 constexpr double kBlockShare = 0.1;       // of its violation that a block may leave; measured
 constexpr std::size_t kPositions = 2048;  // of f per pass over the moved rows, 16 kB; safeguard
 
@@ -117,21 +118,16 @@ void gather(const DenseMatrix<Scalar>& rows, const BoxProblem& problem, const Bo
   const auto middle = std::stable_partition(block.position.begin(), block.position.end(), in_first);
   block.begin[1] = static_cast<std::size_t>(middle - block.position.begin());
   block.begin[2] = block.size;
+  block.take_rows_of(rows);
   for (std::size_t k = 0; k < block.size; ++k) {
     const std::size_t p = block.position[k];
-    const std::span<const Scalar> row = rows.line(p);
-    Scalar* const to = block.gram.data() + k * block.stride;
-    for (std::size_t l = 0; l < block.size; ++l) to[l] = row[block.position[l]];
-    block.diagonal[k] = static_cast<double>(row[p]);
     block.a[k] = state.a[p];
     block.f[k] = state.f[p];
     block.low[k] = problem.low[p];
     block.high[k] = problem.high[p];
     block.below[k] = problem.below[p];
     block.above[k] = problem.above[p];
-    block.up[k] = slope_up(block.a[k], block.f[k], block.high[k], block.below[k], block.above[k]);
-    block.down[k] =
-        slope_down(block.a[k], block.f[k], block.low[k], block.below[k], block.above[k]);
+    refresh(block, k);
   }
 }
 
@@ -166,7 +162,8 @@ BoxReport steps_on(const DenseMatrix<Scalar>& rows, const BoxProblem& problem, B
     gather(rows, problem, state, picker.pick(problem, slopes), block);
     // A block of all positions has no others to wait for.
     const double share = block.size == movable ? 0.0 : kBlockShare;
-    const BlockReport found = solve_block(block, problem.balanced, goal, share);
+    const std::int64_t most_steps = kMostSteps * static_cast<std::int64_t>(block.size);
+    const BlockReport found = solve_block(block, problem.balanced, goal, share, most_steps);
     ++report.blocks;
     report.steps += found.steps;
     if (found.steps == 0) break;  // no step is possible in this precision

@@ -1,17 +1,26 @@
 #include "pairwise/values.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <vector>
+
 #include "common/lanes.hpp"
 #include "common/parallel.hpp"
 #include "common/watch.hpp"
 #include "scalar/exponential.hpp"
+#include "scalar/single_exponential.hpp"
 
 namespace minimand {
 
 // External linkage: the loader resolves these names to the clone for this processor.
 void gaussian_row(double* row, const double* column_squares, std::size_t n, double square,
                   double factor);
-void gaussian_row(float* row, const double* column_squares, std::size_t n, double square,
-                  double factor);
+void gaussian_row(float* row, const float* column_squares, std::size_t n, float square,
+                  float factor);
+void gaussian_differences_row(const double* x, const double* z, std::size_t n, std::size_t d,
+                              double factor, double* row);
+void gaussian_differences_row(const float* x, const float* z, std::size_t n, std::size_t d,
+                              double factor, float* row);
 void laplacian_row(const double* x, const double* z, std::size_t n, std::size_t d, double factor,
                    double* row);
 void laplacian_row(const float* x, const float* z, std::size_t n, std::size_t d, double factor,
@@ -32,8 +41,7 @@ MINIMAND_INLINE void put(float* target, Lanes lanes) {
 
 MINIMAND_INLINE double exponential_of(double x) { return exponential(same_lanes(x))[0]; }
 
-template <class Scalar>
-MINIMAND_INLINE void gaussian(Scalar* row, const double* column_squares, std::size_t n,
+MINIMAND_INLINE void gaussian(double* row, const double* column_squares, std::size_t n,
                               double square, double factor) {
   const Lanes zero = {};
   std::size_t j = 0;
@@ -42,8 +50,24 @@ MINIMAND_INLINE void gaussian(Scalar* row, const double* column_squares, std::si
     put(row + j, exponential(factor * select(distance > zero, distance, zero)));
   }
   for (; j < n; ++j) {
-    const double distance = square + column_squares[j] - 2.0 * static_cast<double>(row[j]);
-    row[j] = static_cast<Scalar>(exponential_of(factor * (distance > 0.0 ? distance : 0.0)));
+    const double distance = square + column_squares[j] - 2.0 * row[j];
+    row[j] = exponential_of(factor * (distance > 0.0 ? distance : 0.0));
+  }
+}
+
+/// In float32 twice as many values fit a register; the products have its rounding anyway.
+MINIMAND_INLINE void gaussian(float* row, const float* column_squares, std::size_t n, float square,
+                              float factor) {
+  const Singles zero = {};
+  std::size_t j = 0;
+  for (; j + kSingles <= n; j += kSingles) {
+    const Singles distance =
+        square + load_singles(column_squares + j) - 2.0f * load_singles(row + j);
+    store_singles(row + j, exponential_below_one(factor * (distance > zero ? distance : zero)));
+  }
+  for (; j < n; ++j) {
+    const float distance = square + column_squares[j] - 2.0f * row[j];
+    row[j] = exponential_below_one(factor * (distance > 0.0f ? distance : 0.0f) - zero)[0];
   }
 }
 
@@ -53,6 +77,14 @@ struct Distance {
     return select(difference < 0.0, -difference, difference);
   }
   MINIMAND_INLINE static double of(double x, double z) { return x > z ? x - z : z - x; }
+};
+
+struct SquaredDistance {
+  MINIMAND_INLINE static Lanes of(Lanes x, Lanes z) {
+    const Lanes difference = x - z;
+    return difference * difference;
+  }
+  MINIMAND_INLINE static double of(double x, double z) { return (x - z) * (x - z); }
 };
 
 struct Least {
@@ -131,9 +163,19 @@ MINIMAND_CLONES void gaussian_row(double* row, const double* column_squares, std
   gaussian(row, column_squares, n, square, factor);
 }
 
-MINIMAND_CLONES void gaussian_row(float* row, const double* column_squares, std::size_t n,
-                                  double square, double factor) {
+MINIMAND_CLONES void gaussian_row(float* row, const float* column_squares, std::size_t n,
+                                  float square, float factor) {
   gaussian(row, column_squares, n, square, factor);
+}
+
+MINIMAND_CLONES void gaussian_differences_row(const double* x, const double* z, std::size_t n,
+                                              std::size_t d, double factor, double* row) {
+  totals<SquaredDistance>(x, z, n, d, Exponentials<double>{row, factor});
+}
+
+MINIMAND_CLONES void gaussian_differences_row(const float* x, const float* z, std::size_t n,
+                                              std::size_t d, double factor, float* row) {
+  totals<SquaredDistance>(x, z, n, d, Exponentials<float>{row, factor});
 }
 
 MINIMAND_CLONES void laplacian_row(const double* x, const double* z, std::size_t n, std::size_t d,
@@ -157,11 +199,26 @@ MINIMAND_CLONES void minima_row(const float* x, const float* z, std::size_t n, s
 }
 
 template <class Scalar>
-void gaussians(std::span<Scalar> table, std::span<const double> row_squares,
+void gaussians(const Table<Scalar>& table, std::span<const double> row_squares,
                std::span<const double> column_squares, double factor) {
   const std::size_t n = column_squares.size();
-  each_row(row_squares.size(), kExponential * table.size(), [&](std::size_t i) {
-    gaussian_row(table.data() + i * n, column_squares.data(), n, row_squares[i], factor);
+  const std::vector<Scalar> squares(column_squares.begin(), column_squares.end());
+  // An infinite factor would make a distance of zero no number.
+  const double most = static_cast<double>(std::numeric_limits<Scalar>::max());
+  const auto finite = static_cast<Scalar>(std::max(factor, -most));
+  each_row(row_squares.size(), kExponential * row_squares.size() * n, [&](std::size_t i) {
+    gaussian_row(table.values.data() + i * table.stride, squares.data(), n,
+                 static_cast<Scalar>(row_squares[i]), finite);
+  });
+}
+
+template <class Scalar>
+void gaussians_of_differences(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z,
+                              double factor, std::span<Scalar> table) {
+  const std::size_t n = z.length;
+  each_row(x.lines, (x.length + kExponential) * table.size(), [&](std::size_t i) {
+    gaussian_differences_row(x.values.data() + i * x.stride, z.values.data(), n, x.length, factor,
+                             table.data() + i * n);
   });
 }
 
@@ -184,9 +241,14 @@ void sums_of_minima(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z,
   });
 }
 
-template void gaussians(std::span<double>, std::span<const double>, std::span<const double>,
+template void gaussians(const Table<double>&, std::span<const double>, std::span<const double>,
                         double);
-template void gaussians(std::span<float>, std::span<const double>, std::span<const double>, double);
+template void gaussians(const Table<float>&, std::span<const double>, std::span<const double>,
+                        double);
+template void gaussians_of_differences(const DenseMatrix<double>&, const DenseMatrix<double>&,
+                                       double, std::span<double>);
+template void gaussians_of_differences(const DenseMatrix<float>&, const DenseMatrix<float>&, double,
+                                       std::span<float>);
 template void laplacians(const DenseMatrix<double>&, const DenseMatrix<double>&, double,
                          std::span<double>);
 template void laplacians(const DenseMatrix<float>&, const DenseMatrix<float>&, double,

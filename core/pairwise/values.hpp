@@ -9,11 +9,24 @@
 // for every row of the first and a column for every row of the second.
 namespace minimand {
 
-/// Replaces inner products v_ij by exp(factor * max(0, r_i + c_j - 2 v_ij)): with the squared
-/// lengths r and c of the rows, the bracket is their squared distance.
+/// A table whose rows may lie apart, as those of a tile of a larger one.
 template <class Scalar>
-void gaussians(std::span<Scalar> table, std::span<const double> row_squares,
+struct Table {
+  std::span<Scalar> values;
+  std::size_t stride;  // elements from one row to the next
+};
+
+/// Replaces inner products v_ij by exp(factor * max(0, r_i + c_j - 2 v_ij)): with the squared
+/// lengths r and c of the rows, the bracket is their squared distance. The factor is not positive.
+template <class Scalar>
+void gaussians(const Table<Scalar>& table, std::span<const double> row_squares,
                std::span<const double> column_squares, double factor);
+
+/// exp(factor * sum_k (x_ik - z_kj)^2) from the differences themselves, so that nothing cancels; z
+/// has a column for every row of the second matrix.
+template <class Scalar>
+void gaussians_of_differences(const DenseMatrix<Scalar>& x, const DenseMatrix<Scalar>& z,
+                              double factor, std::span<Scalar> table);
 
 /// exp(factor * sum_k |x_ik - z_kj|); z has a column for every row of the second matrix.
 template <class Scalar>

@@ -22,6 +22,7 @@ void bind_kernel_dual(nanobind::module_& m);
 void bind_chain_perceptron(nanobind::module_& m);
 void bind_pairs(nanobind::module_& m);
 void bind_chain(nanobind::module_& m);
+void bind_chain_sparse(nanobind::module_& m);
 void bind_pairwise(nanobind::module_& m);
 void bind_clusters(nanobind::module_& m);
 void bind_stochastic(nanobind::module_& m);

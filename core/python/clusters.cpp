@@ -1,3 +1,4 @@
+#include "clusters/moves.hpp"
 #include "clusters/online.hpp"
 #include "clusters/search.hpp"
 #include "clusters/seeding.hpp"
@@ -149,6 +150,33 @@ nb::ndarray<nb::numpy, std::int32_t> learn_means(const Rows& X, const Array& wei
   });
 }
 
+/// One pass of single moves: changes centers and masses in place; the labels, and how many moved.
+template <class Rows>
+std::pair<nb::ndarray<nb::numpy, std::int32_t>, std::int64_t> improve_rows(
+    const Rows& X, const Array& weights, const MutableArray& centers, const MutableArray& masses,
+    const Array& labels) {
+  return with_rows(X, [&](const auto& matrix, std::size_t n, std::size_t d) {
+    const auto given = optional_vector(weights, "weights", n);
+    if (masses.ndim() != 1 || masses.size() == 0) value_problem("masses must be a vector");
+    const auto sizes = mutable_vector(masses, "masses", masses.size());
+    check_elements<double>(centers, "centers");
+    check_size(centers.size(), sizes.size() * d, "centers");
+    const std::span<double> means(static_cast<double*>(centers.data()), centers.size());
+    const auto before = vector<std::int32_t>(labels, "labels", n);
+    for (const std::int32_t label : before) {
+      if (label < 0 || static_cast<std::size_t>(label) >= sizes.size()) {
+        value_problem("no such cluster");
+      }
+    }
+    auto memory = std::make_unique<std::int32_t[]>(n);
+    std::copy(before.begin(), before.end(), memory.get());
+    const std::span<std::int32_t> now(memory.get(), n);
+    const std::size_t moved =
+        without_gil([&] { return move_rows(matrix, given, means, sizes, now); });
+    return std::pair{labels_array(std::move(memory), n), static_cast<std::int64_t>(moved)};
+  });
+}
+
 template <class Rows>
 void bind_rows(nb::module_& m, nb::class_<HeldSearch>& search) {
   using nb::arg;
@@ -159,6 +187,10 @@ void bind_rows(nb::module_& m, nb::class_<HeldSearch>& search) {
   m.def("learn_means", &learn_means<Rows>, arg("X"), arg("weights"), arg("centers").noconvert(),
         arg("counts").noconvert(),
         "Online k-means: changes centers and counts in place, and returns the labels.");
+  m.def("improve_rows", &improve_rows<Rows>, arg("X"), arg("weights"), arg("centers").noconvert(),
+        arg("masses").noconvert(), arg("labels"),
+        "A pass of single moves: changes centers and masses in place; the labels, and how many "
+        "moved.");
 }
 
 }  // namespace

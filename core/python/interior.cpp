@@ -1,6 +1,8 @@
+#include "interior/smooth_steps.hpp"
 #include "interior/walk.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
+#include "python/dual_psi.hpp"
 
 namespace minimand::python {
 namespace {
@@ -92,6 +94,30 @@ std::tuple<double, std::int64_t, double, double, bool, bool, Course> interior_wa
   });
 }
 
+/// mass, sign, shift.
+using SmoothRows = std::tuple<Array, Array, Array>;
+
+std::tuple<double, std::int64_t, bool> smooth_steps(const Array& X, const PsiArgument& psi,
+                                                    const SmoothRows& rows, const Array& l2,
+                                                    const Array& centre, bool intercept,
+                                                    const MutableArray& w, double b, double near,
+                                                    std::int64_t most) {
+  return with_dense(X, [&](const auto& matrix) {
+    const std::size_t n = matrix.rows(), d = matrix.columns();
+    const auto& [mass, sign, shift] = rows;
+    const SmoothProblem problem{
+        vector<double>(mass, "mass", n),     vector<double>(sign, "sign", n),
+        vector<double>(shift, "shift", n),   vector<double>(l2, "l2", d),
+        vector<double>(centre, "centre", d), intercept};
+    const auto known = dual_psi(psi);
+    const auto moved = mutable_vector(w, "w", d);
+    const SmoothGoal goal{near, count(most, "most")};
+    const SmoothReport report =
+        without_gil([&] { return minimand::smooth_steps(matrix, known, problem, moved, b, goal); });
+    return std::tuple(b, static_cast<std::int64_t>(report.steps), report.done);
+  });
+}
+
 }  // namespace
 
 void bind_interior(nb::module_& m) {
@@ -101,6 +127,9 @@ void bind_interior(nb::module_& m) {
         arg("w"), arg("t"), arg("b"), arg("limits"), arg("course"),
         "Predictor-corrector steps in place; returns (b, steps, length, products, stuck, singular, "
         "course).");
+  m.def("smooth_steps", &smooth_steps, arg("X"), arg("psi"), arg("rows"), arg("l2"), arg("centre"),
+        arg("intercept"), arg("w"), arg("b"), arg("near"), arg("most"),
+        "Newton's steps for a smooth loss and l2, w in place; returns (b, steps, done).");
 }
 
 }  // namespace minimand::python

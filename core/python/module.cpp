@@ -55,6 +55,7 @@ NB_MODULE(_core, m) {
   minimand::python::bind_chain_perceptron(m);
   minimand::python::bind_pairs(m);
   minimand::python::bind_chain(m);
+  minimand::python::bind_chain_sparse(m);
   minimand::python::bind_pairwise(m);
   minimand::python::bind_clusters(m);
   minimand::python::bind_stochastic(m);

@@ -15,6 +15,22 @@ std::span<Scalar> table_of(const MutableArray& array, std::size_t rows, std::siz
   return {static_cast<Scalar*>(array.data()), array.size()};
 }
 
+/// The same, or a tile of one.
+template <class Scalar>
+Table<Scalar> tile_of(const MutableArray& array, std::size_t rows, std::size_t columns) {
+  if (array.ndim() != 2 || array.shape(0) != rows || array.shape(1) != columns) {
+    value_problem("table must have a row for every row square and a column for every other");
+  }
+  check_aligned<Scalar>(array, "table");
+  const bool empty = rows == 0 || columns == 0;
+  const auto apart = static_cast<std::size_t>(rows > 1 && !empty ? array.stride(0) : columns);
+  if (!empty && ((columns > 1 && array.stride(1) != 1) || apart < columns)) {
+    value_problem("table must have C-contiguous rows");
+  }
+  const std::size_t size = empty ? 0 : (rows - 1) * apart + columns;
+  return {{static_cast<Scalar*>(array.data()), size}, apart};
+}
+
 /// A C-ordered matrix.
 template <class Scalar>
 DenseMatrix<Scalar> rows_of(const Array& array, const char* name) {
@@ -35,8 +51,9 @@ void gaussians(const MutableArray& table, const Array& row_squares, const Array&
                double factor) {
   const auto rows = vector<double>(row_squares, "row_squares");
   const auto columns = vector<double>(column_squares, "column_squares");
+  if (!(factor <= 0.0)) value_problem("factor must not be positive");
   with_type_of(table, [&](auto type) {
-    const auto values = table_of<decltype(type)>(table, rows.size(), columns.size());
+    const auto values = tile_of<decltype(type)>(table, rows.size(), columns.size());
     without_gil([&] { minimand::gaussians(values, rows, columns, factor); });
   });
 }
@@ -50,6 +67,13 @@ void with_rows(const Array& x, const Array& z, const MutableArray& table, const 
     if (left.length != right.lines) value_problem("z must have a row for every column of x");
     const auto values = table_of<Scalar>(table, left.lines, right.length);
     without_gil([&] { f(left, right, values); });
+  });
+}
+
+void gaussians_of_differences(const Array& x, const Array& z, double factor,
+                              const MutableArray& table) {
+  with_rows(x, z, table, [&](const auto& left, const auto& right, auto values) {
+    minimand::gaussians_of_differences(left, right, factor, values);
   });
 }
 
@@ -72,6 +96,9 @@ void bind_pairwise(nb::module_& m) {
   m.def("gaussians", &gaussians, arg("table").noconvert(), arg("row_squares"),
         arg("column_squares"), arg("factor"),
         "Replaces inner products of rows by exp(factor times their squared distance), in place.");
+  m.def("gaussians_of_differences", &gaussians_of_differences, arg("x"), arg("z"), arg("factor"),
+        arg("table").noconvert(),
+        "exp(factor times the squared distance) of all rows of x and columns of z.");
   m.def("laplacians", &laplacians, arg("x"), arg("z"), arg("factor"), arg("table").noconvert(),
         "exp(factor times the sum of absolute differences) of all rows of x and columns of z.");
   m.def("sums_of_minima", &sums_of_minima, arg("x"), arg("z"), arg("table").noconvert(),

@@ -1,7 +1,9 @@
 #include "path/gap.hpp"
+#include "path/on_curves.hpp"
 #include "path/on_gram.hpp"
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
+#include "python/penalties.hpp"
 
 namespace minimand::python {
 namespace {
@@ -38,6 +40,46 @@ std::size_t solve(PathOnGram& path, const Array& G, const Array& q, double squar
   return without_gil([&] { return path.solve(loss, problems, begin, started, goal); });
 }
 
+/// (mass, y, offset or None, whether a constant is free).
+using Rows = std::tuple<Array, Array, std::optional<Array>, bool>;
+/// (G, means of the columns, sum of the curvatures).
+using Older = std::tuple<Array, Array, double>;
+/// (alphas, l1, l2, coefs), a row of the last three per alpha.
+using Problems = std::tuple<Array, Array, Array, MutableArray>;
+/// (gap, gap of a model, scale, steps, rounds of a model).
+using Goal = std::tuple<double, double, double, std::int64_t, std::int64_t>;
+
+std::size_t solve_curves(PathOnCurves& path, const Array& X, const Rows& rows, const Older& older,
+                         const Problems& problems, std::int64_t first, bool started,
+                         const Goal& goal) {
+  return with_dense(X, [&](const auto& given) {
+    const auto matrix = by_columns(given);
+    const std::size_t n = matrix.rows(), m = matrix.columns();
+    const auto& [mass, y, offset, free_constant] = rows;
+    const LogisticRows loss{
+        vector<double>(mass, "mass", n), vector<double>(y, "y", n),
+        offset ? vector<double>(*offset, "offset", n) : std::span<const double>{}, free_constant};
+    const auto& [G, mean, total] = older;
+    check_elements<double>(G, "G");
+    if (G.ndim() != 2 || G.shape(0) != m || G.shape(1) != m) {
+      value_problem("G must be a square matrix with a row for every column of X");
+    }
+    const std::span<const double> values(static_cast<const double*>(G.data()), G.size());
+    const OlderCurvature curvature{{values, m, m}, vector<double>(mean, "mean", m), total};
+    const auto& [alphas, l1, l2, coefs] = problems;
+    const auto places = vector<double>(alphas, "alphas");
+    const std::size_t count_of = places.size();
+    const PathGrid problem_rows{places, grid<const double>(l1, "l1", count_of, m),
+                                grid<const double>(l2, "l2", count_of, m),
+                                grid<double>(coefs, "coefs", count_of, m)};
+    const auto& [gap, model_gap, scale, steps, rounds] = goal;
+    const CurveGoal wanted{gap, model_gap, scale, count(steps, "steps"), count(rounds, "rounds")};
+    const std::size_t begin = count(first, "first");
+    return without_gil(
+        [&] { return path.solve(matrix, loss, curvature, problem_rows, begin, started, wanted); });
+  });
+}
+
 Result drawn_on(const Array& before, const Array& last, double ahead) {
   const auto end = vector<double>(last, "last");
   const auto begin = vector<double>(before, "before", end.size());
@@ -68,6 +110,15 @@ void bind_path(nb::module_& m) {
            "Minimise w'Gw/2 + q'w + square/2 + sum l1|w| + sum l2 w^2/2 for a row of l1, l2 and "
            "coefs per alpha, in place, each to a gap; G may be larger than q. Rows solved.")
       .def("forget", &PathOnGram::forget, "To be called when another Gram comes next.");
+  nb::class_<PathOnCurves>(m, "PathOnCurves",
+                           "Problems of a path of the logistic loss on few dense columns.")
+      .def(nb::init<>())
+      .def(
+          "solve", &solve_curves, arg("X"), arg("rows"), arg("older"), arg("problems"),
+          arg("first"), arg("started"), arg("goal"),
+          "Minimise the mean of log(1 + exp(-y z)) + sum l1|w| + sum l2 w^2/2 for a row of "
+          "coefs per alpha, in place, by models with the Gram G of older curvatures. Rows settled.")
+      .def("forget", &PathOnCurves::forget, "To be called when another Gram comes next.");
   m.def("steps_ahead", &steps_ahead, arg("before"), arg("last"), arg("alpha"),
         "How often the step between two alphas leads on to a third; 0 if that is no line to draw.");
   m.def("drawn_on", &drawn_on, arg("before"), arg("last"), arg("ahead"),

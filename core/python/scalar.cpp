@@ -83,6 +83,13 @@ std::pair<Result, Result> residual_rows(const MutableArray& Z, const Array& y, c
   return {residuals.hand_over(), sums.hand_over()};
 }
 
+double residual_shift(const Array& z, const Array& y, const Array& mass) {
+  const auto scores = vector<double>(z, "z");
+  const std::size_t n = scores.size();
+  return minimand::residual_shift(scores,
+                                  {vector<double>(y, "y", n), vector<double>(mass, "mass", n)});
+}
+
 Weights weights(const Array& l1, const Array& l2, std::size_t size) {
   return {vector<double>(l1, "l1", size), vector<double>(l2, "l2", size)};
 }
@@ -122,6 +129,8 @@ void bind_scalar(nb::module_& m) {
         arg("shifts").noconvert(),
         "(r, sums) of r = z - y for the rows z of Z, in place moved by their shift; sums: mass "
         "times r, |r|, r^2, |r z|. With centre, shifts become those that make the first sum zero.");
+  m.def("residual_shift", &residual_shift, arg("z"), arg("y"), arg("mass"),
+        "The b for which the mean of mass (z + b - y) is zero; 0 if it is only rounding.");
   m.def("separable_value", &separable_value, arg("l1"), arg("l2"), arg("w"),
         "sum_j l1_j |w_j| + l2_j w_j^2 / 2.");
   m.def("separable_young", &separable_young, arg("l1"), arg("l2"), arg("w"), arg("v"),

@@ -5,11 +5,35 @@
 #include "sparse/moments.hpp"
 #include "sparse/products.hpp"
 #include "sparse/row_products.hpp"
+#include "sparse/transpose.hpp"
 
 namespace minimand::python {
 namespace {
 
 using Pair = std::pair<Result, Result>;
+
+/// The numbers of a vector of this size that is changed in place.
+template <class Element>
+std::span<Element> written(const MutableArray& array, const char* name, std::size_t size) {
+  check_elements<Element>(array, name);
+  if (array.ndim() != 1) value_problem(std::string(name) + " must be one-dimensional");
+  check_size(array.size(), size, name);
+  return {static_cast<Element*>(array.data()), array.size()};
+}
+
+template <class Scalar, class Index>
+void turn(const Compressed<Scalar, Index>& matrix, const MutableArray& indptr,
+          const MutableArray& indices, const MutableArray& data) {
+  const auto starts = written<Index>(indptr, "indptr", matrix.minors + 1);
+  const auto places = written<Index>(indices, "indices", matrix.stored());
+  const auto values = written<Scalar>(data, "data", matrix.stored());
+  without_gil([&] { transpose(matrix, starts, places, values); });
+}
+
+void transpose_into(const CheckedMatrix& checked, const MutableArray& indptr,
+                    const MutableArray& indices, const MutableArray& data) {
+  checked.visit([&](const auto& matrix) { turn(matrix, indptr, indices, data); });
+}
 
 Result gather(const CheckedMatrix& checked, const Array& x) {
   return checked.visit([&](const auto& matrix) {
@@ -132,6 +156,9 @@ void bind_sparse(nb::module_& m) {
         "The same of one vector, for some majors only.");
   m.def("scatter", &scatter, arg("matrix"), arg("x"),
         "y[indices[k]] += data[k] x[m]; x is (n_major,) or (n_major, k).");
+  m.def("transpose", &transpose_into, arg("matrix"), arg("indptr").noconvert(),
+        arg("indices").noconvert(), arg("data").noconvert(),
+        "Write the same matrix with its other axis as the major one: a CSC for a CSR.");
   m.def("curvature_product", &curvature_product, arg("matrix"), arg("v"), arg("shift"), arg("h"),
         "(sum_i h_i t_i x_i, t) with t_i = x_i.v + shift over the rows of a CSR.");
   m.def("row_products", &row_products, arg("left"), arg("right_columns"), arg("sums").noconvert(),

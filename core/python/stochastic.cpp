@@ -3,6 +3,7 @@
 #include "python/arrays.hpp"
 #include "python/bindings.hpp"
 #include "python/pieces.hpp"
+#include "stochastic/epochs.hpp"
 #include "stochastic/passes.hpp"
 #include "stochastic/shuffle.hpp"
 
@@ -55,6 +56,18 @@ struct Steps {
   const MutableArray& moves;
 };
 
+/// Seed, whether to shuffle, tol, patience, most passes, and whether the objective has the ridge.
+using Rule = std::tuple<std::uint32_t, bool, double, std::int64_t, std::int64_t, bool>;
+/// Passes so far, the best objective, passes since then, and whether the model is finite.
+using Course = std::tuple<std::int64_t, double, std::int64_t, bool>;
+
+/// Passes of one model until they no longer help: the rows, which are shuffled, and the rule.
+struct Epochs {
+  const MutableArray& order;
+  const Rule& rule;
+  Course& course;
+};
+
 std::span<double> counted_moves(const MutableArray& array, std::size_t n) {
   return mutable_vector(array, "moves", array.size() == 0 ? 0 : n);
 }
@@ -74,8 +87,24 @@ void check_online(const StochasticPass& pass) {
   if (pass.groups != 1 && !pass.moves.empty()) value_problem("moves must be those of one model");
 }
 
+template <class Step, class Matrix>
+void run_one_model(const Matrix& matrix, const StochasticPass& pass, Coefficients v,
+                   const Epochs& epochs) {
+  const auto order = row_numbers(epochs.order, "order", pass.n());
+  if (order.data() != pass.rows.order.data()) value_problem("order must be that of the rows");
+  const auto& [seed, shuffle, tol, patience, most, ridge] = epochs.rule;
+  const EpochRule rule{seed, shuffle, tol, count(patience, "patience"), count(most, "most"), ridge};
+  const auto& [done, best, waited, finite] = epochs.course;
+  const EpochCourse begun{count(done, "passes"), best, count(waited, "passes"), finite};
+  const EpochCourse found =
+      without_gil([&] { return run_epochs<Step>(matrix, pass, v, order, rule, begun); });
+  epochs.course = {static_cast<std::int64_t>(found.done), found.best,
+                   static_cast<std::int64_t>(found.waited), found.finite};
+}
+
 template <template <class> class Step, class V, class Matrix>
-void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& steps) {
+void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& steps,
+               const Epochs* epochs) {
   const auto [eta, t0, power, tick, from, average_power, intercept, b_step, add_up, rescale] =
       steps.options;
   const std::size_t groups = count(std::get<0>(steps.models), "models");
@@ -106,17 +135,26 @@ void run_steps(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& 
     value_problem("l2 must be one number");
   }
   if (is_online(steps.rule)) check_online(pass);
-  without_gil([&] { Step<V>::run(matrix, pass); });
+  if (epochs == nullptr) {
+    without_gil([&] { Step<V>::run(matrix, pass); });
+  } else if constexpr (kModels<V> == 1) {
+    if (groups != 1 || steps.rule == StepRule::adaptive) {
+      value_problem("passes that end by themselves are those of one model without adaptive rates");
+    }
+    const bool packed = RowOf<Matrix>::kSparse && steps.rule == StepRule::plain;
+    run_one_model<Step<V>>(matrix, pass, {pass.fields, d, packed ? width : 1}, *epochs);
+  }
 }
 
 template <class V, class Matrix>
-void run_steps_of(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& steps) {
+void run_steps_of(const Matrix& matrix, std::size_t n, std::size_t d, const Steps& steps,
+                  const Epochs* epochs = nullptr) {
   if (steps.rule == StepRule::plain) {
-    run_steps<PlainStep, V>(matrix, n, d, steps);
+    run_steps<PlainStep, V>(matrix, n, d, steps, epochs);
   } else if (steps.rule == StepRule::adaptive) {
-    run_steps<AdaptiveStep, V>(matrix, n, d, steps);
+    run_steps<AdaptiveStep, V>(matrix, n, d, steps, epochs);
   } else if constexpr (kModels<V> == 1) {
-    run_steps<OnlineStep, V>(matrix, n, d, steps);
+    run_steps<OnlineStep, V>(matrix, n, d, steps, epochs);
   } else {
     value_problem("models of an online rule must come one by one");
   }
@@ -149,6 +187,23 @@ void learn_rows(const Rows& lines, std::int64_t rule, const Models& models,
   });
 }
 
+template <class Rows>
+Course learn_epochs(const Rows& lines, std::int64_t rule, const Models& models,
+                    const SlopeArrays& slopes, const RowArrays& rows,
+                    const std::pair<Array, Array>& penalty, const Options& options,
+                    const MutableArray& fields, const MutableArray& scalars,
+                    const MutableArray& moves, const MutableArray& order, const Rule& when,
+                    Course course) {
+  const Steps steps{step_rule(rule), models, slopes,  rows, penalty,
+                    options,         fields, scalars, moves};
+  const Epochs epochs{order, when, course};
+  if (std::get<1>(models) != 1) value_problem("models must come one by one");
+  with_rows(lines, [&](const auto& matrix, std::size_t n, std::size_t d) {
+    run_steps_of<double>(matrix, n, d, steps, &epochs);
+  });
+  return course;
+}
+
 void shuffle_rows(const MutableArray& order, std::uint32_t seed) {
   const auto rows = row_numbers(order, "order", std::size_t{1} << 32);
   without_gil([&] { minimand::shuffle_rows(rows, seed); });
@@ -166,6 +221,15 @@ void bind_stochastic(nb::module_& m) {
         arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
         arg("scalars").noconvert(), arg("moves").noconvert(),
         "Steps over dense rows, one at a time; fields, scalars and moves in place.");
+  m.def("learn_epochs", &learn_epochs<CheckedMatrix>, arg("matrix"), arg("rule"), arg("models"),
+        arg("slopes"), arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
+        arg("scalars").noconvert(), arg("moves").noconvert(), arg("order").noconvert(), arg("when"),
+        arg("course"),
+        "Passes over the rows of a CSR until they no longer help; returns how they went.");
+  m.def("learn_epochs_dense", &learn_epochs<Array>, arg("X"), arg("rule"), arg("models"),
+        arg("slopes"), arg("rows"), arg("penalty"), arg("options"), arg("fields").noconvert(),
+        arg("scalars").noconvert(), arg("moves").noconvert(), arg("order").noconvert(), arg("when"),
+        arg("course"), "Passes over dense rows until they no longer help; returns how they went.");
   m.def("shuffle_rows", &shuffle_rows, arg("order"), arg("seed"),
         "Permute row numbers at random, in place.");
 }

@@ -1,6 +1,7 @@
 #include "scalar/residuals.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "common/lanes.hpp"
 #include "common/parallel.hpp"
@@ -9,6 +10,7 @@ namespace minimand {
 
 ResidualSums residual_row(std::span<double> scores, Targets targets, bool centre, double& shift,
                           std::span<double> residuals);
+double residual_shift_of(std::span<const double> scores, Targets targets);
 
 namespace {
 
@@ -76,6 +78,39 @@ MINIMAND_CLONES ResidualSums residual_row(std::span<double> scores, Targets targ
   }
   shift += more;
   return sums;
+}
+
+MINIMAND_CLONES double residual_shift_of(std::span<const double> scores, Targets targets) {
+  const std::size_t n = scores.size();
+  const double* z = scores.data();
+  const double* y = targets.y.data();
+  const double* mass = targets.mass.data();
+  Lanes sum = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    sum += load_lanes(mass + i) * (load_lanes(y + i) - load_lanes(z + i));
+  }
+  double shift = sum_lanes(sum);
+  for (; i < n; ++i) shift += mass[i] * (y[i] - z[i]);
+  const Lanes moved = same_lanes(shift);
+  Lanes rest = {}, sizes = {};
+  for (i = 0; i + kLanes <= n; i += kLanes) {
+    const Lanes score = load_lanes(z + i), weight = load_lanes(mass + i);
+    const Lanes residual = load_lanes(y + i) - score - moved;
+    rest += weight * residual;
+    sizes += weight * (absolute(residual) + absolute(score));
+  }
+  double more = sum_lanes(rest), size = sum_lanes(sizes);
+  for (; i < n; ++i) {
+    const double residual = y[i] - z[i] - shift;
+    more += mass[i] * residual;
+    size += mass[i] * (std::fabs(residual) + std::fabs(z[i]));
+  }
+  return std::fabs(shift) <= std::numeric_limits<double>::epsilon() * size ? 0.0 : shift + more;
+}
+
+double residual_shift(std::span<const double> scores, Targets targets) {
+  return residual_shift_of(scores, targets);
 }
 
 void residual_rows(std::span<double> scores, Targets targets, bool centre, std::span<double> shifts,

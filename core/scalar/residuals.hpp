@@ -24,4 +24,8 @@ struct ResidualSums {
 void residual_rows(std::span<double> scores, Targets targets, bool centre, std::span<double> shifts,
                    std::span<double> residuals, std::span<ResidualSums> sums);
 
+/// The constant that makes the mean of z - y zero when it is added to z: the mean residual,
+/// corrected by a second pass; zero if it is only rounding.
+double residual_shift(std::span<const double> scores, Targets targets);
+
 }  // namespace minimand

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "common/lanes.hpp"
 #include "common/watch.hpp"
+#include "scalar/functions.hpp"
 
 namespace minimand {
 namespace {
@@ -16,19 +16,6 @@ constexpr double kTight = 0.1;        // of the slack that a visit found, what i
 constexpr std::size_t kRounds = 4;    // of them one visits all units; measured on OCR letters
 constexpr double kWorthwhile = 0.5;   // of the mean slack: others wait; measured on OCR letters
 constexpr double kSmallest = 1e-300;  // squared distances below it are zero; safeguard
-
-MINIMAND_CLONES double dense_dot(const double* x, const double* w, std::size_t n) {
-  return dot(x, w, n);
-}
-
-MINIMAND_CLONES void dense_add(const double* x, double factor, const double* mask,
-                               double* __restrict w, std::size_t n) {
-  if (mask == nullptr) {
-    for (std::size_t j = 0; j < n; ++j) w[j] += factor * x[j];
-  } else {
-    for (std::size_t j = 0; j < n; ++j) w[j] += factor * mask[j] * x[j];
-  }
-}
 
 /// A generator of Marsaglia; random enough for the order of visits.
 struct Shuffler {
@@ -42,25 +29,6 @@ struct Shuffler {
 };
 
 }  // namespace
-
-double FeatureRows::dot(std::size_t row, const double* w) const {
-  if (starts.empty()) return dense_dot(values.data() + row * columns, w, columns);
-  double sum = 0.0;
-  for (auto at = static_cast<std::size_t>(starts[row]);
-       at < static_cast<std::size_t>(starts[row + 1]); ++at) {
-    sum += values[at] * w[places[at]];
-  }
-  return sum;
-}
-
-void FeatureRows::add(std::size_t row, double factor, const double* mask, double* w) const {
-  if (starts.empty()) return dense_add(values.data() + row * columns, factor, mask, w, columns);
-  for (auto at = static_cast<std::size_t>(starts[row]);
-       at < static_cast<std::size_t>(starts[row + 1]); ++at) {
-    const auto j = static_cast<std::size_t>(places[at]);
-    w[j] += factor * values[at] * (mask == nullptr ? 1.0 : mask[j]);
-  }
-}
 
 PlaneAscent::PlaneAscent(FeatureRows nodes, FeatureRows edges, std::size_t n_nodes,
                          std::size_t n_edges, std::size_t k, std::vector<double> mass, double alpha,
@@ -113,29 +81,33 @@ void PlaneAscent::add(const Atom& atom, double factor, std::vector<double>& w) c
 }
 
 std::uint32_t PlaneAscent::atom_of(Unit& unit, const Entry& entry) const {
-  std::uint32_t unused = static_cast<std::uint32_t>(unit.atoms.size());
-  for (std::uint32_t a = 0; a < unit.atoms.size(); ++a) {
-    const Atom& atom = unit.atoms[a];
-    if (atom.row == entry.row && atom.label == entry.label) return a;
-    if (atom.uses == 0) unused = a;
-  }
+  const auto [known, is_new] = unit.places.try_emplace(key(entry.row, entry.label), 0u);
+  if (!is_new) return known->second;
   const Atom fresh{entry.row, entry.label, 0};
-  if (unused == unit.atoms.size()) {
+  if (unit.unused.empty()) {
+    known->second = static_cast<std::uint32_t>(unit.atoms.size());
     unit.atoms.push_back(fresh);
   } else {
-    unit.atoms[unused] = fresh;
+    known->second = unit.unused.back();
+    unit.unused.pop_back();
+    unit.atoms[known->second] = fresh;
   }
-  return unused;
+  return known->second;
 }
 
 void PlaneAscent::add(std::size_t number, double cost, std::span<const Entry> entries) {
   Unit& unit = units_[number];
   Plane plane{cost, 0.0, 0, {}, {}};
-  for (const Entry& entry : entries) {
-    const std::uint32_t a = atom_of(unit, entry);
-    ++unit.atoms[a].uses;
-    plane.atoms.push_back(a);
-    plane.values.push_back(entry.value);
+  std::vector<std::pair<std::uint32_t, double>> parts;
+  for (const Entry& entry : entries) parts.emplace_back(atom_of(unit, entry), entry.value);
+  std::sort(parts.begin(), parts.end());
+  for (const auto& [a, value] : parts) {  // edges without features share one row
+    if (plane.atoms.empty() || plane.atoms.back() != a) {
+      ++unit.atoms[a].uses;
+      plane.atoms.push_back(a);
+      plane.values.push_back(0.0);
+    }
+    plane.values.back() += value;
   }
   // The new row of the Gram matrix: the plane as a vector of weights, times all planes.
   for (std::size_t e = 0; e < plane.atoms.size(); ++e) {
@@ -162,18 +134,9 @@ void PlaneAscent::add(std::size_t number, double cost, std::span<const Entry> en
   const Plane& own = unit.planes.back();
   for (const std::uint32_t a : own.atoms) {  // all touched blocks back to zero
     const Atom& atom = unit.atoms[a];
-    double* const block_of = scratch_.data() + (block(atom, scratch_.data()) - scratch_.data());
-    const bool node = static_cast<std::size_t>(atom.row) < n_nodes_;
-    const FeatureRows& rows = node ? nodes_ : edges_;
-    const auto row = static_cast<std::size_t>(atom.row) - (node ? 0 : n_nodes_);
-    if (rows.starts.empty()) {
-      std::fill_n(block_of, rows.columns, 0.0);
-    } else {
-      for (auto at = static_cast<std::size_t>(rows.starts[row]);
-           at < static_cast<std::size_t>(rows.starts[row + 1]); ++at) {
-        block_of[rows.places[at]] = 0.0;
-      }
-    }
+    double* const own_block = scratch_.data() + (block(atom, scratch_.data()) - scratch_.data());
+    const auto row = static_cast<std::size_t>(atom.row);
+    row < n_nodes_ ? nodes_.clear(row, own_block) : edges_.clear(row - n_nodes_, own_block);
   }
 }
 
@@ -302,7 +265,7 @@ double PlaneAscent::refresh() {
       if (atoms_[a] != 0.0) add(unit.atoms[a], -mass_[i] / alpha_ * atoms_[a], w_);
     }
   }
-  return gain - 0.5 * alpha_ * dense_dot(w_.data(), w_.data(), w_.size());
+  return gain - 0.5 * alpha_ * inner_product(w_, w_);
 }
 
 void PlaneAscent::measure(std::span<const double> v, std::span<double> held,
@@ -368,31 +331,18 @@ void PlaneAscent::forget(std::size_t age) {
     for (const std::size_t c : kept) stays[c] = 1;
     for (std::size_t c = 0; c < m; ++c) {
       if (stays[c]) continue;
-      for (const std::uint32_t a : unit.planes[c].atoms) --unit.atoms[a].uses;
+      for (const std::uint32_t a : unit.planes[c].atoms) {
+        Atom& atom = unit.atoms[a];
+        if (--atom.uses > 0) continue;
+        unit.places.erase(key(atom.row, atom.label));
+        unit.unused.push_back(a);
+      }
     }
     std::vector<Plane> planes;
     planes.reserve(kept.size());
     for (const std::size_t c : kept) planes.push_back(std::move(unit.planes[c]));
     unit.planes = std::move(planes);
     unit.gram = std::move(gram);
-  }
-}
-
-void PlaneAscent::marginals(std::span<double> nodes, std::span<double> edges) const {
-  for (const Unit& unit : units_) {
-    for (const Plane& plane : unit.planes) {
-      for (std::size_t e = 0; e < plane.atoms.size(); ++e) {
-        const Atom& atom = unit.atoms[plane.atoms[e]];
-        const auto row = static_cast<std::size_t>(atom.row);
-        const auto label = static_cast<std::size_t>(atom.label);
-        const double value = plane.beta * plane.values[e];
-        if (row < n_nodes_) {
-          nodes[row * k_ + label] += value;
-        } else {
-          edges[(row - n_nodes_) * k_ * k_ + label] += value;
-        }
-      }
-    }
   }
 }
 

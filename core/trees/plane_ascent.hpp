@@ -3,22 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
+
+#include "trees/feature_rows.hpp"
 
 // The dual of max-margin training over labellings that were met so far.
 namespace minimand {
-
-/// Feature vectors of nodes or of edges: rows of a dense matrix, or of a compressed one.
-struct FeatureRows {
-  std::size_t columns = 0;
-  std::span<const double> values;  // dense: rows one after the other
-  std::span<const std::int64_t> starts;
-  std::span<const std::int32_t> places;  // empty starts: dense
-
-  double dot(std::size_t row, const double* w) const;
-  /// w += factor * row, entry by entry times `mask` unless that is null.
-  void add(std::size_t row, double factor, const double* mask, double* w) const;
-};
 
 /// A labelling c of a unit, less the true one: value times (row, label), and its cost.
 ///
@@ -74,8 +65,6 @@ class PlaneAscent {
   void place(std::span<const double> betas);
 
   std::span<const double> weights() const { return w_; }
-  /// Sums of beta times entries: what the distributions add to the true indicators.
-  void marginals(std::span<double> nodes, std::span<double> edges) const;
 
  private:
   struct Atom {
@@ -91,13 +80,18 @@ class PlaneAscent {
   };
   struct Unit {
     std::vector<Atom> atoms;
-    std::vector<Plane> planes;  // the first one is the truth
-    std::vector<double> gram;   // a_c · a_d, row by row
+    std::vector<Plane> planes;                                // the first one is the truth
+    std::vector<double> gram;                                 // a_c · a_d, row by row
+    std::unordered_map<std::uint64_t, std::uint32_t> places;  // of atoms in use, by `key`
+    std::vector<std::uint32_t> unused;                        // places of the others
   };
 
   const double* block(const Atom& atom, const double* w) const;
   double dot(const Atom& atom, const double* w) const;
   void add(const Atom& atom, double factor, std::vector<double>& w) const;
+  std::uint64_t key(std::int64_t row, std::int32_t label) const {
+    return static_cast<std::uint64_t>(row) * k_ * k_ + static_cast<std::uint64_t>(label);
+  }
   std::uint32_t atom_of(Unit& unit, const Entry& entry) const;
   double visit(std::size_t number);
   void read(const Unit& unit, const double* w, std::vector<double>& atoms,

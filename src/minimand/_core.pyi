@@ -34,6 +34,9 @@ class Compressed:
 def gather(matrix: Compressed, x: _Vector) -> _Vector: ...
 def gather_picked(matrix: Compressed, x: _Vector, majors: NDArray[np.int64]) -> _Vector: ...
 def scatter(matrix: Compressed, x: _Vector) -> _Vector: ...
+def transpose(
+    matrix: Compressed, indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]
+) -> None: ...
 def curvature_product(
     matrix: Compressed,
     v: _Vector,
@@ -124,6 +127,7 @@ def binary_relative_entropy(q: _Vector, z: _Vector) -> _Vector: ...
 def residual_rows(
     Z: _Vector, y: _Vector, mass: _Vector, centre: bool, shifts: _Vector
 ) -> tuple[_Vector, _Vector]: ...
+def residual_shift(z: _Vector, y: _Vector, mass: _Vector) -> float: ...
 def separable_value(l1: _Vector, l2: _Vector, w: _Vector) -> float: ...
 def separable_young(l1: _Vector, l2: _Vector, w: _Vector, v: _Vector) -> _Vector: ...
 def largest_scale(v: _Vector, limit: _Vector) -> float: ...
@@ -293,6 +297,26 @@ class ChainPass:
         self, unary: _Vector, transitions: _Vector, start: _Vector, stop: _Vector
     ) -> tuple[_Vector, _Vector]: ...
 
+class SparseTokens:
+    def __init__(
+        self,
+        offsets: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        mass: _Vector,
+        tokens: tuple[NDArray[Any], ...],
+        columns: int,
+        singles: int,
+        k: int,
+    ) -> None: ...
+    def slope(
+        self,
+        table: _Vector,
+        singles: _Vector,
+        transitions: _Vector,
+        start: _Vector,
+        stop: _Vector,
+    ) -> tuple[_Vector, _Vector, _Vector]: ...
+
 def chain_best(
     offsets: NDArray[np.int64], scores: _ChainScores, labels: NDArray[np.int64]
 ) -> _Vector: ...
@@ -310,6 +334,7 @@ def chain_sample(
 def gaussians(
     table: _Matrix, row_squares: _Vector, column_squares: _Vector, factor: float
 ) -> None: ...
+def gaussians_of_differences(x: _Matrix, z: _Matrix, factor: float, table: _Matrix) -> None: ...
 def laplacians(x: _Matrix, z: _Matrix, factor: float, table: _Matrix) -> None: ...
 def sums_of_minima(x: _Matrix, z: _Matrix, table: _Matrix) -> None: ...
 
@@ -337,6 +362,13 @@ def seed_rows(
 def learn_means(
     X: _ClusteredRows, weights: _Vector, centers: _Vector, counts: _Vector
 ) -> NDArray[np.int32]: ...
+def improve_rows(
+    X: _ClusteredRows,
+    weights: _Vector,
+    centers: _Vector,
+    masses: _Vector,
+    labels: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], int]: ...
 
 # Steps over rows. rule: 0 plain, 1 adaptive, 2 perceptron, 3 PA-I, 4 PA-II; slopes: kind (0 pieces,
 # 1 logistic, 2 given), pieces, slopes given, left at kinks; rows: sign, shift, weight, order;
@@ -370,6 +402,42 @@ def learn_rows_dense(
     scalars: _Vector,
     moves: _Vector,
 ) -> None: ...
+
+# Passes that end by themselves. when: seed, whether to shuffle, tol, patience, most passes, whether
+# the objective has the ridge; course: passes, best objective, passes since then, whether finite.
+_EpochRule = tuple[int, bool, float, int, int, bool]
+_EpochCourse = tuple[int, float, int, bool]
+
+def learn_epochs(
+    matrix: Compressed,
+    rule: int,
+    models: tuple[int, int, int],
+    slopes: _Slopes,
+    rows: _LearnedRows,
+    penalty: tuple[_Vector, _Vector],
+    options: _StepOptions,
+    fields: _Vector,
+    scalars: _Vector,
+    moves: _Vector,
+    order: NDArray[np.uint32],
+    when: _EpochRule,
+    course: _EpochCourse,
+) -> _EpochCourse: ...
+def learn_epochs_dense(
+    X: _Matrix,
+    rule: int,
+    models: tuple[int, int, int],
+    slopes: _Slopes,
+    rows: _LearnedRows,
+    penalty: tuple[_Vector, _Vector],
+    options: _StepOptions,
+    fields: _Vector,
+    scalars: _Vector,
+    moves: _Vector,
+    order: NDArray[np.uint32],
+    when: _EpochRule,
+    course: _EpochCourse,
+) -> _EpochCourse: ...
 def shuffle_rows(order: NDArray[np.uint32], seed: int) -> None: ...
 
 # Steps on the support: w changes in place.
@@ -385,6 +453,8 @@ class SupportNewton:
         bounds: tuple[_Vector, _Vector] | None = None,
     ) -> bool: ...
 
+# Sweeps and Newton steps in turn until a sweep gains no more than tol; up to 300 columns an active
+# set then makes the minimiser exact.
 def minimise_gram(
     G: _Vector,
     q: _Vector,
@@ -488,6 +558,20 @@ class PathOnGram:
     ) -> int: ...
     def forget(self) -> None: ...
 
+class PathOnCurves:
+    def __init__(self) -> None: ...
+    def solve(
+        self,
+        X: _Matrix,
+        rows: tuple[_Vector, _Vector, _Vector | None, bool],
+        older: tuple[_Vector, _Vector, float],
+        problems: tuple[_Vector, _Vector, _Vector, _Vector],
+        first: int,
+        started: bool,
+        goal: tuple[float, float, float, int, int],
+    ) -> int: ...
+    def forget(self) -> None: ...
+
 def steps_ahead(before: float, last: float, alpha: float) -> float: ...
 def drawn_on(before: _Vector, last: _Vector, ahead: float) -> _Vector: ...
 def gap_of_squares(
@@ -517,6 +601,20 @@ def interior_walk(
     course: _Course,
 ) -> tuple[float, int, float, float, bool, bool, _Course]: ...
 
+# Newton's steps on few columns: rows are mass, sign, shift; w changes in place.
+def smooth_steps(
+    X: _Matrix,
+    psi: _Pieces | str,
+    rows: tuple[_Vector, _Vector, _Vector],
+    l2: _Vector,
+    centre: _Vector,
+    intercept: bool,
+    w: _Vector,
+    b: float,
+    near: float,
+    most: int,
+) -> tuple[float, int, bool]: ...
+
 # Kernel machines.
 def box_steps(
     rows: _Matrix,
@@ -528,6 +626,15 @@ def box_steps(
     block: int,
     most_blocks: int,
 ) -> tuple[float, int, int]: ...
+def settle_boxes(
+    matrix: _Matrix,
+    places: tuple[NDArray[np.uint32], NDArray[np.int64]],
+    box: tuple[_Vector, _Vector, _Vector, _Vector, NDArray[np.uint8]],
+    balanced: bool,
+    a: _Vector,
+    f: _Vector,
+    goals: tuple[_Vector, _Vector],
+) -> _Matrix: ...
 
 # Structures: keys of parts, sequences (symbols, starts), trees (starts, production, child_starts,
 # children), graphs (starts, labels, neighbor_starts, neighbors).

@@ -163,3 +163,23 @@ def test_normalised_kernel(side, form, monkeypatch):
     assert found.discarded <= 4 - true[:4].sum() + 1e-12
     doubled = top_of_normalised(form(K), 4, weights=np.full(40, 2.0))
     assert doubled.values == pytest.approx(found.values, rel=1e-5)
+
+
+@pytest.mark.parametrize("side", [1000, 3])
+def test_of_no_eigenvalue_everything_is_discarded(side, monkeypatch):
+    """A single cluster: the bound is the trace, up to rounding, and never above it.
+
+    What a factor leaves out may all lie along the mean, which centring takes away.
+    """
+    monkeypatch.setattr(relaxation, "_SIDE", side)
+    X, rest = np.random.default_rng(4).normal(size=(30, 6)), np.full(30, 0.5)
+    whole, plain = float(np.sum((X - X.mean(axis=0)) ** 2)), float(np.sum(X**2))
+    for total, least, found in (
+        (whole, whole, top_of_rows(X, 0)),
+        (whole + 15.0, whole, top_of_rows(X, 0, remainder=rest)),
+        (plain + 15.0, plain + 15.0, top_of_rows(X, 0, remainder=rest, centred=False)),
+        (whole, whole, top_of_kernel(X @ X.T, 0, centred=True)),
+    ):
+        assert found.values.size == 0
+        assert found.total == pytest.approx(total)
+        assert (1 - 1e-12) * least <= found.discarded <= least * (1 + 1e-12)

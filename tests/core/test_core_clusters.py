@@ -162,3 +162,30 @@ def test_bad_arguments_are_refused():
     search.assign(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="cluster"):
         search.relabel(0, 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_single_moves_follow_the_means(kind):
+    X, rng = data(80, 3)
+    core, exact = rows_of(X, kind)
+    weights = rng.integers(0, 3, size=len(X)).astype(float)
+    labels = rng.integers(4, size=len(X)).astype(np.int32)
+    masses = np.bincount(labels, weights, minlength=4)
+    centers = np.array([np.average(exact[labels == c], 0, weights[labels == c]) for c in range(4)])
+
+    def objective(labels):
+        parts = [(labels == c) & (weights > 0) for c in range(4)]
+        means = [np.average(exact[p], 0, weights[p]) for p in parts]
+        return sum(weights[p] @ ((exact[p] - m) ** 2).sum(axis=1) for p, m in zip(parts, means))
+
+    before = labels.copy()
+    found, moved = _core.improve_rows(core, weights, centers, masses, labels)
+    assert (labels == before).all()
+    assert moved == (found != before).sum() > 0
+    assert objective(found) < objective(before)
+    np.testing.assert_allclose(masses, np.bincount(found, weights, minlength=4), atol=1e-12)
+    for c in range(4):
+        own = found == c
+        np.testing.assert_allclose(centers[c], np.average(exact[own], 0, weights[own]), atol=1e-5)
+    with pytest.raises(ValueError, match="no such cluster"):
+        _core.improve_rows(core, weights, centers, masses, labels + np.int32(4))

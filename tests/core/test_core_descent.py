@@ -276,3 +276,33 @@ def test_bounds_are_kept(kind, scalar):
     assert (down[w > lo] <= 1e-6).all()
     with pytest.raises(ValueError, match="lo must have length"):
         _core.cd_gram(np.eye(m), l1, w, l1, l2, 1, 0.0, (lo[1:], hi))
+
+
+@pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.parametrize("uniform", [False, True])
+@pytest.mark.parametrize("alike", [False, True], ids=["unlike", "alike"])
+def test_threads_that_share_sweeps_find_the_minimiser(centre, uniform, alike):
+    rng = np.random.default_rng(8)
+    n, m = 2000, 300
+    X = sp.random(n, m, 0.2, "csc", rng=rng, data_rvs=rng.standard_normal)
+    if alike:  # every column is in both halves, so that the threads do the same work twice
+        X = sp.hstack([X[:, :150], X[:, :150] * 1.001], format="csc")
+    h = np.full(n, 1.0 / n) if uniform else rng.uniform(0.2, 1.0, n) / n
+    q_in, l1, l2 = rng.normal(size=n) / n, np.full(m, 1e-3), np.full(m, 1e-3)
+    matrix = _core.Compressed(X.indptr, X.indices, X.data, n)
+    before, found = _core.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            _core.set_num_threads(threads)
+            q, w = q_in.copy(), np.zeros(m)
+            shift, _, decrease = _core.cd_columns(
+                matrix, np.arange(m), h, q, w, l1, l2, centre, 20_000, 1e-18
+            )
+            assert decrease <= 1e-18
+            np.testing.assert_allclose(q, q_in + h * (X @ w + shift), atol=1e-12)
+            assert violation(X.T @ q, w, l1, l2) < 1e-8
+            found.append(w)
+    finally:
+        _core.set_num_threads(before)
+    np.testing.assert_allclose(found[1], found[0], atol=1e-5)
+    np.testing.assert_allclose(found[2], found[0], atol=1e-5)

@@ -29,7 +29,7 @@ def off(w, slope, norm, l1, l2):
     return np.abs(c - w).max()
 
 
-@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("k", [1, 3, 10, 30])
 def test_minimisers_on_a_gram(k):
     X, Y, norm, l1, l2 = problem(k)
     n = len(X)
@@ -46,7 +46,9 @@ def test_minimisers_on_a_gram(k):
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-30, 1e30])
-@pytest.mark.parametrize(("k", "n"), [(1, 30), (1, 6), (3, 30), (5, 6)])
+@pytest.mark.parametrize(
+    ("k", "n"), [(1, 30), (1, 6), (3, 30), (5, 6), (9, 30), (13, 5), (30, 6), (37, 30)]
+)
 def test_columns_stand_for_their_gram(k, n, unit):
     X, Y, norm, l1, l2 = problem(k, n=n)
     A, norm, l1, l2 = unit * X / np.sqrt(n), unit * norm, unit * l1, unit * unit * l2

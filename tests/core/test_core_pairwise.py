@@ -26,6 +26,19 @@ def test_values_are_those_of_the_formulas(shape, dtype):
     _core.gaussians(products, *squares, -0.3)
     gaussian = np.exp(-0.3 * np.square(difference).sum(axis=2))
     np.testing.assert_allclose(products, gaussian, rtol=1e-10 if dtype == np.float64 else 1e-4)
+    _core.gaussians_of_differences(x, columns, -0.3, table)
+    np.testing.assert_allclose(table, gaussian, **close)
+
+
+def test_differences_keep_the_digits_of_rows_far_from_zero():
+    x = np.array([[1e8], [1e8 + 1e-3]])
+    table = np.empty((2, 2))
+    _core.gaussians_of_differences(x, np.ascontiguousarray(x.T), -1e6, table)
+    step = float(x[1, 0] - x[0, 0])
+    np.testing.assert_allclose(table, np.exp(-1e6 * step**2 * (1 - np.eye(2))), rtol=1e-12)
+    far = np.array([[1e200], [-1e200]])  # squares overflow: no value at all, and no NaN
+    _core.gaussians_of_differences(far, np.ascontiguousarray(far.T), -1.0, table)
+    np.testing.assert_array_equal(table, np.eye(2))
 
 
 def test_rounding_gives_no_value_above_one():
@@ -42,7 +55,37 @@ def test_sizes_and_types_that_do_not_fit_are_refused():
         _core.sums_of_minima(x, columns, np.empty((4, 2)))
     with pytest.raises(TypeError, match="x must be float32"):
         _core.laplacians(x, columns, -1.0, table.astype(np.float32))
+    with pytest.raises(ValueError, match="row for every column of x"):
+        _core.gaussians_of_differences(x, np.ones((4, 4)), -1.0, table)
+    with pytest.raises(TypeError, match="float32 or float64"):
+        _core.gaussians_of_differences(x, columns, -1.0, table.astype(int))
     with pytest.raises(TypeError, match="float32 or float64"):
         _core.gaussians(np.ones((1, 1), dtype=int), np.ones(1), np.ones(1), -1.0)
     with pytest.raises(ValueError, match="C-contiguous"):
         _core.gaussians(np.asfortranarray(np.ones((2, 3))), np.ones(2), np.ones(3), -1.0)
+
+
+def test_single_precision_is_exact_to_two_ulp_and_never_negative():
+    distances = np.concatenate([[0.0, 1e-9, 1e30], np.geomspace(1e-6, 200.0, 4093)])
+    table = np.zeros((1, 4096), np.float32)
+    _core.gaussians(table, np.zeros(1), distances, -1.0)
+    exact = np.exp(-distances.astype(np.float32).astype(float))
+    normal = exact > 2e-38
+    ulp = np.finfo(np.float32).eps
+    assert (np.abs(table[0] - exact)[normal] <= 2 * ulp * exact[normal]).all()
+    assert (table[0][~normal] <= 2e-38).all()
+    assert (table >= 0).all()
+    _core.gaussians(table, np.zeros(1), np.zeros(4096), -1e300)  # beyond float32
+    assert (table == 1.0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_tile_of_a_larger_table_is_filled_alone(dtype):
+    whole = np.ones((5, 40), dtype=dtype)
+    _core.gaussians(whole[1:4, 3:30], np.full(3, 2.0), np.full(27, 1.0), -0.5)
+    np.testing.assert_allclose(whole[1:4, 3:30], np.exp(-0.5), rtol=1e-6)
+    rest = np.ones((5, 40), bool)
+    rest[1:4, 3:30] = False
+    assert (whole[rest] == 1.0).all()
+    with pytest.raises(ValueError, match="factor must not be positive"):
+        _core.gaussians(whole, np.ones(5), np.ones(40), 1.0)

@@ -255,3 +255,19 @@ def test_a_checked_matrix_can_be_copied_and_pickled():
     A = a_matrix()
     for twin in (pickle.loads(pickle.dumps(checked(A))), copy.deepcopy(checked(A))):
         np.testing.assert_array_equal(_core.gather(twin, x), A @ x)
+
+
+@pytest.mark.parametrize("scalar", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (30, 7), (400, 900)])
+def test_transpose_turns_rows_into_columns(scalar, index, shape):
+    rng = np.random.default_rng(4)
+    A = sp.random(*shape, 0.4, "csr", dtype=scalar, rng=rng)
+    B = A.tocsc()
+    indptr, indices = np.empty(shape[1] + 1, index), np.empty(A.nnz, index)
+    data = np.empty(A.nnz, scalar)
+    matrix = _core.Compressed(A.indptr.astype(index), A.indices.astype(index), A.data, shape[1])
+    _core.transpose(matrix, indptr, indices, data)
+    np.testing.assert_array_equal(indptr, B.indptr)
+    np.testing.assert_array_equal(indices, B.indices)
+    np.testing.assert_array_equal(data, B.data)

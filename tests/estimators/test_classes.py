@@ -45,6 +45,20 @@ def test_every_class_meets_the_tolerance_and_the_certificate_is_the_sum(loss, fi
     assert again.by_feature.shape == (8,)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "multinomial", "crammer_singer"])
+def test_gaps_by_class_add_up(loss):
+    X, y = load_iris(return_X_y=True)
+    model = mm.Classifier(loss, alpha=0.1).fit(X, y)
+    for certificate in (model.certificate_, mm.certify(model, X, y)):
+        if certificate.by_score is None:
+            assert loss != "hinge"  # one problem of all classes: an audit divides its gap
+            continue
+        assert certificate.by_score.shape == (3,)
+        assert (certificate.by_score >= 0).all()
+        assert certificate.by_score.sum() == pytest.approx(certificate.gap, rel=1e-9)
+    assert mm.certify(model, X, y).by_score is not None
+
+
 @pytest.mark.parametrize("loss", ["logistic", "cross_entropy"])
 def test_probabilities(loss, five):
     X, y = five

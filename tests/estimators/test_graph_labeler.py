@@ -53,12 +53,19 @@ def test_the_crf_is_at_a_minimum_of_the_likelihood():
     assert np.allclose([b.probability for b in best], model.predict_proba(X, edges=edges))
 
 
-@pytest.mark.parametrize("loss", ["crf", "max_margin"])
-def test_chains_are_labelled_as_sequence_labelers_do(loss):
+@pytest.mark.parametrize(
+    ("loss", "penalty"),
+    [("crf", "l2"), ("max_margin", "l2"), ("crf", "l1"), ("crf", "elastic_net")],
+)
+def test_chains_are_labelled_as_sequence_labelers_do(loss, penalty):
     X, y, edges = _data([(0, 1), (1, 2), (2, 3)])
-    graph = mm.GraphLabeler(loss, alpha=0.1, tol=1e-8).fit(X, y, edges)
-    chain = mm.SequenceLabeler(loss, alpha=0.1, ends=False, tol=1e-8).fit(X, y)
+    graph = mm.GraphLabeler(loss, penalty, alpha=0.1, tol=1e-8).fit(X, y, edges)
+    chain = mm.SequenceLabeler(loss, penalty, alpha=0.1, ends=False, tol=1e-8).fit(X, y)
     assert np.isclose(graph.certificate_.primal, chain.certificate_.primal, atol=1e-7)
+    assert max(graph.certificate_.relative, chain.certificate_.relative) <= 1e-8
+    if penalty == "l1":
+        assert np.mean(graph.coef_ == 0) >= 0.5  # nothing is gained by both labels
+        return  # the weights are not unique
     np.testing.assert_allclose(graph.coef_, chain.coef_, atol=1e-3)
     np.testing.assert_allclose(graph.pairs_, chain.transitions_, atol=1e-3)
 
@@ -145,13 +152,26 @@ def test_the_perceptron_separates_what_can_be_separated():
     model = mm.GraphLabeler("perceptron", random_state=0, max_iter=100).fit(X, y, edges)
     assert model.score(X, y, edges) == 1.0
     assert model.certificate_.primal == 0
-    batches = mm.GraphLabeler("max_margin", alpha=0.01)
-    for _ in range(20):
-        batches.partial_fit(X, y, edges)
-    assert batches.score(X, y, edges) > 0.9
-    assert not hasattr(batches, "certificate_")
-    with pytest.raises(ValueError, match="call fit for loss='crf'"):
-        mm.GraphLabeler("crf").partial_fit(X, y, edges)
+    for loss in ("crf", "max_margin"):
+        batches = mm.GraphLabeler(loss, alpha=0.01)
+        for _ in range(20):
+            batches.partial_fit(X, y, edges)
+        assert batches.score(X, y, edges) > 0.9
+        assert not hasattr(batches, "certificate_")
+    with pytest.raises(ValueError, match="takes penalty='l2'"):
+        mm.GraphLabeler("crf", "l1").partial_fit(X, y, edges)
+    with pytest.raises(ValueError, match="declare all of them"):
+        mm.GraphLabeler("crf").partial_fit(X[:1], [["a"] * 4], edges[:1])
+
+
+def test_gradient_steps_approach_the_optimum():
+    X, y, edges = _data(CYCLE)
+    whole = mm.GraphLabeler("crf", alpha=0.5, tol=1e-8).fit(X, y, edges)
+    stream = mm.GraphLabeler("crf", alpha=0.5)
+    for _ in range(100):
+        stream.partial_fit(X, y, edges)
+    np.testing.assert_allclose(stream.coef_, whole.coef_, atol=0.05)
+    np.testing.assert_allclose(stream.pairs_, whole.pairs_, atol=0.05)
 
 
 def test_wide_graphs_are_relaxed_with_a_bound(monkeypatch):
@@ -200,8 +220,12 @@ X0, Y0, E0 = _data(TREE, n=2)
     ("change", "arguments", "words"),
     [
         ({"loss": "hinge"}, (X0, Y0, E0), "loss of GraphLabeler must be one of"),
-        ({"penalty": "l1"}, (X0, Y0, E0), "takes penalty='l2' with alpha > 0"),
-        ({"alpha": 0.0}, (X0, Y0, E0), "takes penalty='l2' with alpha > 0"),
+        (
+            {"loss": "max_margin", "penalty": "l1"},
+            (X0, Y0, E0),
+            "takes penalty='l2' with alpha > 0",
+        ),
+        ({"loss": "max_margin", "alpha": 0.0}, (X0, Y0, E0), "penalty='l2' with alpha > 0"),
         ({"alpha": -1}, (X0, Y0, E0), "alpha must be a finite number"),
         ({"directed": "no"}, (X0, Y0, E0), "directed must be True or False"),
         ({"loss": "perceptron", "alpha": 1.0}, (X0, Y0, E0), "alpha has no meaning"),

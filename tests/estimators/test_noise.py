@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import minimand as mm
-from minimand.estimators.posing.noise import median
+from minimand._base.weighted import median
 
 RNG = np.random.default_rng(0)
 N, NOISE = 200, 0.3

@@ -37,6 +37,13 @@ def test_it_is_the_svm_of_scikit_learn(flowers):
     assert mine == pytest.approx(its, rel=1e-4)
 
 
+def test_the_loss_may_be_named(flowers):
+    X, y = flowers
+    named = mm.Classifier(mm.OneVsOne("hinge")).fit(X, y)
+    given = mm.Classifier(mm.OneVsOne(mm.Hinge())).fit(X, y)
+    np.testing.assert_array_equal(named.coef_, given.coef_)
+
+
 def test_with_a_kernel_it_is_the_svm_of_that_kernel(flowers):
     X, y = flowers
     ours = mm.Classifier(mm.OneVsOne(mm.Hinge()), features=mm.RBF(tau=2.0), tol=1e-9).fit(X, y)

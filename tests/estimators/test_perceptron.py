@@ -293,7 +293,7 @@ def test_traces_are_limited():
         ({"order": "shuffled"}, "order must be 'fixed' or 'random'"),
         ({"max_epochs": 0}, "max_epochs must be an integer ≥ 1"),
         ({"max_epochs": True}, "max_epochs must be an integer ≥ 1"),
-        ({"trace": -1}, "trace must be None or an integer ≥ 0"),
+        ({"trace": -1}, "trace must be an integer ≥ 0"),
         ({"bound": "yes"}, "bound must be True or False"),
         ({"intercept": None}, "intercept must be True or False"),
         ({"random_state": "x"}, "random_state must be"),

@@ -112,12 +112,35 @@ def test_sums_over_pairs_are_not_rounded_by_a_constant_of_the_query(loss):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
-def test_early_stops_are_certified(loss):
+@pytest.mark.parametrize("penalty", [mm.L1(), mm.L1() + 0.5 * mm.L2()], ids=repr)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_l1_part_drops_features_of_the_machine_on_all_differences(loss, penalty):
+    X, y, groups = data(d=8)
+    ranker = mm.Ranker(loss, penalty, alpha=0.12).fit(X, y, groups)
+    D, weights = differences(X, y, groups)
+    signs = np.where(np.arange(len(D)) % 2, 1.0, -1.0)
+    pairs = mm.Classifier(loss, penalty, alpha=0.12, intercept=False, tol=1e-8)
+    pairs.fit(signs[:, None] * D, signs, sample_weight=weights)
+    enough = 1e-4 if loss == "hinge" else 1e-6  # corners of both: smoothing gets that near
+    assert ranker.certificate_.relative <= enough
+    assert ranker.certificate_.dual <= pairs.certificate_.primal + 1e-12
+    assert ranker.certificate_.primal == pytest.approx(pairs.certificate_.primal, abs=2 * enough)
+    assert 0 < np.count_nonzero(ranker.coef_) < 8
+    assert mm.certify(ranker, X, y, groups=groups).relative <= enough
+    path = mm.path(mm.Ranker(loss, penalty), X, y, alphas=3, groups=groups)
+    assert not path.coefs[0].any()
+    assert max(c.relative for c in path.certificates) <= enough
+
+
+@pytest.mark.parametrize("penalty", ["l2", mm.L1() + 0.1 * mm.L2()], ids=repr)
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
+def test_early_stops_are_certified(loss, penalty):
     X, y, groups = data(2, queries=30)
-    best = mm.Ranker(loss, alpha=1e-3, tol=1e-7).fit(X, y, groups).certificate_
+    best = mm.Ranker(loss, penalty, alpha=1e-3, tol=1e-6).fit(X, y, groups).certificate_
     for passes in (1, 2):
+        early = mm.Ranker(loss, penalty, alpha=1e-3, tol=1e-12, max_iter=passes)
         with pytest.warns(UserWarning, match="stopped by max_iter"):
-            early = mm.Ranker(loss, alpha=1e-3, tol=1e-12, max_iter=passes).fit(X, y, groups)
+            early.fit(X, y, groups)
         assert early.certificate_.dual <= best.primal
         assert early.certificate_.primal >= best.dual
 
@@ -136,7 +159,9 @@ def test_bad_input():
     for model, arguments, words in (
         (mm.Ranker("squared"), (X, y, groups), "'squared_hinge', 'hinge' or 'logistic'"),
         (mm.Ranker(alpha=-1.0), (X, y, groups), "alpha must be"),
-        (mm.Ranker(penalty="l1"), (X, y, groups), "L2 on every coefficient"),
+        (mm.Ranker(penalty="no_penalty"), (X, y, groups), "L2 on every coefficient"),
+        (mm.Ranker(penalty=mm.L1([0, 1, 1, 1])), (X, y, groups), "L2 on every coefficient"),
+        (mm.Ranker(penalty=mm.NonNegative() + mm.L2()), (X, y, groups), "without constraints"),
         (mm.Ranker(), (X, np.ones(len(y)), groups), "nothing to rank"),
         (mm.Ranker(), (X, y, groups[:-1]), "the query of every item"),
         (mm.Ranker(), (X, y, groups, np.arange(len(y)) + 1.0), "weighs queries"),

@@ -311,7 +311,7 @@ def test_a_warm_start_needs_less_work():
 def test_probabilities_need_a_crf():
     for name in ("max_margin", "perceptron"):
         assert not hasattr(fitted(name), "predict_proba")
-        with pytest.raises(AttributeError):
+        with pytest.raises(AttributeError, match="has scores and no probabilities"):
             fitted(name).predict_marginals(X)
     assert hasattr(mm.SequenceLabeler(), "predict_marginals")
     with pytest.raises(NotFittedError):

@@ -88,6 +88,8 @@ def test_the_fitted_estimator_predicts(how, data):
         assert fitted.predict_proba(seen).shape == (150, 2)
     last, _ = recorder.models[-1]
     assert_allclose(last.predict_proba(X), model.predict_proba(X), atol=1e-6)
+    recorder, X = Recorder(), np.tile(X, 5)  # few columns are fitted by one compiled call
+    attach(how, mm.Classifier(alpha=1e-3), recorder).fit(X, y)
     first, _ = recorder.models[0]
     assert np.ptp(first.decision_function(X)) == 0.0  # it begins with the null model
 

@@ -143,19 +143,20 @@ BAD = {
     "words": ([["the", "dog"], ["a"]], Y, r"X\[0\] holds plain words such as 'the'"),
     "one sequence of dicts": ([{"w": 1}, {"w": 2}], Y, r"X\[0\] must be a sequence of tokens"),
     "empty": ([X[0], np.ones((0, 2))], [Y[0], []], r"X\[1\] is an empty sequence"),
-    "nan": ([X[0], NAN[0]], Y, r"X\[1\] contains NaN \(token 0, column 1\)"),
-    "nan in a dict": ([[{"w": "x"}, {"w": float("nan")}]], [["a", "b"]], "token 1, w"),
-    "widths": ([X[0], np.ones((1, 3))], Y, r"X\[1\] has 3 features a token"),
+    "nan": ([X[0], NAN[0]], Y, r"X\[1\] contains NaN \(row 0, column 1\)"),
+    "nan in a dict": ([[{"w": "x"}, {"w": float("nan")}]], [["a", "b"]], "row 1, w"),
+    "widths": ([X[0], np.ones((1, 3))], Y, r"X\[1\] has 3 features a row"),
     "no matrix": ([X[0], np.ones(1)], Y, r"X\[1\] is no \(length × features\) matrix"),
     "complex": ([X[0] * 1j, X[1]], Y, r"X\[0\] is no \(length × features\) matrix"),
     "an object as a value": ([[{"w": object()}, {}]], [["a", "b"]], "feature 'w' is <object"),
-    "no dict": ([[{"w": 1}, 3]], [["a", "b"]], "no dict of features, 3"),
+    "no dict": ([[{"w": 1}, 3]], [["a", "b"]], "holds 3 beside feature dicts"),
     "y none": (X, None, "requires y to be passed"),
     "y text": (X, "ab", "y must be a list"),
     "y of texts": (X, ["ab", "b"], r"y\[0\] must be a list .* pass list\(y\[0\]\)"),
     "y too short": (X, Y[:1], "X has 2 and y has 1"),
     "lengths": (X, [["a", "b"], ["b", "a"]], r"X\[1\] has 1 tokens and y\[1\] has 2 labels"),
     "one label": (X, [["a", "a"], ["a"]], "y holds one label only"),
+    "one label and nan": ([X[0], NAN[0]], [["a", "a"], ["a"]], r"X\[1\] contains NaN"),
     "missing label": (X, [["a", None], ["b"]], "missing label"),
     "nan label": (X, [[1.0, float("nan")], [2.0]], "missing label"),
     "unhashable": (X, [["a", ["b"]], ["b"]], "cannot be hashed"),
@@ -182,7 +183,7 @@ PARAMETERS = {
     "own edges": ({"edge_features": lambda x: x}, "a row for each of its"),
     "cost": ({"loss": "max_margin", "cost": np.ones((2, 2))}, "0 where the label is right"),
     "cost's shape": ({"loss": "max_margin", "cost": np.eye(3)}, r"cost must be a \(2, 2\) table"),
-    "features": ({"features": "rbf"}, "no map of tokens"),
+    "features": ({"features": "rbf"}, "no map of rows"),
     "kernel": ({"features": mm.RBF()}, "Nystrom"),
     "tol": ({"tol": -1}, "tol must be"),
     "max_iter": ({"max_iter": 0}, "max_iter must be"),
@@ -210,10 +211,10 @@ def test_what_does_not_fit_the_model_is_named():
         model.predict(dicts(X))
     with pytest.raises(ValueError, match="'z', which is not among"):
         model.log_likelihood(X, [["a", "z"], ["b"]])
-    with pytest.warns(UserWarning, match="count as errors"):
+    with pytest.warns(UserWarning, match="counts as an error"):
         assert model.score(X, [["a", "z"], ["b"]]) == pytest.approx(2 / 3)
     with pytest.raises(ValueError, match="k must be"):
         model.decode(X, k=0)
     of_dicts = mm.SequenceLabeler(alpha=0.1).fit(dicts(X), Y)
-    with pytest.raises(TypeError, match="fitted on tokens as dicts"):
+    with pytest.raises(TypeError, match="fitted on feature dicts"):
         of_dicts.predict(X)

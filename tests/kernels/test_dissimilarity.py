@@ -86,3 +86,19 @@ def not_psd(a, b):
 def test_bad_input_gets_a_sentence(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()
+
+
+def test_entries_of_one_cell_are_added_up():
+    """A CSR matrix may hold a number in parts; the caller's stays as it is."""
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    whole = sparse.csr_matrix(X)
+    parts = sparse.csr_matrix(
+        (np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), 2 * whole.indptr), whole.shape
+    )
+    labels = np.arange(12) % 2
+    assert np.isclose(mm.metrics.silhouette(parts, labels), mm.metrics.silhouette(X, labels))
+    found = [mm.Agglomerative(3).fit(data) for data in (parts, X)]
+    np.testing.assert_array_equal(found[0].labels_, found[1].labels_)
+    near = [mm.KNNRegressor(2).fit(data, X[:, 0]).predict(data) for data in (parts, X)]
+    np.testing.assert_allclose(*near)
+    assert parts.nnz == 2 * whole.nnz

@@ -152,3 +152,66 @@ def test_extreme_bandwidths_have_their_limits(make, tau):
     rows = np.array([[0.0, 1.0], [0.3, 2.0], [1e6, 2.5]])
     expected = np.eye(3) if tau < 1 else np.ones((3, 3))
     np.testing.assert_array_equal(make(tau=tau)(rows), expected)
+
+
+TILED = [mm.RBF(2.0), mm.Polynomial(1), mm.Polynomial(2, c=0.0), mm.Polynomial(3), mm.Polynomial(7)]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kernel", [*TILED, mm.Linear(), mm.Laplace()], ids=repr)
+def test_tiles_are_parts_of_the_block(kernel, dtype):
+    rng = np.random.default_rng(0)
+    x, z = (0.5 * rng.normal(size=(n, 4)).astype(dtype) for n in (300, 1100))  # several tiles
+    a = rng.normal(size=(1100, 2))
+    block, close = kernel.block(x, z), {"rtol": 1e-4 if dtype == np.float32 else 1e-11}
+    both = kernel.prepared(np.concatenate([x, z]))
+    whole = kernel.gram(both)
+    np.testing.assert_array_equal(whole, whole.T)
+    np.testing.assert_allclose(whole[:300, 300:], block, **close)
+    table = np.empty((300, 1100), dtype=dtype)
+    kernel.fill(both[:300], both[300:], table)
+    np.testing.assert_allclose(table, block, **close)
+    size = np.abs(block).max() * np.abs(a).sum()
+    np.testing.assert_allclose(kernel.times(x, z, a), block @ a, atol=1e-6 * size)
+    np.testing.assert_allclose(
+        kernel.times(both[:300], both[300:], a[:, 0]), block @ a[:, 0], atol=1e-6 * size
+    )
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4, 5, 6, 9])
+def test_powers_by_products(degree):
+    x = np.random.default_rng(0).normal(size=(9, 3))
+    found = mm.Polynomial(degree, c=0.7)(x)
+    np.testing.assert_allclose(found, (0.7 + x @ x.T) ** degree, rtol=1e-12)
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize("kernel", [mm.RBF(0.8), mm.Polynomial(4, c=0.5)], ids=repr)
+def test_rounding_stays_within_the_doubt(kernel, nonnegative):
+    rng = np.random.default_rng(1)
+    x = 2.0 * rng.normal(size=(200, 60))
+    x = np.abs(x) if nonnegative else x
+    inputs = kernel.prepared(x)
+    exact, table = kernel.block(inputs, inputs), np.empty((200, 200), np.float32)
+    if hasattr(inputs, "parts"):
+        single = type(inputs)(inputs.parts[0].astype(np.float32), inputs.parts[1])
+    else:
+        single = inputs.astype(np.float32)
+    kernel.fill(single, single, table)
+    share, number = kernel.doubt(inputs, 2.0**-24)
+    assert 0 < share + number < np.inf
+    assert (np.abs(table - exact) <= share * table + number).all()
+
+
+def test_a_kernel_with_its_own_block_is_not_tiled():
+    class Half(mm.RBF):
+        def block(self, x, z):
+            return 0.5 * super().block(x, z)
+
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    half, rows = Half(1.0), mm.RBF(1.0).prepared(x)
+    np.testing.assert_allclose(half.times(x, x, np.ones(20)), 0.5 * mm.RBF(1.0)(x).sum(axis=1))
+    table = np.empty((20, 20))
+    half.fill(rows, rows, table)
+    np.testing.assert_allclose(table, 0.5 * mm.RBF(1.0)(x))
+    assert half.doubt(rows, 1e-8)[0] == np.inf

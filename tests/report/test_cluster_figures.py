@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs
 
 import minimand as mm
+from minimand.report.choice import plot_choice
 from minimand.report.clusters import on_two_components, plot_clusters, plot_silhouettes
 from minimand.report.dendrogram import plot_dendrogram
 
@@ -104,3 +105,34 @@ def test_trees_of_divisions_and_choices():
     ax = choice.plot()
     assert f"k = {choice.k}" in {text.get_text() for text in ax.texts}
     ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mm.KMeans(3, distance="manhattan", random_state=0),
+        mm.KernelKMeans(3, kernel=mm.RBF(3.0), random_state=0),
+        mm.NormalizedCut(3, random_state=0),
+    ],
+)
+def test_a_clustering_draws_its_silhouettes(model):
+    model.fit(X)
+    ax = model.plot(X, kind="silhouettes")
+    assert len(ax.collections) == 3
+    kernel = mm.RBF(3.0) if isinstance(model, mm.KernelKMeans) else None
+    distance = "manhattan" if isinstance(model, mm.KMeans) else "euclidean"
+    mean = mm.metrics.silhouette(X, model.labels_, distance, kernel)
+    assert ax.get_legend().get_texts()[0].get_text() == f"mean {mean:.3f}"
+    with pytest.raises(ValueError, match="kind must be one of"):
+        model.plot(X, kind="dendrogram")
+
+
+@pytest.mark.parametrize("chosen", [2, 5, 8])
+def test_the_label_of_the_choice_is_within_the_axes(chosen):
+    ks = np.arange(2, 9)
+    ax = plot_choice(ks, np.linspace(1.0, 0.0, 7), None, chosen, "criterion")
+    ax.figure.canvas.draw()
+    (label,) = ax.texts
+    box, whole = label.get_window_extent(), ax.get_window_extent()
+    assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+    assert whole.y0 <= box.y0

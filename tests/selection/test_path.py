@@ -190,6 +190,7 @@ def test_non_convex_penalties_have_stationary_paths():
 def test_limits_leave_valid_models():
     X, y = awkward()
     y = np.where(y > np.median(y), 1, -1)
+    X = sparse.csr_array(X)  # whose alphas are solved one by one, so that iterations are counted
     model = mm.Classifier("logistic", "l1", max_iter=1, tol=1e-14)
     with pytest.warns(ConvergenceWarning, match="of 10 fits were stopped by max_iter=1"):
         path = mm.path(model, X, y, 10)

@@ -197,19 +197,19 @@ def test_verbose_shows_the_gap(capsys):
 
 
 def test_an_interrupted_fit_has_a_model(monkeypatch):
-    from minimand.solvers.kernel import box_course
+    from minimand.canonical import BoxBatch
 
-    steps, begun = box_course.Course.advanced, []
+    steps, begun = BoxBatch.settled, []
 
-    def impatient(self, target, ends):
+    def impatient(self, matrix, start, goals, shares=None):
         begun.append(1)
         if len(begun) == 2:
             raise KeyboardInterrupt
-        return steps(self, target, ends)
+        return steps(self, matrix, start, goals, shares)
 
-    monkeypatch.setattr(box_course.Course, "advanced", impatient)
+    monkeypatch.setattr(BoxBatch, "settled", impatient)
     with pytest.raises(mm.Interrupted) as stopped:
-        SVC().fit(X, Y)
+        SVC(verbose=True).fit(X, Y)  # a bar for each of the three pairs
     model = stopped.value.result
     assert len(begun) == 2
     assert np.isfinite(model.certificate_.gap)

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import linear_model
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minimand as mm
 import minimand.sklearn
 from minimand.sklearn import SGDClassifier, SGDRegressor
+from minimand.solvers.stochastic.learner import Learner
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -227,3 +229,37 @@ def test_a_stream_goes_on_from_coefficients_that_were_set():
         model.coef_ = np.arange(X.shape[1], dtype=float)
         model.partial_fit(X[:20], Y[:20])
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"loss": "log_loss", "penalty": None},
+        {"average": 5},
+        {"shuffle": False, "tol": 1e-2},
+        {"learning_rate": "adaptive", "eta0": 0.1},
+        {"max_iter": 4, "tol": None},
+    ],
+    ids=str,
+)
+def test_epochs_of_one_call_are_those_of_many(options, kind, monkeypatch):
+    model = SGDClassifier(random_state=3, **options)
+    together = clone(model).fit(kind(X), LABELS)
+    monkeypatch.setattr(Learner, "short_epochs", lambda *_: 0)
+    apart = clone(model).fit(kind(X), LABELS)
+    assert together.n_iter_ == apart.n_iter_
+    np.testing.assert_allclose(together.coef_, apart.coef_, rtol=1e-12)
+    np.testing.assert_allclose(together.intercept_, apart.intercept_, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "y"), [("Perceptron", LABELS), ("PassiveAggressiveRegressor", Y)])
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_online_epochs_of_one_call_are_those_of_many(name, y, monkeypatch):
+    model = getattr(minimand.sklearn, name)(random_state=1)
+    together = clone(model).fit(X, y)
+    monkeypatch.setattr(Learner, "short_epochs", lambda *_: 0)
+    apart = clone(model).fit(X, y)
+    assert together.n_iter_ == apart.n_iter_
+    np.testing.assert_array_equal(together.coef_, apart.coef_)

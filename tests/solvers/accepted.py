@@ -12,6 +12,7 @@ PROBLEMS = {
     "constraint_generation": ("chebyshev", "l2"),
     "row_pairs": ("absolute", "l2"),
     "graduated": ("geman_mc_clure", "l2"),
+    "convex_concave": (mm.WeightedRanking([0.0, 1.0]), "l2"),
     "multiplier": ("squared", mm.L1Ball(0.5)),
     "reweighted": ("squared", mm.MCP()),
     "class_dual": (mm.CrammerSinger(), "l2"),
@@ -26,6 +27,7 @@ PROBLEMS = {
 # Those whose designs are no matrix are tested in tests/solvers/kernel.
 ON_MATRICES = [name for name in SOLVERS if Trait.NO_COLUMNS not in SOLVERS[name].shapes]
 KINDS = {
+    "convex_concave": mm.Classifier,
     "class_dual": mm.Classifier,
     "class_primal_dual": mm.Classifier,
     "run_newton": mm.Ranker,

@@ -7,7 +7,7 @@ from scipy import sparse
 import minimand as mm
 from minimand.design import as_design
 from minimand.problem.objective import Objective
-from minimand.solvers import costs
+from minimand.solvers.shape import Shape
 
 ALPHAS = [1e-6, 1e-4, 1e-2]
 
@@ -80,7 +80,7 @@ def test_shape_counts_columns_that_outweigh_their_penalty():
     X = X * [1.0, 10.0, 0.0, 1e-3]
     penalty, mass = mm.L2().bind(4, 0.5), np.full(50, 1 / 50)
     objective = Objective(mm.SquaredHinge(), penalty, as_design(X), y.astype(float), mass)
-    shape = costs.Shape(objective, objective.penalty.sum_over_features)
+    shape = Shape(objective, objective.penalty.sum_over_features)
     spread = (X**2).mean(axis=0)
     assert shape.columns == pytest.approx((spread / (spread + 0.5)).sum())
     assert shape.weight == pytest.approx((spread / 0.5).sum() / 50)
@@ -97,6 +97,6 @@ def test_rows_that_few_factors_rule_are_told_from_random_ones():
     for X in (own, ruled):
         penalty, mass = mm.L2().bind(500, 1e-3), np.full(60, 1 / 60)
         objective = Objective(mm.Huber(), penalty, as_design(X), X[:, 0], mass)
-        found.append(costs.Shape(objective, objective.penalty.sum_over_features).uneven)
+        found.append(Shape(objective, objective.penalty.sum_over_features).uneven)
     assert found[0] < 3
     assert found[1] > 30

@@ -25,6 +25,16 @@ def classes(n=300):
     return X, np.where(X[:, 1] + 10 * rng.standard_normal(n) > 0, 1, -1)
 
 
+def give_up(monkeypatch, solver):
+    """The solver judges its start, and ends."""
+
+    def iterate(self, objective, start, control):
+        yield judge(objective, start)
+
+    monkeypatch.setattr(solver, "iterate", iterate)
+    monkeypatch.setattr(solver, "at_once", lambda self, objective, control: iter(()))
+
+
 @pytest.mark.parametrize(("loss", "penalty", "weak"), [SMOOTH, KINKED])
 def test_another_solver_takes_over_and_is_named(monkeypatch, loss, penalty, weak):
     """The fit converges, and solver_ says who did it."""
@@ -32,10 +42,7 @@ def test_another_solver_takes_over_and_is_named(monkeypatch, loss, penalty, weak
     model = mm.Classifier(loss, penalty, alpha=1e-3)
     assert model.fit(X, y).solver_ == weak.name
 
-    def give_up(self, objective, start, control):
-        yield judge(objective, start)
-
-    monkeypatch.setattr(weak, "iterate", give_up)
+    give_up(monkeypatch, weak)
     assert model.fit(X, y).certificate_.relative <= 1e-6
     assert model.solver_ != weak.name
 
@@ -44,10 +51,7 @@ def test_a_solver_that_was_named_is_not_replaced(monkeypatch):
     """Who names one wants that one, and hears that it gave up."""
     X, y = classes()
 
-    def give_up(self, objective, start, control):
-        yield judge(objective, start)
-
-    monkeypatch.setattr(Newton, "iterate", give_up)
+    give_up(monkeypatch, Newton)
     model = mm.Classifier("squared_hinge", "l2", alpha=1e-3, solver="newton")
     with pytest.warns(UserWarning, match="no further progress"):
         model.fit(X, y)
@@ -79,8 +83,8 @@ class Resigned(mm.solvers.Solver):
 
     name = "resigned"
 
-    def __init__(self, to=("newton",)):
-        self.to, self.answers = to, []
+    def __init__(self, to=("newton",), remaining=np.inf):
+        self.to, self.remaining, self.answers = to, remaining, []
 
     def accepts(self, objective, control):
         return mm.solvers.Verdict(True, "anything", 1.0)
@@ -88,7 +92,7 @@ class Resigned(mm.solvers.Solver):
     def iterate(self, objective, start, control):
         yield judge(objective, start)
         yield judge(objective, objective.point(np.full(objective.n_features, 1e-3), 0.0))
-        hand_over = HandOver("it was told to", self.to)
+        hand_over = HandOver("it was told to", self.to, self.remaining)
         yield hand_over
         self.answers.append(hand_over.taken)
         yield judge(objective, start)
@@ -108,6 +112,15 @@ def test_a_hand_over_is_carried_out_and_told():
     assert len(found.history_) >= len(seen) == found.certificate_.iterations + 1
     alone = mm.Classifier("squared_hinge", "l2", solver="newton", alpha=1e-3).fit(X, y)
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-2, atol=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.1, 10.0])
+def test_an_heir_that_costs_more_than_going_on_is_not_taken(share):
+    """The estimate of what is left decides."""
+    objective = problem(*classes())
+    solver = Resigned(remaining=share * Newton().verdict(objective, Control()).cost)
+    found = run(solver, objective, Control())
+    assert any("told" in reason for reason in found.history.hand_overs) == (share > 1)
 
 
 class Undecided(Resigned):

@@ -171,7 +171,7 @@ def test_a_time_limit_ends_the_factor_and_leaves_time_for_the_solver(monkeypatch
 
     class Slow(mm.RBF):
         def block(self, x, z):
-            late[0] += 600.0
+            late[0] += 300.0  # two blocks for the first columns
             return super().block(x, z)
 
     rng = np.random.default_rng(0)
@@ -260,5 +260,6 @@ def test_centred_kernels_of_close_rows(kernel):
     for rows in X * 1e-6, np.column_stack([constant, X]):
         model = mm.Regressor(features=kernel, alpha=0.1).fit(rows, NOISY)
         assert model.certificate_.relative <= 1e-6
-    with pytest.raises(ValueError, match="zero for all rows, up to rounding"):
-        mm.Regressor(features=kernel, alpha=0.1).fit(constant, NOISY)
+    model = mm.Regressor(features=kernel, alpha=0.1).fit(constant, NOISY)
+    assert model.certificate_.relative <= 1e-6
+    np.testing.assert_allclose(model.predict(constant), NOISY.mean())  # nothing tells rows apart

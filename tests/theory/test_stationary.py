@@ -321,7 +321,7 @@ def test_explain_and_refusals():
     for name, verdict in found.verdicts.items():
         assert verdict.ok == (name == "reweighted")
         # No proximal steps; nothing to graduate in the loss; not a kernel's design.
-        other_reasons = {"sgd", "graduated", "smo", "row_system"}
+        other_reasons = {"sgd", "convex_concave", "graduated", "smo", "row_system"}
         assert verdict.ok or name in other_reasons or "not convex" in verdict.reason
     with pytest.raises(ValueError, match="does not accept this problem: the penalty is not convex"):
         mm.Regressor("squared", "scad", solver="working_set").fit(X, y)

@@ -117,6 +117,24 @@ _core.set_num_threads(math.ceil(min(processor_quota(), _core.get_num_threads()))
 _core.ask_for_sharers(_pool_size)
 
 
+class _OneThread:
+    """One thread for some libraries, until their limits are restored.
+
+    The same as a limit of threadpoolctl, which also reads the version and the path of every
+    library: that takes longer than a small fit may.
+    """
+
+    def __init__(self, libraries: list[Any]) -> None:
+        self._before = [(library, library.num_threads) for library in libraries]
+        for library in libraries:
+            library.set_num_threads(1)
+
+    def restore_original_limits(self) -> None:
+        """Give every library its threads back."""
+        for library, threads in self._before:
+            library.set_num_threads(threads)
+
+
 class _Limit:
     """A limit of one thread for some libraries, shared by all threads that need it at a time."""
 
@@ -145,7 +163,7 @@ class _Limit:
             if self._users == 1:
                 if self._libraries is None:
                     self._libraries = ThreadpoolController().select(user_api=self._user_api)
-                self._limit = self._libraries.limit(limits=1)
+                self._limit = _OneThread(self._libraries.lib_controllers)
             return self._process
 
     def leave(self, entered: int) -> None:

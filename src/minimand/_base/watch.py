@@ -4,15 +4,21 @@ A fit opens a `watching` scope. Scopes are nested, and a reason to stop one scop
 inside it. Long computations call `look` between their pieces: inside a scope with ``hears=True`` it
 raises `StoppedError` if there is a reason to stop, and the code that opened the scope returns the
 result so far. Every thread has its own scopes; a worker joins those of the thread that started it.
+
+The ``fit`` of an estimator is the outermost scope, `stoppable`: after Ctrl-C the model is stored,
+and then `Interrupted` ends the loops around it.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 from .. import _core
+from .wording import counted
 
 T = TypeVar("T")
 PIECE = 2e8  # nanoseconds between two looks; safeguard: Ctrl-C works within half a second
@@ -204,3 +210,64 @@ def pieces(count: int, each: float) -> Iterator[slice]:
         if start and reason():
             return
         yield slice(start, min(start + size, count))
+
+
+# Fits --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def stoppable(estimator: Any) -> Iterator[Watch]:
+    """The body of a ``fit``: if Ctrl-C stopped a solver in it, `Interrupted` is raised at its end.
+
+    By then the estimator has its attributes. A KeyboardInterrupt that comes before there is any
+    model is passed on unchanged.
+    """
+    before = getattr(estimator, "certificate_", None)
+    with watching() as watch:
+        try:
+            yield watch
+        except KeyboardInterrupt:
+            if getattr(estimator, "certificate_", None) is before:
+                raise
+            watch.interrupt()  # the model is stored, only attributes of its samples are missing
+    if watch.interrupted:
+        certificate = getattr(estimator, "certificate_", None)
+        course = getattr(estimator, "_course", "")
+        raise interruption(type(estimator).__name__, certificate, estimator, course)
+
+
+def interruption(name: str, certificate: Any, result: Any, course: str = "") -> Interrupted:
+    """The `Interrupted` for a fit that Ctrl-C has stopped; its message says the gap.
+
+    ``course`` says how many fits were done, if there were several.
+    """
+    reached = "; the model so far is valid"
+    if certificate is not None:
+        within = f", within {certificate.gap:.3g} of the optimum" + (" at its alpha" * bool(course))
+        if certificate.kind != "global":
+            within = f", with a gap of {certificate.gap:.3g} ({certificate.kind})"
+        if not math.isfinite(certificate.gap):
+            within = ", without a bound"
+        reached = f" with a relative gap of {certificate.relative:.1e}; the model is valid{within}"
+    text = (
+        f"{name}: stopped by {INTERRUPT}{course}{reached}, and is the `result` of this exception."
+    )
+    return Interrupted(text, result)
+
+
+def chosen_so_far(known: int, alphas: int, detail: str = "") -> str:
+    """The ``course`` of `interruption` for a search among alphas, of which so many were compared.
+
+    The ``detail`` says what else was left undone: folds, or combinations of other parameters.
+    """
+    if not known:
+        return f" before any of {counted(alphas, 'alpha')} was compared, at the largest of them,"
+    return f" with alpha chosen among {known} of {counted(alphas, 'alpha')}{detail},"
+
+
+def as_far_as_it_came(fit: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    """The result of ``fit``, also after Ctrl-C: the caller's scope has noted the interrupt."""
+    try:
+        return fit(*args, **kwargs)
+    except Interrupted as stopped:
+        return stopped.result

@@ -10,15 +10,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.typing import Array, ArrayLike
-from .._base.watch import watching
+from .._base.watch import interruption, watching
 from ..certificate import Certificate, Judgement, judge
 from ..estimators.base import Estimator
 from ..estimators.hard_margin import HardMargin
 from ..estimators.inputs import data
 from ..estimators.kernel_machines.expansion import Judged, Remainder, left_out
-from ..estimators.models import score_count, split
+from ..estimators.labelers.base import Labeler
 from ..estimators.outcome import Part, combined
-from ..estimators.stopping import interruption
+from ..estimators.problem import score_count, split
 from ..problem.objective import Objective
 from ..problem.slot import sum_over_problems
 from ..solvers import Control, solve
@@ -31,6 +31,7 @@ from .foreign.objectives import problem_of
 
 _ENOUGH = 1e-6  # relative gap; convention: the default tol, below which no dual is solved for
 _TIGHT = 1e-9  # relative gap of the fit that supplies the dual point; safeguard: far below _ENOUGH
+_CRFSUITE = "sklearn_crfsuite", "pycrfsuite"  # libraries of sequence labelers
 
 
 def certify(
@@ -43,6 +44,7 @@ def certify(
     *,
     batches: Iterable[Any] | None = None,
     groups: ArrayLike = None,
+    edges: Any = None,
     thorough: bool = False,
 ) -> Certificate:
     """Bound how far a fitted model is from the optimum of the objective it was meant to minimise.
@@ -56,8 +58,10 @@ def certify(
         TweedieRegressor, QuantileRegressor, HuberRegressor (with its scale), LinearSVC, LinearSVR,
         SVC, SVR, KernelRidge, SGDClassifier, SGDRegressor, or one of their
         drop-ins in `minimand.sklearn`, or a `HardMargin`; or, without y, a clustering: `KMeans`,
-        `KernelKMeans`, `NormalizedCut`, other estimators of the reverse form, or scikit-learn's
-        KMeans, MiniBatchKMeans, BisectingKMeans, PCA, IncrementalPCA and TruncatedSVD.
+        `SoftKMeans`, `KernelKMeans`, `NormalizedCut`, `Divisive`, components (`PCA`, `KernelPCA`,
+        `NormalizedPCA`), or scikit-learn's
+        KMeans, MiniBatchKMeans, BisectingKMeans, PCA, IncrementalPCA and TruncatedSVD; or a
+        `SequenceLabeler`, a `GraphLabeler`, sklearn-crfsuite's CRF or a pycrfsuite.Tagger.
     X, y, sample_weight, offset
         The data it was fitted on.
     against : a fitted minimand estimator, a Certificate or "exact", optional
@@ -78,6 +82,8 @@ def certify(
     groups : array-like of shape (n_samples,), optional
         The query of every item, for a `Ranker`, whose `by_sample` has a number per query with
         pairs.
+    edges : list of array-likes of shape (m, 2), optional
+        The edges of every graph, for a `GraphLabeler`.
     thorough : bool, default=False
         For clusterings: look for a proof that the clustering is the best of all, in the dual of a
         semidefinite relaxation. If there is one, ``kind`` is "global"; else the bound is the best
@@ -117,6 +123,12 @@ def certify(
         )
     if X is None or y is None:
         raise TypeError("certify needs X and y, or batches=… that yields them.")
+    if isinstance(model, Labeler) or type(model).__module__.partition(".")[0] in _CRFSUITE:
+        if offset is not None:
+            raise ValueError(f"{type(model).__name__} takes no offset: leave it out.")
+        from .labelings import certify_labeler  # which few models need
+
+        return certify_labeler(model, X, y, sample_weight, edges, against)
     if isinstance(model, HardMargin):
         refuse_weights(model, sample_weight, offset)
         return model.judged(X, y)[1]
@@ -279,7 +291,24 @@ def _summary(
     if objectives[0].has_columns:
         by_feature = np.sum([s * part.by_feature for s, part in zip(shares, parts)], axis=0)
     slots = [problem.slot for problem in problems]
-    return replace(whole, by_sample=sum_over_problems(slots, by_sample), by_feature=by_feature)
+    samples = sum_over_problems(slots, by_sample)
+    by_score = whole.by_score
+    if len(objectives) == 1:
+        by_score = _by_class(objectives[0], by_sample[0], by_feature)
+    return replace(whole, by_sample=samples, by_feature=by_feature, by_score=by_score)
+
+
+def _by_class(objective: Objective, samples: Array, features: Array | None) -> Array | None:
+    """The terms of the samples of every class and of its coefficients; None if they are shared."""
+    if objective.loss.target != "class" or objective.loss.pooled or features is None:
+        return None
+    if np.shape(features) != objective.coef_shape or objective.n_scores < 2:
+        return None
+    labels = objective.y.astype(np.int64)
+    found = np.bincount(labels, weights=samples, minlength=objective.n_scores)
+    if len(found) != objective.n_scores:
+        return None  # a class of reference has no coefficients
+    return np.asarray(found + features.sum(axis=0))
 
 
 def _dual_points(against: Any, objectives: Sequence[Objective]) -> list[list[Array]]:

@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.typing import Array, ArrayLike
-from .._base.watch import watching
+from .._base.watch import interruption, watching
 from ..certificate import Certificate
-from ..estimators.stopping import interruption
 from ..reverse.base import Reverse
 from ..reverse.cuts.kernel_kmeans import KernelKMeans
 from ..reverse.cuts.normalized_cut import NormalizedCut
@@ -53,10 +52,6 @@ def _judged(model: Any, X: ArrayLike, sample_weight: ArrayLike, thorough: bool) 
         raise TypeError(
             "thorough=True is for k-means with Euclidean distances, KernelKMeans and "
             f"NormalizedCut, not for {type(model).__name__}: leave it out."
-        )
-    if not hasattr(model, "judged"):
-        raise TypeError(
-            f"cannot certify {type(model).__name__}: its certificate_ is what is known of it."
         )
     found: Certificate = model.judged(X, sample_weight)
     return found

@@ -39,7 +39,9 @@ def certify_components(model: Any, X: ArrayLike, sample_weight: ArrayLike) -> Ce
     top = top_of_rows(as_design(rows), count, weights=weights, centred=mean is not None)
     dual = min(scale * top.discarded, primal)
     course = Course(model, FORMULA)
-    return course.certificate(primal, dual, "global", scale * top.rounding, scale * top.total)
+    return course.certificate(
+        primal, dual, "global", scale * top.rounding, scale * top.total, certain=top.certain
+    )
 
 
 def _lost(rows: Any, weights: Array, components: Array, mean: Any) -> float:

@@ -1,12 +1,12 @@
 """The forms of problems that compiled kernels take: quadratics and duals, with their records."""
 
-from .ascent import Ascent, AscentProblem, AscentState, ascend
+from .box_batch import BoxBatch, Settled
 from .box_dual import Box, BoxSteps
 from .class_dual import ClassAscent, ClassDual
-from .descent import Descent, DescentProblem, descend
 from .dual_batch import MOST_CLASSES, BatchAscent, DualBatch
-from .forms import Quadratic, RowDual, Weighted, movable
 from .groups import Runs, ScoreModel, minimise_groups
+from .quadratics import Descent, DescentProblem, Quadratic, Weighted, descend, movable
+from .row_dual import Ascent, AscentProblem, AscentState, RowDual, ascend
 
 __all__ = [
     "MOST_CLASSES",
@@ -15,6 +15,7 @@ __all__ = [
     "AscentState",
     "BatchAscent",
     "Box",
+    "BoxBatch",
     "BoxSteps",
     "ClassAscent",
     "ClassDual",
@@ -25,6 +26,7 @@ __all__ = [
     "RowDual",
     "Runs",
     "ScoreModel",
+    "Settled",
     "Weighted",
     "ascend",
     "descend",

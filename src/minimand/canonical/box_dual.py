@@ -94,8 +94,12 @@ class Box(NamedTuple):
 
     def rounding(self, a: Array, f: Array) -> float:
         """An estimate of the rounding of the gap: 8 ulp (safeguard) of the size of its terms."""
+        return float(self.roundings(a, f).sum())
+
+    def roundings(self, a: Array, f: Array) -> Array:
+        """The same of every term."""
         sizes = np.abs(f) + np.maximum(np.abs(self.above), np.abs(self.below))
-        return 8 * float(np.finfo(float).eps) * float((np.maximum(self.high, -self.low)) @ sizes)
+        return 8 * float(np.finfo(float).eps) * np.maximum(self.high, -self.low) * sizes
 
     def levels(self, a: Array, f: Array) -> Array:
         """The level b of each group that minimises its losses exactly; 0 without a free level."""

@@ -10,9 +10,8 @@ import numpy as np
 
 from .. import _core
 from .._base.typing import Array
-from ..design import Design
+from ..design import Design, kernel_for
 from ..losses.joint.class_margins import ClassMargins, class_numbers
-from .lines import kernel_for
 
 _SHARE_OF_INTERCEPT = 0.03  # share of a row's curvature: the first step of b; safeguard
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import _core
 from .._base.typing import AnyArray, Array
-from .forms import RowDual
-from .lines import kernel_for
+from ..design import kernel_for
+from .row_dual import RowDual
 
 MOST_CLASSES = 16  # of one kernel call: four vectors of four numbers; safeguard
 _STEP = 4  # classes are padded to a multiple of this; definition, as in the kernel

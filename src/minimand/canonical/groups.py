@@ -8,10 +8,9 @@ import numpy as np
 
 from .. import _core
 from .._base.typing import Array, IntArray
-from ..design import Design
+from ..design import Design, kernel_for
 from ..losses.curvature import Curvature, Simplex
 from ..penalties import Grouped
-from .lines import kernel_for
 
 _ROUNDS = 60  # rounds of sweeps and a Newton step on a Gram; safeguard
 
@@ -42,7 +41,7 @@ class Runs:
 
     @classmethod
     def of_numbers(cls, form: Grouped) -> Runs:
-        """The same with every coefficient as a row: ``order`` are places in W.ravel()."""
+        """Runs with every coefficient as a row: ``order`` are places in W.ravel()."""
         label = form.groups.label.ravel()
         order = np.argsort(label, kind="stable")
         firsts = np.flatnonzero(np.diff(label[order], prepend=-1))

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from .. import _core
 from .._base.typing import AnyArray, Array
-from ..design import Design
-from .lines import kernel_for
+from ..design import Design, kernel_for
 
 
 class Rule(IntEnum):
@@ -50,3 +49,43 @@ def step_rows(design: Design, steps: RowSteps, fields: Array, scalars: Array, mo
     lines = design.row_lines
     kernel = kernel_for(lines, _core.learn_rows, _core.learn_rows_dense)
     kernel(lines, *steps, fields, scalars, moves)
+
+
+class EpochRule(NamedTuple):
+    """When passes over all rows end: ``patience`` of them lower their objective by less than tol.
+
+    The objective of a pass is the mean loss of its rows, each before its step; with ``ridge`` also
+    the mean of ½ l2‖w‖² before and after the pass.
+    """
+
+    seed: int
+    shuffle: bool
+    tol: float
+    patience: int
+    most: int  # passes
+    ridge: bool
+
+
+class EpochCourse(NamedTuple):
+    """How passes have gone on so far."""
+
+    done: int = 0
+    best: float = float("inf")
+    waited: int = 0  # passes since the objective was lowered by tol
+    finite: bool = True  # whether the model is
+
+
+def step_epochs(
+    design: Design,
+    steps: RowSteps,
+    fields: Array,
+    scalars: Array,
+    moves: Array,
+    rule: EpochRule,
+    course: EpochCourse,
+) -> EpochCourse:
+    """Passes of one model over rows, which are shuffled in place before each."""
+    lines = design.row_lines
+    kernel = kernel_for(lines, _core.learn_epochs, _core.learn_epochs_dense)
+    order = steps.rows[3]
+    return EpochCourse(*kernel(lines, *steps, fields, scalars, moves, order, rule, course))

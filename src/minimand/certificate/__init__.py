@@ -1,8 +1,8 @@
 """The referee: `judge(objective, point)` bounds the distance of a point from the optimum."""
 
-from .finding import Certificate, Dual, Finding, Judgement, Kind
+from .finding import Certificate, Dual, Finding, Judgement, Kind, is_balanced, slack
 from .measure import UNATTAINED
-from .referee import is_balanced, judge, lifted, slack
+from .referee import judge, lifted
 from .together import judge_together
 
 __all__ = [

@@ -22,6 +22,8 @@ _RANK = 1e-13  # share of the largest eigenvalue, below which one counts as zero
 
 def balance_flows(objective: Objective, theta: Array) -> Array | None:
     """Multipliers with Σ mass·θ = 0 for every class, none larger than in θ; None: none found."""
+    if objective.y.ndim > 1:
+        return None  # of a tangent: its multipliers are differences of flows
     at, rows = objective.y.astype(np.int64), np.arange(objective.n_samples)
     flows = np.maximum(theta, 0.0)
     flows[rows, at] = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -83,6 +83,13 @@ class Certificate:
         The multipliers θ behind `dual`.
     by_sample, by_feature : ndarray or None
         The terms whose sum is the gap; filled by `minimand.certify`.
+    by_score : ndarray or None
+        The same by class, pair of classes or output, if each is a problem of its own. If classes
+        are one problem, `minimand.certify` adds up the terms of the samples of a class and of its
+        coefficients, where the penalty has a term for each of them.
+    certain : bool
+        False if `dual` rests on random vectors, which are misleading in one case of 10¹⁶; otherwise
+        nothing but rounding is uncertain.
     """
 
     primal: float
@@ -96,20 +103,45 @@ class Certificate:
     passes: float = 0.0
     seconds: float = 0.0
     infeasibility: str = ""
-    dual_point: Array | None = field(default=None, repr=False)
+    # No class attribute as default: a missing one is computed by `__getattr__`.
+    dual_point: Array | None = field(default_factory=lambda: None, repr=False)
     by_sample: Array | None = field(default=None, repr=False)
     by_feature: Array | None = field(default=None, repr=False)
+    by_score: Array | None = field(default=None, repr=False)
+    certain: bool = True
 
     @property
     def meaning(self) -> str:
         """What the gap proves, in words."""
         return _MEANING[self.kind]
 
+    def awaiting(self, multipliers: Callable[[], Array]) -> Certificate:
+        """The certificate itself, whose ``dual_point`` is computed when it is first asked for."""
+        self.__dict__.pop("dual_point", None)
+        self.__dict__["_later"] = multipliers
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All numbers, so that nothing is left to compute from data that are not stored."""
+        _ = self.dual_point
+        return dict(self.__dict__)
+
+    if not TYPE_CHECKING:  # which would take any name then
+
+        def __getattr__(self, name: str) -> Any:
+            """The dual point, if it has not been computed yet."""
+            if name != "dual_point" or "_later" not in self.__dict__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            self.__dict__["dual_point"] = found = self.__dict__["_later"]()
+            del self.__dict__["_later"]
+            return found
+
     def __repr__(self) -> str:
         return (
             f"Certificate(primal={self.primal:.10g}, dual={self.dual:.10g}, gap={self.gap:.3g}, "
             f"relative={self.relative:.1e}, kind={self.kind!r}"
-            + (f", infeasibility={self.infeasibility!r})" if self.infeasibility else ")")
+            + (f", infeasibility={self.infeasibility!r}" if self.infeasibility else "")
+            + (")" if self.certain else ", certain=False)")
         )
 
 
@@ -127,8 +159,13 @@ class Finding:
     fresh: bool = False  # whether it was computed from the coefficients alone
 
     @property
+    def mean_loss(self) -> float | None:
+        """The mean loss at the point, if it is known without another sum over the samples."""
+        return None
+
+    @property
     def summary(self) -> Self:
-        """The same, without long arrays that another judgement can compute again."""
+        """The finding without long arrays that another judgement can compute again."""
         return self
 
     def beats(self, other: Finding) -> bool:
@@ -242,13 +279,13 @@ class Judgement(Finding):
 
     @property
     def summary(self) -> Self:
-        """The same without scores and terms if these are long; θ is kept."""
+        """The judgement without scores and terms if these are long; θ is kept."""
         if self.point.z.size < _LONG:
             return self
         nothing = np.empty(0)
         point = self.point._replace(z=nothing)
         terms = Terms(nothing, nothing, nothing)
-        return replace(self, point=point, terms=terms, samples=lambda: nothing)
+        return replace(self, point=point, terms=terms, samples=lambda: nothing, fresh=False)
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """From the terms of the loss; its rounding grows with z and y, unless it is a square."""
@@ -266,3 +303,14 @@ class Judgement(Finding):
             )
             terms = objective.mean(np.abs(value)) + steep
             return slope, terms + objective.price(self.point)
+
+
+def is_balanced(mean: Any, size: Any) -> bool:
+    """Whether means of numbers of these mean sizes are zero up to rounding (16 ulp, safeguard)."""
+    balanced = abs(mean) <= 16 * EPS * size
+    return bool(balanced if isinstance(mean, float) else balanced.all())
+
+
+def slack(primal: float) -> float:
+    """Allowance for rounding when bounds are compared by subtraction; safeguard."""
+    return 1e-12 * abs(primal) if math.isfinite(primal) else 0.0

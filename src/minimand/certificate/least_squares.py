@@ -21,8 +21,9 @@ from .._base.typing import Array
 from ..design import Design
 from ..penalties import Separable
 from ..problem.objective import Objective, Point
-from .finding import Dual, Finding
-from .referee import is_balanced, judge, slack
+from .finding import Dual, Finding, is_balanced, slack
+from .referee import judge
+from .repair import rounding_of_slopes
 
 _LARGE = 1 << 24  # multiply-adds, from which threads gain more than they cost; safeguard
 _FEWEST = 8  # least number of models per thread; safeguard
@@ -35,6 +36,11 @@ class SquaresFinding(Finding):
 
     square: float  # mean r²
     score_times: float  # mean |r·z|
+
+    @property
+    def mean_loss(self) -> float:
+        """Half the mean square."""
+        return 0.5 * self.square
 
     def sizes(self, objective: Objective) -> tuple[float, float]:
         """The value is ½r², the gradient r."""
@@ -60,24 +66,69 @@ def squares_at_null(
         slope=slope,
         square=square,
         score_times=_core.dot(objective.mass, np.abs(residual * null.z)),
+        fresh=True,
     )
 
 
 def squares_at(objective: Objective, form: Separable, w: Array, b: float) -> Finding:
     """The referee's result for one model, from its coefficients alone, with its best intercept."""
-    scores, shift = objective.design.matvec(w)[None, :], np.array([b])
-    if objective.offset is not None:
-        scores += objective.offset
-    mass, y = objective.mass, np.ascontiguousarray(objective.y)
-    residuals, sums = _core.residual_rows(scores, y, mass, objective.intercept, shift)
-    slope = objective.design.rmatvec(mass * residuals[0])
-    objective.meter.passes += 2.0
-    point = Point(w, float(shift[0]), scores[0])
-    mean, size, *squares = sums[0].tolist()
-    if objective.intercept and not is_balanced(mean, size):
-        return judge(objective, point)  # the residuals are no valid dual point
-    found = _bounded(objective, form, point, Dual(residuals[0], slope), squares)
-    return judge(objective, point) if found is None else found
+    model = _Model.of(objective, w, b)
+    if objective.intercept and not is_balanced(model.mean, model.size):
+        return judge(objective, model.point)  # the residuals are no valid dual point
+    dual = Dual(model.residuals, model.slope)
+    found = _bounded(objective, form, model.point, dual, model.squares)
+    return judge(objective, model.point) if found is None else found
+
+
+def free_squares_at(objective: Objective, w: Array, b: float) -> SquaresFinding:
+    """The same where no column is penalised: the slopes of the dual point must vanish.
+
+    Those of the residuals do so up to rounding if w is a minimiser; what rounding leaves of them
+    is charged, Σ|wⱼ·slopeⱼ|. θ = 0 serves a model that fits every row.
+    """
+    model = _Model.of(objective, w, b)
+    square, score_times = model.squares
+    primal = gap = 0.5 * square
+    theta, slope = np.zeros_like(model.residuals), np.zeros_like(model.slope)
+    balanced = not objective.intercept or is_balanced(model.mean, model.size)
+    if balanced and (np.abs(model.slope) <= rounding_of_slopes(objective, model.residuals)).all():
+        left = float(np.abs(w * model.slope).sum())
+        if left < gap:
+            gap, theta, slope = left, model.residuals, model.slope
+    return SquaresFinding(
+        point=model.point,
+        primal=primal,
+        gap=gap,
+        dual=Dual(theta, slope, primal - gap + slack(primal)),
+        slope=model.slope,
+        square=square,
+        score_times=score_times,
+        fresh=True,
+    )
+
+
+class _Model(NamedTuple):
+    """One model with its best intercept, its residuals and their sums, and its slopes."""
+
+    point: Point
+    residuals: Array
+    slope: Array
+    mean: float  # of the residuals
+    size: float  # mean |residual|
+    squares: list[float]  # mean r², mean |r·z|
+
+    @classmethod
+    def of(cls, objective: Objective, w: Array, b: float) -> _Model:
+        """Two passes."""
+        scores, shift = objective.design.matvec(w)[None, :], np.array([b])
+        if objective.offset is not None:
+            scores += objective.offset
+        mass, y = objective.mass, np.ascontiguousarray(objective.y)
+        residuals, sums = _core.residual_rows(scores, y, mass, objective.intercept, shift)
+        slope = objective.design.rmatvec(mass * residuals[0])
+        objective.meter.passes += 2.0
+        mean, size, *squares = sums[0].tolist()
+        return cls(Point(w, float(shift[0]), scores[0]), residuals[0], slope, mean, size, squares)
 
 
 def _bounded(

@@ -14,16 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._base.typing import Array
 from ..losses import Terms
 from ..problem.column_units import ColumnUnits
-from ..problem.intercept import balanced_gradient, best_shift
-from ..problem.objective import EPS, Objective, Point
-from .finding import Dual, Judgement
+from ..problem.intercept import balance, balanced_gradient, best_shift
+from ..problem.objective import Objective, Point
+from .finding import Dual, Judgement, is_balanced, slack
 from .in_units import outside
 from .measure import (
     Measured,
@@ -33,7 +33,6 @@ from .measure import (
     with_rays,
     without_constraints,
 )
-from .repair import balance
 from .repair_scores import balance_scores
 
 if TYPE_CHECKING:
@@ -202,12 +201,6 @@ def _centred_gradient(objective: Objective, point: Point, terms: Terms) -> Array
     return np.zeros_like(moved) if found is None else found
 
 
-def is_balanced(mean: Any, size: Any) -> bool:
-    """Whether means of numbers of these mean sizes are zero up to rounding (16 ulp, safeguard)."""
-    balanced = abs(mean) <= 16 * EPS * size
-    return bool(balanced if isinstance(mean, float) else balanced.all())
-
-
 def _admissible(objective: Objective, duals: Iterable[Array], terms: Terms) -> Iterator[Array]:
     """Each θ moved into the domain of ℓ*, with Σ mass·θ = 0 if the intercept is free.
 
@@ -224,11 +217,6 @@ def _admissible(objective: Objective, duals: Iterable[Array], terms: Terms) -> I
 
 
 def admissible(objective: Objective, theta: Array) -> Array:
-    """The same for a problem in which every multiplier may shrink by itself."""
+    """θ moved into the domain of ℓ* and balanced, where every multiplier may shrink by itself."""
     inside = objective.loss.into_domain(theta, objective.y)
     return balance(objective, inside) if objective.intercept else inside
-
-
-def slack(primal: float) -> float:
-    """Allowance for rounding when bounds are compared by subtraction; safeguard."""
-    return 1e-12 * abs(primal) if math.isfinite(primal) else 0.0

@@ -91,6 +91,7 @@ def top_of_rows(
     ----------
     X : array, sparse matrix or Design of shape (n, d)
     k : int
+        0 gives an empty sum: all eigenvalues are discarded.
     weights : ndarray of shape (n,), optional
         s; ones by default.
     centred : bool, default=True
@@ -116,11 +117,13 @@ def top_of_rows(
         found = top_of_matrix(matrix, k, depth=depth)
     if not charge:
         return found
+    # No directions at all keep nothing, but centring may: R can lie along the mean of the features.
+    kept = charge if k or centred else 0.0
     return TopSum(
         found.values,
-        found.bound + charge,
+        found.bound + kept,
         found.total + charge,
-        found.discarded,
+        found.discarded + charge - kept,
         found.rounding,
         found.exact,
         found.certain,
@@ -230,15 +233,16 @@ def top_of_matrix(matrix: Array, k: int, *, depth: float = 1.0, vectors: bool = 
 
     ``depth`` is the number of products that were added up in an entry, which sets its rounding.
     """
-    side = matrix.shape[0]
+    side, total = matrix.shape[0], float(np.trace(matrix))
     k = min(int(k), side)
+    if k == 0:
+        return _top_of_none(total, 2.0 * depth * EPS * abs(total))
     with one_blas_thread() if side > _SMALL else nullcontext():
         if vectors:
             values, columns = largest_eigenpairs(matrix, k)
         else:
             values, columns = largest_eigenvalues(matrix, k), None
     values = np.ascontiguousarray(values[::-1])
-    total = float(np.trace(matrix))
     top = max(abs(float(values[0])), abs(total) / side)
     # An error E of the matrix moves the sum by at most k·‖E‖; side·EPS·‖A‖ is LAPACK's.
     rounding = EPS * (k * side * top + 2.0 * depth * abs(total))
@@ -287,6 +291,9 @@ def _top_of_operator(
     """Ritz values until the bound by norms is close, or until they are accurate."""
     rng = np.random.RandomState(random_state)
     k = min(int(k), operator.size)
+    if k == 0:
+        rounding = EPS * 16 * math.sqrt(operator.size) * abs(operator.trace)
+        return _top_of_none(operator.trace, rounding)
     # No k eigenvalues sum to more than k times the largest that is possible.
     target = tol * min(abs(operator.trace), k * operator.most)
     ritz: Ritz | None = None
@@ -306,6 +313,11 @@ def _top_of_operator(
     return TopSum(
         values, bound, operator.trace, rest, rounding, False, above.certain, ritz.vectors[:, :k]
     )
+
+
+def _top_of_none(total: float, rounding: float) -> TopSum:
+    """Of no eigenvalue at all: everything is discarded, as by a single cluster."""
+    return TopSum(np.empty(0), rounding, total, max(total - rounding, 0.0), rounding)
 
 
 def mean_of(design: Design, weights: Array, centred: bool = True) -> Array:

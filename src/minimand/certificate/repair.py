@@ -11,6 +11,7 @@ from .._base.linear_system import solver_for
 from .._base.typing import Array, BoolArray
 from ..losses.curvature import Curvature
 from ..problem.basis import Basis
+from ..problem.intercept import balance
 from ..problem.objective import EPS, Objective, dot
 from .repair_scores import Cleared, clear_scores, departed
 
@@ -29,22 +30,6 @@ _NO_SIGNS = (
 )
 
 Projection = Callable[[Array, Array], Array]
-
-
-def balance(objective: Objective, theta: Array) -> Array:
-    """Make Σ mass·θ = 0 by shrinking the heavier sign towards zero.
-
-    Zero lies in the domain of ℓ* and the domain is convex, so shrinking cannot leave it.
-    """
-    weighted = objective.row_mass * theta
-    total = float(weighted.sum())
-    half = 0.5 * float(np.abs(weighted).sum())
-    plus, minus = half + 0.5 * total, half - 0.5 * total
-    if plus == minus:
-        return theta
-    up = minus / plus if plus > minus else 1.0
-    down = plus / minus if minus > plus else 1.0
-    return theta * np.where(theta > 0, up, down)
 
 
 def clear_rays(
@@ -67,7 +52,7 @@ def clear_rays(
     """
     if not objective.single:
         return clear_scores(objective, w, theta, slope, curvature)
-    limit = _rounding_of_slopes(objective, theta)
+    limit = rounding_of_slopes(objective, theta)
     columns = objective.penalty.free | departed(objective, w)
     if not np.isfinite(limit[columns]).all():
         return Cleared(theta, slope, "numbers overflow: rescale the data or the offset")
@@ -174,7 +159,7 @@ class _Span(NamedTuple):
 def _clear(theta: Array, slope: Array, span: _Span, metric: Array) -> Cleared:
     """Rounds of projections in one metric."""
     objective = span.objective
-    limit = _rounding_of_slopes(objective, theta)
+    limit = rounding_of_slopes(objective, theta)
     wrong = span.wrong_columns(slope, limit)
     project: Projection | None = None
     for _ in range(_ROUNDS):
@@ -222,7 +207,7 @@ def _noise(objective: Objective) -> float:
     return float(4 * EPS * np.sqrt(objective.n_samples + 16.0))
 
 
-def _rounding_of_slopes(objective: Objective, theta: Array) -> Array:
+def rounding_of_slopes(objective: Objective, theta: Array) -> Array:
     """The rounding of Σ mass·θ·x per column, bounded by Cauchy-Schwarz."""
     size = np.sqrt(objective.row_mean(theta * theta))
-    return _noise(objective) * objective.root_spread * size
+    return _noise(objective) * objective.design.slope_sizes(objective.root_spread) * size

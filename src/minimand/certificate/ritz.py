@@ -30,8 +30,8 @@ Product = Callable[[Array], Array]
 
 _EXTRA = 8  # columns of a block beyond those wanted; safeguard: eigenvalues that lie close together
 _BLOCKS = 8  # blocks of a basis before it is restarted; safeguard: memory
-_TESTS = 2  # random vectors of the test
-_UNLIKELY = 1e8  # of which each misses the largest eigenvector with probability below 1/this
+_TESTS = 2  # random vectors of the test; safeguard
+_UNLIKELY = 1e8  # each misses the largest eigenvector with probability below 1/this; safeguard
 _DEGREE = 24  # of the first test polynomial, and products that it takes; safeguard
 _SHARES = np.geomspace(1e-6, 1e3, 28)  # of τ to be tried, times its natural size; safeguard
 
@@ -95,22 +95,29 @@ def krylov(
     if start is None:
         start = rng.standard_normal((operator.size, width))
     block = orthonormal(start)
-    basis, images = np.empty((operator.size, 0)), np.empty((operator.size, 0))
+    most = max(room, block.shape[1]) + width
+    basis, images = (np.empty((operator.size, most), order="F") for _ in range(2))
+    square = np.zeros((most, most))
+    used = 0
     while block.size:
         image = operator.product(block)
-        basis, images = np.hstack([basis, block]), np.hstack([images, image])
-        found = rayleigh_ritz(basis, images, width)
+        new = slice(used, used + block.shape[1])
+        used = new.stop
+        basis[:, new], images[:, new] = block, image
+        square[:used, new] = basis[:, :used].T @ image
+        square[new, :used] = square[:used, new].T
+        found = rayleigh_ritz(basis[:, :used], images[:, :used], width, square[:used, :used])
         yield found
-        if basis.shape[1] + width > room:
-            block = orthonormal(image, basis)
-            basis, images = found.vectors, found.images
-        else:
-            block = orthonormal(image, basis)
+        block = orthonormal(image, basis[:, :used])
+        if used + width > room:
+            used = found.values.size
+            basis[:, :used], images[:, :used] = found.vectors, found.images
+            square[:used, :used] = np.diag(found.values)
 
 
-def rayleigh_ritz(basis: Array, images: Array, most: int) -> Ritz:
-    """The best pairs of an orthonormal basis, of which A times it is known."""
-    square = basis.T @ images
+def rayleigh_ritz(basis: Array, images: Array, most: int, square: Array | None = None) -> Ritz:
+    """The best pairs of an orthonormal basis V, of which A V is known, and VᵀA V perhaps."""
+    square = basis.T @ images if square is None else square
     values, turns = linalg.eigh(0.5 * (square + square.T), check_finite=False)
     order = np.argsort(-values, kind="stable")[:most]
     return Ritz(values[order], basis @ turns[:, order], images @ turns[:, order])

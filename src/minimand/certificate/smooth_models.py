@@ -9,9 +9,9 @@ import numpy as np
 from .._base.typing import Array
 from ..problem.intercept import best_shift
 from ..problem.objective import Objective, Point
-from .finding import Dual, Finding
+from .finding import Dual, Finding, is_balanced
 from .least_squares import scores_of_models, used_columns
-from .referee import is_balanced, judge
+from .referee import judge
 
 
 def smooth_findings(

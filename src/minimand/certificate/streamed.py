@@ -320,7 +320,7 @@ class Tally:
 
 
 def _balanced(above: _Atom, below: _Atom) -> _Atom:
-    """The heavier sign shrunk until both sum to zero, as in `repair.balance`."""
+    """The heavier sign shrunk until both sum to zero, as in `intercept.balance`."""
     plus, minus = above.total, -below.total
     if plus > minus:
         above = _shrunk(above, minus / plus)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .base import Access, Block, Covariance, Design, Lines, Moments, Reach
+from .base import Access, Block, Covariance, Design, Lines, Moments, Reach, kernel_for
+from .computed import ComputedDesign, Whitened
 from .dense import DenseDesign
 from .gram import GramDesign
 from .kernel import KernelDesign
@@ -12,6 +13,7 @@ from .wrap import Standardized, as_design
 __all__ = [
     "Access",
     "Block",
+    "ComputedDesign",
     "Covariance",
     "DenseDesign",
     "Design",
@@ -22,5 +24,7 @@ __all__ = [
     "Reach",
     "SparseDesign",
     "Standardized",
+    "Whitened",
     "as_design",
+    "kernel_for",
 ]

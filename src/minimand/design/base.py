@@ -18,6 +18,13 @@ Lines = AnyArray | _core.Compressed
 """Rows or columns as compiled kernels read them: contiguous in an array, or CSR or CSC."""
 
 
+def kernel_for(
+    lines: Lines, compressed: Callable[..., T], dense: Callable[..., T]
+) -> Callable[..., T]:
+    """The one of two compiled kernels that takes lines as they are stored."""
+    return compressed if isinstance(lines, _core.Compressed) else dense
+
+
 class Reach(IntEnum):
     """What it takes to read some rows or columns of a design."""
 
@@ -74,6 +81,15 @@ class Design:
 
     shape: tuple[int, int]
 
+    constant_below: float = 4e-7
+    """The standard deviation, as a share of the mean, of columns that `covariance` takes for
+    constant at most; the root of the noise there, rounded up."""
+
+    @property
+    def about(self) -> Array:
+        """What `covariance` subtracts from the columns before it multiplies them; here nothing."""
+        return np.zeros(self.shape[1])
+
     # What a subclass must define: blocks, or the two passes over them ------------------------
 
     def blocks(self) -> Iterator[Block]:
@@ -121,6 +137,11 @@ class Design:
     def nnz(self) -> int:
         """Stored numbers, the cost of one pass."""
         return self.shape[0] * self.shape[1]
+
+    @property
+    def reading(self) -> float:
+        """What a number costs in a pass, in units of one that lies in memory."""
+        return 1.0
 
     @property
     def nnz_for_scores(self) -> int:
@@ -200,6 +221,23 @@ class Design:
             return part @ x, part @ (x * x)
 
         return Moments(*self.reduce(sums, h))
+
+    def column_squares(self, h: Array) -> Array:
+        """Σ hᵢxᵢⱼ² of every column, as a size; from some rows where a pass would take long."""
+        return self.moments(h).second
+
+    def score_sizes(self, w: Array, sizes: Array) -> Any:
+        """Σⱼ sizeⱼ·|wⱼ|, of the parts that a score is the sum of; ``sizes`` are of the columns."""
+        return _core.dot(sizes, np.abs(w)) if w.ndim == 1 else sizes @ np.abs(w)
+
+    def slope_sizes(self, sizes: Array) -> Array:
+        """Sizes of the numbers that products with columns of these sizes are computed from."""
+        return sizes
+
+    def images(self, matrix: Array) -> Iterator[Block]:
+        """The rows of X·matrix, in order, some at a time."""
+        for block in self.blocks():
+            yield Block(block.rows, np.asarray(block.matrix @ matrix))
 
     def gram(self, h: Array, columns: IntArray | None = None) -> Array:
         """X_cᵀ diag(h) X_c for some columns (all by default), dense."""

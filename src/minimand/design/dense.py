@@ -75,6 +75,15 @@ def _nonzeros_by_line(x: AnyArray) -> IntArray:
     return counts
 
 
+def centred_covariance(matrix: Array, first: Array, centre: Array, total: float) -> Covariance:
+    """The covariance about weighted means, from sums about a rough centre: Σhvvᵀ and Σhv."""
+    shift = first / total
+    matrix -= first[:, None] * shift
+    mean = centre + shift
+    noise = 1e-26  # share of mean²; safeguard: the square of the rounding of centred numbers
+    return Covariance(without_constants(matrix, mean * mean * total, noise), mean)
+
+
 class DenseDesign(Design):
     """X as a NumPy array; copied once if neither its rows nor its columns are contiguous."""
 
@@ -83,6 +92,7 @@ class DenseDesign(Design):
             x = x.astype(np.float64)
         self.x = x = in_lines(x)
         self.shape = (x.shape[0], x.shape[1])
+        self._rows_together = bool(x.strides[1] == x.itemsize or x.shape[1] <= 1)
         self._nonzeros: SparseDesign | None = None  # the same numbers, without zeros
 
     @property
@@ -131,17 +141,13 @@ class DenseDesign(Design):
         """Whether there are so many vectors that BLAS is faster than the core's product."""
         return operand.shape[1] >= _WIDE and self.x.dtype == np.float64
 
-    @property
+    @cached_property
     def access(self) -> Access:
         """Rows are cheap in C order, columns in Fortran order; both if there is a single line."""
         return Access(
             columns=Reach.CHEAP if self.x.strides[0] == self.x.itemsize else Reach.COPY,
             rows=Reach.CHEAP if self._rows_together else Reach.COPY,
         )
-
-    @property
-    def _rows_together(self) -> bool:
-        return bool(self.x.strides[1] == self.x.itemsize or self.shape[1] <= 1)
 
     @property
     def row_copy_bytes(self) -> float:
@@ -192,17 +198,18 @@ class DenseDesign(Design):
             far = high - low < np.minimum(np.abs(low), np.abs(high))
         return DenseDesign(self.x - np.where(far, self.x[0], 0.0)) if far.any() else self
 
+    constant_below = 2e-13
+
+    @property
+    def about(self) -> Array:
+        """The rough means."""
+        return self.centre
+
     def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
         """Centred about rough means while packing, then corrected to the weighted means."""
         x = self.x if columns is None else np.asfortranarray(self.x[:, columns])
         centre = self.centre if columns is None else self.centre[columns]
-        matrix, first = _core.dense_covariance(x, h, centre)
-        total = h.sum()
-        shift = first / total
-        matrix -= first[:, None] * shift
-        mean = centre + shift
-        noise = 1e-26  # share of mean²; safeguard: the square of the rounding of centred numbers
-        return Covariance(without_constants(matrix, mean * mean * total, noise), mean)
+        return centred_covariance(*_core.dense_covariance(x, h, centre), centre, float(h.sum()))
 
     def rmatvec_on(self, columns: IntArray, u: Array) -> Array:
         """X_cᵀ u, from a copy of these columns."""

@@ -53,6 +53,10 @@ class GramDesign(KernelDesign):
         """K a."""
         return self.matrix @ a
 
+    def row_scores(self, rows: IntArray, used: IntArray, a: Array) -> Array:
+        """Σⱼ k(xᵢ, xⱼ)·aⱼ of some rows i, over some rows j."""
+        return np.asarray(self.matrix[np.ix_(rows, used)] @ a)
+
     @cached_property
     def row_lengths(self) -> Array:
         """k(xᵢ, xᵢ)."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._base.typing import Array, IntArray
+from .._base.typing import AnyArray, Array, IntArray
 from .base import Access, Design, Reach
 
 
@@ -17,6 +17,9 @@ class PairFunction(Protocol):
     def block(self, x: Any, z: Any) -> Array:
         """k(xᵢ, zⱼ) for all pairs; z are training rows."""
 
+    def fill(self, x: Any, z: Any, out: AnyArray) -> None:
+        """Write the values of `block` to an array of float32 or float64."""
+
     def diagonal(self, x: Any) -> Array:
         """k(xᵢ, xᵢ)."""
 
@@ -25,6 +28,9 @@ class PairFunction(Protocol):
 
     def times(self, x: Any, z: Any, a: Array) -> Array:
         """Σⱼ k(xᵢ, zⱼ)·aⱼ, without the whole matrix."""
+
+    def doubt(self, x: Any, unit: float) -> tuple[float, float]:
+        """By how much computed values may differ from exact ones: a share of them, and a number."""
 
 
 class KernelDesign(Design):
@@ -78,6 +84,10 @@ class KernelDesign(Design):
             return np.zeros(a.shape)
         some = self.inputs if used.size == self.shape[0] else self.inputs[used]
         return np.asarray(self.kernel.times(self.inputs, some, a[used]), dtype=float)
+
+    def row_scores(self, rows: IntArray, used: IntArray, a: Array) -> Array:
+        """Σⱼ k(xᵢ, xⱼ)·aⱼ of some rows i, over some rows j."""
+        return np.asarray(self.kernel.times(self.inputs[rows], self.inputs[used], a), dtype=float)
 
     def cross(self, new: Design) -> Array:
         """k of the rows of another such design with those of this one."""

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .. import _core
 from .._base.typing import AnyArray, Array, IntArray
@@ -86,12 +87,12 @@ class SparseDesign(Design):
     @cached_property
     def by_row(self) -> Any:
         """CSR."""
-        return self.x if self.x.format == "csr" else self.x.tocsr()
+        return self.x if self.x.format == "csr" else _turned(self.x, self._own)
 
     @cached_property
     def by_column(self) -> Any:
         """CSC."""
-        return self.x if self.x.format == "csc" else self.x.tocsc()
+        return self.x if self.x.format == "csc" else _turned(self.x, self._own)
 
     @cached_property
     def _rows(self) -> _core.Compressed:
@@ -194,6 +195,8 @@ class SparseDesign(Design):
         slot[columns] = np.arange(columns.size)
         return _core.gram_minor(self._own, h, slot, columns.size)
 
+    constant_below = 2e-13  # since columns of little variance are centred first
+
     def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
         """The means are subtracted after multiplying, except for columns of little variance.
 
@@ -220,11 +223,11 @@ class SparseDesign(Design):
         return Covariance(without_constants(matrix, mean * mean * total, noise), mean)
 
     def columns(self, columns: IntArray) -> Design:
-        """Those columns as CSC."""
+        """A design of some columns, as CSC."""
         return SparseDesign(self.by_column[:, columns])
 
     def rows(self, rows: IntArray) -> Design:
-        """Those rows as CSR."""
+        """A design of some rows, as CSR."""
         return SparseDesign(self.by_row[rows])
 
     def row_gram(self, weights: Array | None = None, centre: Array | None = None) -> Array:
@@ -282,3 +285,17 @@ def _malformed(x: Any) -> ValueError:
         f"X is a malformed {x.format.upper()} matrix: its indices point outside its shape "
         f"{tuple(x.shape)}; build it again from valid indices."
     )
+
+
+def _turned(x: Any, own: _core.Compressed) -> Any:
+    """CSC for CSR, and the other way round; SciPy does the same on one thread."""
+    stored, index = int(x.indptr[-1]), x.indptr.dtype
+    minor = x.shape[1] if x.format == "csr" else x.shape[0]
+    indptr, indices = np.empty(minor + 1, index), np.empty(stored, index)
+    data = np.empty(stored, x.dtype)
+    _core.transpose(own, indptr, indices, data)
+    other = "csc" if x.format == "csr" else "csr"
+    kind = "array" if isinstance(x, sparse.sparray) else "matrix"
+    found = getattr(sparse, f"{other}_{kind}")((data, indices, indptr), shape=x.shape)
+    found.has_sorted_indices = found.has_canonical_format = True
+    return found

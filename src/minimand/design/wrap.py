@@ -79,7 +79,7 @@ class Standardized(Design):
         return (g - self.shift * float(h @ t)) / self.scale, t
 
     def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
-        """Likewise, for k scores."""
+        """The product of the inner design for k scores, corrected for the shift of the columns."""
         size = np.append(self.scale, 1.0)[:, None]
         inner = table / size
         inner[-1] -= self.shift @ inner[:-1]

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._base.parameters import NamesParameters, merge_nested
 from .._base.registry import Registry
 from .._base.typing import AnyArray, Array, ArrayLike
+from .._base.watch import stoppable
 from ..certificate import Certificate
 from ..design import as_design
 from ..features.low_rank import LowRank, PivotedCholesky
@@ -35,11 +36,9 @@ from .callbacks import CallbackSupportMixin, Relay, is_sklearn_callback, with_ca
 from .inputs import data
 from .kernel_machines.expansion import Remainder, represented
 from .kernel_machines.rows import expansion, starts_on_rows
-from .models import score_count, split, stacked
 from .outcome import Part, combined, warn_if_cut, warn_if_short, warn_if_zero_is_perfect
-from .problem import Fitted, Posed, PosesProblems
+from .problem import Fitted, Posed, PosesProblems, score_count, split, stacked
 from .settings import ELSEWHERE
-from .stopping import stoppable
 from .summary import Summarised
 from .support_vectors import SupportVectors, Training
 

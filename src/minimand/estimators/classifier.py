@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
+from .._base.available import available_if
 from .._base.parameters import store_arguments
 from .._base.typing import AnyArray, Array, ArrayLike, ClassifierLossName, PenaltyName
 from ..losses import Loss
-from ..outputs import ClassOutput, IndicatorOutput, Output, PairsOutput, of_one_score
+from ..outputs import ClassOutput, IndicatorOutput, Output, PairsOutput
 from ..penalties import Penalty
 from .base import Estimator
 from .inputs import data
@@ -197,7 +197,7 @@ class Classifier(ClassifierMixin, Margins, Estimator):
     def _output_of_stream(self, y: AnyArray, loss: Loss, classes: ArrayLike) -> Output:
         if y.ndim == 2:
             raise ValueError("partial_fit takes one label per sample: call fit for several labels.")
-        return ClassOutput(of_one_score(loss), stream_classes(self, classes, y))
+        return ClassOutput(loss.of_one_score, stream_classes(self, classes, y))
 
     def _check_same(self, output: Any) -> None:
         if not np.array_equal(output.classes, self.classes_):

@@ -10,9 +10,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
+from .._base.typing import Array
 from .._base.watch import watching
 from ..certificate import Certificate
-from ..features.low_rank import PivotedCholesky, as_map
+from ..design import Design
+from ..features import Features
+from ..features.low_rank import MEMORY, PivotedCholesky, as_map
 from ..problem.objective import Objective
 from .inputs.columns import columns_from
 from .inputs.matrix import check_finite
@@ -28,8 +31,9 @@ class MapsFeatures:
     solver: Any
     alpha_: float
     features_: Any
+    _features_memory: float = MEMORY  # bytes that φ(X) may take as a matrix, as the fit had them
 
-    def _fit_features(self, X: Any, y: Any) -> Any:
+    def _fit_features(self, X: Any, y: Any, weights: Array | None = None) -> Any:
         """X through ``features``, a scikit-learn transformer, fitted on a clone.
 
         Half of the time limit is for the factor of a kernel matrix, so that the rest is left for
@@ -38,8 +42,13 @@ class MapsFeatures:
         if self.features is None:
             return X
         self.features_ = clone(as_map(self.features, X, getattr(self, "memory", None)))
+        given = getattr(self, "memory", None)
+        self._features_memory = MEMORY if given is None else float(given)
         with watching(self._first_half().late) as watch:
-            found = self.features_.fit_transform(X, y)
+            if isinstance(self.features_, Features):
+                found = self.features_.fitted_rows(X, y, weights, self._features_memory)
+            else:
+                found = self.features_.fit_transform(X, y)
         if watch.interrupted:
             raise KeyboardInterrupt  # there is no model yet
         return _mapped(found, len(y))
@@ -49,7 +58,11 @@ class MapsFeatures:
         if "features_" not in self.__dict__:
             return X
         known = np.shape(self.coef_)[-1] if hasattr(self, "coef_") else None
-        return _mapped(self.features_.transform(X), _num_samples(X), known)
+        if isinstance(self.features_, Features):
+            found = self.features_.mapped_rows(X, self._features_memory)
+        else:
+            found = self.features_.transform(X)
+        return _mapped(found, _num_samples(X), known)
 
     @property
     def _features_are_learnt(self) -> bool:
@@ -105,7 +118,9 @@ class MapsFeatures:
 
 
 def _mapped(X: Any, n_samples: int, n_columns: int | None = None) -> Any:
-    """What ``features`` gives, as a finite float matrix."""
+    """What ``features`` gives, as a finite float matrix, or as a design that computes it."""
+    if isinstance(X, Design):
+        return X
     X = columns_from(X, n_samples, n_columns)
     check_finite(X, "the output of features=")
     return X

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.typing import AnyArray, Array, ArrayLike
+from .._base.watch import stoppable
 from ..certificate import Certificate
 from ..design import as_design
 from ..losses import Hinge
@@ -20,7 +21,6 @@ from ..solvers.programs.hard_margin import Classes, Widest, judge_plane, separat
 from ..solvers.programs.separability import separability
 from .inputs import data
 from .settings import check_limits, check_solver
-from .stopping import stoppable
 from .summary import Summarised
 
 

@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
     @classmethod
     def of(cls, objective: Objective) -> Part:
-        """That of an objective."""
+        """The part that an objective is."""
         return cls(objective.scale, objective.share, objective.slot)
 
 
@@ -75,6 +75,7 @@ def combined(
         seconds=sum(c.seconds for c in certificates),
         infeasibility="; ".join(sorted({c.infeasibility for c in certificates} - {""})),
         dual_point=as_table([p.slot for p in problems], points) if points else None,
+        by_score=np.array([c.gap for c in certificates]),
     )
 
 

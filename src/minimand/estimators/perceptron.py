@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import time
 import warnings
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.typing import AnyArray, Array, ArrayLike
-from .._base.wording import counted
+from .._base.watch import stoppable
 from ..design import Design, as_design
 from ..features import PivotedCholesky
 from ..kernels import REGISTRY as KERNELS
@@ -28,9 +27,8 @@ from ..solvers.textbook.perceptron import Machine, train
 from .inputs import data
 from .inputs.stream_classes import stream_classes
 from .outcome import Part, combined
-from .perceptron_proof import Proved, padded, proved, widest
-from .settings import check_seed
-from .stopping import stoppable
+from .perceptron_proof import Proved, mistake_bounds, proved, shortfall
+from .settings import check_seed, check_whole
 from .summary import Summarised
 
 _ORDERS = ("fixed", "random")
@@ -309,35 +307,18 @@ class Perceptron(ClassifierMixin, Summarised):
             self.__dict__.pop(name, None)
 
     def _store_bounds(self, X: Any, signs: list[Array], scores: list[Proved]) -> None:
-        """C²/γ² of every score."""
-        intercept = bool(self.intercept)
-        samples = padded(X) if intercept else X
-        unit = float(abs(samples).max()) or 1.0  # unscaled squares might overflow
-        samples = samples / unit
-        radius = float(as_design(samples).row_squares(np.ones(1)).max()) ** 0.5
-        margins = [widest(X, samples, own, score, intercept) for own, score in zip(signs, scores)]
-        self.radius_ = _each([unit * radius] * len(scores))
-        self.gamma_ = _each([unit * m for m in margins])
-        self.bound_ = _each([np.inf if m == 0 else (radius / m) ** 2 for m in margins])
+        """C, γ and C²/γ² of every score."""
+        radius, margins, bounds = mistake_bounds(X, signs, scores, bool(self.intercept))
+        self.radius_ = _each([radius] * len(scores))
+        self.gamma_ = _each(margins)
+        self.bound_ = _each(bounds)
 
     def _warn_if_short(self, scores: list[Proved]) -> None:
-        short = [s for s in scores if not s.run.converged]
-        if not short:
-            return
-        run, proof = short[0].run, short[0].witness is not None
-        mistakes = f"its last pass had {counted(int(run.mistakes[-1]), 'mistake')}"
-        if run.cycle is not None:
-            text = (
-                f"it cycles: after pass {run.mistakes.size} it is where it was {run.period} before"
-            )
-            proved = "so that no plane separates the classes" if proof else mistakes
-            text += f", {proved}; take Classifier(Hinge()), whose margin is soft"
-        else:
-            text = (
-                f"stopped by max_epochs={self.max_epochs}, and {mistakes}; raise it, or ask "
-                "separable(X, y) whether any plane separates the classes"
-            )
-        warnings.warn(f"Perceptron: {text}.", ConvergenceWarning, stacklevel=3)
+        for score in scores:
+            if not score.run.converged:
+                text = f"Perceptron: {shortfall(score, self.max_epochs)}."
+                warnings.warn(text, ConvergenceWarning, stacklevel=3)
+                return
 
     def _check_parameters(self) -> None:
         """Refuse parameters outside their range, each in one sentence."""
@@ -346,10 +327,9 @@ class Perceptron(ClassifierMixin, Summarised):
                 raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}.")
         if not isinstance(self.order, str) or self.order not in _ORDERS:
             raise ValueError(f"order must be 'fixed' or 'random', not {self.order!r}.")
-        if not _whole(self.max_epochs, 1):
-            raise ValueError(f"max_epochs must be an integer ≥ 1, not {self.max_epochs!r}.")
-        if self.trace is not None and not _whole(self.trace, 0):
-            raise ValueError(f"trace must be None or an integer ≥ 0, not {self.trace!r}.")
+        check_whole("max_epochs", self.max_epochs)
+        if self.trace is not None:
+            check_whole("trace", self.trace, low=0)
         check_seed(self.random_state)
         if self.features is not None:
             KERNELS.get(self.features).check_parameters()
@@ -391,8 +371,3 @@ def _each(values: list[Any]) -> Any:
 def _one_or_all(values: list[Any]) -> Any:
     """The value of the only score, or the list of all."""
     return values[0] if len(values) == 1 else values
-
-
-def _whole(value: Any, least: int) -> bool:
-    number = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    return number and int(value) >= least

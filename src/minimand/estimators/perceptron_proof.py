@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base.typing import Array
+from .._base.wording import counted
 from ..certificate import Certificate
 from ..design import Design, as_design
 from ..problem.objective import EPS
@@ -57,13 +58,42 @@ def proved(design: Design, signs: Array, run: Run, intercept: bool, begun: float
     return Proved(run, witness, margin, certificate)
 
 
-def padded(X: Any) -> Any:
+def shortfall(found: Proved, max_epochs: int) -> str:
+    """Why the passes of a run have not come to an end without mistakes, and what to do."""
+    run = found.run
+    mistakes = f"its last pass had {counted(int(run.mistakes[-1]), 'mistake')}"
+    if run.cycle is None:
+        return (
+            f"stopped by max_epochs={max_epochs}, and {mistakes}; raise it, or ask separable(X, y) "
+            "whether any plane separates the classes"
+        )
+    known = mistakes if found.witness is None else "so that no plane separates the classes"
+    return (
+        f"it cycles: after pass {run.mistakes.size} it is where it was {run.period} before, "
+        f"{known}; take Classifier(Hinge()), whose margin is soft"
+    )
+
+
+def mistake_bounds(
+    X: Any, signs: list[Array], scores: list[Proved], intercept: bool
+) -> tuple[float, list[float], list[float]]:
+    """C, and γ and C²/γ² of every score; an intercept pads samples with a 1."""
+    samples = _padded(X) if intercept else X
+    unit = float(abs(samples).max()) or 1.0  # unscaled squares might overflow
+    samples = samples / unit
+    radius = float(as_design(samples).row_squares(np.ones(1)).max()) ** 0.5
+    margins = [_widest(X, samples, own, score, intercept) for own, score in zip(signs, scores)]
+    bounds = [np.inf if m == 0 else (radius / m) ** 2 for m in margins]
+    return unit * radius, [unit * m for m in margins], bounds
+
+
+def _padded(X: Any) -> Any:
     """The samples with a 1 at their end."""
     ones = np.ones((X.shape[0], 1), dtype=X.dtype)
     return sparse.hstack([X, ones], format="csr") if sparse.issparse(X) else np.hstack([X, ones])
 
 
-def widest(X: Any, padded: Any, signs: Array, found: Proved, intercept: bool) -> float:
+def _widest(X: Any, padded: Any, signs: Array, found: Proved, intercept: bool) -> float:
     """γ of the padded samples; 0 if no plane separates them, nan if rounding hides it."""
     if found.witness is not None:
         return 0.0
@@ -75,7 +105,7 @@ def widest(X: Any, padded: Any, signs: Array, found: Proved, intercept: bool) ->
         # The margin of any separating plane gives a valid bound, also if it is not the widest.
         return float(HardMargin(intercept=False).fit(padded, signs).margin_)
     except ValueError as error:  # the fitted model does not depend on the bound
-        warnings.warn(f"gamma_ and bound_ are unknown (nan): {error}", RuntimeWarning, stacklevel=5)
+        warnings.warn(f"gamma_ and bound_ are unknown (nan): {error}", RuntimeWarning, stacklevel=6)
         return float("nan")
 
 

@@ -23,10 +23,22 @@ def copy_of(estimator: Any) -> Any:
     """An unfitted copy of a minimand estimator; refuses others in words."""
     if not isinstance(estimator, Estimator):
         raise TypeError(
-            f"estimator must be a minimand Regressor, Classifier or Ranker, not "
-            f"{type(estimator).__name__}; what a pipeline would do first goes into its features=."
+            "estimator must be a minimand Regressor, Classifier or Ranker, not "
+            f"{type(estimator).__name__}{_instead(estimator)}."
         )
     return clone(estimator)
+
+
+def _instead(estimator: Any) -> str:
+    """What to do with an estimator of another kind."""
+    from .labelers.base import Labeler
+
+    if isinstance(estimator, Labeler):
+        return (
+            ", which has one solver for each loss and whose alpha scikit-learn's GridSearchCV "
+            "chooses: it takes lists of sequences or graphs"
+        )
+    return "; what a pipeline would do first goes into its features="
 
 
 def prepare(

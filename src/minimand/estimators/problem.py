@@ -1,9 +1,13 @@
-"""From an estimator and data to its problem, and what a fitted model keeps of it."""
+"""From an estimator and data to its problems, and from their models to the arrays that users see.
+
+Separate problems have one score each, a coupled problem has all k of them; either way coefficients
+are (k, d) and intercepts (k,).
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -51,13 +55,15 @@ class Fitted:
     @classmethod
     def of(cls, coded: Coded) -> Fitted:
         """Copies of what the user could change in place."""
-        settings = coded.settings
+        settings, output = coded.settings, coded.output
         loss, penalty = settings.loss.snapshot(), settings.penalty.snapshot()
-        output = coded.output.under(loss)
-        return cls(replace(settings, loss=loss, penalty=penalty), output)
+        return cls(
+            replace(settings, loss=loss, penalty=penalty),
+            replace(output, loss=output.loss.snapshot()),
+        )
 
     def at(self, alpha: float) -> Fitted:
-        """The same at another alpha, as on a path."""
+        """The same fit at another alpha, as on a path."""
         return replace(self, settings=replace(self.settings, alpha=alpha))
 
 
@@ -183,7 +189,7 @@ class PosesProblems(MapsFeatures):
             self.features_, mapped = found
             self.__dict__.pop("coef_", None)  # of an earlier fit
         else:
-            mapped = X if self.features is None else self._fit_features(X, y)
+            mapped = X if self.features is None else self._fit_features(X, y, coded.weights)
         if self.features is None:
             self.__dict__.pop("features_", None)  # of an earlier fit
         return Posed(X, mapped, coded, coded.objectives(mapped), begun)
@@ -216,3 +222,29 @@ class PosesProblems(MapsFeatures):
         if not learn:
             return posed._replace(objectives=self._described(posed.objectives))
         return self._on_learnt_features(posed)
+
+
+def stacked(models: Iterable[tuple[Array, Any]]) -> tuple[Array, Array]:
+    """Coefficients (k, d) and intercepts (k,) of models (w, b), with w of shape (d,) or (d, k)."""
+    coefs, intercepts = [], []
+    for w, b in models:
+        coefs.append(w[None] if w.ndim == 1 else w.T)
+        intercepts.append(np.atleast_1d(np.asarray(b, dtype=float)))
+    if len(coefs) == 1:
+        return np.ascontiguousarray(coefs[0]), intercepts[0]
+    return np.concatenate(coefs), np.concatenate(intercepts)
+
+
+def split(objectives: Sequence[Objective], coef: Any, intercept: Array) -> list[tuple[Array, Any]]:
+    """The (w, b) of every problem, from coefficients (k, d) and intercepts (k,).
+
+    Problems on different samples of a kernel have coefficients of different lengths, in a list.
+    """
+    if objectives[0].n_scores > 1:
+        return [(np.array(coef.T, dtype=float, order="C"), np.array(intercept, dtype=float))]
+    return [(np.array(w, dtype=float), float(b)) for w, b in zip(coef, intercept)]
+
+
+def score_count(objectives: Sequence[Objective]) -> int:
+    """The number of scores per row in all problems."""
+    return len(objectives) * objectives[0].n_scores

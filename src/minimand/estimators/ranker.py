@@ -48,7 +48,7 @@ class Ranker(Estimator):
 default="squared_hinge"
         ψ.
     penalty : str or Penalty, default="l2"
-        Solvers take L2, with or without weights.
+        L2, L1 or a sum of both, with or without weights, on every coefficient.
     alpha : float, optional
         The factor of the penalty; by default one divided by the number of queries, or by the sum of
         their weights.
@@ -167,8 +167,8 @@ default="squared_hinge"
     def _output_of(self, y: AnyArray, weights: Array | None, loss: Loss) -> Output:
         return QueriesOutput.of(y, weights, loss)
 
-    def _fit_features(self, X: Any, y: Any) -> Any:
-        return super()._fit_features(X, y[:, 0])
+    def _fit_features(self, X: Any, y: Any, weights: Array | None = None) -> Any:
+        return super()._fit_features(X, y[:, 0], weights)
 
     def _attributes(self, output: Any, coef: Array, intercept: Array) -> dict[str, Any]:
         return {"coef_": coef[0], "intercept_": 0.0}

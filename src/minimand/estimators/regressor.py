@@ -10,12 +10,12 @@ from sklearn.base import RegressorMixin
 from .._base.parameters import store_arguments
 from .._base.typing import AnyArray, Array, ArrayLike, PenaltyName, RegressorLossName
 from ..losses import Loss
-from ..outputs import Output, ScalarOutput, VectorOutput, of_one_score
+from ..outputs import Output, ScalarOutput, VectorOutput
 from ..penalties import Penalty
 from .base import Estimator
 from .explained_loss import explained
 from .inputs import data
-from .models import split
+from .problem import split
 from .settings import Settings, check_settings, loss_of
 
 
@@ -52,10 +52,10 @@ class Regressor(RegressorMixin, Estimator):
         ``"closed_form"``, ``"newton"``, ``"working_set"``, ``"dual"``, ``"primal_dual"``,
         ``"column_generation"``, ``"multiplier"``, ``"reweighted"``, ``"graduated"``, ``"simplex"``,
         ``"constraint_generation"``, ``"low_rank"``, ``"splitting"``, ``"ordered"``,
-        ``"by_score"``, for classes ``"class_dual"``, ``"class_primal_dual"``; by default the
-        cheapest one that accepts the problem (see `minimand.explain`). For teaching, never chosen
-        by default: ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``, ``"cyclic"``,
-        ``"random"``. For streams ``"sgd"``. Or an object such as
+        ``"by_score"``, for classes ``"class_dual"``, ``"class_primal_dual"``, ``"convex_concave"``;
+        by default the cheapest one that accepts the problem (see `minimand.explain`). For teaching,
+        never chosen by default: ``"proximal_gradient"``, ``"fista"``, ``"subgradient"``,
+        ``"cyclic"``, ``"random"``. For streams ``"sgd"``. Or an object such as
         `minimand.solvers.Fista(restart=True)`.
     tol : float, default=1e-6
         The fit stops when its certified gap is below tol × (objective of the null model − mean
@@ -170,7 +170,7 @@ class Regressor(RegressorMixin, Estimator):
         return data.check_numbers(y)
 
     def _output_of(self, y: AnyArray, weights: Array | None, loss: Loss) -> Output:
-        one = of_one_score(loss)
+        one = loss.of_one_score
         columns = np.shape(y)[1:] if y is not None else np.shape(self.coef_)[:-1]  # set by hand
         return VectorOutput(one, columns[0]) if columns else ScalarOutput(one)
 

@@ -104,9 +104,11 @@ def check_settings(estimator: Any) -> Settings:
         check_seed(estimator.random_state)
     if estimator.callbacks is not None:
         check_callbacks(estimator.callbacks)
-    words = "" if estimator.features is None else _checked_features(estimator.features)
-    if kernel_of(estimator.features) is not None:
-        _check_function_of_norm(penalty, words)
+    words = ""
+    if estimator.features is not None:
+        words = _checked_features(estimator.features)
+        if kernel_of(estimator.features) is not None:
+            _check_function_of_norm(penalty, words)
     weight = getattr(estimator, "class_weight", None)
     return Settings(loss, penalty, alpha, words, bool(estimator.intercept), weight)
 

@@ -146,7 +146,7 @@ class Training:
 
     @classmethod
     def of_seen(cls, problems: Sequence[Seen | None], weights: Array | None) -> Self | None:
-        """The same without the rows of φ(X)."""
+        """What a fit keeps, without the rows of φ(X)."""
         if None in problems:
             return None
         known = cast("list[Seen]", problems)
@@ -169,9 +169,12 @@ class Training:
 
 def _table(problems: list[Seen], parts: list[Array]) -> Array:
     """The numbers of all problems, a column per score."""
-    if parts[0].ndim == 2:
-        return parts[0]
-    return as_table(list(map(attrgetter("slot"), problems)), parts)
+    first = parts[0]
+    if first.ndim == 2:
+        return first
+    if len(parts) == 1 and problems[0].slot is None:
+        return first[:, None]
+    return as_table([problem.slot for problem in problems], parts)
 
 
 def _places(problems: list[Seen], rows: _Rows) -> Places | None:

@@ -6,9 +6,10 @@ from .base import Features, Joined
 from .centers import Centers
 from .fourier import RandomFourier
 from .hidden_layer import HiddenLayer
-from .low_rank import Nystrom, PivotedCholesky
+from .low_rank import PivotedCholesky
 from .monomials import Monomials
 from .neighbors import Neighbors
+from .nystrom import Nystrom
 
 __all__ = [
     "Centers",

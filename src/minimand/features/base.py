@@ -11,7 +11,7 @@ from sklearn.pipeline import FeatureUnion
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._base.registry import snake_case
-from .._base.typing import AnyArray, ArrayLike
+from .._base.typing import AnyArray, Array, ArrayLike
 
 
 class Features(TransformerMixin, BaseEstimator):
@@ -60,6 +60,18 @@ class Features(TransformerMixin, BaseEstimator):
         """φ(X), one row per sample."""
         check_is_fitted(self, "n_features_in_")
         return self.columns(self.checked(X))
+
+    def fitted_rows(self, X: Any, y: Any, weights: Array | None, memory: float) -> Any:
+        """φ(X) of a map that is fitted here, as estimators take it.
+
+        A matrix, or a `minimand.design.Design` if ``memory``, in bytes, has no room for it.
+        ``weights`` are those of the rows; a map that does not hear them takes all rows alike.
+        """
+        return self.fit_transform(X, y)
+
+    def mapped_rows(self, X: Any, memory: float) -> Any:
+        """φ(X) of a fitted map, likewise."""
+        return self.transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """Names of the columns of φ(X)."""

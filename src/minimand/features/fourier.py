@@ -11,8 +11,10 @@ from sklearn.utils import check_random_state
 
 from .._base.parameters import check_count
 from .._base.typing import Array
+from ..design import ComputedDesign
 from ..kernels import RBF, REGISTRY, Kernel, Laplace, Matern
 from .base import Features
+from .low_rank import ROOM
 
 
 class RandomFourier(Features):
@@ -74,9 +76,9 @@ class RandomFourier(Features):
         kernel.check_parameters()
         check_count(self, "n_features")
 
-    def learn(self, X: Any) -> None:
+    def learn(self, X: Any, weights: Array | None = None) -> None:
         """Draw the frequencies."""
-        bound: Any = REGISTRY.get(self.kernel).bind(X)
+        bound: Any = REGISTRY.get(self.kernel).bind(X, weights)
         self.kernel_ = bound
         rng, d = check_random_state(self.random_state), X.shape[1]
         count = -(-int(self.n_features) // 2)
@@ -96,6 +98,23 @@ class RandomFourier(Features):
         found = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
         found *= found.dtype.type(size)
         return found
+
+    def fitted_rows(self, X: Any, y: Any, weights: Array | None, memory: float) -> Any:
+        """φ̂(X) of a map that is fitted here; computed on demand if memory has no room for it."""
+        self.check_parameters()
+        x = self._checked(X, reset=True)
+        self.learn(x, weights)
+        return self._rows(x, memory)
+
+    def mapped_rows(self, X: Any, memory: float) -> Any:
+        """φ̂(X), likewise."""
+        return self._rows(self.checked(X), memory)
+
+    def _rows(self, x: Any, memory: float) -> Any:
+        width = 2 * self.frequencies_.shape[1]
+        if x.dtype.itemsize * float(x.shape[0]) * width <= memory:
+            return self.columns(x)
+        return ComputedDesign(self.columns, x, width, ROOM * memory)
 
     def names(self, inputs: list[str]) -> Iterator[str]:
         """cos0, cos1, …, sin0, sin1, …."""

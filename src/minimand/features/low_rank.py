@@ -8,20 +8,18 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from scipy.linalg import solve_triangular
-from sklearn.cluster import KMeans
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from .._base.parameters import check_count
 from .._base.typing import Array, IntArray
+from ..design import ComputedDesign, Design, Whitened
 from ..kernels import REGISTRY, Kernel, kernel_of
 from ..kernels.rows import count
-from ..kernels.vectors import VectorKernel
 from .base import Features
-from .pivoted_cholesky import Factor, Greedy, Random, checked, factorise
+from .pivoted_cholesky import Factor, Greedy, checked, factorise
 
 MEMORY = 2e9  # bytes of the factor of a kernel matrix by default; safeguard
-_METHODS = ("rpcholesky", "uniform", "kmeans")
+ROOM = 0.6  # share of the memory for rows that are kept while others are computed again; safeguard
 
 
 class LowRank(Features):
@@ -41,7 +39,8 @@ class LowRank(Features):
         The landmarks among the rows of the fit; None if they are other points.
     rank_ : int
     remainder_ : ndarray of shape (n_samples,)
-        k(x, x) − ‖φ̂(x)‖² of the rows of the fit: what the span leaves out.
+        k(x, x) − ‖φ̂(x)‖² of the rows of the fit: what the span leaves out. Only if the features of
+        all rows were formed.
     """
 
     takes_sparse = True
@@ -70,31 +69,65 @@ class LowRank(Features):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the landmarks; y is ignored."""
-        self.fit_transform(X)
+        self._learnt(self._bound_rows(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Choose the landmarks and give φ̂(X)."""
-        return self._learnt(self._bound_rows(X))
+        x = self._bound_rows(X)
+        found = self._learnt(x)
+        return self._formed(x) if found is None else found
 
-    def _bound_rows(self, X: Any) -> Any:
+    def _formed(self, x: Any) -> Array:
+        """φ̂(x), with what it leaves out of the kernel."""
+        found, self.sizes_ = self._whitened(x), self.kernel_.sizes(x)
+        rest = self.kernel_.diagonal(x) - np.einsum("ij,ij->i", found, found)
+        self.remainder_ = np.maximum(rest, 0.0)
+        return found
+
+    def fitted_rows(self, X: Any, y: Any, weights: Array | None, memory: float) -> Any:
+        """φ̂(X) of a map that is fitted here, by rows of these weights."""
+        return self._learnt(self._bound_rows(X, weights))
+
+    def mapped_rows(self, X: Any, memory: float) -> Any:
+        """φ̂(X), computed when it is asked for if memory has no room for it."""
+        x = self.rows_of(X)
+        if 8.0 * count(x) * self.rank_ > memory:
+            return self.on_demand(x, memory)
+        return self._whitened(x)
+
+    def on_demand(self, x: Any, memory: float) -> Design:
+        """φ̂ of rows as the kernel takes them, computed in blocks when they are asked for."""
+        kernel, marks = self.kernel_, self._landmarks
+        rows = ComputedDesign(lambda part: kernel.block(part, marks), x, self.rank_, ROOM * memory)
+        return Whitened(rows, self._triangle)
+
+    def _bound_rows(self, X: Any, weights: Array | None = None) -> Any:
         """The rows of the fit as the kernel takes them, with what it takes from them."""
         self.check_parameters()
         if not REGISTRY.get(self.kernel).of_objects:
             validate_data(self, X, reset=True, skip_check_array=True)
         X = _doubled(X)
-        self.kernel_ = REGISTRY.get(self.kernel).bind(X)
+        self.kernel_ = REGISTRY.get(self.kernel).bind(X, weights)
         return self.kernel_.rows(X, training=True)
 
-    def _learnt(self, x: Any) -> Array:
-        """φ̂ of the rows of the fit, with the landmarks among them."""
+    def _learnt(self, x: Any) -> Array | None:
+        """φ̂ of the rows of the fit, with the landmarks among them; None if it was not needed."""
         factor = self._factor(x)
+        self.remainder_, self.sizes_ = factor.remainder, factor.sizes
+        return self._keep(x, factor)
+
+    def _keep(self, x: Any, factor: Factor) -> Array:
+        """Take the pivots of a factor of the rows x as landmarks; φ̂(x).
+
+        A kernel that is nothing but rounding on these rows, as one that is centred is where they
+        are all equal, has one feature, which is zero: no function of it is better than a constant.
+        """
         if not factor.pivots.size:
-            raise ValueError(
-                f"{self.kernel_!r} is zero for all rows, up to rounding: there is nothing to learn."
-            )
-        self.pivots_, self.remainder_ = factor.pivots, factor.remainder
-        self.sizes_ = factor.sizes
+            self.pivots_ = np.zeros(1, dtype=np.intp)
+            self._landmarks, self._triangle = x[self.pivots_], np.ones((1, 1))
+            return np.zeros((count(x), 1))
+        self.pivots_ = factor.pivots
         self._landmarks, self._triangle = x[factor.pivots], factor.triangle
         return factor.columns
 
@@ -137,17 +170,22 @@ class LowRank(Features):
     def left_out(self, X: Any) -> Array:
         """k(x, x) − ‖φ̂(x)‖² of every row: what the span of the landmarks leaves out."""
         x = self.training_rows(X)
-        kept = self._whitened(x)
-        rest = self.kernel_.diagonal(x) - np.einsum("ij,ij->i", kept, kept)
+        rest = np.array(self.kernel_.diagonal(x), dtype=float)
+        for some, kept in self._in_blocks(x):
+            rest[some] -= np.einsum("ij,ij->i", kept, kept)
         return np.maximum(rest, 0.0)
 
     def _whitened(self, x: Any) -> Array:
         found = np.empty((count(x), self.rank_))
-        for some, block in self.kernel_.blocks(x, self._landmarks):
-            found[some] = solve_triangular(
-                self._triangle, block.T.astype(float), lower=True, check_finite=False
-            ).T
+        for some, part in self._in_blocks(x):
+            found[some] = part
         return found
+
+    def _in_blocks(self, x: Any) -> Iterator[tuple[slice, Array]]:
+        """φ̂ of some rows at a time."""
+        for some, block in self.kernel_.blocks(x, self._landmarks):
+            part = block.T.astype(float)
+            yield some, solve_triangular(self._triangle, part, lower=True, check_finite=False).T
 
     def names(self, inputs: list[str]) -> Iterator[str]:
         """landmark0, landmark1, …."""
@@ -221,86 +259,6 @@ class PivotedCholesky(LowRank):
         factor = factorise(self.kernel_, x, min(n, int(most)), Greedy())
         self._complete, self._ended_by = factor.complete, factor.ended_by
         return checked(factor, self.kernel_, x)
-
-
-class Nystrom(LowRank):
-    r"""A kernel of low rank, from some rows as landmarks, for large n.
-
-    .. math:: \hat k(x, z) = k(x, P)\,k(P, P)^{-1}\,k(P, z)
-
-    `minimand.certify` with ``against="exact"`` bounds what a model on these features loses against
-    the kernel itself.
-
-    Parameters
-    ----------
-    kernel : Kernel or str, default="rbf"
-    rank : int, default=100
-        The most landmarks; fewer, if these leave nothing but rounding.
-    method : {"rpcholesky", "uniform", "kmeans"}, default="rpcholesky"
-        Rows drawn in proportion to what the ones before them leave out (randomly pivoted
-        Cholesky), rows drawn evenly, or centres of clusters.
-    random_state : int or RandomState, optional
-        Seed of the choice.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import minimand as mm
-    >>> x = np.random.default_rng(0).normal(size=(300, 2))
-    >>> map = mm.Nystrom(mm.RBF(2.0), rank=40, random_state=0).fit(x)
-    >>> float(map.remainder_.max()) < 0.01
-    True
-    """
-
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        rank: int = 100,
-        method: str = "rpcholesky",
-        *,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.rank = rank
-        self.method = method
-        self.random_state = random_state
-
-    def check_parameters(self) -> None:
-        """A kernel, a rank and a known method."""
-        super().check_parameters()
-        check_count(self, "rank")
-        if self.method not in _METHODS:
-            raise ValueError(
-                f"method of Nystrom must be one of {list(_METHODS)}, not {self.method!r}."
-            )
-        if self.method == "kmeans" and not isinstance(REGISTRY.get(self.kernel), VectorKernel):
-            raise ValueError(
-                f"method='kmeans' of Nystrom takes centres of vectors, which {self.kernel!r} does "
-                "not compare: take 'rpcholesky' or 'uniform'."
-            )
-
-    def _factor(self, x: Any) -> Factor:
-        rng = check_random_state(self.random_state)
-        return factorise(self.kernel_, x, min(count(x), int(self.rank)), Random(rng))
-
-    def _learnt(self, x: Any) -> Array:
-        if self.method == "rpcholesky":
-            return super()._learnt(x)
-        n, rng = count(x), check_random_state(self.random_state)
-        rank = min(n, int(self.rank))
-        chosen = None
-        if self.method == "uniform":
-            chosen = np.sort(rng.permutation(n)[:rank])
-            marks = x[chosen]
-        else:
-            marks = KMeans(rank, n_init=1, random_state=rng).fit(x).cluster_centers_
-        factor = factorise(self.kernel_, marks, rank, Greedy())
-        self.pivots_ = None if chosen is None else chosen[factor.pivots]
-        self._landmarks, self._triangle = marks[factor.pivots], factor.triangle
-        found = self._whitened(x)
-        rest = self.kernel_.diagonal(x) - np.einsum("ij,ij->i", found, found)
-        self.remainder_ = np.maximum(rest, 0.0)
-        return found
 
 
 def as_map(features: Any, X: Any, memory: float | None) -> Any:

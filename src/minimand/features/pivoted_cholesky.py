@@ -151,26 +151,31 @@ def factorise(kernel: Kernel, x: Any, most: int, choice: Choice) -> Factor:
         proposed = choice.propose(rest, min(width, most - rank), limit)
         if not proposed.size:
             break
-        block = kernel.block(x, x[proposed]).astype(float)
-        block -= columns[:, :rank] @ columns[proposed, :rank].T
-        kept, small = choice.keep(block[proposed], rest[proposed], limit)
+        some = x[proposed]
+        square = kernel.block(some, some).astype(float)
+        square -= columns[proposed, :rank] @ columns[proposed, :rank].T
+        kept, small = choice.keep(square, rest[proposed], limit)
         # What was computed anew is more accurate than the sum of squares that was subtracted.
-        rest[proposed] = np.clip(np.diag(block[proposed]), 0.0, rest[proposed])
+        rest[proposed] = np.clip(np.diag(square), 0.0, rest[proposed])
         if not kept.size:
             continue
-        new = solve_triangular(small, block[:, kept].T, lower=True, check_finite=False).T
+        taken = proposed[kept]  # all rows are compared with those that are kept, and with no others
+        block = kernel.block(x, x[taken]).astype(float)
+        block -= columns[:, :rank] @ columns[taken, :rank].T
+        new = solve_triangular(small, block.T, lower=True, check_finite=False).T
         if rank + kept.size > columns.shape[1]:
             columns = _grown(columns, rank, min(most, 2 * (rank + kept.size)))
         columns[:, rank : rank + kept.size] = new
         rank += kept.size
-        pivots.append(proposed[kept])
+        pivots.append(taken)
         rest -= np.einsum("ij,ij->i", new, new)
-        rest[proposed[kept]] = 0.0
+        rest[taken] = 0.0
         _check_definite(kernel, rest, top)
         np.maximum(rest, 0.0, out=rest)
-    taken = np.concatenate(pivots) if pivots else np.empty(0, dtype=np.intp)
+    np.maximum(rest, 0.0, out=rest)  # rounding, where there is no pivot at all
+    chosen = np.concatenate(pivots) if pivots else np.empty(0, dtype=np.intp)
     complete = not bool((rest > 4 * limit).any())
-    return Factor(columns[:, :rank], taken, rest, complete, sizes, ended_by)
+    return Factor(columns[:, :rank], chosen, rest, complete, sizes, ended_by)
 
 
 def checked(factor: Factor, kernel: Kernel, x: Any) -> Factor:

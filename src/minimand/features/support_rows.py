@@ -27,9 +27,9 @@ class SupportRows(PivotedCholesky):
 
     pivots_: IntArray
 
-    def design(self, X: Any) -> KernelDesign:
+    def design(self, X: Any, weights: Array | None = None) -> KernelDesign:
         """The rows of the fit as a design without columns."""
-        rows = self._bound_rows(X)
+        rows = self._bound_rows(X, weights)
         return KernelDesign(self.kernel_, self.kernel_.prepared(rows))
 
     def supported_by(self, rows: Any, numbers: IntArray) -> None:

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
 from .._base.typing import Array
-from .base import Kernel
+from .base import Kernel, learnt
 from .rows import Parts, count, dense
 
 
@@ -22,26 +22,26 @@ class Nested(Kernel):
 
     @property
     def takes_sparse(self) -> bool:  # type: ignore[override]
-        """Whether the inner kernel does."""
+        """Whether the inner kernel takes sparse rows."""
         return self.kernel.takes_sparse
 
     @property
     def pairwise(self) -> bool:  # type: ignore[override]
-        """Whether the inner kernel is."""
+        """Whether X of the inner kernel is a matrix of pairs."""
         return self.kernel.pairwise
 
     @property
     def of_objects(self) -> bool:  # type: ignore[override]
-        """Whether the samples of the inner kernel are."""
+        """Whether the samples of the inner kernel are objects, not rows of numbers."""
         return self.kernel.of_objects
 
     @property
     def definite(self) -> bool:  # type: ignore[override]
-        """Whether the inner kernel is."""
+        """Whether the inner kernel is positive semidefinite."""
         return self.kernel.definite
 
     def check_parameters(self) -> None:
-        """Those of the inner kernel."""
+        """Check the parameters of the inner kernel."""
         check_kernel(self, self.kernel)
 
     @property
@@ -49,29 +49,29 @@ class Nested(Kernel):
         """What the inner kernel needs."""
         return self.kernel.unbound
 
-    def learn(self, X: Any) -> Kernel:
-        """The same of the inner kernel, bound."""
-        inner = self.kernel.learn(X)
+    def learn(self, X: Any, weights: Array | None = None) -> Kernel:
+        """The kernel with its inner kernel bound."""
+        inner = learnt(self.kernel, X, weights)
         return self if inner is self.kernel else self.copy(kernel=inner)
 
     def rows(self, X: Any, *, training: bool = False) -> Any:
-        """Those of the inner kernel."""
+        """Rows as the inner kernel takes them."""
         return self.kernel.rows(X, training=training)
 
     def block(self, x: Any, z: Any) -> Array:
-        """That of the inner kernel."""
+        """Values of the inner kernel."""
         return self.kernel.block(x, z)
 
     def diagonal(self, x: Any) -> Array:
-        """That of the inner kernel."""
+        """The diagonal of the inner kernel."""
         return self.kernel.diagonal(x)
 
     def sizes(self, x: Any) -> Array:
-        """Those of the inner kernel."""
+        """Sizes of the values of the inner kernel."""
         return self.kernel.sizes(x)
 
     def feature_map(self, x: Any) -> Any:
-        """That of the inner kernel."""
+        """Features of the inner kernel."""
         return self.kernel.feature_map(x)
 
 
@@ -105,7 +105,7 @@ class Pair(Kernel):
         return self.left.definite and self.right.definite
 
     def check_parameters(self) -> None:
-        """Those of both kernels."""
+        """Check the parameters of both kernels."""
         check_kernel(self, self.left)
         check_kernel(self, self.right)
 
@@ -114,14 +114,14 @@ class Pair(Kernel):
         """What both kernels need."""
         return " and ".join(filter(None, (self.left.unbound, self.right.unbound)))
 
-    def learn(self, X: Any) -> Kernel:
-        """The same of both kernels, bound."""
-        left, right = self.left.learn(X), self.right.learn(X)
+    def learn(self, X: Any, weights: Array | None = None) -> Kernel:
+        """The kernel with both of its kernels bound."""
+        left, right = (learnt(kernel, X, weights) for kernel in (self.left, self.right))
         same = left is self.left and right is self.right
         return self if same else type(self)(left, right)
 
     def rows(self, X: Any, *, training: bool = False) -> Parts:
-        """Those of both kernels, side by side."""
+        """Rows as both kernels take them, side by side."""
         return Parts(*(k.rows(X, training=training) for k in (self.left, self.right)))
 
     def __repr__(self) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from inspect import signature
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from .._base.parameters import NamesParameters, Parameterized
-from .._base.typing import Array
+from .._base.typing import AnyArray, Array
 from .._base.watch import look
-from .rows import count
+from .rows import count, picked
+from .tiles import runs, spread
 
 if TYPE_CHECKING:
     from .algebra import Product, Scaled, Sum
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 _STRIP = 256  # rows of a Gram matrix computed together; safeguard: products of matrices
 BUFFER = 1 << 23  # numbers of a block, 64 MB; safeguard: temporaries do not grow with n²
+_BELOW = np.tri(32, k=-1, dtype=bool)  # below the diagonal of a small square; safeguard: its side
 
 
 class Kernel(NamesParameters, Parameterized, ABC):
@@ -94,6 +97,14 @@ class Kernel(NamesParameters, Parameterized, ABC):
     def block(self, x: Any, z: Any) -> Array:
         """k(xᵢ, zⱼ) for all pairs, a matrix of float32 or float64; ``z`` are training rows."""
 
+    def in_tiles(self, x: Any) -> bool:
+        """Whether `fill` of these rows computes tiles, on any thread; False by default."""
+        return False
+
+    def fill(self, x: Any, z: Any, out: AnyArray) -> None:
+        """Write the values of `block` to ``out``, an array of float32 or float64."""
+        out[...] = self.block(x, z)
+
     def diagonal(self, x: Any) -> Array:
         """k(xᵢ, xᵢ) of training rows; by default from small blocks."""
         size = 32  # rows of a block; safeguard: of its values all but the diagonal are wasted
@@ -108,6 +119,14 @@ class Kernel(NamesParameters, Parameterized, ABC):
         """
         return self.diagonal(x)
 
+    def doubt(self, x: Any, unit: float) -> tuple[float, float]:
+        """By how much computed values k(xᵢ, xⱼ) of training rows may differ from exact ones.
+
+        A share of the value, for kernels whose values are never negative, and a number;
+        ``unit`` is the rounding of one operation. Infinite if nothing is known, the default.
+        """
+        return float("inf"), 0.0
+
     def feature_map(self, x: Any) -> Any:
         """φ(x) with φ(x)·φ(z) = k(x, z), where there are finitely many features."""
         raise ValueError(
@@ -117,13 +136,14 @@ class Kernel(NamesParameters, Parameterized, ABC):
 
     # What follows from it --------------------------------------------------------------------
 
-    def bind(self, X: Any) -> Kernel:
+    def bind(self, X: Any, weights: Array | None = None) -> Kernel:
         """The kernel with everything that it takes from the data X; the object itself stays.
 
-        ``RBF(tau="median")`` becomes an RBF with a number, and ``k.center()`` learns the means.
+        ``RBF(tau="median")`` becomes an RBF with a number, and ``k.center()`` learns the means. A
+        row of weight k counts like k copies of it.
         """
         self.check_parameters()
-        return self.learn(X)
+        return learnt(self, X, weights)
 
     def __call__(self, X: Any, Z: Any = None) -> Array:
         """k of all pairs of rows of X and Z (of X and X by default), as a matrix."""
@@ -163,17 +183,24 @@ class Kernel(NamesParameters, Parameterized, ABC):
     def gram(self, x: Any) -> Array:
         """The symmetric matrix of all pairs of training rows; half of it is computed."""
         n = count(x)
-        found: Array | None = None
-        for start in range(0, n, _STRIP):
+        strips = runs(n, _STRIP)
+        # The first strip tells the type; it is copied, as it may be the user's.
+        first = np.asarray(self.block(x[strips[0]], x))
+        found = np.empty((n, n), dtype=first.dtype)
+
+        def strip(rows: slice) -> None:
+            if rows.start > 0:
+                self.fill(x[rows], x[rows.start :], found[rows, rows.start :])
+            found[rows.stop :, rows] = found[rows, rows.stop :].T
+            _mirror(found[rows, rows])
+
+        found[strips[0]] = first
+        if self.in_tiles(x):
+            spread(strip, strips, n * n)
+            return found
+        for rows in strips:
             look()
-            stop = min(start + _STRIP, n)
-            part = self.block(x[start:stop], x[start:])
-            if found is None:
-                found = np.empty((n, n), dtype=part.dtype)
-            found[start:stop, start:] = part
-            found[stop:, start:stop] = part[:, stop - start :].T
-            _mirror(found[start:stop, start:stop])
-        assert found is not None
+            strip(rows)
         return found
 
     def times(self, x: Any, z: Any, a: Array) -> Array:
@@ -185,7 +212,7 @@ class Kernel(NamesParameters, Parameterized, ABC):
         return float(self.quadratic_forms(x, u.reshape(u.shape[0], -1)).sum())
 
     def quadratic_forms(self, x: Any, u: Array) -> Array:
-        """The same for every column of u, (n, k): values of the kernel serve many of them."""
+        """uᵀKu for every column u of a table (n, k): values of the kernel serve many of them."""
         size = max(1, BUFFER // max(u.shape[0], 1))
         parts = (u[:, first : first + size] for first in range(0, u.shape[1], size))
         return np.concatenate([np.einsum("ij,ij->j", v, self.times(x, x, v)) for v in parts])
@@ -259,7 +286,26 @@ class Kernel(NamesParameters, Parameterized, ABC):
         return self.copy()
 
 
+def learnt(kernel: Kernel, X: Any, weights: Array | None) -> Kernel:
+    """`Kernel.learn` of rows of these weights.
+
+    A kernel whose ``learn`` has no parameter ``weights`` learns from the rows of positive weight.
+    """
+    if weights is None:
+        return kernel.learn(X)
+    if "weights" in signature(kernel.learn).parameters:
+        heard: Any = kernel.learn
+        found: Kernel = heard(X, weights=weights)
+        return found
+    every = weights.all() or not kernel.unbound
+    return kernel.learn(X if every else picked(X, np.flatnonzero(weights)))
+
+
 def _mirror(square: Array) -> None:
     """Copy the upper triangle of a matrix to the lower one."""
-    below = np.tri(square.shape[0], k=-1, dtype=bool)
-    np.copyto(square, square.T.copy(), where=below)
+    n, side = square.shape[0], _BELOW.shape[0]
+    for start in range(0, n, side):
+        stop = min(start + side, n)
+        corner = square[start:stop, start:stop]
+        np.copyto(corner, corner.T.copy(), where=_BELOW[: stop - start, : stop - start])
+        square[stop:, start:stop] = square[start:stop, stop:].T

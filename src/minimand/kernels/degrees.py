@@ -48,8 +48,8 @@ class ByDegree(Nested):
         own = "" if self._reference is not None else "the rows of its degrees"
         return " and ".join(filter(None, (self.kernel.unbound, own)))
 
-    def learn(self, X: Any) -> Kernel:
-        """The same kernel with degrees over the rows of X."""
+    def learn(self, X: Any, weights: Array | None = None) -> Kernel:
+        """The same kernel with degrees over the rows of X, whatever their weights."""
         bound = self.copy(kernel=self.kernel.learn(X))
         bound._reference = bound.kernel.rows(X, training=True)
         return bound

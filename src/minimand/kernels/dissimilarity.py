@@ -84,7 +84,7 @@ class Dissimilarity(ABC):
         return self._blocks(self.rows(X))
 
     def own_blocks(self) -> Iterator[tuple[slice, Array]]:
-        """The same of the training rows to themselves."""
+        """Blocks of dissimilarities of the training rows to themselves."""
         return self._blocks(self.z)
 
     def condensed(self) -> Array:

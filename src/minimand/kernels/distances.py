@@ -13,15 +13,19 @@ from scipy.special import gamma, kv
 
 from .. import _core
 from .._base.parameters import check_number
-from .._base.typing import Array
+from .._base.typing import AnyArray, Array
+from .._base.weighted import median, sampled_rows
+from . import tiles
 from .base import Kernel
-from .rows import Parts, count, dense, matrix, products, squares
+from .rows import Parts, check_widths, count, dense, matrix, product_rounding, products, squares
 from .vectors import VectorKernel, by_entries
 
 _SAMPLE = 1000  # rows whose distances give a median; safeguard: their half a million pairs do
 _NOISE = 1e4  # ulp of a squared distance in units of the bandwidth, above which differences are
 # taken before squaring; safeguard: values are then exact to about 1e-12
+_FEW_COLUMNS = 12  # up to which differences cost less than a product of matrices; measured
 _EXTREME = 1e140  # of tau and 1/tau, whose squares overflow beyond about 1e150; safeguard
+_VANISHED = 2e-38  # values below it are zero in float32; definition
 _WIDTHS = ("median", "scale")
 
 
@@ -46,12 +50,12 @@ class DistanceKernel(VectorKernel):
         """A bandwidth that is named by a rule."""
         return f"tau={self.tau!r}" if isinstance(self.tau, str) else ""
 
-    def learn(self, X: Any) -> Kernel:
+    def learn(self, X: Any, weights: Array | None = None) -> Kernel:
         """The same kernel with a number for ``tau``."""
         if not isinstance(self.tau, str):
             return self
         rule = {"median": self._median, "scale": self._scale}[self.tau]
-        tau = rule(self.rows(X, training=True))
+        tau = rule(self.rows(X, training=True), weights)
         # 1.0: all rows are equal, so that any bandwidth gives the same values
         return self.copy(tau=tau if tau > 0 and math.isfinite(tau) else 1.0)
 
@@ -61,17 +65,26 @@ class DistanceKernel(VectorKernel):
 
     metric = "euclidean"
 
-    def _median(self, x: Any) -> float:
+    def _median(self, x: Any, weights: Array | None) -> float:
         """The median distance of different rows, of at most a thousand rows in equal steps."""
-        n = count(x)
-        some = dense(x[np.linspace(0, n - 1, min(n, _SAMPLE)).astype(int)])
-        far = pdist(some.astype(float), self.metric)
-        far = far[far > 0]
-        return float(np.median(far)) if far.size else 0.0
+        some, counts = sampled_rows(count(x), weights, _SAMPLE)
+        far = pdist(dense(x[some]).astype(float), self.metric)
+        apart = far > 0
+        if not apart.any():
+            return 0.0
+        if counts is None:
+            return float(np.median(far[apart]))
+        first, second = np.triu_indices(some.size, 1)
+        return median(far[apart], (counts[first] * counts[second])[apart])
 
-    def _scale(self, x: Any) -> float:
+    def _scale(self, x: Any, weights: Array | None) -> float:
         """√(d·Var/2), so that 1/(2τ²) is scikit-learn's gamma="scale"."""
-        if sparse.issparse(x):
+        if weights is not None:
+            share = weights / (weights.sum() * max(x.shape[1], 1))
+            mean = float(share @ np.asarray(x.sum(axis=1), dtype=float).ravel())
+            near = x if sparse.issparse(x) else x - mean  # so that dense squares do not cancel
+            total = float(share @ squares(near)) - (mean**2 if near is x else 0.0)
+        elif sparse.issparse(x):
             total = float(x.multiply(x).mean() - x.mean() ** 2)
         else:
             total = float(x.var(dtype=float))
@@ -88,8 +101,8 @@ class RBF(DistanceKernel):
     tau : float, "median" or "scale", default=1.0
         The bandwidth, in units of the inputs: small gives wiggly functions, large nearly linear
         ones. ``"median"`` is the median distance of training rows, ``"scale"`` is √(d·Var(X)/2),
-        which is scikit-learn's ``gamma="scale"``; gamma is 1/(2τ²). Both see all training rows,
-        whatever their sample weights, as a feature map of a pipeline does.
+        which is scikit-learn's ``gamma="scale"``; gamma is 1/(2τ²). In both, a row of weight k
+        counts like k copies of it.
 
     Examples
     --------
@@ -116,14 +129,55 @@ class RBF(DistanceKernel):
             found = products(x, z)
             _core.gaussians(found, row_squares, column_squares, factor)
             return found
+        dense_rows = not sparse.issparse(x) and not sparse.issparse(z)
+        if dense_rows and x.shape[1] <= _FEW_COLUMNS:
+            return _from_differences(x, z, factor)
         x, z, cancels = _near_zero(x, z, -factor)
         if cancels:
-            far = cdist(x, z, "sqeuclidean")
-            far *= factor
-            return np.exp(far, out=far).astype(x.dtype, copy=False)
+            return _from_differences(x, z, factor)
         found = products(x, z)
         _core.gaussians(found, squares(x), squares(z), factor)
         return found
+
+    def tile(self, x: Any, z: Any, out: AnyArray) -> None:
+        """The same of prepared dense rows, in place."""
+        (x, row_squares), (z, column_squares) = x, z
+        np.matmul(x, z.T, out=out)
+        _core.gaussians(out, row_squares, column_squares, -_half_precision(self.tau))
+
+    def doubt(self, x: Any, unit: float) -> tuple[float, float]:
+        """A share: that of ‖x‖² + ‖z‖² − 2x·z in units of the bandwidth, and that of exp."""
+        if not self.in_tiles(x):
+            return super().doubt(x, unit)
+        most = float(x.parts[1].max(initial=0.0))
+        distance = most * (2.0 * product_rounding(x.parts[0].shape[1], unit) + 24.0 * unit)
+        share = math.expm1(min(_half_precision(self.tau) * distance + 4.0 * unit, 700.0))
+        return share, _VANISHED
+
+    def in_tiles(self, x: Any) -> bool:
+        """Prepared dense rows."""
+        return isinstance(x, Parts) and tiles.serve(self, RBF.block, x, x)
+
+    def fill(self, x: Any, z: Any, out: AnyArray) -> None:
+        """Tile by tile, if the rows are prepared."""
+        if not self.in_tiles(x):
+            return super().fill(x, z, out)
+        return tiles.fill(self, x, z, out)
+
+    def times(self, x: Any, z: Any, a: Array) -> Array:
+        """Tile by tile, unless digits would cancel."""
+        if not tiles.serve(self, RBF.block, x, z):
+            return super().times(x, z, a)
+        if not isinstance(x, Parts):
+            check_widths(x, z)
+            if x.shape[1] <= _FEW_COLUMNS:
+                return super().times(x, z, a)
+            x, z, cancels = _near_zero(x, z, _half_precision(self.tau))
+            if cancels:
+                return super().times(x, z, a)
+            x, z = Parts(x, squares(x)), Parts(z, squares(z))
+        kind = np.result_type(x.parts[0], z.parts[0])
+        return tiles.times(self, x, z, a, kind)
 
 
 class Laplace(DistanceKernel):
@@ -268,6 +322,11 @@ def _matern(s: Array, nu: float) -> Array:
         return (1.0 + s + s * s / 3.0) * np.exp(-s)
     s = np.maximum(s, 1e-10)  # units of tau; safeguard: the limit at 0 is 1, but 0·∞ is not
     return np.minimum(2.0 ** (1.0 - nu) / gamma(nu) * s**nu * kv(nu, s), 1.0)
+
+
+def _from_differences(x: Array, z: Array, factor: float) -> Array:
+    """exp(factor·‖x − z‖²) of all pairs of dense rows."""
+    return by_entries(x, z, lambda a, b, table: _core.gaussians_of_differences(a, b, factor, table))
 
 
 def _near_zero(x: Any, z: Any, factor: float) -> tuple[Any, Any, bool]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
+from .._base.eigenvalues import largest_eigenpairs
 from .._base.typing import Array
 from .base import Kernel
 
@@ -81,8 +81,8 @@ def check_psd(K: Any, X: Any = None) -> Definiteness:
         sizes = bound.sizes(bound.rows(X, training=True))
         largest = max(largest, float(np.max(sizes, initial=0.0)))
     tolerance = _ULPS * unit * n * largest
-    values, vectors = linalg.eigh(0.5 * (matrix + matrix.T), subset_by_index=[0, 0])
-    smallest, v = float(values[0]), vectors[:, 0]
+    values, vectors = largest_eigenpairs(-0.5 * (matrix + matrix.T), 1)
+    smallest, v = -float(values[0]), vectors[:, 0]
     witness = v if smallest < -tolerance else None
     uneven = np.abs(matrix - matrix.T)
     reason = ""

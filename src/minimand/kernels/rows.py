@@ -91,14 +91,27 @@ def matrix(X: Any) -> Any:
     kinds: Any = [np.float64, np.float32]
     ready = sparse.issparse(X) and X.format == "csr" and X.dtype in (np.float64, np.float32)
     try:
-        return check_array(
-            X, accept_sparse="csr", dtype=None if ready else kinds, order="C", input_name="X"
+        return summed(
+            check_array(
+                X, accept_sparse="csr", dtype=None if ready else kinds, order="C", input_name="X"
+            )
         )
     except (TypeError, ValueError) as error:
         reason = _unusable(X)
         if not reason:
             raise
         raise ValueError(reason) from error
+
+
+def summed(X: Any) -> Any:
+    """X, in a copy if it is sparse and has several entries for one cell, which count as their sum.
+
+    Distances of scikit-learn take such entries for numbers of their own.
+    """
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def _unusable(X: Any) -> str:
@@ -148,6 +161,14 @@ def products(x: Any, z: Any) -> Array:
     check_widths(x, z)
     found = x @ z.T
     return np.ascontiguousarray(found.toarray() if sparse.issparse(found) else found)
+
+
+def product_rounding(d: int, unit: float) -> float:
+    """How far a computed x·z of d entries may be from the exact one, as a share of ‖x‖·‖z‖.
+
+    ``unit`` is the rounding of one operation; the entries are rounded first.
+    """
+    return (d + 2.0) * unit / max(1.0 - (d + 2.0) * unit, 1e-3)  # 1e-3: safeguard
 
 
 def squares(x: Any) -> Array:

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 from .._base.typing import Array
 from .algebra import Nested, Pair, Scaled, in_brackets
-from .base import Kernel
+from .base import Kernel, learnt
 from .rows import Parts, columns_of, count, dense, together
 from .vectors import VectorKernel
 
@@ -75,6 +75,8 @@ class Normalized(Nested):
 class Centered(Nested):
     """The kernel of φ(x) − mean φ over the training rows, whose Gram matrix is HKH, H = I − 11ᵀ/n.
 
+    Where samples have weights s, the mean is theirs, H = I − 1sᵀ/Σs.
+
     Examples
     --------
     >>> import minimand as mm
@@ -84,6 +86,7 @@ class Centered(Nested):
     """
 
     _reference: Any = None  # the training rows of the inner kernel, once bound
+    _shares: Any = None  # what each of them counts, in sum 1
     _total = 0.0  # the mean of all values of their pairs
     _mean: Any = None  # their mean feature, where features are finite
 
@@ -96,11 +99,13 @@ class Centered(Nested):
         own = "" if self._reference is not None else "the mean of its features"
         return " and ".join(filter(None, (self.kernel.unbound, own)))
 
-    def learn(self, X: Any) -> Kernel:
-        """The same kernel with the means over the rows of X."""
-        bound = self.copy(kernel=self.kernel.learn(X))
+    def learn(self, X: Any, weights: Array | None = None) -> Kernel:
+        """The same kernel with the means over the rows of X, each counted by its weight."""
+        bound = self.copy(kernel=learnt(self.kernel, X, weights))
         bound._reference = bound.kernel.rows(X, training=True)
-        bound._total = float(bound._means(bound._reference).mean())
+        n = count(bound._reference)
+        bound._shares = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+        bound._total = float(bound._shares @ bound._means(bound._reference))
         return bound
 
     def rows(self, X: Any, *, training: bool = False) -> Parts:
@@ -121,7 +126,7 @@ class Centered(Nested):
         return self.kernel.diagonal(x.parts[0]) - 2.0 * x.parts[1] + self._total
 
     def sizes(self, x: Any) -> Array:
-        """Those of the inner kernel and of the means, which cancel if the rows lie close."""
+        """Sizes of the inner kernel and of the means, which cancel if the rows lie close."""
         return self.kernel.sizes(x.parts[0]) + 2.0 * np.abs(x.parts[1]) + abs(self._total)
 
     def feature_map(self, x: Any) -> Array:
@@ -129,15 +134,14 @@ class Centered(Nested):
         inner, reference = together(x.parts[0], self._reference)
         mean = self._mean
         if mean is None or reference is not self._reference:
-            mean = dense(self.kernel.feature_map(reference)).mean(axis=0)
+            mean = self._shares @ dense(self.kernel.feature_map(reference))
         if reference is self._reference:
             self._mean = mean
         return np.asarray(dense(self.kernel.feature_map(inner)) - mean)
 
     def _means(self, x: Any) -> Array:
         """mean over training rows of their values with each of x."""
-        n = count(self._reference)
-        return self.kernel.times(x, self._reference, np.full(n, 1.0 / n))
+        return self.kernel.times(x, self._reference, self._shares)
 
     def __repr__(self) -> str:
         return f"{in_brackets(self.kernel, Pair, Scaled, Mapped)}.center()"
@@ -186,12 +190,12 @@ class Mapped(Nested):
         fits = hasattr(self.map, "fit") and self._transformer is None
         return " and ".join(filter(None, ("the map" if fits else "", self.kernel.unbound)))
 
-    def learn(self, X: Any) -> Kernel:
+    def learn(self, X: Any, weights: Array | None = None) -> Kernel:
         """The same with a map fitted on X, and the kernel bound to the rows that it gives."""
         bound = self.copy()
         if hasattr(self.map, "fit"):
             bound._transformer = clone(self.map).fit(X)
-        bound.kernel = self.kernel.learn(bound._applied(X))
+        bound.kernel = learnt(self.kernel, bound._applied(X), weights)
         return bound
 
     def rows(self, X: Any, *, training: bool = False) -> Any:
@@ -242,9 +246,9 @@ class On(Nested):
         if not isinstance(self.columns, str | int | np.integer) and len(self.columns) == 0:
             raise ValueError("on([]) leaves the kernel no columns: name at least one.")
 
-    def learn(self, X: Any) -> Kernel:
-        """The same of the inner kernel, bound to these columns."""
-        inner = self.kernel.learn(self._chosen(X))
+    def learn(self, X: Any, weights: Array | None = None) -> Kernel:
+        """The kernel with its inner kernel bound to these columns."""
+        inner = learnt(self.kernel, self._chosen(X), weights)
         return self if inner is self.kernel else self.copy(kernel=inner)
 
     def rows(self, X: Any, *, training: bool = False) -> Any:

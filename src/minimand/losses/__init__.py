@@ -50,7 +50,7 @@ _NAMES = {
     "joint.multiclass_margin": ("CrammerSinger", "Ranking", "TopK", "WeightedRanking"),
     "joint.pairs": ("PairwiseHinge", "PairwiseSquaredHinge"),
     "joint.pairwise_logistic": ("PairwiseLogistic",),
-    "pieces": ("PLQ", "Pieces"),
+    "pieces": ("PLQ", "Pieces", "Rowwise", "Softplus"),
     "piecewise": (
         "Absolute",
         "EpsilonInsensitive",
@@ -62,7 +62,6 @@ _NAMES = {
     "powers": ("Lp",),
     "joint.quantiles": ("Quantiles",),
     "robust": ("GemanMcClure", "TanhMargin", "TruncatedSquared"),
-    "rowwise": ("Rowwise", "Softplus"),
     "surrogates": ("Exponential", "SquaredMargin", "ZeroOne"),
     "unary": ("Distance", "Margin", "Unary"),
 }

@@ -33,6 +33,8 @@ from .matching import Poisson as Poisson
 from .matching_loss import MatchingLoss as MatchingLoss
 from .pieces import PLQ as PLQ
 from .pieces import Pieces as Pieces
+from .pieces import Rowwise as Rowwise
+from .pieces import Softplus as Softplus
 from .piecewise import Absolute as Absolute
 from .piecewise import EpsilonInsensitive as EpsilonInsensitive
 from .piecewise import Hinge as Hinge
@@ -43,8 +45,6 @@ from .powers import Lp as Lp
 from .robust import GemanMcClure as GemanMcClure
 from .robust import TanhMargin as TanhMargin
 from .robust import TruncatedSquared as TruncatedSquared
-from .rowwise import Rowwise as Rowwise
-from .rowwise import Softplus as Softplus
 from .surrogates import Exponential as Exponential
 from .surrogates import SquaredMargin as SquaredMargin
 from .surrogates import ZeroOne as ZeroOne

@@ -13,8 +13,7 @@ from .._base.registry import snake_case
 from .._base.typing import Array, IntArray
 from .._base.wording import brief
 from .curvature import as_curvature
-from .pieces import PLQ
-from .rowwise import Rowwise
+from .pieces import PLQ, Rowwise
 
 if TYPE_CHECKING:
     from .concave import RobustLoss
@@ -68,9 +67,13 @@ class Loss(Parameterized):
     quadratic: ClassVar[bool] = False  # whether the curvature is 1 everywhere
     probabilistic: ClassVar[bool] = False  # whether transform(z) is a probability
     joint: ClassVar[bool] = False  # whether it couples the scores of a row: one problem for all
+    proved: ClassVar[bool] = False  # whether its formulas are; else those of k scores are probed
     in_pairs: ClassVar[bool] = False  # whether every pair of classes is a problem by itself
     flows: ClassVar[bool] = False  # whether multipliers flow from y to other classes: `class_flows`
     in_order: bool = False  # whether it is infinite unless the scores of a row are in order
+    level_free: bool = False  # whether one number added to all scores of a row changes nothing
+    by_score: Loss | None = None  # the loss of one score, if this one is a sum over scores
+    weighing: str = ""  # weights of targets in words, for the formula of an objective
     unit: ClassVar[Unit] = "row"  # a loss has one value per unit
     largest_residual: ClassVar[bool] = False  # whether it is maxᵢ |zᵢ − yᵢ| over the whole set
     units: IntArray | None = None  # of a loss over runs: where each begins, and where the last ends
@@ -82,14 +85,9 @@ class Loss(Parameterized):
         return self.unit != "row"
 
     @property
-    def level_free(self) -> bool:
-        """Whether one number added to all scores of a row changes nothing."""
-        return False
-
-    @property
-    def by_score(self) -> Loss | None:
-        """The loss of one score, if this one is a sum over the scores of a row; else None."""
-        return None
+    def of_one_score(self) -> Loss:
+        """The loss of one score, of which this one may be a sum; else this loss itself."""
+        return self.by_score or self
 
     def of_score(self, c: int) -> Loss | None:
         """The loss of score c, if the scores of a row do not touch each other; else None."""
@@ -102,11 +100,6 @@ class Loss(Parameterized):
     def target_weights(self, y: Array) -> Array | None:
         """A weight for every number in y, by which its term counts; None if all are 1."""
         return None
-
-    @property
-    def weighing(self) -> str:
-        """These weights in words, for the formula of an objective."""
-        return ""
 
     @property
     def low_code(self) -> float:
@@ -139,7 +132,7 @@ class Loss(Parameterized):
         return None if robust is None or robust is self else robust.sample_weights(z, y)
 
     def equal_masses(self, n_samples: int) -> Array:
-        """The same where all samples have one weight, without another vector of their length."""
+        """The masses where all samples have one weight, without another vector of their length."""
         if type(self).masses is not Loss.masses:
             return self.masses(np.ones(n_samples))
         return np.full(n_samples, 1.0 / n_samples)
@@ -178,8 +171,15 @@ class Loss(Parameterized):
         raise NotImplementedError(f"{type(self).__name__} must define gradient(z, y)")
 
     def curvature(self, z: Array, y: Array) -> Any:
-        """∂²ℓ/∂z², a `Curvature`; an array in the shape of z stands for a diagonal one."""
-        raise NotImplementedError(f"{type(self).__name__} must define curvature(z, y)")
+        """∂²ℓ/∂z², a `Curvature`; an array in the shape of z stands for a diagonal one.
+
+        By default that of k scores is found from the gradient, by differences.
+        """
+        if self.unit != "row" or np.ndim(z) != 2:
+            raise NotImplementedError(f"{type(self).__name__} must define curvature(z, y)")
+        from .numeric.differences import differenced
+
+        return differenced(self, z, y)
 
     def majoriser(self, z: Array, y: Array) -> Array:
         """Curvature of a parabola that touches ℓ at z and lies above it, for safe steps.
@@ -247,7 +247,9 @@ class Loss(Parameterized):
         return 0.0
 
     def prox(self, z: Array, y: Array, step: float | Array) -> Array:
-        """argmin_t ℓ(t, y) + (t − z)²/(2·step), elementwise, by safeguarded Newton."""
+        """argmin_t ℓ(t, y) + ‖t − z‖²/(2·step); by default of one score, by safeguarded Newton."""
+        if self.joint:
+            raise NotImplementedError(f"{type(self).__name__} must define prox(z, y, step)")
         from .numeric.prox import proximal_point
 
         return proximal_point(self, z, y, step)
@@ -275,6 +277,14 @@ class Loss(Parameterized):
         """A non-convex loss as a concave function of a convex one; None if it has no such form.
 
         Solvers minimise the convex tangents that follow from this form.
+        """
+        return None
+
+    def tangent(self, z: Array, y: Array, share: float = 1.0) -> tuple[Loss, Array] | None:
+        """A convex loss above one that is a difference of two, and its y; None: it is no such.
+
+        With ``share`` = 1 it touches at z: what is subtracted is replaced by its tangent, or by a
+        share of that.
         """
         return None
 

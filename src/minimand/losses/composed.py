@@ -25,7 +25,7 @@ class Composed(Transformed, Loss):
 
     @property
     def target(self) -> Target:  # type: ignore[override]
-        """That of the loss."""
+        """The targets that the inner loss takes."""
         return self.loss.target
 
     @property

@@ -127,7 +127,7 @@ class RobustLoss(Loss):
 
     @property
     def convex(self) -> bool:
-        """It is not."""
+        """No: a concave function of the loss is not convex."""
         return False
 
     @property

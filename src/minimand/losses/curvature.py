@@ -33,7 +33,7 @@ class Columns(Protocol):
         """X_cᵀ diag(h) X_c."""
 
     def columns(self, columns: IntArray) -> Any:
-        """Those columns."""
+        """The matrix of some columns."""
 
     def matvec(self, w: Array) -> Array:
         """X w."""
@@ -58,7 +58,7 @@ class Curvature:
         raise NotImplementedError(f"{type(self).__name__} must define times(t)")
 
     def weighted(self, weights: Array) -> Curvature:
-        """The same with a weight for every row, which is the same for the rows of one unit."""
+        """H with a weight for every row, which is the same for the rows of one unit."""
         raise NotImplementedError(f"{type(self).__name__} must define weighted(weights)")
 
     @property
@@ -128,7 +128,7 @@ class Diagonal(Curvature):
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """That of h."""
+        """The shape of h."""
         return self.h.shape
 
     def times(self, t: Array) -> Array:
@@ -182,7 +182,7 @@ class Pairs(Curvature):
         return _laplacian(blocks, d, self.shape[1])
 
     def bordered_gram(self, design: Columns) -> Array:
-        """The same for columns of X followed by a column of ones."""
+        """The Gram of the columns of X followed by a column of ones."""
         blocks = ((c, e, _bordered(design, h)) for c, e, h in self._pairs())
         return _laplacian(blocks, design.shape[1] + 1, self.shape[1])
 
@@ -196,7 +196,7 @@ class Simplex(Pairs):
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """That of p."""
+        """The shape of p."""
         return self.p.shape
 
     def times(self, t: Array) -> Array:
@@ -355,7 +355,7 @@ class Operator(Curvature):
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """That of z."""
+        """The shape of z."""
         return self.upper.shape
 
     def times(self, t: Array) -> Array:

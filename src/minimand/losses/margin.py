@@ -8,8 +8,7 @@ from .. import _core
 from .._base.typing import Array
 from .analysis.probe import CONVEX_AND_SMOOTH, WITHOUT_MINIMUM
 from .base import Terms
-from .pieces import Pieces
-from .rowwise import Rowwise, Softplus
+from .pieces import Pieces, Rowwise, Softplus
 from .unary import Margin
 
 

@@ -1,8 +1,8 @@
-"""Convex functions of one number that are linear or quadratic between finitely many knots.
+"""Functions ψ of one number that compiled kernels know: pieces between knots, and the softplus.
 
-Most losses with kinks are of this form, for which slopes, conjugate, proximal point and best
-intercept are exact. A loss that defines its `pieces` gets all of them, and every solver for
-piecewise linear-quadratic problems.
+Most losses with kinks are linear or quadratic between finitely many knots, and then slopes,
+conjugate, proximal point and best intercept are exact. A loss that defines its `pieces` gets all of
+them, and every solver for piecewise linear-quadratic problems.
 """
 
 from __future__ import annotations
@@ -256,3 +256,40 @@ class PLQ(NamedTuple):
     def best_shifts(self, z: Array, mass: Array) -> tuple[float, float]:
         """The lowest and the highest b that minimise Σ mass·ψ at z + b; infinite ends are open."""
         return _core.piecewise_shift(self.pieces.parts, self.at(z), self.sign, mass)
+
+
+class Softplus:
+    """ψ(t) = log(1 + e^−t), with slopes in the open interval (−1, 0).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minimand.losses import Softplus
+    >>> Softplus().slope(np.zeros(1))
+    array([-0.5])
+    """
+
+    parts = "softplus"  # the name that compiled kernels know it by
+    middle = 0.0  # where it bends most
+
+    def slope(self, t: Array) -> Array:
+        """−σ(−t)."""
+        from scipy.special import expit
+
+        return np.asarray(-expit(-t))
+
+    def clip(self, v: Array) -> Array:
+        """The point of the domain of ψ* nearest to v."""
+        return np.clip(v, -1.0, 0.0)
+
+
+class Rowwise(NamedTuple):
+    """A loss on given targets: ψ(t), t = sign·z − shift, sign = ±1."""
+
+    psi: Pieces | Softplus
+    sign: Array
+    shift: Array
+
+    def at(self, z: Array) -> Array:
+        """t."""
+        return self.sign * z - self.shift

@@ -15,7 +15,7 @@ class _Rounded(Unary):
 
     @property
     def pieces(self) -> Pieces:
-        """Those of the loss, with a parabola of this width for every kink."""
+        """The pieces of the loss, with a parabola of this width for every kink."""
         sharp = self.loss.pieces
         assert sharp is not None
         return sharp.smoothed(self.width)

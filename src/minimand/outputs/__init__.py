@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from .base import Output, columns_of, of_one_score
+from .base import Output, columns_of
 from .classes import ClassOutput
 from .indicator import IndicatorOutput
+from .numbers import ScalarOutput, VectorOutput
 from .pairs import PairsOutput
 from .queries import QueriesOutput
-from .scalar import ScalarOutput
-from .vector import VectorOutput
 
 __all__ = [
     "ClassOutput",
@@ -19,5 +18,4 @@ __all__ = [
     "ScalarOutput",
     "VectorOutput",
     "columns_of",
-    "of_one_score",
 ]

@@ -61,26 +61,7 @@ class Output(ABC):
 
     def under(self, loss: Loss) -> Self:
         """The same space for another loss."""
-        return replace(self, loss=of_one_score(loss))
-
-
-class Numbers(Output):
-    """y is used as it is, in float64, after the loss has checked its domain."""
-
-    def encode(self, y: AnyArray) -> Array:
-        """The target as a contiguous float64 array."""
-        encoded = np.ascontiguousarray(y, dtype=np.float64)
-        self.loss.check_target(encoded)
-        return encoded
-
-    def decode(self, z: Array) -> Array:
-        """The scores on the scale of y, in the shape of y."""
-        return self.loss.transform(z)
-
-
-def of_one_score(loss: Loss) -> Loss:
-    """The loss that an output codes y for: of a sum over scores, the loss of one of them."""
-    return loss.by_score or loss
+        return replace(self, loss=loss.of_one_score)
 
 
 def columns_of(coded: Array) -> list[Array]:

@@ -10,7 +10,7 @@ import numpy as np
 from .._base.row_blocks import ROWS, in_parts
 from .._base.typing import AnyArray, Array
 from ..losses import Loss
-from .base import Output, of_one_score
+from .base import Output
 
 _FEW = 1000  # labels; safeguard: beyond, sorting is as fast
 
@@ -53,7 +53,7 @@ class ClassOutput(Output):
                 f"y holds one class only ({classes.tolist()}, samples of weight 0 left out): "
                 "a classifier needs at least 2 classes."
             )
-        return cls(of_one_score(loss), classes)
+        return cls(loss.of_one_score, classes)
 
     @property
     def scores(self) -> int:

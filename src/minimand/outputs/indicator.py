@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.typing import AnyArray, Array
 from ..losses import Loss
-from .base import Output, of_one_score
+from .base import Output
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class IndicatorOutput(Output):
                 f"column {constant[0]} of y holds one value only (samples of weight 0 left out): a "
                 "label that all samples have, or none, cannot be learnt; leave the column out."
             )
-        return cls(of_one_score(loss), np.arange(y.shape[1]))
+        return cls(loss.of_one_score, np.arange(y.shape[1]))
 
     @property
     def scores(self) -> int:

@@ -163,7 +163,7 @@ class Ball(BoundPenalty):
         return self._loose & self.rest.free
 
     def in_units(self, units: Array) -> Ball:
-        """The same as a function of x, w = units∘x."""
+        """The ball as a function of x, w = units∘x."""
         before = 1.0 if self.size.units is None else self.size.units
         size = replace(self.size, units=before * units)
         return replace(self, rest=self.rest.in_units(units), size=size)

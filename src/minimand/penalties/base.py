@@ -119,7 +119,7 @@ class BoundPenalty:
         return None
 
     def in_units(self, units: Array) -> BoundPenalty | None:
-        """The same as a function of x, w = units∘x; None if it has no such form."""
+        """The penalty as a function of x, w = units∘x; None if it has no such form."""
         return None
 
     def faint(self, reach: Array, slope: Array, share: float) -> BoolArray:
@@ -152,10 +152,8 @@ class BoundPenalty:
         """The same form as a function of the single number ‖w‖₂, if Ω is one."""
         return None
 
-    @property
-    def singular_values(self) -> SingularValues | None:
-        """The form l1·Σσ + ½·square·(Σσ)² + ½·l2·Σσ² of the singular values of W, if Ω is one."""
-        return None
+    singular_values: SingularValues | None = None
+    """The form l1·Σσ + ½·square·(Σσ)² + ½·l2·Σσ² of the singular values of W, if Ω is one."""
 
     @property
     def ridge(self) -> Array | None:

@@ -139,7 +139,7 @@ class Grouped(BoundPenalty):
         return self._shrink(np.where(self.l2 > 0, 0.0, v))
 
     def shrink_into_box(self, v: Array) -> float:
-        """The same on all coefficients that have another part than squares."""
+        """The scale s of `shrink` on all coefficients that have another part than squares."""
         bounded = (self.groups.spread(self.norm) > 0) | (self.l1 > 0)
         return self._shrink(np.where(bounded, v, 0.0))
 
@@ -234,7 +234,7 @@ class Grouped(BoundPenalty):
         return np.where(length > 0, divided(np.ones_like(s), s, np.inf), 0.0)
 
     def _single_gauges(self, v: Array) -> Array:
-        """The same if every group has one coefficient."""
+        """The gauges of groups that have one coefficient each."""
         found = np.zeros(self.groups.count)
         bounds = self.l1 + self.groups.spread(self.norm)
         found[self.groups.label] = np.where(v != 0, divided(np.abs(v), bounds, np.inf), 0.0)

@@ -156,13 +156,26 @@ class Norm(BoundPenalty):
         return True
 
 
+def _values(norm: Norm, points: list[Array]) -> list[float]:
+    """Ω at these points; an error of the user's code as a sentence."""
+    try:
+        return [float(norm.penalty.value(w)) for w in points]
+    except (IndexError, TypeError, ValueError) as error:  # those of axis and shape are such
+        name, shape = type(norm.penalty).__name__, np.shape(points[0])
+        hint = "; a norm of the matrix W of all outputs says couples_scores = True"
+        raise ValueError(
+            f"value of {name} fails for coefficients of shape {shape} ({error}), which it must "
+            f"take{hint if len(shape) == 1 else ''}."
+        ) from error
+
+
 def check_norm(norm: Norm) -> None:
     """Refuse, in one sentence, a function that is not a norm or whose prox is not its own."""
     name, penalty, d = type(norm.penalty).__name__, norm.penalty, norm.n_features
     rng = np.random.default_rng(1)
     # 0.7: share of nonzeros; convention.
     points = [rng.standard_normal(d) * (rng.uniform(size=d) < 0.7) for _ in range(_PROBES)]
-    values = [float(penalty.value(w)) for w in points]
+    values = _values(norm, points)
     for w, value in zip(points, values):
         twice = float(penalty.value(2.0 * w))
         if not (np.isfinite(value) and value >= 0) or abs(twice - 2 * value) > _ROUNDING * value:

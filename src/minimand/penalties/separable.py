@@ -152,7 +152,7 @@ class Separable(BoundPenalty):
 
     @cached_property
     def sum_over_groups(self) -> Grouped | None:
-        """The same with every coefficient as a group of its own, if there are no bounds."""
+        """The penalty with every coefficient as a group of its own, if there are no bounds."""
         from .grouped import Grouped
         from .partition import Groups
 
@@ -203,7 +203,7 @@ class Separable(BoundPenalty):
         return (np.abs(slope) >= share * self.l1) | (w != 0)
 
     def in_units(self, units: Array) -> Separable:
-        """The same as a function of x, w = units∘x."""
+        """The penalty as a function of x, w = units∘x."""
         bounds = self.bounds and (self.bounds[0] / units, self.bounds[1] / units)
         return Separable(self.l1 * units, self.l2 * units**2, bounds)
 

@@ -183,7 +183,7 @@ class SingularValues(BoundPenalty):
         return np.zeros(self.shape, dtype=bool)
 
     @property
-    def singular_values(self) -> SingularValues:
+    def singular_values(self) -> SingularValues:  # type: ignore[override]
         """The penalty itself."""
         return self
 

@@ -11,6 +11,7 @@ part are the sums over all rows minus the sums over the rows left out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,23 +32,37 @@ _PIVOT = 1e-5  # pivot of a unit-diagonal Gram, below which eigenvalues are used
 class Sums:
     """Σ s, Σ s·v and Σ s·v vᵀ over some rows, v = (x, t) − centre.
 
-    Without an intercept the centre is zero, and Σ s·v, which is not needed then, is zero too.
+    Without an intercept the centre is zero, and Σ s·v, which is not needed then, is zero too. The
+    entry (i, j) of the products is off by at most √(noiseᵢ·noiseⱼ) through rounding, where a column
+    of x that was taken for constant may vary by a standard deviation of ``hidden``.
     """
 
     centre: Array
     weight: float
     first: Array
     second: Array
+    noise: Array  # of (x, t)
+    hidden: Array  # of x
 
     def __add__(self, other: Sums) -> Sums:
         """The sums over both sets of rows, about the same centre."""
-        first, second = self.first + other.first, self.second + other.second
-        return Sums(self.centre, self.weight + other.weight, first, second)
+        return self._joined(other, self.weight + other.weight, np.add)
 
     def __sub__(self, other: Sums) -> Sums:
         """The sums over the rows that are not in ``other``."""
-        first, second = self.first - other.first, self.second - other.second
-        return Sums(self.centre, self.weight - other.weight, first, second)
+        return self._joined(other, self.weight - other.weight, np.subtract)
+
+    def _joined(self, other: Sums, weight: float, join: Callable[[Array, Array], Array]) -> Sums:
+        """What is lost in either is lost in the result."""
+        hidden = self.hidden**2 * self.weight + other.hidden**2 * other.weight
+        return Sums(
+            self.centre,
+            weight,
+            join(self.first, other.first),
+            join(self.second, other.second),
+            self.noise + other.noise,
+            np.sqrt(hidden / weight) if weight > 0 else self.hidden,
+        )
 
     @property
     def central(self) -> Array:
@@ -70,6 +85,7 @@ class Condensed:
     objective: Objective
     mean: Array  # means of the columns; zero without an intercept
     target: float  # mean of y − offset; zero without an intercept
+    sums: Sums  # of the condensed problem, with the rounding of those that it was made of
 
     def intercepts(self, coefs: Array) -> Array:
         """The best b for each row of coefficients."""
@@ -113,11 +129,22 @@ def sums(objective: Objective, centre: Array | None = None, rows: IntArray | Non
     cross = design.rmatvec(weighted) - mean * float(weighted.sum())
     square = float(weighted @ (target - level))
     second = np.block([[matrix, cross[:, None]], [cross[None, :], np.array([[square]])]])
+    if rows is None:
+        objective.keep_spread(np.diag(matrix) + mean * mean)
     own = np.append(mean, level)
-    if centre is None:
-        return Sums(own, weight, np.zeros_like(own), second)
-    away = own - centre  # zero without an intercept
-    return Sums(centre, weight, weight * away, second + weight * np.outer(away, away))
+    # Columns are multiplied as they are, or minus rough means; what remains is never larger.
+    rough = design.about if objective.intercept else np.zeros_like(mean)
+    size = np.diag(second).copy()
+    size[:-1] += weight * np.maximum(mean**2, (mean - rough) ** 2)
+    constant = (np.diag(matrix) == 0.0) & bool(objective.intercept)
+    hidden = np.where(constant, design.constant_below * np.abs(mean), 0.0)
+    first = np.zeros_like(own)
+    if centre is not None:
+        away = own - centre  # zero without an intercept
+        first, second = weight * away, second + weight * np.outer(away, away)
+        own, size = centre, np.maximum(size, np.diag(second))
+    ulps = EPS * (design.shape[0] + design.shape[1] + 16)  # twice γ; 16 more operations; safeguard
+    return Sums(own, weight, first, second, ulps * size, hidden)
 
 
 def condense(objective: Objective, found: Sums) -> Condensed:
@@ -142,7 +169,9 @@ def condense(objective: Objective, found: Sums) -> Condensed:
         meter=Meter(),
     )
     means = found.centre + mean
-    return Condensed(problem, means[:d], float(means[d]))
+    nothing = np.zeros(d + 1)
+    own = Sums(nothing, 1.0, nothing, moments, found.noise / found.weight, found.hidden)
+    return Condensed(problem, means[:d], float(means[d]), own)
 
 
 def _target(objective: Objective) -> Array:

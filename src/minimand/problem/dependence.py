@@ -51,21 +51,33 @@ class Digits(NamedTuple):
 
 
 def find_basis(
-    design: Design, mass: Array, columns: IntArray, intercept: bool, sizes: Array
+    design: Design,
+    mass: Array,
+    columns: IntArray,
+    intercept: bool,
+    sizes: Array,
+    gram: Covariance | None = None,
 ) -> Basis | None:
     """The basis of some columns; None if there are too many.
 
-    ``sizes`` are the root mean squares of all columns of the design under the masses.
+    ``sizes`` are the root mean squares of all columns of the design under the masses, and ``gram``
+    is that of the columns, centred if there is an intercept, where it is known.
     """
     if columns.size > MOST_COLUMNS:
         return None
     sizes = _true_sizes(design, mass, columns, sizes)
     own = sizes[columns]
-    return _found(design, mass, columns, intercept, sizes, Digits(EPS * own))
+    return _found(design, mass, columns, intercept, sizes, Digits(EPS * own), gram)
 
 
 def _found(
-    design: Design, mass: Array, columns: IntArray, intercept: bool, sizes: Array, digits: Digits
+    design: Design,
+    mass: Array,
+    columns: IntArray,
+    intercept: bool,
+    sizes: Array,
+    digits: Digits,
+    known: Covariance | None = None,
 ) -> Basis | None:
     own = sizes[columns]
     units = _power(np.where(own > 0, own, 1.0))
@@ -73,7 +85,8 @@ def _found(
     if columns.size > room and mass.size * columns.size <= _LARGEST:
         kept, gram = _chosen_by_rows(design, mass, columns, intercept, own / units, units)
     else:
-        whole = _gram(design, mass, columns, intercept, _squarable(own))
+        whole = known or _gram(design, mass, columns, intercept)
+        whole = _trusted(whole, _squarable(own))
         deviation = np.sqrt(np.maximum(np.diag(whole.matrix), 0.0))
         varies = _varies(deviation, own)
         if columns.size <= room and varies.all() and least_pivot(whole.matrix) > _FAR:
@@ -138,18 +151,19 @@ def _true_sizes(design: Design, mass: Array, columns: IntArray, sizes: Array) ->
     return true
 
 
-def _gram(
-    design: Design, mass: Array, columns: IntArray, intercept: bool, trusted: BoolArray
-) -> Covariance:
-    """The Gram of the (centred) columns; zero for those that cannot be squared."""
+def _gram(design: Design, mass: Array, columns: IntArray, intercept: bool) -> Covariance:
+    """The Gram of the (centred) columns."""
     if intercept:
-        matrix, mean = design.covariance(mass, columns)
-    else:
-        matrix, mean = design.gram(mass, columns), np.zeros(columns.size)
-    if not trusted.all():
-        matrix = np.where(np.outer(trusted, trusted), matrix, 0.0)
-        mean = np.where(np.isfinite(mean), mean, 0.0)
-    return Covariance(matrix, mean)
+        return design.covariance(mass, columns)
+    return Covariance(design.gram(mass, columns), np.zeros(columns.size))
+
+
+def _trusted(gram: Covariance, trusted: BoolArray) -> Covariance:
+    """The Gram with zeros for columns that cannot be squared."""
+    if trusted.all():
+        return gram
+    matrix = np.where(np.outer(trusted, trusted), gram.matrix, 0.0)
+    return Covariance(matrix, np.where(np.isfinite(gram.mean), gram.mean, 0.0))
 
 
 def _far_apart(matrix: Array, deviation: Array, varies: BoolArray) -> IntArray:

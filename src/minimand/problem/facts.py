@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._base.typing import Array, IntArray
-from ..design import Design
+from ..design import Covariance, Design
 from .basis import Basis
+from .independent_rows import IndependentRows
 
 
 @dataclass(eq=False)
@@ -28,6 +29,8 @@ class Facts:
     column_norms: Array | None = None
     free_basis: tuple[IntArray, Basis | None] | None = None  # the columns, and their basis
     row_gram: Array | None = None  # XXᵀ
+    hessian: Covariance | None = None  # of all columns, under the masses themselves
+    independent_rows: tuple[IndependentRows | None] | None = None
     multipliers: tuple[Array, Array] | None = None  # a target, and mass·θ of its last model
 
     def describe(

@@ -1,4 +1,4 @@
-"""The best intercept for given scores, and the subgradients of the loss at it."""
+"""The best intercept for given scores, and multipliers that sum to zero, as a free one requires."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.row_blocks import in_parts
 from .._base.typing import Array
-from .._core import dot
+from .._core import dot, residual_shift
 from ..losses import PLQ, Loss
 from .point import Point
 
@@ -56,7 +56,8 @@ def best_shift(risk: Risk, z: Array, steps: int = 200) -> Any:  # steps: safegua
         known = risk.loss.best_shift(z, risk.y, risk.mass)
         return newton_shift(risk, z, steps) if known is None else known
     if risk.loss.quadratic:
-        return _mean(risk, z)
+        z, y = np.ascontiguousarray(z), np.ascontiguousarray(risk.y)
+        return residual_shift(z, y, risk.mass)
     if not risk.loss.convex:
         from .robust_intercept import robust_shift
 
@@ -84,22 +85,6 @@ def recentred(objective: Objective, point: Point) -> Point:
     return Point(point.w, point.b + shift, point.z + shift) if moves else point
 
 
-def _mean(risk: Risk, z: Array) -> float:
-    """The mean residual, corrected by a second pass; 0 if it is only rounding."""
-    parts = in_parts(risk.mass, risk.y, z)
-    with np.errstate(over="ignore", invalid="ignore"):
-        b = more = size = 0.0
-        for mass, y, scores in parts:
-            b += dot(mass, y - scores)
-        for mass, y, scores in parts:
-            residual = y - scores
-            residual -= b
-            more += dot(mass, residual)
-            size += dot(mass, np.abs(residual, out=residual))
-            size += dot(mass, np.abs(scores, out=residual))
-        return 0.0 if abs(b) <= _EPS * size else b + more
-
-
 def _middle(lowest: float, highest: float) -> float:
     """The middle of an interval; its finite end if one side is open, 0 if both are."""
     if np.isfinite(lowest) and np.isfinite(highest):
@@ -124,6 +109,22 @@ def balanced_gradient(risk: Risk, z: Array) -> Array | None:
     for lower, upper in in_parts(least, greatest):
         lower += share * (upper - lower)
     return least
+
+
+def balance(objective: Objective, theta: Array) -> Array:
+    """Make Σ mass·θ = 0 by shrinking the heavier sign towards zero.
+
+    Zero lies in the domain of ℓ* and the domain is convex, so shrinking cannot leave it.
+    """
+    weighted = objective.row_mass * theta
+    total = float(weighted.sum())
+    half = 0.5 * float(np.abs(weighted).sum())
+    plus, minus = half + 0.5 * total, half - 0.5 * total
+    if plus == minus:
+        return theta
+    up = minus / plus if plus > minus else 1.0
+    down = plus / minus if minus > plus else 1.0
+    return theta * np.where(theta > 0, up, down)
 
 
 def slopes_beside(risk: Risk, z: Array) -> tuple[Array, Array] | None:

@@ -9,7 +9,7 @@ i runs over the units of the loss (see `units`), by default rows. With k scores,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import _core
 from .._base import row_blocks
-from .._base.typing import AnyArray, Array, IntArray
+from .._base.typing import Array, IntArray
 from ..design import Design, Reach
 from ..losses import PLQ, Loss, Terms
 from ..losses.curvature import Curvature, Diagonal
@@ -28,8 +28,8 @@ from .dependence import find_basis
 from .facts import Facts
 from .intercept import best_shift
 from .point import EPS, Meter, Point, dot
-from .products import Products
 from .slot import Slot
+from .variants import Variants
 
 if TYPE_CHECKING:
     from .path_facts import PathFacts
@@ -38,7 +38,7 @@ __all__ = ["EPS", "Meter", "Objective", "Point", "dot"]
 
 
 @dataclass(frozen=True, eq=False)
-class Objective(Products):
+class Objective(Variants):
     """A problem to be minimised; it holds the data and no algorithm."""
 
     loss: Loss
@@ -82,110 +82,6 @@ class Objective(Products):
         """For every row the mass of its unit; `mass` itself if every row is a unit."""
         return self.mass if self.units is None else np.repeat(self.mass, np.diff(self.units))
 
-    def with_target(self, y: Array) -> Objective:
-        """The same problem for another y; the data are shared, passes are counted anew."""
-        return replace(self, y=y, meter=Meter(), known=self.facts)
-
-    def with_penalty(
-        self,
-        penalty: BoundPenalty,
-        *,
-        columns: IntArray | None = None,
-        words: str | None = None,
-        meter: Meter | None = None,
-    ) -> Objective:
-        """The same data under another penalty, on all or some columns.
-
-        What does not depend on the penalty is shared; passes are counted by the same meter unless
-        a new one is given.
-        """
-        fields: dict[str, Any] = {"penalty": penalty, "known": self.facts}
-        cached: dict[str, Any] = {"constant_target": self.constant_target}
-        if words is not None:
-            fields["words"] = words
-        if meter is not None:
-            fields["meter"] = meter
-        if columns is not None:
-            design = self.design.columns(columns)
-            facts = self.facts.on_columns(columns, design)
-            fields.update(design=design, path_facts=None, known=facts)
-        chosen = slice(None) if columns is None else columns
-        known = ["infimum", "units", "row_mass", "_equal_mass"]
-        unbounded = _is_sum(penalty) and not penalty.has_constraints  # so that w = 0 is feasible
-        if columns is None and self._null_is_zero and unbounded:
-            cached["null"] = self.null
-            known += ["null_loss", "_null_is_zero"]
-            if _is_sum(self.penalty):
-                known += ["null_primal", "scale"]  # w = 0 has Ω = 0 under both penalties
-        else:
-            old = self.null.w[chosen]
-            null = penalty.project(np.zeros(old.shape))
-            if np.array_equal(null, old):  # constraints may have moved the null model
-                cached["null"] = self.null._replace(w=null)
-                known.append("null_loss")
-                if not null.any() and _is_sum(penalty) and _is_sum(self.penalty):
-                    known += ["null_primal", "scale"]
-        cached.update((name, self.__dict__[name]) for name in known if name in self.__dict__)
-        return self.altered(cached, **fields)
-
-    @cached_property
-    def _null_is_zero(self) -> bool:
-        """Whether the null model is w = 0, not moved by constraints."""
-        return not self.null.w.any()
-
-    def with_path_facts(self, path_facts: PathFacts | None) -> Objective:
-        """The same problem with the facts of a path, or with none; cached values are kept."""
-        return self.altered(self.__dict__, path_facts=path_facts)
-
-    def altered(self, cached: dict[str, Any], **fields: Any) -> Objective:
-        """The problem with other fields and with these cached values, which hold for it too.
-
-        It is faster than `replace`, since a path makes many.
-        """
-        new = object.__new__(type(self))
-        same = {name: self.__dict__[name] for name in self.__dataclass_fields__}
-        new.__dict__.update({**same, **cached, **fields})
-        return new
-
-    def weighted(self, loss: Loss, weights: Array) -> tuple[Objective, float]:
-        """The same data under another loss with sample weights, and the sum T of the new masses.
-
-        Masses sum to one, so everything is divided by T: the new objective is 1/T times
-        Σ massᵢ·weightsᵢ·loss(zᵢ, yᵢ) + Ω(w).
-        """
-        mass = self.mass * weights
-        total = float(mass.sum())
-        if not total > 0:
-            total, mass = 1.0, np.zeros_like(mass)  # only the penalty is left
-        penalty = self.penalty.times(1.0 / total)
-        cached = {"constant_target": self.constant_target}
-        fields = {"loss": loss, "mass": mass / total, "penalty": penalty, "path_facts": None}
-        return self.altered(cached, **fields), total
-
-    def thinned(self, every: int) -> Objective:
-        """The same problem on every k-th unit, to find a start cheaply."""
-        rows = units_of.thinned(self.loss, self.units, every)
-        if not isinstance(rows, slice):
-            return self.on_rows(rows)
-        return self._on(self.design.thinned(every), rows)
-
-    def on_rows(self, rows: AnyArray) -> Objective:
-        """The same problem on some rows (increasing)."""
-        return self._on(self.design.rows(rows), rows)
-
-    def _on(self, design: Design, rows: Any) -> Objective:
-        """The same problem on a design of some rows; passes are counted anew."""
-        loss, units = units_of.on_rows(self.loss, self.units, rows)
-        return replace(
-            self,
-            loss=loss,
-            design=design,
-            y=np.ascontiguousarray(self.y[rows]),
-            mass=loss.masses(self.mass[units]),
-            offset=None if self.offset is None else np.ascontiguousarray(self.offset[rows]),
-            meter=Meter(),
-        )
-
     # Values --------------------------------------------------------------------------------
 
     def mean(self, values: Array) -> float:
@@ -197,14 +93,14 @@ class Objective(Products):
         return row_blocks.weighted_sum(self.row_mass, values)
 
     def row_mean_of(self, values: Callable[..., Array], *rowwise: Array) -> Any:
-        """The same of values(rows), block by block, without an array of n values."""
+        """Σ massᵢ·values(rowᵢ), block by block, without an array of n values."""
         if self.n_samples <= row_blocks.ROWS:
             return row_blocks.weighted_sum(self.row_mass, values(*rowwise))
         parts = row_blocks.in_parts(self.row_mass, *rowwise)
         return sum(row_blocks.weighted_sum(mass, values(*part)) for mass, *part in parts)
 
     def row_total_of(self, values: Callable[..., Array], *rowwise: Array) -> float:
-        """The same, summed over the scores."""
+        """`row_mean_of`, summed over the scores."""
         if self.n_scores == 1 and self.n_samples <= row_blocks.ROWS:
             return _core.dot(self.row_mass, values(*rowwise))
         return float(np.sum(self.row_mean_of(values, *rowwise)))
@@ -344,8 +240,9 @@ class Objective(Products):
         known = self.facts.basis_of(columns)
         if known is not None:
             return known[0]
-        self.meter.passes += 1
-        return find_basis(self.design, self.row_mass, columns, self.intercept, self.root_spread)
+        gram = self.gram_of_all(columns)
+        sizes = self.root_spread
+        return find_basis(self.design, self.row_mass, columns, self.intercept, sizes, gram)
 
     @cached_property
     def constant_target(self) -> bool:
@@ -390,8 +287,3 @@ class Objective(Products):
     def null_primal(self) -> float:
         """P(null)."""
         return self.null_loss + self.price(self.null)
-
-
-def _is_sum(penalty: BoundPenalty) -> bool:
-    """Whether the penalty is a sum over features or groups, so that Ω(0) = 0 if 0 is feasible."""
-    return penalty.sum_over_features is not None or penalty.sum_over_groups is not None

@@ -40,7 +40,7 @@ class Problem(Protocol):
 
     @property
     def column_norms(self) -> Array:
-        """The same, of centred columns where there is an intercept."""
+        """Sizes of the columns, which are centred where there is an intercept."""
 
     def row_mean(self, values: Array) -> Any:
         """Σ massᵢ·valuesᵢ over rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,6 +25,44 @@ class Point(NamedTuple):
     w: Array
     b: Any  # a float, or an array of k numbers
     z: Array
+
+    @property
+    def scored(self) -> Point:
+        """The model itself, whose scores are known."""
+        return self
+
+
+class Later:
+    """An array that is computed when it is first asked for, and kept from then on."""
+
+    def __init__(self, compute: Callable[[], Array]) -> None:
+        self._compute: Callable[[], Array] | None = compute
+        self._found = np.empty(0)
+
+    def __call__(self) -> Array:
+        """The array."""
+        if self._compute is not None:
+            self._found = self._compute()
+            self._compute = None  # lets go of the data
+        return self._found
+
+
+class LatePoint(Point):
+    """A model whose scores nobody may ask for: its third entry is a `Later`, and ``z`` asks it."""
+
+    __slots__ = ()
+
+    @property
+    def z(self) -> Array:
+        """The scores."""
+        scores: Any = self[2]
+        found: Array = scores()
+        return found
+
+    @property
+    def scored(self) -> Point:
+        """The same model with its scores."""
+        return Point(self.w, self.b, self.z)
 
 
 @dataclass

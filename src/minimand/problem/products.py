@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core
 from .._base import row_blocks
 from .._base.typing import Array, BoolArray, IntArray
-from ..design import Covariance, Design, Moments
+from ..design import Covariance, DenseDesign, Design, Moments
 from ..losses.curvature import Curvature, Diagonal
 from ..penalties import BoundPenalty, Plane
+from .dependence import MOST_COLUMNS
 from .facts import Facts
+from .independent_rows import IndependentRows
 from .point import EPS, Meter, Point
 from .without_columns import Represented, plane
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from .path_facts import PathFacts
 
 _NARROW = 8  # numbers in a row: measured at 10⁷ rows, a vector costs as much as a pass over these
+_FEW_USED = 0.25  # share of the columns, up to which gathering them beats a pass; safeguard
 
 
 class Products:
@@ -193,9 +195,50 @@ class Products:
         else:
             size = self.n_features if columns is None else columns.size
             found = Covariance(self.gram(h, columns), np.zeros(size))
-        if h is self.mass and columns is None and self.facts.spread is None:
-            self.facts.spread = np.diag(found.matrix) + found.mean**2  # saves another pass
+        if h is self.mass and columns is None:
+            self.keep_spread(np.diag(found.matrix) + found.mean**2)
         return found
+
+    def keep_spread(self, spread: Array) -> None:
+        """Note the mean squares of all columns, found on the way, which saves another pass."""
+        if self.facts.spread is None:
+            self.facts.spread = spread
+
+    @property
+    def own_hessian(self) -> Covariance:
+        """The Hessian in w of the squared loss; it is kept, so it must not be changed.
+
+        Of more columns than rows it is not kept, since it would be larger than the data.
+        """
+        found = self.facts.hessian
+        if found is None:
+            found = self.hessian(self.mass)
+            if self.n_features <= self.n_samples:
+                self.facts.hessian = found
+        return found
+
+    def gram_of_all(self, columns: IntArray) -> Covariance | None:
+        """`own_hessian`, if these are all columns and not many; else a pass is counted."""
+        few = columns.size == self.n_features < min(self.n_samples, MOST_COLUMNS)
+        if few and self.units is None:
+            return self.own_hessian
+        self.meter.passes += 1
+        return None
+
+    @property
+    def independent_rows(self) -> IndependentRows | None:
+        """The rows of a dense X with more columns than rows, if none depends on others."""
+        facts = self.facts
+        if facts.independent_rows is None:
+            n, d = self.design.shape
+            found = None
+            if n <= d and self.has_columns and not self.design.sparse:
+                moments = self.moments(self.row_mass)
+                facts.spread = moments.second if facts.spread is None else facts.spread
+                centre = moments.first if self.intercept else None
+                found = IndependentRows.of(self.design, self.row_mass, centre)
+            facts.independent_rows = (found,)
+        return facts.independent_rows[0]
 
     def moments(self, h: Array) -> Moments:
         """Σ h x and Σ h x² of every column."""
@@ -205,8 +248,15 @@ class Products:
     def reach(self, point: Point) -> float:
         """Σ|xᵢⱼwⱼ| + |b| or more, by Cauchy-Schwarz: the size of the parts of a score."""
         if self.n_scores == 1:
-            return _core.dot(self.root_spread, np.abs(point.w)) + abs(point.b)
-        return float(np.linalg.norm(self.root_spread @ np.abs(point.w) + np.abs(point.b)))
+            if self.facts.spread is None and isinstance(self.design, DenseDesign):
+                used = np.flatnonzero(point.w)
+                if used.size <= _FEW_USED * point.w.size:  # saves the spread of all columns
+                    some = self.design.columns(used)
+                    sizes = np.sqrt(some.moments(self.row_mass).second)
+                    return float(some.score_sizes(point.w[used], sizes)) + abs(point.b)
+            return float(self.design.score_sizes(point.w, self.root_spread)) + abs(point.b)
+        sizes = self.design.score_sizes(point.w, self.root_spread)
+        return float(np.linalg.norm(sizes + np.abs(point.b)))
 
     # Designs without columns ---------------------------------------------------------------------
 
@@ -236,7 +286,8 @@ class Products:
     def _spread(self) -> Array:
         if not self.has_columns:  # Kᵢⱼ² ≤ Kᵢᵢ·Kⱼⱼ
             return self.design.row_lengths * self.row_mean(self.design.row_lengths)
-        return self.moments(self.row_mass).second
+        self.meter.passes += 1
+        return self.design.column_squares(self.row_mass)
 
     @cached_property
     def root_spread(self) -> Array:
@@ -253,8 +304,12 @@ class Products:
         return self.facts.column_norms
 
     def _column_norms(self) -> Array:
-        if not self.intercept:
+        if not self.intercept and self.design.reading == 1.0:
             return self.root_spread
-        mean = self.moments(self.row_mass).first
+        mean, square = self.moments(self.row_mass)
+        if self.design.reading == 1.0:
+            self.keep_spread(square)
+        if not self.intercept:  # `spread` may be that of some rows
+            return np.sqrt(square)
         rounding = 4 * EPS * np.sqrt(self.n_samples + 16.0)
-        return np.sqrt(np.maximum(self.spread - mean * mean, 0.0) + rounding * self.spread)
+        return np.sqrt(np.maximum(square - mean * mean, 0.0) + rounding * square)

@@ -33,7 +33,7 @@ def as_table(slots: Sequence[Slot | None], parts: Sequence[Array]) -> Array:
     """The numbers of all problems: one column per problem, unless they have slots."""
     first = slots[0]
     if first is None:
-        return parts[0][:, None] if len(parts) == 1 else np.stack(parts, axis=1)
+        return np.stack(parts, axis=1)
     table = np.zeros(first.shape)
     for slot, part in zip(slots, parts):
         assert slot is not None

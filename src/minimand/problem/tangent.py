@@ -5,13 +5,14 @@ P_tangent lowers P, and a point that minimises its own tangent is stationary: no
 downhill from it. The duality gap of the tangent problem measures the distance from that.
 
 A non-convex penalty is replaced by a weighted l1 norm, perhaps on fewer columns; a non-convex loss
-by its base loss with sample weights. The masses of a problem sum to one, so with sample weights
+by its base loss with sample weights, or, if it is a difference, by a convex loss minus a tangent
+of the other. The masses of a problem sum to one, so with sample weights
 the tangent ``problem`` is P_tangent divided by their sum, the ``unit``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -52,14 +53,25 @@ class Tangent:
         """The tangent that touches the objective at a point."""
         weights = None
         if not objective.loss.convex:
+            replaced = objective.loss.tangent(point.z, objective.y)
+            if replaced is not None:
+                return cls._of(objective, *replaced)
             weights = composed(objective).weights(point.z, objective.y)
         return cls.with_weights(objective, weights, near=point.w)
+
+    @classmethod
+    def _of(cls, objective: Objective, loss: Loss, y: Array) -> Self:
+        """The problem of another loss, with its own y."""
+        return cls(objective, replace(objective, loss=loss, y=y, path_facts=None), None)
 
     @classmethod
     def first(cls, objective: Objective) -> Self:
         """The tangent to start from: the lasso, and the base loss with equal sample weights."""
         weights = None
         if not objective.loss.convex:
+            replaced = objective.loss.tangent(objective.null.z, objective.y, 0.0)
+            if replaced is not None:
+                return cls._of(objective, *replaced)
             weights = np.full(objective.n_samples, composed(objective).first_weight)
         return cls.with_weights(objective, weights)
 

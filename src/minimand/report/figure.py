@@ -42,6 +42,7 @@ def count_along_top(ax: Any, x: Array, counts: Array, label: str = "nonzeros") -
 
 def mark(ax: Any, places: dict[str, float]) -> None:
     """Dashed vertical lines with their names, at the bottom of the figure."""
+    ax.get_xlim()  # positions are those of the data only after the axes have been scaled to them
     left, right = ax.transAxes.transform([(0, 0), (1, 0)])[:, 0]
     for i, (name, x) in enumerate(places.items()):
         share = (float(_position(ax, np.array([x]))[0]) - left) / (right - left)

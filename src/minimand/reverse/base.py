@@ -12,11 +12,10 @@ from typing import Any, Self, TypeVar
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.parameters import NamesParameters
-from .._base.watch import StoppedError, interrupt, reason, watching
+from .._base.watch import StoppedError, interrupt, reason, stoppable, watching
 from ..certificate import Certificate, Kind
 from ..estimators.callbacks import CallbackSupportMixin, Relay, is_sklearn_callback
 from ..estimators.settings import check_callbacks, check_limits, check_seed
-from ..estimators.stopping import stoppable
 from ..estimators.summary import Summarised
 from ..solvers import STOP, State
 from ..solvers.base import CALLBACK
@@ -32,7 +31,10 @@ class Reverse(NamesParameters, CallbackSupportMixin, Summarised):
     `_check_limits`, checks its input, and works inside ``with Course(self, formula) as course``.
     """
 
+    tol: float
+    max_iter: int | None
     max_seconds: float | None
+    random_state: Any
     callbacks: Any
     verbose: bool
 
@@ -54,7 +56,9 @@ class Reverse(NamesParameters, CallbackSupportMixin, Summarised):
             return {}
         facts = {"objective": f"{certificate.primal:.6g}"}
         if math.isfinite(certificate.dual):
-            facts["lower bound"] = f"{certificate.dual:.6g} ({certificate.kind})"
+            share = certificate.dual / certificate.primal if certificate.primal > 0 else 1.0
+            words = f"{certificate.kind}, {share:.0%} of the objective"
+            facts["lower bound"] = f"{certificate.dual:.6g} ({words})"
         if "n_iter_" in vars(self):
             facts["iterations"] = f"{self.n_iter_}"
         return facts

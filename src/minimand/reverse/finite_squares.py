@@ -1,4 +1,4 @@
-"""Data whose squares are finite numbers: sums of squares are what all of this room computes."""
+"""Data whose squares are finite numbers above zero: sums of squares are what this room computes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-_LARGEST = {4: 1e15, 8: 1e150}  # by bytes of a number; safeguard: sums of many squares are finite
+# By bytes of a number: the largest size of an entry whose squares can be summed, and the least that
+# the largest entry may have. Safeguards: sums of many squares are finite, and do not vanish.
+_LARGEST = {4: 1e15, 8: 1e150}
+_LEAST = {4: 1e-15, 8: 1e-150}
 
 
 def with_finite_squares(X: Any) -> Any:
     """X, an array or a sparse matrix; in double precision, or refused, where squares overflow."""
-    values = X.data if sparse.issparse(X) else X
-    if not isinstance(values, np.ndarray) or not values.size:
-        return X
-    largest = max(float(values.max()), -float(values.min()))
-    if largest <= _LARGEST.get(X.dtype.itemsize, np.inf):
+    largest = _largest(X)
+    if largest == 0 or _LEAST[_bytes(X)] <= largest <= _LARGEST[_bytes(X)]:
         return X
     if largest > _LARGEST[8]:
         raise ValueError(
@@ -24,3 +24,34 @@ def with_finite_squares(X: Any) -> Any:
             "number of that size."
         )
     return X.astype(np.float64)
+
+
+def refuse_tiny(X: Any) -> None:
+    """Refuse rows of a fit whose squares all underflow, so that they would seem to be equal."""
+    if 0 < _largest(X) < _LEAST[8]:
+        raise ValueError(
+            f"X holds no number above {_largest(X):.1e}, and squares of such numbers underflow: "
+            "divide X by a number of that size."
+        )
+
+
+def with_finite_values(values: Any, kernel: Any) -> Any:
+    """Values of a kernel; refused if some, or their sum, are not finite."""
+    if not np.isfinite(float(np.sum(values))):  # one number: no copy of a large matrix
+        raise ValueError(
+            f"{kernel!r} has values on these rows that overflow: divide X by a number of the size "
+            "of its entries."
+        )
+    return values
+
+
+def _largest(X: Any) -> float:
+    """The size of the largest entry; 0 where it is not known."""
+    values = X.data if sparse.issparse(X) else X
+    if not isinstance(values, np.ndarray) or not values.size or values.dtype.kind != "f":
+        return 0.0
+    return max(float(values.max()), -float(values.min()))
+
+
+def _bytes(X: Any) -> int:
+    return 4 if X.dtype == np.float32 else 8

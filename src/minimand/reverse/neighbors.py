@@ -24,7 +24,7 @@ from ..estimators.inputs.matrix import matrix_of
 from ..estimators.settings import check_whole
 from ..estimators.summary import Summarised
 from ..kernels.dissimilarity import dissimilarity_of
-from ..kernels.rows import count, picked
+from ..kernels.rows import count, picked, summed
 from .rows import rows_for
 
 _ROWS = 4096  # rows whose neighbours are averaged together; safeguard of memory
@@ -68,7 +68,7 @@ class _Neighbours(NamesParameters, Summarised):
                 f"{brief(self.algorithm)}."
             )
         X, y = data.check_xy(self, X, y, many=many, mapped=not pairs.of_numbers)
-        X = matrix_of(X) if isinstance(X, Design) else X
+        X = summed(matrix_of(X) if isinstance(X, Design) else X)
         n = len(y)
         s = data.check_weights(sample_weight, n)
         self._used = np.arange(n) if s is None else np.flatnonzero(s > 0)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..design import Design
 from ..estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
+from ..kernels import Kernel
+from ..kernels.rows import summed
+from ..kernels.vectors import VectorKernel
+from .finite_squares import with_finite_squares
 
 
 def rows_for(estimator: Any, X: Any, *, of_numbers: bool, reset: bool) -> Any:
@@ -13,4 +19,25 @@ def rows_for(estimator: Any, X: Any, *, of_numbers: bool, reset: bool) -> Any:
     if not of_numbers:
         return rows_of_any_kind(estimator, X, reset=reset)
     found = as_matrix(estimator, X, reset=reset)
-    return matrix_of(found) if isinstance(found, Design) else found
+    return summed(matrix_of(found) if isinstance(found, Design) else found)
+
+
+def kernel_rows(estimator: Any, X: Any, kernel: Kernel, *, reset: bool, copy: bool = False) -> Any:
+    """X as a kernel takes it: a checked matrix, or rows of any kind.
+
+    With ``copy`` the matrix is never X itself: a model keeps it, and the caller may change X.
+    """
+    of_numbers = isinstance(kernel, VectorKernel) or kernel.pairwise
+    found = rows_for(estimator, X, of_numbers=of_numbers, reset=reset)
+    if isinstance(kernel, VectorKernel):
+        found = with_finite_squares(found)
+    return found.copy() if copy and of_numbers and found is X else found
+
+
+def in_double(X: Any) -> Any:
+    """A float32 matrix in double precision, else X.
+
+    Values of kernels of float32 rows would be rounded to float32, which no certificate charges.
+    """
+    single = getattr(X, "dtype", None) == np.float32
+    return X.astype(np.float64) if single and hasattr(X, "astype") else X

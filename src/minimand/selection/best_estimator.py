@@ -7,9 +7,9 @@ from typing import Any
 
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._base.available import available_if
 from .._base.typing import AnyArray, Array, ArrayLike
 from ..certificate import Certificate
 from ..estimators.summary import Summarised, facts_of

@@ -66,7 +66,7 @@ def path_on_all(task: CrossValidation, problem: Posed, jobs: int) -> tuple[Path,
     columns, training = trained(
         task.settings, objectives, task.alphas, columns, problem.coded.weights, task.control.tol
     )
-    columns = charged(rest, problem, task.alphas, columns, task.control.tol)
+    columns = charged(rest, problem, task.alphas, columns, task.control)
     path = gathered(probe, objectives, task.alphas, columns, training)
     if task.verbose:
         seconds = time.perf_counter() - began

@@ -134,7 +134,7 @@ class CrossValidation:
             first_along(self.settings, o, self.alphas, limits, solver)
             for o, limits in self._limited(i, problem.objectives)
         ]
-        columns = charged(rest, problem, self.alphas, columns, self.control.tol)
+        columns = charged(rest, problem, self.alphas, columns, self.control)
         return _gathered(model, problem.objectives, self.alphas, columns)
 
     def _limited(

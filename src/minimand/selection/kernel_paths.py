@@ -15,6 +15,7 @@ from ..features import PivotedCholesky
 from ..kernels import kernel_of
 from ..problem.objective import Objective
 from ..solvers import Control, RowPairs, Solution
+from .stopping import attempted
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +58,13 @@ def charged(
     problem: Posed,
     alphas: Array,
     columns: list[list[Solution]],
-    tol: float,
+    control: Control,
 ) -> list[list[Solution]]:
     """The solutions of every problem with the gap of the kernel itself, as after ``fit``.
 
     Without a remainder, because the features are no kernel, the solutions stay as they are. One
-    that meets the tolerance on the features only has not converged.
+    that meets the tolerance on the features only has not converged. After a stop there is no time
+    for values of the kernel: the gap then has a bound in their place, which is larger.
     """
     if rest is None:
         return columns
@@ -71,20 +73,21 @@ def charged(
     for objective, solutions in zip(problem.objectives, columns, strict=True):
         bound = (objective.bound(penalty, float(alpha)) for alpha in alphas)
         problems = [objective.with_penalty(each) for each, _ in zip(bound, solutions)]
-        found.append(_charged(rest.of_problem(objective), problems, solutions, tol))
+        found.append(_charged(rest.of_problem(objective), problems, solutions, control))
     return found
 
 
 def _charged(
-    rest: Remainder, problems: list[Objective], solutions: list[Solution], tol: float
+    rest: Remainder, problems: list[Objective], solutions: list[Solution], control: Control
 ) -> list[Solution]:
     """The solutions of problems that differ in their penalties."""
     models = [Judged(o, s.point, s.certificate) for o, s in zip(problems, solutions)]
     why = "the rounding of the kernel matrix"
     if not rest.complete:
         why = f"the cut of the kernel matrix at {rest.mapped.rank_} columns"
-    found = []
-    for objective, old, certificate in zip(problems, solutions, rest.charged(models, tol)):
+    found, tol = [], control.tol
+    certificates = rest.charged(models, tol, lambda compute: attempted(compute, control))
+    for objective, old, certificate in zip(problems, solutions, certificates):
         new = old.certified(certificate)
         enough = max(tol * objective.scale, certificate.rounding)
         if new.converged and not certificate.gap <= enough:

@@ -12,6 +12,7 @@ the loss is a sum instead, the penalty does not change: a = alpha.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +22,14 @@ from scipy import linalg
 from .._base.threads import one_blas_thread
 from .._base.typing import Array, IntArray
 from ..estimators import Regressor
-from ..features import PivotedCholesky
+from ..features import Nystrom, PivotedCholesky
 from ..kernels import REGISTRY as KERNELS
 from ..kernels import Kernel
 from ..problem.objective import Meter, Objective
 from ..solvers.smooth.closed_form import ridge_path
 
-_LARGEST = 6000  # side of the eigenproblem; safeguard: its time grows with the cube
+_LARGEST = 15_000  # side of the eigenproblem, minutes and 6 GB; safeguard: refits take far longer
+_WIDE = 2000  # side from which threads of LAPACK gain more than they wait for each other; measured
 _NEAR_ONE = 1e-7  # least 1 − h; safeguard: below, the difference has lost half of its digits
 
 
@@ -41,7 +43,7 @@ def applies(estimator: Any, problems: Sequence[Objective], alphas: Array) -> boo
     n, d = problem.design.shape
     return (
         isinstance(estimator, Regressor)
-        and (_is_fixed(estimator.features) or _is_whole_kernel(estimator))
+        and (_is_fixed(estimator.features) or _is_kernel(estimator))
         and all(o.loss.quadratic and o.share == 1.0 and o.mass is problem.mass for o in problems)
         and problem.n_scores == 1
         and l2 is not None
@@ -60,8 +62,13 @@ def _is_fixed(features: Any) -> bool:
     return known or getattr(features, "fixed", False) is True
 
 
-def _is_whole_kernel(estimator: Any) -> bool:
-    """Whether the features are the whole of a kernel that does not depend on the samples."""
+def _is_kernel(estimator: Any) -> bool:
+    """Whether the features are a kernel that does not depend on the samples, or the whole of it.
+
+    Landmarks of `Nystrom` count as given: they are those of all samples, whatever y is.
+    """
+    if isinstance(estimator.features, Nystrom):
+        return not KERNELS.get(estimator.features.kernel).unbound
     if not isinstance(estimator.features, str | Kernel) or KERNELS.get(estimator.features).unbound:
         return False
     mapped = estimator.__dict__.get("features_")
@@ -86,7 +93,7 @@ def residuals_of_sum(problems: Sequence[Objective], alphas: Array) -> Array:
 
 def _residuals(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> Array:
     n, d = problems[0].design.shape
-    with one_blas_thread():
+    with one_blas_thread() if min(n, d) < _WIDE else nullcontext():
         return (_by_rows if n <= d else _by_columns)(problems, alphas, of_sum)
 
 
@@ -101,12 +108,15 @@ def _by_rows(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> Arra
     assert l2 is not None
     root = np.sqrt(problem.mass)
     centre = problem.moments(problem.mass).first if problem.intercept else None
-    kernel = problem.design.row_gram(1.0 / l2, centre) * np.outer(root, root)
+    kernel = problem.design.row_gram(1.0 / l2, centre)
+    kernel *= root
+    kernel *= root[:, None]
     if problem.intercept:
-        values, inner = linalg.eigh(_reflected(_reflected(kernel, root).T, root)[1:, 1:])
+        inside = _reflected(_reflected(kernel, root).T, root)[1:, 1:]
+        values, inner = linalg.eigh(inside, overwrite_a=True, check_finite=False)
         vectors = _reflected(np.concatenate([np.zeros((1, inner.shape[1])), inner]), root)
     else:
-        values, vectors = linalg.eigh(kernel)
+        values, vectors = linalg.eigh(kernel, overwrite_a=True, check_finite=False)
     values = np.maximum(values, 0.0)
     alongs = [vectors.T @ (root * _centred_target(u)) for u in problems]
     out = np.empty((len(problems), len(alphas), problem.n_samples))
@@ -125,7 +135,7 @@ def _by_columns(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> A
     l2 = problem.penalty.ridge
     assert l2 is not None
     scale = 1.0 / np.sqrt(l2)
-    matrix, mean = problem.hessian(problem.mass)
+    matrix, mean = problem.own_hessian
     values, vectors = linalg.eigh(matrix * np.outer(scale, scale))
     values = np.maximum(values, 0.0)
     basis = scale[:, None] * vectors
@@ -133,8 +143,8 @@ def _by_columns(problems: Sequence[Objective], alphas: Array, of_sum: bool) -> A
     alongs = [basis.T @ _slope(problem, target, mean) for target in targets]
     out = np.empty((len(problems), len(alphas), problem.n_samples))
     hidden = np.zeros(problem.n_samples, dtype=bool)
-    for block in problem.design.blocks():
-        images = np.asarray(block.matrix @ basis) - mean @ basis
+    for block in problem.design.images(basis):
+        images = block.matrix - mean @ basis
         for inside in _equal_strengths(problem.mass[block.rows], of_sum):
             rows = inside + block.rows.start
             mass, part = problem.mass[rows], images[inside]

@@ -12,15 +12,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.typing import Array, ArrayLike
-from .._base.watch import INTERRUPT, watching
+from .._base.watch import INTERRUPT, interruption, watching
 from .._base.wording import counted
 from ..certificate import Certificate
 from ..estimators.explained_loss import constant_loss, loss_above_infimum
-from ..estimators.models import score_count, stacked
 from ..estimators.outcome import Part, combined
 from ..estimators.prepare import copy_of, posed_for_path
+from ..estimators.problem import score_count, stacked
 from ..estimators.settings import Settings
-from ..estimators.stopping import interruption
 from ..estimators.support_vectors import Training
 from ..outputs import QueriesOutput, ScalarOutput
 from ..problem.condensed import Sums, is_worthwhile
@@ -229,7 +228,7 @@ def path(
             columns, grid = _so_far(columns, grid)
         weights = problem.coded.weights
         columns, training = trained(settings, objectives, grid, columns, weights, control.tol)
-        columns = charged(rest, problem, grid, columns, control.tol)
+        columns = charged(rest, problem, grid, columns, control)
         found = gathered(probe, objectives, grid, columns, training)
     if watch.interrupted:
         worst = max(found.certificates, key=lambda certificate: certificate.relative)
@@ -255,14 +254,14 @@ def solved_along(
     solutions = along(settings, objective, alphas, control, solver, sums)
     found, reason = collected(solutions, control)
     at = penalties_of(settings, objective)
-    problems = [at(objective, float(alpha)) for alpha in alphas]
-    return completed(found, problems, control, reason)
+    rest = [at(objective, float(alpha)) for alpha in alphas[len(found) :]]
+    return completed(found, rest, control, reason)
 
 
 def first_along(
     settings: Settings, objective: Objective, alphas: Array, control: Control, solver: Any
 ) -> list[Solution]:
-    """The same without the alphas that are left after a stop; at least one."""
+    """The solutions without the alphas that are left after a stop; at least one."""
     found, reason = collected(along(settings, objective, alphas, control, solver), control)
     first = penalties_of(settings, objective)(objective, float(alphas[0]))
     return found or completed(found, [first], control, reason)
@@ -278,7 +277,7 @@ def along(
 ) -> Iterator[Solution]:
     """Solutions of one objective at these alphas; ``sums`` are those over its rows, if known."""
     at, values = penalties_of(settings, objective), [float(a) for a in alphas]
-    _ = objective.root_spread, objective.scale  # now, so that the problems of all alphas share them
+    _ = objective.facts, objective.scale  # now, so that the problems of all alphas share them
     if solver == "auto" and len(values) > 1 and is_worthwhile(objective):
         # Without kinks all solutions come from one factorisation, and blocks need a Gram only.
         form = objective.bound(settings.penalty, 1.0).sum_over_features
@@ -322,7 +321,7 @@ def gathered(
     if scored and not perfect:
         left, constant = np.zeros(len(certificates)), 0.0
         for objective, column in zip(objectives, columns):
-            left += [loss_above_infimum(objective, s.point.z) for s in column]
+            left += [_unexplained(objective, s) for s in column]
             constant += constant_loss(objective)
         explained = 1.0 - left / (constant or 1.0)
     names = ("n_features_in_", "feature_names_in_", "features_", "classes_", "_fitted")
@@ -331,6 +330,13 @@ def gathered(
     if isinstance(probe._fitted.output, ScalarOutput | QueriesOutput) and coefs.shape[1] == 1:
         coefs, intercepts = coefs[:, 0], intercepts[:, 0]
     return Path(alphas, coefs, intercepts, certificates, explained, probe, kept, training or [])
+
+
+def _unexplained(objective: Objective, solution: Solution) -> float:
+    """The mean loss of a solution minus the mean infimum of the loss."""
+    if solution.mean_loss is None:
+        return loss_above_infimum(objective, solution.point.z)
+    return solution.mean_loss - objective.infimum
 
 
 def _so_far(columns: list[list[Solution]], alphas: Array) -> tuple[list[list[Solution]], Array]:

@@ -54,7 +54,7 @@ class Samples:
         return self.y if isinstance(self.X, Design) else self.X
 
     def for_features_of(self, estimator: Any) -> Samples:
-        """The same; their X is known to be pairwise if that is what the estimator takes."""
+        """The samples, whose X is known to be pairwise if that is what the estimator takes."""
         if not get_tags(estimator).input_tags.pairwise:
             return self
         X = self.X if hasattr(self.X, "shape") else np.asarray(self.X)

@@ -53,20 +53,20 @@ def attempted(compute: Callable[[], T], control: Control) -> T | None:
 
 def completed(
     found: list[Solution],
-    problems: Sequence[Objective],
+    rest: Sequence[Objective],
     control: Control,
     reason: str,
 ) -> list[Solution]:
-    """The solutions of the first problems, and for the others their starting point.
+    """These solutions, and for the problems that are left their starting point.
 
     The starting point is the last model, or the null model. Its slopes are computed once; judging
     it under another penalty only needs the terms of the gap.
     """
     with undisturbed():
         known: list[Dual] = []
-        for problem in problems[len(found) :]:
+        for problem in rest:
             problem = problem.with_path_facts(None)
-            point = found[-1].point if found else problem.null
+            point = found[-1].point.scored if found else problem.null
             # The tangent problem of a non-convex one changes with alpha: slopes cannot be reused.
             raw = not known or not problem.convex
             judgement = judge(problem, point, known=known, raw=raw, thorough=not problem.convex)

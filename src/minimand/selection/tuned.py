@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.threads import get_num_threads
 from .._base.typing import ArrayLike
+from .._base.watch import chosen_so_far, stoppable
 from .._base.wording import counted
 from ..design import as_design
 from ..estimators.inputs import data
 from ..estimators.prepare import copy_of
-from ..estimators.stopping import chosen_so_far, stoppable
 from .best_estimator import DelegatesToBest
 from .combinations import check_same_samples, combinations_of, measure_of, words_of
 from .results import RULES

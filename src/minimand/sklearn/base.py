@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from types import FunctionType
 from typing import Any, ClassVar, Self
 
@@ -15,14 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from .._base.typing import AnyArray, Array, ArrayLike
+from .._base.watch import stoppable
 from ..audit.foreign.objectives import Problem, problem_of
 from ..certificate import Certificate, judge
 from ..estimators.callbacks import CallbackSupportMixin, Relay, with_callbacks
 from ..estimators.inputs.data import check_weights, in_order
 from ..estimators.inputs.matrix import learn_width
-from ..estimators.models import score_count, split, stacked
 from ..estimators.outcome import Part, combined, shortfall
-from ..estimators.stopping import stoppable
+from ..estimators.problem import score_count, split, stacked
 from ..problem.objective import Objective, Point
 from ..report.progress import Bar
 from ..solvers import Control, Solution, Solver, State, choose_solver, shared, solve
@@ -67,7 +67,7 @@ class Fit:
         """(k,), in the precision of X."""
         return self._attributes[1].astype(self.dtype, copy=False)
 
-    @property
+    @cached_property
     def _attributes(self) -> tuple[Array, Array]:
         return self.problem.attributes(*stacked((s.w, s.b) for s in self.solutions))
 

@@ -11,9 +11,9 @@ from sklearn import linear_model
 from sklearn.model_selection import check_cv
 
 from .._base.typing import AnyArray, Array, ArrayLike
+from .._base.watch import as_far_as_it_came, chosen_so_far
 from ..audit.foreign.scikit_learn import net_penalty
 from ..estimators import Regressor
-from ..estimators.stopping import as_far_as_it_came, chosen_so_far
 from ..selection import Tuned, alpha_max
 from .base import own_tolerance
 from .elastic_net import ElasticNet, Lasso

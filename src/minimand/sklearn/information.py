@@ -11,9 +11,9 @@ from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.typing import AnyArray, Array, ArrayLike
+from .._base.watch import as_far_as_it_came, stoppable
 from ..audit.foreign.objectives import Problem, problem_of
 from ..estimators.callbacks import with_callbacks
-from ..estimators.stopping import as_far_as_it_came, stoppable
 from ..problem.objective import EPS
 from ..selection.path import penalties_of
 from ..solvers import Control, Solution

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from .._base.typing import Array
+from ..problem.independent_rows import Spectrum
 from ..problem.objective import EPS, Objective
 from ..solvers import Solution
 from .base import Fit, moved
 
-
-class Spectrum(NamedTuple):
-    """Singular values of the centred √(n·mass)·X, and its rank."""
-
-    values: Array
-    rank: int
+_SHORT = 1e-12  # share of w that is no part of the rows, but rounding; safeguard
 
 
 def spectrum_of(fit: Fit) -> Spectrum | None:
@@ -39,7 +34,7 @@ def _projected(objective: Objective, solution: Solution) -> Solution:
     if not objective.has_free_columns:
         return solution
     w = _visible_part(objective, solution.w)
-    if w is None:
+    if w is None or np.linalg.norm(w - solution.w) <= _SHORT * np.linalg.norm(w):
         return solution
     b = solution.b
     if objective.intercept:
@@ -53,6 +48,9 @@ def _projected(objective: Objective, solution: Solution) -> Solution:
 
 def _visible_part(objective: Objective, w: Array) -> Array | None:
     """The projection of w on the rows of the centred X; None where X has full column rank."""
+    rows = objective.independent_rows if objective.penalty.free.all() else None
+    if rows is not None:
+        return rows.projected(w)
     basis = objective.free_basis
     if basis is not None:
         return None if basis.regular else basis.shortest(w)
@@ -80,9 +78,12 @@ def _centred(objective: Objective) -> LinearOperator:
 def _spectrum(objective: Objective) -> Spectrum:
     """The eigenvalues of the Gram where it is well conditioned, else the singular values of X."""
     n, d = objective.design.shape
+    rows = objective.independent_rows
+    if rows is not None and rows.spectrum is not None:
+        return rows.spectrum
     mass = n * objective.mass
     if n >= d:
-        values = linalg.eigvalsh(objective.hessian(mass).matrix, check_finite=False)[::-1]
+        values = linalg.eigvalsh(n * objective.own_hessian.matrix, check_finite=False)[::-1]
         if values[-1] > 1e-6 * values[0]:  # share; safeguard: squares lose half of the digits
             return Spectrum(np.sqrt(values), d)
     x = np.concatenate([np.asarray(block.matrix, float) for block in objective.design.blocks()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.validation import column_or_1d
 
 from .._base.typing import AnyArray, Array
+from ..audit.foreign.objectives import Problem
+from ..problem.independent_rows import Spectrum
+from ..problem.objective import Objective
 from .base import Fit, Minimiser, own_tolerance
-from .least_norm import Spectrum, of_least_norm, spectrum_of
+from .least_norm import of_least_norm, spectrum_of
 
 
 class LinearRegression(Minimiser, linear_model.LinearRegression):
@@ -128,6 +132,14 @@ class Ridge(_Ridge, linear_model.Ridge):
     """
 
     __init__ = own_tolerance(linear_model.Ridge)
+    _sibling: Objective | None = None  # another problem of the same data, whose facts hold here
+
+    def _problem(self, X: Any, y: AnyArray, weights: Array | None) -> Problem:
+        problem, same = super()._problem(X, y, weights), self._sibling
+        if same is None:
+            return problem
+        data: dict[str, Any] = {"design": same.design, "mass": same.mass, "known": same.facts}
+        return replace(problem, objectives=[replace(o, **data) for o in problem.objectives])
 
     def _fit_problem(self, X: Any, y: AnyArray, weights: Array | None) -> Fit:
         fit = super()._fit_problem(X, y, weights)

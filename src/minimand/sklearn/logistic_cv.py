@@ -15,11 +15,10 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_method_params
 
 from .._base.typing import AnyArray, Array, IntArray
-from .._base.watch import reason
+from .._base.watch import as_far_as_it_came, reason
 from ..audit.foreign.objectives import problem_of
 from ..certificate import judge
-from ..estimators.models import split, stacked
-from ..estimators.stopping import as_far_as_it_came
+from ..estimators.problem import split, stacked
 from ..selection.path import solved_along
 from ..solvers.in_parallel import in_threads
 from .base import own_tolerance

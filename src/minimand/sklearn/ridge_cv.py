@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import GridSearchCV
 
 from .._base.typing import AnyArray, Array
-from .._base.watch import Interrupted
+from .._base.watch import Interrupted, as_far_as_it_came
 from ..audit.foreign.objectives import problem_of
-from ..estimators.stopping import as_far_as_it_came
+from ..problem.objective import Objective
 from ..selection.leave_one_out import residuals_of_sum
 from ..solvers.smooth.closed_form import ridge_path
 from .least_squares import Ridge
@@ -75,8 +75,11 @@ class RidgeCV(TunedDropIn, linear_model.RidgeCV):
         alphas = np.atleast_1d(np.asarray(self.alphas, dtype=float))
         if self.cv is None:
             heard = extra.scorer.score if extra else _given(weights)
-            self._leave_one_out(alphas, X, y, weights, heard)
-            model = Ridge(self.alpha_, fit_intercept=self.fit_intercept)
+            model = Ridge(1.0, fit_intercept=self.fit_intercept)
+            # At alpha = 1, so that alphas multiply the penalties of these problems.
+            problems = problem_of(model, X, y, weights).objectives
+            self._leave_one_out(problems, alphas, X, y, weights, heard)
+            model.alpha, model._sibling = self.alpha_, problems[0]
             as_far_as_it_came(model.fit, X, y, weights)
         else:
             model = self._search(alphas, X, y, {**_given(weights), **params})
@@ -84,10 +87,16 @@ class RidgeCV(TunedDropIn, linear_model.RidgeCV):
             setattr(self, name, getattr(model, name))
 
     def _leave_one_out(
-        self, alphas: Array, X: Any, y: AnyArray, weights: Array | None, heard: dict[str, Any]
+        self,
+        problems: list[Objective],
+        alphas: Array,
+        X: Any,
+        y: AnyArray,
+        weights: Array | None,
+        heard: dict[str, Any],
     ) -> None:
         """alpha_, best_score_ and cv_results_; ties go to the first alpha."""
-        left = self._left_out(alphas, X, y, weights)
+        left = self._left_out(problems, alphas, X, y, weights)
         columns = y[:, None] if y.ndim == 1 else y
         if self.scoring is None:
             values = left**2 if weights is None else weights * left**2
@@ -108,12 +117,15 @@ class RidgeCV(TunedDropIn, linear_model.RidgeCV):
             table = table[:, 0] if y.ndim == 1 else table
             self.cv_results_ = np.ascontiguousarray(table, dtype=X.dtype)
 
-    def _left_out(self, alphas: Array, X: Any, y: AnyArray, weights: Array | None) -> Array:
+    def _left_out(
+        self,
+        problems: list[Objective],
+        alphas: Array,
+        X: Any,
+        y: AnyArray,
+        weights: Array | None,
+    ) -> Array:
         """y − prediction without the sample: (n_targets, n_alphas, n_samples)."""
-        # At alpha = 1, so that alphas multiply the penalties of these problems.
-        problems = problem_of(
-            Ridge(1.0, fit_intercept=self.fit_intercept), X, y, weights
-        ).objectives
         if problems[0].n_samples < 2:
             raise ValueError(
                 "leaving one out needs two samples of positive weight, but there is one sample "

@@ -9,16 +9,14 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn import linear_model
 
-from .. import _core
 from .._base.threads import get_num_threads
 from .._base.typing import AnyArray, Array, ArrayLike
-from .._base.watch import interrupt, reason
+from .._base.watch import interrupt, reason, stoppable
 from ..audit.foreign.objectives import problem_of
-from ..canonical.row_steps import Rule
+from ..canonical.row_steps import EpochCourse, EpochRule, Rule
 from ..certificate import Certificate, judge
 from ..estimators.inputs.data import refuse_negative
 from ..estimators.outcome import Part, combined
-from ..estimators.stopping import stoppable
 from ..losses import EpsilonInsensitive, Hinge
 from ..problem.objective import Objective
 from ..solvers.in_parallel import in_threads
@@ -145,32 +143,24 @@ class _Trained:
         share = intercept_share(self, progress.X)
         steps = self._steps(objective, mean_weight)._replace(intercept_share=share)
         tol = -np.inf if self.tol is None or max_iter == 1 else self.tol
-        best, waited, epochs = np.inf, 0, 0
+        when = EpochRule(seed, bool(self.shuffle), tol, self.n_iter_no_change, max_iter, True)
+        course = EpochCourse()
         try:
-            while epochs < max_iter and not reason():
-                epochs += 1
-                if self.shuffle:
-                    _core.shuffle_rows(rows, seed)  # the last order, shuffled again
-                order = rows[~progress.held_out[rows]]
-                if tol == -np.inf:
-                    learner.learn(objective, weight, order, steps)
-                    continue
-                value = progress.of_epoch(objective, learner, weight, order, steps)
-                waited = waited + 1 if value > best - tol else 0
-                best = min(best, value)
-                if waited >= self.n_iter_no_change:
+            while course.done < max_iter and course.finite and not reason():
+                course = progress.next(objective, learner, weight, rows, steps, when, course)
+                if course.waited >= self.n_iter_no_change:
                     if self.learning_rate != "adaptive" or steps.eta <= _SMALLEST * mean_weight:
                         break
-                    steps, waited = steps._replace(eta=steps.eta / 5), 0
+                    steps, course = steps._replace(eta=steps.eta / 5), course._replace(waited=0)
         except KeyboardInterrupt:  # the model is what was learnt so far
             interrupt()
         w, b = learner.model(objective, average=False)
         if not (np.isfinite(w).all() and np.isfinite(b)):
             raise ValueError(
-                f"Floating-point under-/overflow occurred at epoch #{epochs}. Scaling input "
+                f"Floating-point under-/overflow occurred at epoch #{course.done}. Scaling input "
                 "data with StandardScaler or MinMaxScaler might help."
             )
-        return epochs
+        return course.done
 
     def _steps(self: Any, objective: Objective, mean_weight: float) -> Steps:
         """The step of row t: eta0, eta0/t^power_t, or 1/(alpha·(t₀ + t)).

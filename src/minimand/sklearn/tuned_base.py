@@ -11,8 +11,8 @@ from sklearn.utils import check_scalar
 from sklearn.utils.metadata_routing import process_routing
 
 from .._base.typing import AnyArray, Array, ArrayLike
+from .._base.watch import stoppable
 from ..estimators.callbacks import with_callbacks
-from ..estimators.stopping import stoppable
 from .base import DropIn
 
 

@@ -27,6 +27,7 @@ from .loop import solve as solve
 from .matrix.low_rank import LowRank as LowRank
 from .matrix.splitting import Splitting as Splitting
 from .nested.by_score import ByScore as ByScore
+from .nested.convex_concave import ConvexConcave as ConvexConcave
 from .nested.graduated import Graduated as Graduated
 from .nested.multiplier import Multiplier as Multiplier
 from .nested.norm_level import NormLevel as NormLevel

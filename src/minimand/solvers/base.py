@@ -50,13 +50,15 @@ class Verdict(NamedTuple):
 class HandOver:
     """Yielded by `Solver.iterate` to let another solver continue.
 
-    The first of ``to`` that accepts the problem continues from the best point so far. If that
-    solver ends without reaching the target, the one that handed over is resumed; ``taken`` tells
-    it whether any solver accepted. ``reason`` completes "handed over because …".
+    The first of ``to`` that accepts the problem at a cost below ``remaining``, the estimated cost
+    of going on (in the unit of `costs`), continues from the best point so far. If that solver ends
+    without reaching the target, the one that handed over is resumed; ``taken`` tells it whether
+    any solver accepted. ``reason`` completes "handed over because …".
     """
 
     reason: str
     to: tuple[str, ...]
+    remaining: float = np.inf
     taken: bool = False
 
 
@@ -166,7 +168,7 @@ class Solver(Parameterized):
         raise NotImplementedError
 
     def verdict(self, objective: Objective, control: Control) -> Verdict:
-        """The same, with a refusal for problems that lack a needed trait."""
+        """What `accepts` says, or a refusal if the problem lacks a needed trait."""
         lacking = missing((*self.shapes, *self.kind, *self.needs), traits_of(objective))
         if lacking:
             return Verdict(False, self.without(lacking[0], objective))
@@ -175,7 +177,7 @@ class Solver(Parameterized):
     def without(self, trait: Trait, objective: Objective) -> str:
         """The reason for refusing a problem that lacks a trait."""
         unit = "every run of rows" if objective.loss.unit == "run" else "the whole set"
-        loss = objective.loss.by_score or objective.loss
+        loss = objective.loss.of_one_score
         return trait.value.format(loss=loss, solver=self.name, unit=unit)
 
     def shared(self, objectives: Sequence[Objective], starts: Sequence[Start]) -> Solver:
@@ -185,6 +187,13 @@ class Solver(Parameterized):
         can share some work among them keeps it. Others return themselves.
         """
         return self
+
+    def at_once(self, objective: Objective, control: Control) -> Iterator[Finding]:
+        """Points that a solver finds without any analysis of the columns, from the null model.
+
+        None by default. If none of them reaches the target, `iterate` follows.
+        """
+        return iter(())
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
@@ -208,6 +217,7 @@ class Solution:
     converged: bool
     stopped_by: str = ""
     history: History = field(default_factory=History)
+    mean_loss: float | None = None  # at the point, if it is known
 
     def certified(self, certificate: Certificate, history: History | None = None) -> Solution:
         """The same model with another certificate; its history ends with that, or is replaced."""

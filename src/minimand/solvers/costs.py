@@ -19,11 +19,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from .._base.threads import one_blas_thread
-from .._base.typing import Array
 from ..design import DenseDesign
 from ..penalties import Separable
 from ..problem.objective import Objective
+from .shape import Shape, heaviest, rough_spread
 
 RATES = MappingProxyType(  # units per elementary operation; measured by `python -m bench calibrate`
     {
@@ -43,6 +42,7 @@ RATES = MappingProxyType(  # units per elementary operation; measured by `python
 # All of them from the survey in the docstring above, unless a line says otherwise.
 
 _LINEAR_SYSTEM_GRAMS = 3.0  # Grams whose time a closed form takes, with centring and refinement
+_COMPUTED_PASSES = 5.0, 9.0  # passes over rows on demand: beside a Gram, or a Hessian of some rows
 _NEWTON_STEPS = 8.0  # steps of Newton's method on a loss that is curved everywhere
 _NEWTON_PRODUCTS = 20.0  # products XᵀHXv per such a step by conjugate gradients
 _KRYLOV_READS = 4.0  # reads of a stored number per such a product, with what its vectors take
@@ -60,10 +60,7 @@ _SCORES_CALLS = 5e5  # the same for the risers of k scores; measured: wine, iris
 _COLUMN_STEPS = 60.0  # the same over all rounds of column generation
 _CURVED_SWEEPS = 13.0  # sweeps of dual ascent on orthogonal rows, the slope of the loss continuous
 _KINKED_SWEEPS = 13.0  # the same where it jumps
-_KINKED_READS = (
-    4.0,
-    5.0,
-)  # of a stored number per visit there, dense and sparse: corners are settled
+_KINKED_READS = 4.0, 5.0  # of a number per visit there, dense and sparse: corners are settled
 _CLASS_SWEEPS = 80.0  # sweeps of dual ascent on class margins, most rows skipped; iris, digits
 _LOGISTIC_SWEEPS = 7.5  # sweeps on orthogonal rows, the logistic loss
 _UNEVEN_POWER = 0.65  # power of unequal curvatures by which sweeps grow
@@ -73,13 +70,7 @@ _ROUNDS_OF_ROWS = 50.0, 500.0  # passes, and systems, of quadratic programs on a
 _GRAM_STEPS = 30.0  # proximal steps on a Gram; measured at 5000×200 with 100 scores
 _PROXIMAL_STEPS = 200.0  # the same on the data; estimate
 _DECOMPOSITION = 20.0  # products of the same size that a singular value decomposition takes
-_ACTIVE = 0.4  # share of the rows of a kernel matrix that are computed; measured, 12000×30, MNIST
-_PAIR_READS = 10.0  # reads of each of them by steps of pairs; measured at 12000×30
-_PIVOTED = 1 / 12  # units per n·rank² of a pivoted factor; measured at 2000×2000
 _HEAD_START = 2e6  # units granted to Newton: its digits beyond tol are worth a millisecond or two
-_LOOK = 4e5  # units that it takes to look at some rows
-_SAMPLE = 1000  # rows that are enough for a rough mean square of every column (safeguard)
-_SAMPLED = 32  # rows that tell how alike rows are (safeguard)
 
 
 # Work --------------------------------------------------------------------------------------------
@@ -88,7 +79,7 @@ _SAMPLED = 32  # rows that tell how alike rows are (safeguard)
 def product(objective: Objective) -> float:
     """X·w, or Xᵀu."""
     kind = "sparse_product" if objective.design.sparse else "dense_product"
-    return RATES[kind] * objective.design.nnz
+    return RATES[kind] * objective.design.reading * objective.design.nnz
 
 
 def image(objective: Objective) -> float:
@@ -130,7 +121,8 @@ def linear_system(objective: Objective, size: int) -> float:
         products = RATES["sparse_gram"] * objective.design.nnz**2 / n
     else:
         products = RATES["dense_gram"] * objective.design.nnz * size
-    return _LINEAR_SYSTEM_GRAMS * products + factor(size)
+    passes = _COMPUTED_PASSES[0] if objective.design.reading > 1.0 else 0.0
+    return _LINEAR_SYSTEM_GRAMS * products + factor(size) + passes * product(objective)
 
 
 def newton(objective: Objective, *, formed: bool) -> float:
@@ -141,6 +133,12 @@ def newton(objective: Objective, *, formed: bool) -> float:
     else:
         step = k * _NEWTON_PRODUCTS * _KRYLOV_READS * objective.design.nnz
     return _NEWTON_STEPS * (step + k * (2.0 * product(objective) + terms(objective)))
+
+
+def newton_on_some_rows(objective: Objective, share: float) -> float:
+    """Newton's method on the squared loss: products, and the Hessian of a share of the rows."""
+    sample = _LINEAR_SYSTEM_GRAMS * share * hessian(objective) + factor(objective.n_features)
+    return sample + _COMPUTED_PASSES[1] * product(objective)
 
 
 def newton_on_pieces(objective: Objective, form: Separable, *, formed: bool, reused: bool) -> float:
@@ -168,7 +166,7 @@ def working_set(objective: Objective, *, zeros: bool) -> float:
 
 
 def working_groups(objective: Objective, *, zeros: bool) -> float:
-    """The same for groups of columns; every score takes part."""
+    """A working set of groups of columns; every score takes part."""
     return objective.n_scores * working_set(objective, zeros=zeros)
 
 
@@ -186,7 +184,7 @@ def walks_compiled(objective: Objective) -> bool:
 
 
 def interior_points_of_scores(objective: Objective) -> float:
-    """The same for k scores that are coupled in every row: a Gram for every pair of them."""
+    """Interior points of k scores that are coupled in every row: a Gram for every pair of them."""
     k = objective.n_scores
     grams = 0.5 * k * (k + 1) * (hessian(objective) + _INTERIOR_CALLS)
     system = factor(k * (objective.n_features + 1.0))
@@ -195,7 +193,7 @@ def interior_points_of_scores(objective: Objective) -> float:
 
 
 def column_generation(objective: Objective, size: float) -> float:
-    """The same on some columns at a time."""
+    """Interior points on some columns at a time."""
     n = objective.n_samples
     gram = RATES["dense_gram"] * n * size * size
     return _COLUMN_STEPS * (gram + factor(size) + _INTERIOR_CALLS + _around_a_system(objective))
@@ -206,47 +204,34 @@ def _around_a_system(objective: Objective) -> float:
     return 2.0 * image(objective) + 8.0 * terms(objective)
 
 
-def pairs(objective: Objective) -> float:
-    """Steps of pairs on some rows of a kernel matrix, and a pass in float64 for the certificate."""
-    n, width = objective.n_samples, getattr(objective.design, "width", 1)
-    values = 2.0 * _ACTIVE * n * n
-    return values * (RATES["dense_gram"] * width + RATES["terms"]) + _PAIR_READS * _ACTIVE * n * n
-
-
-def row_system(objective: Objective) -> float:
-    """The whole kernel matrix and its Cholesky factor."""
-    n, width = objective.n_samples, getattr(objective.design, "width", 1)
-    return n * n * (RATES["dense_gram"] * width + RATES["terms"]) + factor(n)
-
-
-def pivoted_factor(n: int, rank: float) -> float:
-    """A factor of a kernel matrix, n rows of so many columns."""
-    return _PIVOTED * n * rank * rank
-
-
 def ascent_on_curves(objective: Objective, form: Separable) -> float:
     """Dual coordinate ascent for a loss of pieces whose slope is continuous."""
     shape = Shape(objective, form)
-    visits = RATES[shape.sweep] * shape.nnz + RATES["row"] * shape.n
-    return _HEAD_START + _CURVED_SWEEPS * shape.uneven**_UNEVEN_POWER * visits
+    return _HEAD_START + _CURVED_SWEEPS * shape.uneven**_UNEVEN_POWER * sweep(objective)
 
 
 def ascent_on_kinks(objective: Objective, form: Separable) -> float:
-    """The same for a loss with kinks: more reads, as rows go to their corners one by one."""
+    """Dual ascent for a loss with kinks: more reads, as rows go to their corners one by one."""
     shape = Shape(objective, form)
     reads = _KINKED_READS[shape.sparse]
     visits = reads * RATES[shape.sweep] * shape.nnz + RATES["row"] * shape.n
     return _KINKED_SWEEPS * shape.uneven**_UNEVEN_POWER * visits
 
 
+def sweep(objective: Objective) -> float:
+    """One sweep of dual ascent over all rows."""
+    kind = "sparse_sweep" if objective.design.sparse else "dense_sweep"
+    return RATES[kind] * objective.design.nnz + RATES["row"] * objective.n_samples
+
+
 def ascent_on_logistic(objective: Objective, form: Separable) -> float:
-    """The same for the logistic loss, with a copy of the rows where they do not lie together.
+    """Dual ascent for the logistic loss, with a copy of the rows if they do not lie together.
 
     Few rows among many columns are all but orthogonal, and then their weight does not matter.
     """
     n, d = objective.design.shape
     copied = objective.design.nnz if objective.design.row_copy_bytes else 0
-    weight = float((rough_spread(objective) / form.l2).sum()) * _heaviest(objective)
+    weight = float((rough_spread(objective) / form.l2).sum()) * heaviest(objective)
     sweeps = _LOGISTIC_SWEEPS * (1.0 + weight * min(1.0, n / max(d, 1)) ** 2) ** _UNEVEN_POWER
     visits = RATES["sparse_sweep"] * objective.design.nnz + RATES["row"] * n
     return _HEAD_START + sweeps * visits + _COPY * copied
@@ -260,9 +245,7 @@ def ascent_on_classes(objective: Objective, form: Separable) -> float:
 
 def sweep_over_classes(objective: Objective) -> float:
     """One sweep of it: k adjacent numbers are read for every stored one."""
-    reads = RATES["sparse_sweep" if objective.design.sparse else "dense_sweep"]
-    rows = RATES["row"] * objective.n_samples
-    return objective.n_scores * (reads * objective.design.nnz + rows)
+    return objective.n_scores * sweep(objective)
 
 
 def newton_on_runs(objective: Objective) -> float:
@@ -311,85 +294,3 @@ LEAST_INTERIOR_POINTS = 2.0 * _INTERIOR_STEPS
 LEAST_COLUMN_GENERATION = 2.0 * _COLUMN_STEPS
 LEAST_LINEAR_PROGRAM = 10.0 * _SIMPLEX_PIVOTS
 LEAST_PROGRAMS_ON_ROWS = _ROUNDS_OF_ROWS[0]
-
-
-# The shape of a problem --------------------------------------------------------------------------
-
-
-def rows_suffice(objective: Objective, form: Separable) -> bool:
-    """Whether there are fewer rows than columns and every column is penalised."""
-    n, d = objective.design.shape
-    return n < d and bool((form.l2 > 0).all())
-
-
-def rough_spread(objective: Objective) -> Array:
-    """Σ mass·x² of every column; of the squared loss, which others solve faster, from some rows."""
-    every = objective.n_samples // _SAMPLE
-    exact = not objective.loss.quadratic or objective.design.sparse or every <= 1
-    if exact or objective.facts.spread is not None:
-        return objective.spread
-    return objective.thinned(every).spread
-
-
-def _heaviest(objective: Objective) -> float:
-    """The largest mass of a row: 1/n where all weigh the same."""
-    return float(objective.row_mass.max(initial=0.0))
-
-
-class Shape:
-    """How rows and columns weigh against the penalty."""
-
-    def __init__(self, objective: Objective, form: Separable) -> None:
-        n, spread = max(objective.n_samples, 1), rough_spread(objective)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratio = np.nan_to_num(spread / form.l2, nan=0.0, posinf=1e300)
-        self._objective = objective
-        self.n, self.sparse, self.nnz = n, objective.design.sparse, objective.design.nnz
-        self.sweep = "sparse_sweep" if self.sparse else "dense_sweep"
-        self.weight = float(ratio.sum()) * _heaviest(objective)
-        """mass·‖x‖²/l2 of the heaviest row: what it adds to the curvature of its dual variable."""
-        self.columns = float((ratio / (1.0 + ratio)).sum())
-        """Columns whose data outweigh their penalty, one with as much of both for a half."""
-        self.steep = float(ratio.mean()) if ratio.size else 0.0
-
-    @property
-    def dependent(self) -> float:
-        """The share of the rows that the columns cannot keep apart.
-
-        Along n − d directions of the dual nothing but the loss itself holds the multipliers: there
-        sweeps are slow if rows weigh much. Rows that are no more than the columns are all but
-        orthogonal, and what they weigh does not matter.
-        """
-        return max(0.0, 1.0 - self.columns / self.n)
-
-    @property
-    def uneven(self) -> float:
-        """How unequal the curvatures of the dual are, by which sweeps grow."""
-        if self.dependent >= 1.0 or self.weight <= 1.0:
-            return 1.0 + self.weight * self.dependent
-        if _CURVED_SWEEPS * RATES[self.sweep] * self.nnz < _LOOK:
-            return 1.0 + self.weight  # as if rows were alike: to know better would take longer
-        held = (1.0 + self.weight) / (1.0 + self.weight * self._apart())
-        return max(held, 1.0 + self.weight * self.dependent)
-
-    def _apart(self) -> float:
-        """The share of a row that is its own: about 1 of random ones, little if factors rule them.
-
-        The median eigenvalue of the Gram matrix of some rows of length 1.
-        """
-        rows = self._objective.design.rows(np.arange(0, self.n, -(-self.n // _SAMPLED)))
-        gram = rows.row_gram(np.ones(rows.shape[1]))
-        size = np.sqrt(np.diag(gram))
-        size[size == 0] = 1.0
-        with one_blas_thread():
-            found = np.linalg.eigvalsh(gram / size / size[:, None])
-        return float(np.clip(np.median(found), 1e-12, 1.0))
-
-    @property
-    def crowded(self) -> float:
-        """1 where rows are at most twice as many as columns, 0 from four times on.
-
-        So few rows can be separated, or interpolated: the model that a Newton step believes in
-        loses and gains rows with every step, a few at a time.
-        """
-        return float(np.clip(2.0 - 0.5 * self.n / max(self.columns, 1e-300), 0.0, 1.0))

@@ -173,14 +173,20 @@ class _Fit:
     def _points(self, solver: Solver, start: Point) -> Iterator[Finding]:
         """Judged points of the problem as solvers get it, as points of the whole problem."""
         if self._course is None:
+            if start is self.objective.null:
+                for found in solver.at_once(self.objective, self.control):
+                    self._earlier = found.summary
+                    yield found
             # A textbook solver gets the columns as they are.
             if self.objective.has_free_columns and not solver.by_name_only:
                 self._view = View.on_independent_columns(self.objective, solver)
             self._course = Succession(solver, self._view.problem, self.control)
         view = self._view
         if view.problem is self.objective:
-            return self._course.points(solver, start)
-        return (view.outside(j) for j in self._course.points(solver, view.inside(start)))
+            yield from self._course.points(solver, start)
+            return
+        for judgement in self._course.points(solver, view.inside(start)):
+            yield view.outside(judgement)
 
     def look_through(self, view: View, reason: str) -> None:
         """Let solvers continue on another view of the problem; the best point so far is kept."""
@@ -204,8 +210,7 @@ class _Fit:
     def _limit(self, judgement: Finding, recorded: int) -> str:
         """The limit that has been reached by now, in words; empty if none has."""
         control, history = self.control, self._history
-        assert self._course is not None
-        solver = self._course.solver
+        solver = self._asked if self._course is None else self._course.solver
         most = solver.default_max_iter if control.max_iter is None else control.max_iter
         if most is not None and recorded > most:
             return f"max_iter={most}"

@@ -50,7 +50,7 @@ def _reasons(objective: Objective, asked: list[Solver], control: Control) -> lis
     # Each solver lacks another trait: two reasons are given, of those that lack the fewest.
     lacks = {s: len(missing((*s.kind, *s.needs), traits)) for s in own or asked}
     nearest = [s for s, count in lacks.items() if count == min(lacks.values())]
-    found = Counter(s.verdict(objective, control).reason for s in nearest if own)
+    found = Counter(s.verdict(objective, control).reason for s in nearest)
     return [reason for reason, _ in (found or given).most_common(2)]
 
 
@@ -71,7 +71,7 @@ def _neighbours(objective: Objective) -> dict[str, Objective]:
 
 
 def _neighbours_of_scores(objective: Objective) -> dict[str, Objective]:
-    """The same for several scores, which a loss of classes couples and a sum does not."""
+    """Neighbours of a problem of several scores: a loss of classes couples them, a sum does not."""
     loss: Loss = Multinomial()
     if objective.loss.target != "class":
         loss = SquaredHinge() if objective.loss.target == "sign" else Huber()

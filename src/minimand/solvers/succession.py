@@ -51,9 +51,10 @@ class Succession:
             del found  # frees n numbers before the solver makes the next
 
     def _heir(self, hand_over: HandOver) -> Solver | None:
-        """The first of the named solvers that accepts the problem."""
+        """The first of the named solvers that accepts the problem and costs less than going on."""
         for name in hand_over.to:
-            if SOLVERS[name].verdict(self._objective, self._control).ok:
+            verdict = SOLVERS[name].verdict(self._objective, self._control)
+            if verdict.ok and verdict.cost <= hand_over.remaining:
                 return SOLVERS[name]
         return None
 

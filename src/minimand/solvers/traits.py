@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from ..losses import Loss
 from ..penalties import Ball, SquaredNorm
 from ..problem.objective import Objective
 
@@ -29,6 +30,7 @@ class Trait(Enum):
     NO_COLUMNS = "the design has columns, and {solver!r} works on inner products of rows"
     SMOOTH = "{loss!r} has kinks; {solver!r} needs a smooth loss"
     CURVED_ENOUGH = "{loss!r} all but has kinks; Newton's steps stall"
+    COUPLED = "one score per row and a sum over features: 'primal_dual' takes kinks as they are"
     SMOOTHABLE = "{loss!r} has no smoothed form whose slopes are its own multipliers"
     KINKED = "{loss!r} has no kinks; {solver!r} is for losses that have"
     SQUARED = "{loss!r} is not the squared loss"
@@ -75,13 +77,10 @@ def _of_loss(objective: Objective) -> list[Trait]:
         return [*found, Trait.LARGEST_RESIDUAL, Trait.STRAIGHT_PIECES]
     if loss.pooled:
         found += [Trait.OVER_RUNS] if loss.unit == "run" else []
-        found += [Trait.SMOOTHABLE] if loss.smoothed(1.0) is not None else []
         return [*found, Trait.SMOOTH] if loss.smooth else found
     smooth = loss.smooth
     found += [Trait.MEAN_OVER_SAMPLES, Trait.SMOOTH if smooth else Trait.KINKED]
     pieces = loss.plq(objective.y) if smooth else objective.kinks
-    if not smooth and loss.smoothed(1.0) is not None:
-        found.append(Trait.SMOOTHABLE)
     if loss.flows:
         found.append(Trait.CLASS_MARGINS)
     if not loss.nearly_kinked:
@@ -114,6 +113,8 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     # Without bounds, a sum over features is one over groups of a single coefficient.
     if (form is not None and form.bounds is None) or penalty.sum_over_groups is not None:
         found.append(Trait.SUM_OVER_GROUPS)
+    if form is None or objective.n_scores > 1 or objective.loss.unit != "row":
+        found += _of_coupled(objective.loss)
     if form is None:
         return found
     found.append(Trait.SUM_OVER_FEATURES)
@@ -125,6 +126,12 @@ def _of_penalty(objective: Objective) -> list[Trait]:
     if form.ridge is not None and (form.l2 > 0).all():
         found.append(Trait.L2_EVERYWHERE)
     return found
+
+
+def _of_coupled(loss: Loss) -> list[Trait]:
+    """Traits of a problem that does not fall apart into rows of one score and single features."""
+    rounds = loss.convex and (loss.pooled or not loss.smooth) and loss.smoothed(1.0) is not None
+    return [Trait.COUPLED, Trait.SMOOTHABLE] if rounds else [Trait.COUPLED]
 
 
 def missing(needs: Iterable[Trait], traits: frozenset[Trait]) -> list[Trait]:

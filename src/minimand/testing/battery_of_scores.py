@@ -21,9 +21,11 @@ from ..losses import (
     Quantiles,
     Squared,
     TopK,
+    WeightedRanking,
 )
 from ..penalties import L1, L2, L21, GroupL2, Penalty, TraceNorm
 from ..problem.objective import Objective
+from ..problem.tangent import Tangent
 
 _GROUPS = [0, 0, 1]
 _SIZE = 24, 3  # samples and features; safeguard: a generic method must find the optimum soon
@@ -41,6 +43,7 @@ def several_scores() -> Iterator[tuple[Objective, float]]:
         (OverScores(Huber(0.5)), TraceNorm(squared=True), False),
         (OverScores(Absolute()), TraceNorm(), True), (OverScores(Absolute()), TraceNorm(), False),
         (CrammerSinger(), L2(), True), (CrammerSinger(), L2(), False), (TopK(2), L2(), True),
+        (WeightedRanking([0.0, 1.0]), L2(), True), (WeightedRanking([0.5, 1.0]), L2(), False),
         (Quantiles(), L1(), True), (Quantiles(), L2(), False),
         (Quantiles(crossing=False), L1(), True), (Quantiles(crossing=False), L2(), True),
         (Logistic(), GroupL2(_GROUPS), True), (Huber(0.5), GroupL2(_GROUPS, squared=True), True),
@@ -89,10 +92,14 @@ def _problem(
 def _generic_optimum(objective: Objective) -> float:
     """The objective after Powell's method, which needs no gradients: an upper bound of the optimum.
 
-    Only values of the loss and of the penalty enter, none of the library's derivatives.
+    Only values of the loss and of the penalty enter, none of the library's derivatives. For a
+    non-convex problem it is the objective at the minimiser of its first tangent problem.
     """
     from scipy import optimize
 
+    whole = objective
+    if not objective.convex:
+        objective = Tangent.first(objective).problem
     size = int(np.prod(objective.coef_shape))
 
     def value(x: Array) -> float:
@@ -103,7 +110,9 @@ def _generic_optimum(objective: Objective) -> float:
     start = np.zeros(size + (objective.n_scores if objective.intercept else 0))
     start[size:] = np.ravel(objective.null.b)[: start.size - size]
     options = {"maxfev": 3000, "xtol": 1e-8, "ftol": 1e-12}
-    return float(optimize.minimize(value, start, method="Powell", options=options).fun)
+    found = optimize.minimize(value, start, method="Powell", options=options).x
+    w = found[:size].reshape(objective.coef_shape)
+    return whole.primal(whole.point(w, _intercepts(objective, found[size:])))
 
 
 def _intercepts(objective: Objective, x: Array) -> float | Array:

@@ -45,3 +45,18 @@ def test_bad_weights_are_refused(weights):
 def test_a_sum_of_sums_is_refused():
     with pytest.raises(ValueError, match="must be a loss of one score"):
         mm.OverScores(mm.OverScores(mm.Squared())).check_parameters()
+
+
+@pytest.mark.parametrize("sum_of", [mm.OverScores, mm.OneVsRest, mm.OneVsOne])
+def test_a_short_name_is_the_loss(sum_of):
+    short, long = sum_of("hinge"), sum_of(mm.Hinge())
+    assert short.loss == "hinge"
+    assert short.by_score == long.by_score
+    assert short.name == long.name
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=(5, 3)), np.where(rng.random((5, 3)) < 0.5, -1.0, 1.0)
+    y = np.arange(5.0) % 3 if sum_of is mm.OneVsOne else y
+    np.testing.assert_array_equal(short.value(z, y), long.value(z, y))
+    np.testing.assert_array_equal(short.gradient(z, y), long.gradient(z, y))
+    with pytest.raises(ValueError, match="did you mean 'hinge'"):
+        sum_of("hing").check_parameters()

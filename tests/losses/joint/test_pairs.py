@@ -110,3 +110,21 @@ def test_a_query_without_pairs_costs_nothing():
     for loss, _ in LOSSES.values():
         assert (loss.bind(UNITS).value(z, np.ones(40)) == 0).all()
         assert (loss.bind(UNITS).gradient(z, np.ones(40)) == 0).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999, 1.0])
+@pytest.mark.parametrize("name", ["squared", "hinge", "smoothed", "logistic"])
+def test_a_share_of_the_slope_has_a_bound(name, share):
+    """No z' has u·z' − ℓ(z') above the conjugate that the bound implies."""
+    loss, _ = LOSSES[name]
+    loss, (z, y) = loss.bind(UNITS), items(1)
+    u = share * loss.gradient(z, y)
+    terms = loss.fenchel_young(z, u, y)
+    value = loss.value(z, y)
+    assert (terms <= (1 - share) * value + 1e-12).all()
+    conjugate = terms - value + np.add.reduceat(u * z, UNITS[:-1])
+    rng = np.random.default_rng(0)
+    for size in (0.0, 0.1, 1.0, 10.0):
+        other = z + size * rng.standard_normal(z.size)
+        attained = np.add.reduceat(u * other, UNITS[:-1]) - loss.value(other, y)
+        assert (attained <= conjugate + 1e-12).all()

@@ -75,6 +75,14 @@ def test_low_rank_certificates_hold_for_the_kernel_itself():
         assert kept <= 2 * (0.5 - best.primal) + 1e-9
 
 
+def test_centred_components_that_are_zero_on_all_rows_are_judged_as_centred():
+    """The landmark has no weight, and nothing in common with the other rows."""
+    X, s = np.array([[0.0], [100.0], [200.0]]), np.array([2.0, 0.0, 2.0])
+    for seed in range(5):
+        model = mm.KernelPCA(1, mm.RBF(0.3), rank=1, random_state=seed).fit(X, sample_weight=s)
+        assert mm.certify(model, X, sample_weight=s).dual <= 1e-12  # one direction keeps all
+
+
 def test_fixed_point_removes_noise():
     rng = np.random.default_rng(0)
     angle = rng.uniform(0, 2 * np.pi, 200)
@@ -283,3 +291,19 @@ def test_sklearn_on_all_others(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         check(estimator)
+
+
+@pytest.mark.parametrize(
+    "model", [mm.KernelPCA(2), mm.NormalizedPCA(2), mm.KernelKMeans(2), mm.KernelPCA(2, rank=3)]
+)
+def test_numbers_too_large_for_a_kernel_are_refused(model):
+    x = np.random.default_rng(0).normal(size=(12, 3))
+    with pytest.raises(ValueError, match="squares overflow: divide X"):
+        model.fit(1e200 * x)
+
+
+@pytest.mark.parametrize("make", [mm.KernelPCA, mm.KernelKMeans])
+def test_values_of_a_kernel_that_overflow_are_refused(make):
+    x = np.random.default_rng(0).normal(size=(12, 3))
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="overflow: divide X"):
+        make(2, kernel=mm.Polynomial(5)).fit(1e100 * x)

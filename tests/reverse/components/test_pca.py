@@ -202,10 +202,10 @@ def test_stochastic_batches_converge():
 
 def test_large_and_thin_certificates_are_true(monkeypatch):
     """Where the sides are long, by Ritz values: never a bound above the true optimum."""
-    from minimand.reverse.components import pca
+    from minimand.reverse.components import methods
 
-    monkeypatch.setattr(pca, "_SIDE", 20)
-    monkeypatch.setattr(pca, "_SMALL", 0)
+    monkeypatch.setattr(methods, "SIDE", 20)
+    monkeypatch.setattr(methods, "_SMALL", 0)
     X = sparse.random(300, 200, 0.05, format="csr", random_state=0) + 0.0
     values = np.linalg.svd(X.toarray() - X.mean(axis=0), compute_uv=False) ** 2 / 300
     model = mm.PCA(5, random_state=0).fit(X)
@@ -235,6 +235,13 @@ def test_large_and_thin_certificates_are_true(monkeypatch):
 def test_bad_input(X, options, words):
     with pytest.raises(ValueError, match=words):
         mm.PCA(**options).fit(X)
+
+
+def test_rows_of_weight_zero_do_not_count():
+    with pytest.raises(
+        ValueError, match=r"between 1 and min\(rows of positive weight, n_features\)=2"
+    ):
+        mm.PCA(3).fit(np.eye(5), sample_weight=[1, 0, 2, 0, 0])
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -184,3 +184,12 @@ def test_our_own_models_of_centres():
         (model.certificate_.primal, model.certificate_.dual)
     )
     assert mm.certify(model, X, thorough=True).kind == "global"
+
+
+@pytest.mark.parametrize("row", [[0.0, 0.0], [3.0, -7.0]])
+def test_equal_rows_are_proved_optimal(row):
+    X = np.tile(row, (6, 1))
+    model = mm.KernelKMeans(2, kernel="linear", random_state=0).fit(X)
+    found = mm.certify(model, X, thorough=True)
+    assert found.primal <= 1e-9
+    assert found.dual <= found.primal

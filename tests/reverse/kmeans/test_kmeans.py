@@ -134,7 +134,7 @@ def test_the_bound_is_below_every_partition(seed, k, distance):
             center = best_center(X[rows], w[rows], distance)
             total += w[rows] @ cost(X[rows], center, distance)
         best = min(best, total)
-    bound, rounding = lower_bound(Rows.of(X, w, REGISTRY.get(distance)), k)
+    bound, rounding, _ = lower_bound(Rows.of(X, w, REGISTRY.get(distance)), k)
     assert bound <= best + rounding + 1e-12
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -262,6 +262,7 @@ def test_transform_and_names():
     np.testing.assert_allclose(model.transform(X), wanted, atol=1e-9)
     assert model.get_feature_names_out().tolist() == ["kmeans0", "kmeans1", "kmeans2"]
     assert "lower bound" in repr(model)
+    assert "% of the objective" in repr(model)
 
 
 @pytest.mark.parametrize(
@@ -353,3 +354,63 @@ def test_scores_that_all_overflow_give_a_label():
     with np.errstate(over="ignore", invalid="ignore"):
         found = mm.KMeans(2, init=1e200 * x[:2], n_init=1).fit(x)
     assert set(found.labels_) <= {0, 1}
+
+
+@pytest.mark.parametrize("model", [mm.KMeans(2), mm.SoftKMeans(2), mm.PCA(1), mm.Divisive(2)])
+def test_numbers_whose_squares_underflow_are_refused(model):
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.raises(ValueError, match="underflow: divide X"):
+        model.fit(1e-200 * x)
+    model.fit(x)
+    model.fit(np.zeros((4, 3)) if isinstance(model, mm.PCA) else x)  # zeros are no tiny numbers
+
+
+def test_small_numbers_in_single_precision_are_clustered_in_double():
+    x = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
+    found = mm.KMeans(3, random_state=0).fit(x * np.float32(1e-25))
+    same = mm.KMeans(3, random_state=0).fit(x)
+    np.testing.assert_array_equal(found.labels_, same.labels_)
+
+
+@pytest.mark.parametrize("size", [1e-14, 1e-11, 1.0, 1e11, 1e14])
+@pytest.mark.parametrize("kind", ["blobs", "far", "integers", "heavy tails"])
+def test_bounds_of_distances_give_the_same_labels(kind, size):
+    rng = np.random.default_rng(0)
+    X = {
+        "blobs": lambda: blobs(400, 5, 8),
+        "far": lambda: blobs(400, 5, 8) + 1e4,
+        "integers": lambda: rng.integers(0, 3, size=(400, 3)).astype(float),
+        "heavy tails": lambda: rng.standard_cauchy(size=(400, 3)),
+    }[kind]()
+    X = size * X
+    start = X[rng.choice(400, 12, replace=False)]
+    bounded, plain = (
+        mm.KMeans(12, init=start, algorithm=algorithm, tol=0).fit(X)
+        for algorithm in ("bounded", "lloyd")
+    )
+    np.testing.assert_array_equal(bounded.labels_, plain.labels_)
+    assert bounded.n_iter_ == plain.n_iter_
+    np.testing.assert_allclose(
+        bounded.cluster_centers_, plain.cluster_centers_, rtol=1e-12, atol=1e-14 * size
+    )
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "lloyd", "hartigan", "minibatch"])
+@pytest.mark.parametrize("seed", range(5))
+def test_equal_rows_whose_mean_is_rounded_end_the_algorithm(algorithm, seed):
+    """The mean of equal rows may differ from them in the last place; nothing is gained by it."""
+    X = np.tile(np.random.default_rng(seed).normal(size=(1, 3)) / 3, (7, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = mm.KMeans(4, algorithm=algorithm, random_state=0, max_iter=1000).fit(X)
+    assert model.n_iter_ < 1000
+    assert model.inertia_ <= 1e-25
+
+
+def test_directions_in_single_precision_are_judged_in_double():
+    X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    model = mm.KMeans(1, distance="cosine", random_state=0).fit(X)
+    unit = X.astype(float) / np.linalg.norm(X.astype(float), axis=1, keepdims=True)
+    least = 40 - np.linalg.norm(unit.sum(axis=0))  # of all centres
+    assert model.inertia_ >= least * (1 - 1e-14)
+    assert model.cluster_centers_.dtype == np.float32

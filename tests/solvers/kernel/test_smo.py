@@ -22,6 +22,9 @@ class Gaussian:
     def gram(self, x):
         return self.block(x, x)
 
+    def fill(self, x, z, out):
+        out[...] = self.block(x, z)
+
     def diagonal(self, x):
         return np.ones(len(x))
 
@@ -191,3 +194,13 @@ def test_other_problems_are_refused_in_words():
         solve(problem(Steeper(), design, y), "smo")
     with pytest.raises(ValueError, match="inner products of rows"):
         mm.Classifier("hinge", solver="smo").fit(X, y)
+
+
+@pytest.mark.parametrize("C", [1e-3, 1e-2])
+def test_samples_without_a_partner_among_the_active_ones(C):
+    """Nearly all samples end at their bound, and one class has many more of them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 4))
+    y = np.where(rng.random(2000) < 0.35, 1.0, -1.0)
+    objective = problem(mm.Hinge(), KernelDesign(Gaussian(), X), y, C=C)
+    assert solve(objective, "smo", Control(tol=1e-4)).converged

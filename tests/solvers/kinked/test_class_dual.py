@@ -188,7 +188,5 @@ def test_a_classifier_of_many_classes():
         assert mm.certify(model, X, names).relative <= 2e-6
     with pytest.raises(ValueError, match="4×4, but there are 3 classes"):
         mm.Classifier(mm.CrammerSinger(np.ones((4, 4)) - np.eye(4))).fit(X, names)
-    with pytest.raises(ValueError, match="weights that do not increase"):
-        mm.Classifier(mm.WeightedRanking([0.5, 1.0])).fit(X, names)
     with pytest.raises(ValueError, match=r"minimand\.Classifier"):
         mm.Regressor("crammer_singer").fit(X, y)

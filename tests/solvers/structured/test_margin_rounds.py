@@ -10,7 +10,7 @@ from tests.outputs.labelled_graphs import joined, labellings
 
 from minimand.outputs.graph import Topology
 from minimand.solvers.structured.graph_problem import GraphProblem, hamming
-from minimand.solvers.structured.margin_rounds import margin_rounds
+from minimand.solvers.structured.max_margin.rounds import margin_rounds
 
 
 def _problem(seed=0, *, k=3, d=4, lists=None, as_csr=False, edge_features=0, alpha=0.05, **more):

@@ -8,7 +8,7 @@ import minimand as mm
 from minimand.design import as_design
 from minimand.outputs.chain import loss_augmented, path_scores
 from minimand.solvers import Control
-from minimand.solvers.structured.max_margin import train_max_margin
+from minimand.solvers.structured.max_margin.training import train_max_margin
 from minimand.solvers.structured.problem import Allowed, ChainProblem
 
 K = 3
@@ -104,3 +104,28 @@ def test_limits_and_callbacks_leave_a_valid_model():
         assert found.stopped_by.startswith("max_")
         assert np.isclose(found.certificate.primal, _value(problem, found.weights), rtol=1e-12)
         assert found.history.dual.max() <= found.certificate.primal
+
+
+def test_one_long_sequence_is_one_unit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 4))
+    labels = np.argmax(X @ rng.normal(size=(4, 3)) + rng.gumbel(size=(2000, 3)), axis=1)
+    problem = ChainProblem(
+        as_design(X), np.array([0, 2000]), labels, 3, np.ones(1), l2=10.0, ends=False
+    )
+    found = train_max_margin(problem, Control(tol=1e-4, max_seconds=20))
+    assert found.converged
+    assert found.certificate.relative <= 1e-4
+
+
+@pytest.mark.parametrize("alpha", [1e-2, 1e-4])
+def test_features_in_other_units_and_a_tiny_penalty_are_no_obstacle(alpha):
+    rng = np.random.default_rng(1)
+    lengths = rng.integers(1, 6, size=60)
+    offsets, n = np.append(0, np.cumsum(lengths)), int(lengths.sum())
+    X = rng.normal(size=(n, 4))
+    labels = np.argmax(X @ rng.normal(size=(4, 3)) + 0.5 * rng.gumbel(size=(n, 3)), axis=1)
+    X *= [1.0, 1e4, 1e-3, 10.0]
+    problem = ChainProblem(as_design(X), offsets, labels, 3, np.full(60, 1 / 60), l2=alpha)
+    found = train_max_margin(problem, Control(tol=1e-4, max_seconds=20))
+    assert found.converged

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from minimand.design import SparseDesign
-from minimand.solvers.structured.pairs_of_columns import PairProducts
+from minimand.solvers.structured.crf.pairs_of_columns import PairProducts
 
 
 @pytest.mark.parametrize("k", [2, 5, 22])

@@ -22,7 +22,7 @@ def _net(model: Any, total: Total) -> Formulation:
 
 
 def _cross_validated_net(model: Any, total: Total) -> Formulation:
-    """The same, at the alpha and ratio found by cross-validation."""
+    """The objective at the alpha and ratio found by cross-validation."""
     penalty = mix(getattr(model, "l1_ratio_", 1.0))
     return Formulation(Squared(), signed(model, penalty), float(model.alpha_), model.fit_intercept)
 

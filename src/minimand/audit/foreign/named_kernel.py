@@ -23,7 +23,7 @@ class NamedKernel(NamedTuple):
 
     @classmethod
     def of(cls, model: Any) -> NamedKernel:
-        """That of the parameters of a model whose ``_gamma`` is known.
+        """The kernel that a model's parameters name, where its ``_gamma`` is known.
 
         Callable kernels have been computed before: they are a matrix here.
         """

@@ -88,7 +88,7 @@ class Remainder:
         return isinstance(self.mapped, PivotedCholesky) and self.mapped.complete
 
     def of_problem(self, objective: Objective) -> Remainder:
-        """The same of the samples in one problem."""
+        """What is left out of the samples in one problem."""
         if objective.slot is None:
             return self
         rows = objective.slot.rows
@@ -147,11 +147,16 @@ class Remainder:
             norms = factor * float(A @ A) + (float(U @ U) / factor if factor > 0 else 0.0)
         return float(_ULPS * EPS * (float(A @ U) + 0.5 * norms))
 
-    def charged(self, models: Sequence[Judged], tol: float) -> list[Certificate]:
+    def charged(
+        self,
+        models: Sequence[Judged],
+        tol: float,
+        attempt: Callable[[Callable[[], Any]], Any] = lambda compute: compute(),
+    ) -> list[Certificate]:
         """The certificates of the same models and dual points for the kernel itself.
 
         The models share their samples. Values of the kernel that several of them need are computed
-        once.
+        once, unless ``attempt``, which calls a function, gives it up and returns None.
         """
         bounded = [model for model in models if model.is_bounded]
         parts = [self.parts(model.u) for model in bounded]
@@ -165,8 +170,8 @@ class Remainder:
         ]
         if unclear:
             design = bounded[0].objective.design
-            exact = self.exactly(design, [bounded[i].u for i in unclear])
-            for i, square in zip(unclear, exact):
+            exact = attempt(lambda: self.exactly(design, [bounded[i].u for i in unclear]))
+            for i, square in zip(unclear, exact or []):
                 share = min(square / squares[i], 1.0)
                 parts[i], squares[i] = parts[i] * share, squares[i] * share
         whole = iter(zip(parts, squares))

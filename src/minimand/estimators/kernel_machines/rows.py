@@ -19,8 +19,9 @@ from ...features.support_rows import SupportRows, expected_rank
 from ...kernels import kernel_of
 from ...kernels.rows import picked
 from ...problem.objective import Objective
-from ...solvers import ASKED, SOLVERS, costs
+from ...solvers import ASKED, SOLVERS
 from ...solvers import REGISTRY as NAMED
+from ...solvers.kernel.costs import pivoted_factor
 from ...solvers.traits import Trait
 from .expansion import BySample, Expansion, joined
 
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
     from ..problem import Posed
 
 _FEWEST = 100  # rows; safeguard: a factor of fewer takes a few milliseconds
-_ONE_PROBLEM = (
-    1200  # rows of a problem whose kernel matrix is computed at once; measured, 20 columns
-)
+_ONE_PROBLEM = 1200  # rows whose kernel matrix is computed at once; measured, 20 columns
 _SHARED = 6000  # the same where several problems share it, 288 MB; safeguard
 
 
@@ -52,7 +51,7 @@ def rows_of_kernel(estimator: Any, X: Any, coded: Coded) -> tuple[SupportRows, K
     if not named and (coded.n_samples < _FEWEST or not kernel.definite):
         return None
     mapped = SupportRows(clone(kernel))
-    design = mapped.design(X)
+    design = mapped.design(X, coded.weights)
     if named:
         if not kernel.definite:
             PivotedCholesky(clone(kernel)).fit(X)  # refuses what is not positive semidefinite
@@ -76,7 +75,7 @@ def _costs_less(estimator: Any, design: KernelDesign, objectives: Sequence[Objec
     n, rank = design.shape[0], expected_rank(design)
     if 8.0 * n * rank > (MEMORY if estimator.memory is None else float(estimator.memory)):
         return True
-    return len(objectives) * min(accepted) < costs.pivoted_factor(n, rank)
+    return len(objectives) * min(accepted) < pivoted_factor(n, rank)
 
 
 def expansion(posed: Posed, mapped: SupportRows, parts: Sequence[Array]) -> Expansion:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._base.parameters import NamesParameters, merge_nested
+from ..._base.watch import stoppable
 from ...solvers import Control
 from ...solvers.structured.course import Trained
 from ..callbacks import CallbackSupportMixin, Relay, is_sklearn_callback
 from ..outcome import shortfall
-from ..stopping import stoppable
 from ..summary import Summarised
+from .choices import Choices
 
 
 class Labelling(NamedTuple):
@@ -50,6 +51,11 @@ class Labeler(NamesParameters, CallbackSupportMixin, Summarised):
         for name, value in merge_nested(self, params).items():
             setattr(self, name, value)
         return self
+
+    def _asked_for(self, choices: Choices, names: Iterable[str]) -> dict[str, Any]:
+        """The parameters that the problem of this fit was made from."""
+        own = {name: getattr(self, name) for name in names}
+        return own | {"loss": choices.loss, "penalty": choices.penalty}
 
     def _store(self, posed: Any, trained: Trained) -> None:
         """Keep the model."""

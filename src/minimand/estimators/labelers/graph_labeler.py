@@ -7,8 +7,8 @@ import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
+from ..._base.available import available_if
 from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ...certificate import Certificate
@@ -19,10 +19,19 @@ from ...solvers.structured.course import Trained
 from ..callbacks import with_callbacks
 from ..inputs import data
 from .base import Labeler, Labelling, has_probabilities
-from .graph_posing import GraphPosed, GraphWeights, check_graph_choices, pose_graphs, posed_batch
-from .graph_scoring import Decoded, best_of, scored_graphs
-from .graph_training import TrainedSteps, learn_graph_batch, train_graphs
+from .graphs.posing import (
+    GraphPosed,
+    GraphWeights,
+    check_graph_choices,
+    pose_graphs,
+    pose_graphs_again,
+    posed_batch,
+)
+from .graphs.scoring import Decoded, best_of, scored_graphs
+from .graphs.training import TrainedSteps, learn_graph_batch, train_graphs
+from .inspection import TopFeatures
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
+from .tokens import GRAPH
 
 
 class Optimality(NamedTuple):
@@ -33,7 +42,7 @@ class Optimality(NamedTuple):
     proved: bool
 
 
-class GraphLabeler(Labeler):
+class GraphLabeler(TopFeatures, Labeler):
     r"""Label the nodes of trees and graphs, with a score for the labels of every edge.
 
     The score of labels c for a graph with feature vectors x_v of its nodes is
@@ -52,8 +61,8 @@ class GraphLabeler(Labeler):
     loss : {"crf", "max_margin", "perceptron"}, default="crf"
         "crf" needs trees or graphs with narrow cycles; "max_margin" and "perceptron" take the
         linear relaxation for graphs that are too wide.
-    penalty : "l2" or L2(), default="l2"
-        Of all weights.
+    penalty : {"l2", "l1", "elastic_net", "no_penalty"} or Penalty, default="l2"
+        As in `SequenceLabeler`: all weights are penalised alike, and "max_margin" takes "l2".
     alpha : float, optional
         The factor of the penalty; by default one divided by the number of graphs, or by the sum of
         their weights.
@@ -165,10 +174,15 @@ class GraphLabeler(Labeler):
             "pairs_": found.pairs,
             "loss_": posed.choices.loss,
             "_edges": self.edge_features,
+            "_asked": self._asked_for(posed.choices, ("directed", "edge_features", "cost")),
         }
         if found.edge is not None:
             attributes["edge_coef_"] = found.edge
         return attributes
+
+    def _posed_again(self, X: Any, y: Any, edges: Any, sample_weight: ArrayLike) -> GraphPosed:
+        """The problem of the fit on these data, for `certify`."""
+        return pose_graphs_again(self, X, y, edges, sample_weight)
 
     def _store(self, posed: GraphPosed, trained: Trained) -> None:
         for name in ("edge_coef_", "mistakes_", "n_features_in_"):  # of an earlier fit
@@ -193,8 +207,8 @@ class GraphLabeler(Labeler):
     ) -> Self:
         """Learn from one pass over a batch of graphs, starting from the current weights.
 
-        For loss="perceptron" and "max_margin": one step per graph; the model is the mean of the
-        weights over all steps. There is no certificate, as the batches before are gone.
+        One step per graph; the model is the mean of the weights over all steps. There is no
+        certificate, as the batches before are gone.
 
         Parameters
         ----------
@@ -267,7 +281,7 @@ class GraphLabeler(Labeler):
     def log_likelihood(self, X: Any, y: Any, edges: Any = None) -> Array:
         """log p(y | x) = z(y) − log Σ_c exp z(c), one number for each graph."""
         graphs = scored_graphs(self, X, edges)
-        labels = label_lists(y, np.diff(graphs.topology.offsets))
+        labels = label_lists(y, np.diff(graphs.topology.offsets), GRAPH)
         codes = encode(labels, self.classes_)
         refuse_unknown(labels, codes, self.classes_)
         return labelling_scores(graphs, codes) - log_partition(graphs)
@@ -296,7 +310,7 @@ class GraphLabeler(Labeler):
     def score(self, X: Any, y: Any, edges: Any = None, sample_weight: ArrayLike = None) -> float:
         """The share of nodes whose label is right."""
         found = self._decoded(X, edges)
-        labels = label_lists(y, np.diff(found.offsets))
+        labels = label_lists(y, np.diff(found.offsets), GRAPH)
         codes = encode(labels, self.classes_)
         warn_of_unknown(labels, codes)
         weights = data.check_weights(sample_weight, len(labels))

@@ -26,14 +26,11 @@ class TransitionWeight(NamedTuple):
     weight: float
 
 
-class Inspected:
-    """Methods that list and draw the weights of a labeler."""
+class TopFeatures:
+    """The method that lists the heaviest features of a label."""
 
     classes_: AnyArray
     coef_: Array
-    transitions_: Array
-    start_: Array
-    stop_: Array
     features_: Any
 
     def top_features(self, label: Any, n: int = 10, *, lowest: bool = False) -> list[FeatureWeight]:
@@ -62,6 +59,14 @@ class Inspected:
         weights = self.coef_[known.index(label)]
         titles = names(self.features_, weights.size)
         return [FeatureWeight(titles[i], float(weights[i])) for i in _heaviest(weights, n, lowest)]
+
+
+class Inspected(TopFeatures):
+    """Methods that list and draw the transitions of a labeler, too."""
+
+    transitions_: Array
+    start_: Array
+    stop_: Array
 
     def top_transitions(self, n: int = 10, *, lowest: bool = False) -> list[TransitionWeight]:
         """The transitions with the largest weights, the heaviest first.

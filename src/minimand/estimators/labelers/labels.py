@@ -8,34 +8,39 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.typing import AnyArray, IntArray
+from ..._base.typing import AnyArray, ArrayLike, IntArray
 from ..inputs.kinds import is_missing
+from .tokens import SEQUENCE, Unit
 
 
-def label_lists(y: Any, lengths: IntArray) -> list[list[Any]]:
+def label_lists(y: Any, lengths: IntArray, unit: Unit = SEQUENCE) -> list[list[Any]]:
     """One list of labels for each sequence; refused in one sentence unless every token has one."""
     if y is None:
-        raise ValueError("SequenceLabeler requires y to be passed, but the target y is None.")
+        raise ValueError("a labeler requires y to be passed, but the target y is None.")
     if isinstance(y, str | bytes | dict) or not hasattr(y, "__len__"):
-        raise TypeError(f"y must be a list with the labels of every sequence, not {y!r:.50}.")
+        raise TypeError(f"y must be a list with the labels of every {unit.whole}, not {y!r:.50}.")
     if len(y) != len(lengths):
         raise ValueError(
-            f"X and y must hold the same sequences, but X has {len(lengths)} and y has {len(y)}."
+            f"X and y must hold the same {unit.whole}s, but X has {len(lengths)} and y has "
+            f"{len(y)}."
         )
     found = []
     for place, (own, length) in enumerate(zip(y, lengths)):
         if isinstance(own, str | bytes | dict) or not hasattr(own, "__len__"):
             hint = f": pass list(y[{place}]) if its characters are labels" * isinstance(own, str)
             raise TypeError(
-                f"y[{place}] must be a list with a label for each token, not {own!r:.50}{hint}."
+                f"y[{place}] must be a list with a label for each {unit.part}, not "
+                f"{own!r:.50}{hint}."
             )
         if getattr(own, "ndim", 1) != 1:
-            raise ValueError(f"y[{place}] must be 1D, a label for each token, not {own.ndim}D.")
+            raise ValueError(
+                f"y[{place}] must be 1D, a label for each {unit.part}, not {own.ndim}D."
+            )
         labels = own.tolist() if hasattr(own, "tolist") else list(own)
         if len(labels) != length:
             raise ValueError(
-                f"X[{place}] has {length} tokens and y[{place}] has {len(labels)} labels: every "
-                "token needs one label."
+                f"X[{place}] has {length} {unit.part}s and y[{place}] has {len(labels)} labels: "
+                f"every {unit.part} needs one label."
             )
         found.append(labels)
     return found
@@ -56,7 +61,7 @@ def distinct_labels(y: list[list[Any]]) -> AnyArray:
     for label in labels:
         if is_missing(label):
             raise ValueError(
-                f"y holds a missing label ({label!r}): drop such tokens, or give them a label of "
+                f"y holds a missing label ({label!r}): drop it, or give such entries a label of "
                 "their own."
             )
     try:
@@ -64,6 +69,35 @@ def distinct_labels(y: list[list[Any]]) -> AnyArray:
     except TypeError:
         labels = sorted(labels, key=lambda label: (type(label).__name__, repr(label)))
     return as_classes(labels)
+
+
+def refuse_single(classes: AnyArray) -> None:
+    """Refuse a single label, of which nothing can be learnt."""
+    if classes.size < 2:
+        raise ValueError(
+            f"y holds one label only ({classes.tolist()[0]!r}): a labeler needs at least 2."
+        )
+
+
+def first_classes(labels: list[list[Any]], classes: ArrayLike) -> AnyArray:
+    """The labels of a stream: those declared, or those of its first batch."""
+    known = distinct_labels(labels if classes is None else [_listed(classes)])
+    if known.size < 2:
+        raise ValueError(
+            f"the first batch holds one label only ({known.tolist()}): declare all of them in the "
+            "first call, as partial_fit(X, y, classes=…)."
+        )
+    return known
+
+
+def refuse_other_classes(classes: ArrayLike, known: AnyArray) -> None:
+    """Refuse other labels than those of the first call."""
+    if classes is not None and not np.array_equal(distinct_labels([_listed(classes)]), known):
+        raise ValueError(f"classes must be those of the first call, {known.tolist()}.")
+
+
+def _listed(classes: ArrayLike) -> list[Any]:
+    return classes.tolist() if hasattr(classes, "tolist") else list(classes)
 
 
 def as_classes(labels: list[Any]) -> AnyArray:
@@ -96,8 +130,8 @@ def warn_of_unknown(y: list[list[Any]], codes: AnyArray) -> None:
     """Say that labels which the model does not know count as errors."""
     if (codes < 0).any():
         warnings.warn(
-            f"y holds the label {_first_unknown(y, codes)!r}, which the fit has not seen: its "
-            "tokens count as errors.",
+            f"y holds the label {_first_unknown(y, codes)!r}, which the fit has not seen: it "
+            "counts as an error everywhere.",
             UserWarning,
             stacklevel=3,
         )

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
+from ..._base.available import available_if
 from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ...certificate import Certificate
@@ -25,15 +25,16 @@ from .base import Labeler, Labelling, has_probabilities
 from .choices import check_choices
 from .inspection import Inspected
 from .labels import encode, label_lists, refuse_unknown, split, warn_of_unknown
-from .posing import Posed, pose
-from .scoring import Scored, scored
-from .stream import learn_batch
+from .sequences.posing import Posed, pose, pose_again
+from .sequences.scoring import Scored, scored
+from .sequences.stream import learn_batch
 
 _TRAINERS = {  # the module of a trainer, which is loaded when it is needed, and its name
-    "crf": ("crf", "train_crf"),
-    "max_margin": ("max_margin", "train_max_margin"),
+    "crf": ("crf.chains", "train_crf"),
+    "max_margin": ("max_margin.training", "train_max_margin"),
     "perceptron": ("perceptron", "train_perceptron"),
 }
+_OF_THE_PROBLEM = "transitions", "ends", "weights", "edge_features", "cost"
 _PER_SEQUENCE = "since losses are averaged over sequences here"
 ELSEWHERE = {  # sklearn-crfsuite's parameters, and what to write here
     "c2": f"penalty='l2', alpha=2*c2/len(X), {_PER_SEQUENCE}",
@@ -224,10 +225,15 @@ class SequenceLabeler(Inspected, Labeler):
             "stop_": stop,
             "loss_": posed.choices.loss,
             "_edges": posed.edges,
+            "_asked": self._asked_for(posed.choices, _OF_THE_PROBLEM),
         }
         if found.edge is not None:
             attributes["edge_coef_"] = found.edge
         return attributes
+
+    def _posed_again(self, X: Any, y: Any, sample_weight: ArrayLike = None) -> Posed:
+        """The problem of the fit on these data, for `certify`."""
+        return pose_again(self, X, y, sample_weight)
 
     def _store(self, posed: Posed, trained: Trained) -> None:
         for name in ("edge_coef_", "mistakes_", "bound_", "n_features_in_"):  # of an earlier fit

@@ -13,7 +13,7 @@ from ...solvers.structured.problem import Allowed
 
 
 def observed_pairs(codes: IntArray, offsets: IntArray, k: int) -> Allowed:
-    """Those that occur."""
+    """The starts, steps and ends of sequences that occur."""
     seen = Allowed(np.zeros((k, k), bool), np.zeros(k, bool), np.zeros(k, bool))
     later = np.ones(codes.size, bool)
     later[offsets[:-1]] = False

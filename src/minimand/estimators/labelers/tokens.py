@@ -20,8 +20,7 @@ from ..inputs.matrix import all_finite
 
 SEPARATOR = ":"  # between the name of a feature and its text, as in CRFsuite; convention
 _HASHED = 2**18  # columns of features="hash", 2 MB of weights for each label; convention
-_SHAPE = "pass a list with one entry for each sequence, a (length × features) matrix or a list of"
-_SHAPE += " feature dicts"
+_SHAPE = "a (length × features) matrix or a list of feature dicts"
 
 
 class Tokens(NamedTuple):
@@ -36,29 +35,40 @@ class Tokens(NamedTuple):
         return np.diff(self.offsets)
 
 
-def sequences(X: Any) -> list[Any]:
+class Unit(NamedTuple):
+    """What a labeler labels, in words: the whole, and its parts."""
+
+    whole: str
+    part: str
+
+
+SEQUENCE, GRAPH = Unit("sequence", "token"), Unit("graph", "node")
+
+
+def sequences(X: Any, unit: Unit = SEQUENCE) -> list[Any]:
     """The sequences as a list; what is no list of sequences is refused in one sentence."""
+    shape = f"pass a list with one entry for each {unit.whole}, {_SHAPE}"
     if X is None:
-        raise ValueError(f"X is None: {_SHAPE}.")
+        raise ValueError(f"X is None: {shape}.")
     if isinstance(X, str | bytes | Mapping):
-        raise TypeError(f"X must hold sequences, not {type(X).__name__} {X!r:.50}: {_SHAPE}.")
+        raise TypeError(f"X must hold {unit.whole}s, not {type(X).__name__} {X!r:.50}: {shape}.")
     if sparse.issparse(X) or getattr(X, "ndim", 1) == 2:
         how = "[part for _, part in X.groupby(…)]" if hasattr(X, "columns") else "[X]"
         raise ValueError(
             f"X is a single matrix of shape {tuple(X.shape)}, but its rows must be told apart by "
-            f"sequence: pass a list of matrices, such as {how}."
+            f"{unit.whole}: pass a list of matrices, such as {how}."
         )
     if not isinstance(X, Iterable):
-        raise TypeError(f"X must hold sequences, not {X!r:.50}: {_SHAPE}.")
+        raise TypeError(f"X must hold {unit.whole}s, not {X!r:.50}: {shape}.")
     found = list(X)
     if not found:
-        raise ValueError("X has 0 sequences while a minimum of 1 is required.")
+        raise ValueError(f"X has 0 {unit.whole}s while a minimum of 1 is required.")
     for place, sequence in enumerate(found):
         text = isinstance(sequence, str | bytes | Mapping) and not sparse.issparse(sequence)
         if text or not (hasattr(sequence, "__len__") or sparse.issparse(sequence)):
             raise TypeError(
-                f"X[{place}] must be a sequence of tokens, not {type(sequence).__name__} "
-                f"{sequence!r:.50}: {_SHAPE}."
+                f"X[{place}] must be a {unit.whole} of {unit.part}s, not "
+                f"{type(sequence).__name__} {sequence!r:.50}: {shape}."
             )
     return found
 
@@ -68,13 +78,13 @@ def lengths_of(sequences: list[Any]) -> IntArray:
     return np.array([s.shape[0] if sparse.issparse(s) else len(s) for s in sequences], np.int64)
 
 
-def refuse_empty(sequences: list[Any]) -> None:
+def refuse_empty(sequences: list[Any], unit: Unit = SEQUENCE) -> None:
     """Refuse sequences without a token, from which nothing can be learnt."""
     empty = np.flatnonzero(lengths_of(sequences) == 0)
     if empty.size:
         raise ValueError(
-            f"X[{empty[0]}] is an empty sequence ({empty.size} of {len(sequences)} are): drop such "
-            "sequences and their labels."
+            f"X[{empty[0]}] is an empty {unit.whole} ({empty.size} of {len(sequences)} are): drop "
+            f"such {unit.whole}s and their labels."
         )
 
 
@@ -84,11 +94,11 @@ def check_features(features: Any) -> None:
         return
     if isinstance(features, str | Kernel):
         raise ValueError(
-            f"features={features!r} is no map of tokens to columns: pass None, 'hash' or a "
+            f"features={features!r} is no map of rows to columns: pass None, 'hash' or a "
             "transformer; for a kernel, minimand.Nystrom(kernel) or minimand.RandomFourier(kernel)."
         )
     if isinstance(features, type) or not hasattr(features, "transform"):
-        raise TypeError(f"features must be a transformer of token rows, not {features!r}.")
+        raise TypeError(f"features must be a transformer of rows, not {features!r}.")
 
 
 def learn(sequences: list[Any], features: Any) -> tuple[Tokens, Any]:
@@ -104,7 +114,7 @@ def learn(sequences: list[Any], features: Any) -> tuple[Tokens, Any]:
     elif features is None:
         features = DictVectorizer(separator=SEPARATOR)
     if isinstance(features, DictVectorizer | FeatureHasher) and not dicts:
-        raise TypeError(f"features={features!r} takes tokens as dicts, but X holds matrices.")
+        raise TypeError(f"features={features!r} takes feature dicts, but X holds matrices.")
     fitted = clone(features)
     if hasattr(fitted, "fit_transform"):
         matrix = _mapped(fitted.fit_transform, fitted, sequences, dicts)
@@ -121,10 +131,10 @@ def read(sequences: list[Any], features: Any, width: int) -> Tokens:
         return _tokens(np.zeros((0, width)), sequences, None)
     if features is None:
         if dicts:
-            raise TypeError("X holds tokens as dicts, but the model was fitted on matrices.")
+            raise TypeError("X holds feature dicts, but the model was fitted on matrices.")
         return _tokens(_stacked(sequences, width), sequences, None)
     if isinstance(features, DictVectorizer | FeatureHasher) and not dicts:
-        raise TypeError("X holds matrices, but the model was fitted on tokens as dicts.")
+        raise TypeError("X holds matrices, but the model was fitted on feature dicts.")
     return _tokens(_mapped(features.transform, features, sequences, dicts), sequences, features)
 
 
@@ -173,7 +183,7 @@ def _are_dicts(sequences: list[Any]) -> bool:
             if isinstance(first, str):
                 raise TypeError(
                     f"X[{place}] holds plain words such as {first!r}: pass a dict of features for "
-                    "each token, such as {'word': 'the'}."
+                    "each, such as {'word': 'the'}."
                 )
             if isinstance(first, Mapping):
                 return True
@@ -195,8 +205,7 @@ def _rows(sequences: list[Any], dicts: bool) -> Any:
                 rows.append(dict.fromkeys(token, 1.0))  # names of features alone
             else:
                 raise TypeError(
-                    f"X[{place}] holds a token that is no dict of features, {token!r:.50}: pass a "
-                    "dict for each token."
+                    f"X[{place}] holds {token!r:.50} beside feature dicts: pass a dict for each."
                 )
     return rows
 
@@ -220,7 +229,7 @@ def flattened(token: Mapping[Any, Any], within: str = "") -> dict[str, float]:
             found.update((f"{name}{SEPARATOR}{part}", 1.0) for part in value)
         else:
             raise TypeError(
-                f"X has a token whose feature {name!r} is {value!r:.50}: values are texts, "
+                f"X has a dict whose feature {name!r} is {value!r:.50}: values are texts, "
                 "numbers, booleans, lists of texts, or dicts of these."
             )
     return found
@@ -237,9 +246,9 @@ def _stacked(sequences: list[Any], width: int | None) -> Any:
             continue
         part = sequence if sparse.issparse(sequence) else _array(sequence, place)
         if known is not None and part.shape[1] != known:
-            before = "the model was fitted on" if width is not None else "the sequences before have"
+            before = "the model was fitted on" if width is not None else "the entries before have"
             raise ValueError(
-                f"X[{place}] has {counted(part.shape[1], 'feature')} a token, but {before} {known}."
+                f"X[{place}] has {counted(part.shape[1], 'feature')} a row, but {before} {known}."
             )
         known = part.shape[1]
         parts.append(part)
@@ -262,7 +271,7 @@ def _array(sequence: Any, place: int) -> Any:
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"X[{place}] is no (length × features) matrix of numbers ({_first_words(error)}): "
-            "pass one, or a list with a dict of features for each token."
+            "pass one, or a list of feature dicts."
         ) from error
 
 
@@ -301,6 +310,6 @@ def _check_finite(matrix: Any, offsets: IntArray, features: Any) -> None:
         names(features, matrix.shape[1])[column] if features is not None else f"column {column}"
     )
     raise ValueError(
-        f"X[{place}] contains {'NaN' if np.isnan(value) else 'infinity'} (token "
+        f"X[{place}] contains {'NaN' if np.isnan(value) else 'infinity'} (row "
         f"{row - offsets[place]}, {feature}): impute or drop such values first."
     )

@@ -12,6 +12,7 @@ from ..._base.typing import Array
 from ...design import as_design
 from ...design.base import Reach
 from ...losses import OverScores
+from ...losses.analysis.probe_scores import violation
 from ...outputs import Output, PairsOutput, QueriesOutput, columns_of
 from ...problem.objective import Objective
 from ..settings import Settings
@@ -93,7 +94,7 @@ class Coded:
         return columns_of(self.target)
 
     def at_one_sample(self) -> Coded:
-        """The same with a number for alpha: 1/Σs if none was given."""
+        """The same problem with a number for alpha: 1/Σs if none was given."""
         if self.settings.alpha is not None:
             return self
         if isinstance(self.output, QueriesOutput):
@@ -172,6 +173,10 @@ class Coded:
                 f"{loss!r} needs a problem for every {part} by itself, but the penalty couples the "
                 f"classes: take L1() or L2(), or {other}."
             )
+        if loss.joint and loss.convex and not (loss.proved or loss.pooled):
+            wrong = violation(loss, self.target, k)
+            if wrong:
+                raise ValueError(f"loss {loss!r} cannot be certified: {wrong}.")
         if not loss.joint and loss.by_score is None:
             settings = replace(settings, loss=OverScores(loss))
         offset = self.offset

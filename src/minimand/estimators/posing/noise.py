@@ -22,6 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..._base.typing import Array
+from ..._base.weighted import median
 from ...losses import Absolute, Squared
 from ...penalties import Separable
 from ...problem.objective import Meter, Objective
@@ -94,14 +95,3 @@ def _smallest(sizes: Array, count: int) -> float:
     """The ``count``-th smallest size, equal ones counted once; 0 if there are fewer."""
     values = np.unique(sizes)
     return float(values[count - 1]) if 0 < count < values.size else 0.0
-
-
-def median(values: Array, mass: Array) -> float:
-    """The median of weighted numbers: weight k is k copies."""
-    order = np.argsort(values)
-    share = np.cumsum(mass[order])
-    share /= share[-1]
-    slack = 8 * np.finfo(float).eps * values.size  # share of the mass; safeguard: rounding
-    last = values.size - 1
-    low, high = np.searchsorted(share, [0.5 - slack, 0.5 + slack])
-    return float(0.5 * (values[order[min(low, last)]] + values[order[min(high, last)]]))

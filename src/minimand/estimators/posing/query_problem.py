@@ -36,10 +36,12 @@ def query_problem(
         design = design.from_first_row
     loss, alpha = settings.loss.bind(runs.units), settings.factor
     penalty = settings.penalty.bind(design.shape[1], alpha)
-    if penalty.ridge is None or not (penalty.ridge > 0).all():
+    form = penalty.sum_over_features
+    if form is None or form.has_constraints or form.free.any():
         raise ValueError(
-            f"Ranker needs an L2 on every coefficient, but penalty={settings.penalty!r} with "
-            f"alpha={alpha:g} is none: use penalty='l2' and an alpha above 0."
+            "Ranker needs an L1 or L2 on every coefficient, without constraints, but "
+            f"penalty={settings.penalty!r} with alpha={alpha:g} is none: use penalty='l2' or 'l1', "
+            "or a sum of both, and an alpha above 0."
         )
     place, n_present = np.arange(whole.shape[0]), whole.shape[0]
     if weights is not None and not weights.all():

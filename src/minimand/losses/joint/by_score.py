@@ -12,71 +12,81 @@ from ..base import Loss, Target
 class ByScore(Loss):
     """A sum of the loss ``loss`` of one score over scores."""
 
-    loss: Loss
+    loss: Loss | str
+
+    @property
+    def single(self) -> Loss:
+        """The loss of one score, which the parameter ``loss`` is or names."""
+        if isinstance(self.loss, str):
+            from .. import REGISTRY
+
+            return REGISTRY.get(self.loss)
+        return self.loss
 
     def check_parameters(self) -> None:
         """The loss must be a loss of one score."""
-        if not isinstance(self.loss, Loss) or self.loss.joint or self.loss.by_score is not None:
+        one = self.single
+        if not isinstance(one, Loss) or one.joint or one.by_score is not None:
             raise ValueError(
                 f"loss={self.loss!r} of {type(self).__name__} must be a loss of one score, such as "
                 "minimand.Huber() or minimand.Logistic()."
             )
-        self.loss.check_parameters()
+        one.check_parameters()
 
     @property
-    def by_score(self) -> Loss:
+    def by_score(self) -> Loss:  # type: ignore[override]
         """The loss of one score."""
-        return self.loss
+        return self.single
 
     @property
     def auto(self) -> Mapping[str, float]:  # type: ignore[override]
         """Parameters of the loss of one score that may be "auto"."""
-        return self.loss.auto
+        return self.single.auto
 
     @property
     def undecided(self) -> list[str]:
-        """Those of them that are."""
-        return self.loss.undecided
+        """Parameters of the loss that are "auto"."""
+        return self.single.undecided
 
     def decided(self, noise: float) -> Self:
-        """The same with numbers in place of "auto"."""
-        return self.copy(loss=self.loss.decided(noise))
+        """The same loss with numbers in place of "auto"."""
+        return self.copy(loss=self.single.decided(noise))
 
     @property
     def target(self) -> Target:  # type: ignore[override]
-        """That of one score."""
-        return self.loss.target
+        """The targets that the loss of one score takes."""
+        return self.single.target
 
     @property
     def smoothness(self) -> float:  # type: ignore[override]
         """The largest curvature of one score."""
-        return self.loss.smoothness
+        return self.single.smoothness
 
     @property
     def convex(self) -> bool:
         """Whether the loss of one score is."""
-        return self.loss.convex
+        return self.single.convex
 
     @property
     def smooth(self) -> bool:
         """Whether the loss of one score is."""
-        return self.loss.smooth
+        return self.single.smooth
 
     @property
     def nearly_kinked(self) -> bool:
         """Whether the loss of one score is."""
-        return self.loss.nearly_kinked
+        return self.single.nearly_kinked
 
     @property
     def refusal(self) -> str:
         """Why no model can be fitted; a sum of pooled losses has no units."""
-        return self.loss.refusal
+        return self.single.refusal
 
     @property
     def name(self) -> str:
         """``Σ huber(z, y; delta=1.0)``."""
-        return f"Σ {self.loss.name}"
+        return f"Σ {self.single.name}"
 
     def transform(self, z: Array) -> Array:
         """Score by score."""
-        return self.loss.transform(z)
+        return self.single.transform(z)

@@ -29,6 +29,7 @@ class ClassMargins(Loss):
 
     target: ClassVar[Target] = "class"
     joint: ClassVar[bool] = True
+    proved: ClassVar[bool] = True
     flows: ClassVar[bool] = True
     cost: ArrayLike
 
@@ -95,7 +96,7 @@ class ClassMargins(Loss):
         t, weights = self.margins(z, y), self.order_weights(z.shape[1])
         if not weights[1:].any():
             return weights[0] * np.maximum(t.max(axis=1), 0.0)
-        if weights[0] == weights[-1]:
+        if not np.ptp(weights):
             return weights[0] * np.maximum(t, 0.0).sum(axis=1)
         return np.maximum(_decreasing(t)[:, :-1], 0.0) @ weights
 
@@ -147,6 +148,12 @@ class ClassMargins(Loss):
         u = np.ascontiguousarray(u, dtype=float)
         return _core.project_classes(u, class_numbers(y), self.order_weights(u.shape[1]))
 
+    def prox(self, z: Array, y: Array, step: float | Array) -> Array:
+        """z minus step times the multipliers nearest to (Δ(y, ·) + z)/step."""
+        step = np.reshape(step, (-1, 1)) if np.ndim(step) == 1 else step
+        reached = self.costs(z.shape[1])[self.labels(y)] + z
+        return np.asarray(z - step * self.into_domain(reached / step, y))
+
     def room(self, u: Array, y: Array) -> Array:
         """The distance of every p_c from zero and from the limits of the sums it is part of.
 
@@ -177,6 +184,14 @@ class ClassMargins(Loss):
 
         return best_class_shift(self, z, y, mass)
 
+    def labels(self, y: Array) -> IntArray:
+        """The numbers of the right classes."""
+        return class_numbers(y)
+
+    def tilt(self, y: Array) -> Array | None:
+        """What is subtracted from every slope: see `tilted_margins`; None: nothing."""
+        return None
+
     def margins(self, z: Array, y: Array) -> Array:
         """t_c, and −∞ at the right class."""
         at, rows = class_numbers(y), np.arange(len(z))
@@ -187,7 +202,7 @@ class ClassMargins(Loss):
         return t
 
     def _others(self, u: Array, y: Array) -> Array:
-        """The same with 0 at the right class."""
+        """The multipliers with 0 at the right class."""
         p = u.copy()
         p[np.arange(len(u)), class_numbers(y)] = 0.0
         return p

@@ -56,6 +56,7 @@ class Multinomial(Loss):
 
     target = "class"
     joint = True
+    proved = True
     probabilistic = True
     smoothness = 0.5
 
@@ -73,7 +74,7 @@ class Multinomial(Loss):
             )
 
     @property
-    def level_free(self) -> bool:
+    def level_free(self) -> bool:  # type: ignore[override]
         """Without a reference, scores count by their differences."""
         return self.reference is None
 

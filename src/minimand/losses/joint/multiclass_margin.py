@@ -85,8 +85,8 @@ class WeightedRanking(ClassMargins):
     """Σⱼ aⱼ·max(0, t₍ⱼ₎), t_c = Δ(y, c) − (z_y − z_c) in decreasing order.
 
     With weights that fall fast, the top of the ranking matters most: (1, 0, …) is `CrammerSinger`,
-    (1, 1, …) is `Ranking`. Weights that increase somewhere make the loss non-convex; it can then be
-    evaluated, but not fitted.
+    (1, 1, …) is `Ranking`. Weights that increase somewhere make the loss non-convex: it is then a
+    difference of two convex ones, and a fit is certified as a stationary point.
 
     Parameters
     ----------
@@ -140,13 +140,29 @@ class WeightedRanking(ClassMargins):
 
     @property
     def refusal(self) -> str:
-        """Increasing weights make it non-convex."""
+        """None: increasing weights make it non-convex, but its tangents are convex."""
+        return ""
+
+    def _parts(self, n_classes: int) -> tuple[WeightedRanking, WeightedRanking]:
+        """Two losses of weights that do not increase, whose difference this one is."""
+        weights = self.order_weights(n_classes)
+        falls = weights - np.append(weights[1:], 0.0)
+        above = np.cumsum(np.maximum(falls, 0.0)[::-1])[::-1]
+        below = np.cumsum(np.maximum(-falls, 0.0)[::-1])[::-1]
+        return WeightedRanking(above, self.cost), WeightedRanking(below, self.cost)
+
+    def tangent(self, z: Array, y: Array, share: float = 1.0) -> tuple[Loss, Array] | None:
+        """The first part, minus the tangent of the second at z."""
+        from .tilted_margins import TiltedMargins
+
+        above, below = self._parts(z.shape[1])
+        return TiltedMargins(above), np.column_stack([y, share * below.gradient(z, y)])
+
+    def best_shift(self, z: Array, y: Array, mass: Array) -> Array:
+        """The best intercepts; with increasing weights those of the first part."""
         if self.convex:
-            return ""
-        return (
-            "its weights increase, which makes it non-convex, and no convex tangents of it are "
-            "known: use weights that do not increase"
-        )
+            return super().best_shift(z, y, mass)
+        return self._parts(z.shape[1])[0].best_shift(z, y, mass)
 
 
 class TopK(ClassMargins):

@@ -25,8 +25,8 @@ class OneVsOne(ByScore):
 
     Parameters
     ----------
-    loss : Loss
-        A loss of the margin, such as `Hinge()`.
+    loss : Loss or str
+        A loss of the margin, such as `Hinge()` or its short name ``"hinge"``.
 
     Examples
     --------
@@ -40,19 +40,19 @@ class OneVsOne(ByScore):
 
     in_pairs: ClassVar[bool] = True
 
-    def __init__(self, loss: Loss) -> None:
+    def __init__(self, loss: Loss | str) -> None:
         self.loss = loss
 
     def value(self, z: Array, y: Array) -> Array:
         """The sum over the pairs of the class y = 0, 1, 2, … of a row; z has a column per pair."""
         places, codes = self._own_pairs(z, y)
-        found = self.loss.value(np.take_along_axis(z, places, axis=1).ravel(), codes.ravel())
+        found = self.single.value(np.take_along_axis(z, places, axis=1).ravel(), codes.ravel())
         return np.asarray(found.reshape(codes.shape).sum(axis=1))
 
     def gradient(self, z: Array, y: Array) -> Array:
-        """That of every pair; 0 for pairs of other classes."""
+        """The gradient of every pair; 0 for pairs of other classes."""
         places, codes = self._own_pairs(z, y)
-        slopes = self.loss.gradient(np.take_along_axis(z, places, axis=1).ravel(), codes.ravel())
+        slopes = self.single.gradient(np.take_along_axis(z, places, axis=1).ravel(), codes.ravel())
         whole = np.zeros_like(z)
         np.put_along_axis(whole, places, slopes.reshape(codes.shape), axis=1)
         return whole
@@ -62,7 +62,7 @@ class OneVsOne(ByScore):
         places = places_of_pairs(class_count(z.shape[1]))
         number = np.asarray(y).astype(np.int64)
         second = np.arange(places.shape[1]) < number[:, None]  # the other class has a lower number
-        return places[number], np.where(second, 1.0, self.loss.low_code)
+        return places[number], np.where(second, 1.0, self.single.low_code)
 
 
 def class_count(n_pairs: int) -> int:

@@ -23,8 +23,8 @@ class OverScores(ByScore):
 
     Parameters
     ----------
-    loss : Loss
-        The loss of one score; convex.
+    loss : Loss or str
+        The loss of one score, or its short name; convex.
     weights : array-like of shape (n_outputs,), optional
         Positive weights v of the outputs; 1 by default.
 
@@ -36,7 +36,7 @@ class OverScores(ByScore):
     [21.0]
     """
 
-    def __init__(self, loss: Loss, weights: ArrayLike = None) -> None:
+    def __init__(self, loss: Loss | str, weights: ArrayLike = None) -> None:
         self.loss = loss
         self.weights = weights
 
@@ -60,7 +60,7 @@ class OverScores(ByScore):
 
     def of_score(self, c: int) -> Loss | None:
         """The loss of one score; None if outputs have weights."""
-        return self.loss if self.weights is None else None
+        return self.single if self.weights is None else None
 
     def score_weights(self, n_scores: int) -> Array | None:
         """The weights of the outputs; refuses another number of them than there are outputs."""
@@ -77,18 +77,18 @@ class OverScores(ByScore):
     @property
     def quadratic(self) -> bool:  # type: ignore[override]
         """Whether the curvature is 1 everywhere."""
-        return self.loss.quadratic and self.weights is None
+        return self.single.quadratic and self.weights is None
 
     @property
     def probabilistic(self) -> bool:  # type: ignore[override]
         """Whether every score gives a probability."""
-        return self.loss.probabilistic
+        return self.single.probabilistic
 
     @property
     def smoothness(self) -> float:  # type: ignore[override]
         """The largest curvature of one score."""
         heaviest = 1.0 if self.weights is None else float(np.max(np.asarray(self.weights)))
-        return heaviest * self._heaviest_target * self.loss.smoothness
+        return heaviest * self._heaviest_target * self.single.smoothness
 
     @property
     def _heaviest_target(self) -> float:
@@ -99,58 +99,58 @@ class OverScores(ByScore):
         """The sum of smoothed losses, if no target has a weight; those of outputs divide widths."""
         if self._heaviest_target != 1.0:
             return None
-        smooth = self.loss.smoothed(width)
+        smooth = self.single.smoothed(width)
         return None if smooth is None else self.copy(loss=smooth)
 
     def attained(self, y: Array) -> bool:
         """Whether the loss of every score attains its infimum."""
-        return self.loss.attained(np.ravel(y))
+        return self.single.attained(np.ravel(y))
 
     @property
     def name(self) -> str:
         """``Σ huber(z, y; delta=1.0)``, with weights ``Σ v·huber(…)``."""
-        return super().name if self.weights is None else f"Σ v·{self.loss.name}"
+        return super().name if self.weights is None else f"Σ v·{self.single.name}"
 
     # Values ------------------------------------------------------------------------------------
 
     def value(self, z: Array, y: Array) -> Array:
         """Σ_c v_c·ℓ₁(z_c, y_c)."""
-        return self._summed(_each(self.loss.value, z, y), y)
+        return self._summed(_each(self.single.value, z, y), y)
 
     def gradient(self, z: Array, y: Array) -> Array:
         """The gradient of every score by itself."""
-        return self._weighed(_each(self.loss.gradient, z, y), y)
+        return self._weighed(_each(self.single.gradient, z, y), y)
 
     def curvature(self, z: Array, y: Array) -> Diagonal:
         """A diagonal: scores do not interact."""
         return Diagonal(self._weighed(_each(self._curvature, z, y), y))
 
     def _curvature(self, z: Array, y: Array) -> Array:
-        return np.broadcast_to(self.loss.curvature(z, y), z.shape)
+        return np.broadcast_to(self.single.curvature(z, y), z.shape)
 
     def conjugate(self, u: Array, y: Array) -> Array:
         """Σ_c v_c·ℓ₁*(u_c/v_c)."""
-        return self._summed(_each(self.loss.conjugate, self._shared(u, y), y), y)
+        return self._summed(_each(self.single.conjugate, self._shared(u, y), y), y)
 
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
         """The sum of the terms of all scores."""
-        return self._summed(_each(self.loss.fenchel_young, z, self._shared(u, y), y), y)
+        return self._summed(_each(self.single.fenchel_young, z, self._shared(u, y), y), y)
 
     def into_domain(self, u: Array, y: Array) -> Array:
         """Score by score."""
-        return self._weighed(_each(self.loss.into_domain, self._shared(u, y), y), y)
+        return self._weighed(_each(self.single.into_domain, self._shared(u, y), y), y)
 
     def room(self, u: Array, y: Array) -> Array:
         """Score by score."""
-        return self._weighed(_each(self.loss.room, self._shared(u, y), y), y)
+        return self._weighed(_each(self.single.room, self._shared(u, y), y), y)
 
     def infimum(self, y: Array) -> Array:
         """Σ_c v_c·inf ℓ₁."""
-        return self._summed(_each(self.loss.infimum, y), y)
+        return self._summed(_each(self.single.infimum, y), y)
 
     def noise(self, z: Array, y: Array) -> float | Array:
         """The sum over scores of what the loss of one hides."""
-        found = self.loss.noise(np.ascontiguousarray(z).ravel(), np.ascontiguousarray(y).ravel())
+        found = self.single.noise(np.ascontiguousarray(z).ravel(), np.ascontiguousarray(y).ravel())
         if isinstance(found, np.ndarray):
             return self._summed(found.reshape(z.shape), y)
         return self._summed(np.full(z.shape, found), y)
@@ -159,18 +159,18 @@ class OverScores(ByScore):
         """Score by score."""
         factors = self._factors(y)
         steps = np.broadcast_to(step if factors is None else step * factors, z.shape)
-        return _each(self.loss.prox, z, y, steps)
+        return _each(self.single.prox, z, y, steps)
 
     def best_shift(self, z: Array, y: Array, mass: Array) -> Array | None:
         """The best intercept of every score by itself, where its mean or its pieces say it."""
-        if self.loss.quadratic:
+        if self.single.quadratic:
             b = mass @ (y - z)
             return np.asarray(b + mass @ (y - z - b))  # a second pass for the digits of the first
-        if self.loss.smooth:
+        if self.single.smooth:
             return None
         found = np.empty(z.shape[1])
         for c, (scores, target) in enumerate(zip(z.T, y.T)):
-            plq = self.loss.plq(np.ascontiguousarray(target))
+            plq = self.single.plq(np.ascontiguousarray(target))
             if plq is None:
                 return None
             heavy = self.target_weights(target)
@@ -218,8 +218,8 @@ class OneVsRest(OverScores):
 
     Parameters
     ----------
-    loss : Loss
-        A loss of the margin, such as `Hinge()`.
+    loss : Loss or str
+        A loss of the margin, such as `Hinge()` or its short name ``"hinge"``.
     weights : array-like of shape (n_classes,), optional
         Positive weights of the classes' problems; 1 by default.
     balance : float, default=1.0
@@ -238,7 +238,7 @@ class OneVsRest(OverScores):
     (3, 4)
     """
 
-    def __init__(self, loss: Loss, weights: ArrayLike = None, balance: float = 1.0) -> None:
+    def __init__(self, loss: Loss | str, weights: ArrayLike = None, balance: float = 1.0) -> None:
         super().__init__(loss, weights)
         self.balance = balance
 
@@ -254,7 +254,7 @@ class OneVsRest(OverScores):
         return None if self.balance == 1 else np.where(y > 0, float(self.balance), 1.0)
 
     @property
-    def weighing(self) -> str:
+    def weighing(self) -> str:  # type: ignore[override]
         """``samples of the class weigh 3``."""
         return "" if self.balance == 1 else f"samples of the class weigh {self.balance:g}"
 

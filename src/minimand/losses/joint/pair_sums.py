@@ -76,7 +76,7 @@ class Laplacian(OfPairs):
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """That of z."""
+        """The shape of z."""
         return self.items.z.shape
 
     def times(self, t: Array) -> Array:

@@ -8,6 +8,7 @@ The unit is a query, a run of rows. All sums over pairs come from Q(z; c) = Σ �
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -54,9 +55,18 @@ class Pairwise(Loss):
         return self.terms(z, y).curvature
 
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
-        """0 if u is the slope at z, up to rounding; ℓ(z) if it is 0; else no bound is known."""
+        """0 if u is the slope at z, up to rounding; a bound if it is a share of it; else inf."""
         value, slope, _ = self.terms(z, y)
-        return bounded_by_slopes(self, u, value, [(slope, np.zeros_like(value))])
+        s = share_of(u, slope)
+        return bounded_by_slopes(self, u, value, [(slope, s, self.shrunk(s, value, z, y))])
+
+    def shrunk(self, s: float, value: Array, z: Array, y: Array) -> Array:
+        """A bound of ℓ(z) + ℓ*(s·θ) − s·θ·z for the slope θ at z and 0 ≤ s ≤ 1.
+
+        The multipliers of all pairs shrink by s. As ℓ* is convex, and 0 at 0, it is at most
+        s·ℓ*(θ), and the sum at most (1 − s)·ℓ(z).
+        """
+        return (1.0 - s) * value
 
     def infimum(self, y: Array) -> Array:
         """0."""
@@ -80,6 +90,10 @@ class PairwiseSquaredHinge(Pairwise):
     """
 
     smoothness = 4.0
+
+    def shrunk(self, s: float, value: Array, z: Array, y: Array) -> Array:
+        """(1 − s)²·ℓ(z): the multipliers −2h of pairs with h = 1 − m > 0 become −2s·h."""
+        return (1.0 - s) ** 2 * value
 
     def terms(self, z: Array, y: Array) -> Terms:
         """All three from one sweep."""
@@ -170,25 +184,39 @@ class PairwiseHinge(Pairwise):
         return 0.0
 
     def fenchel_young(self, z: Array, u: Array, y: Array) -> Array:
-        """The terms of a smoothed hinge with the slope u at z, if there is one.
-
-        u·z falls with the width, which tells the width.
-        """
+        """The terms of a smoothed hinge whose slope at z is u, or of which u is a share."""
         items = self.items(z, y)
         z, found = items.z, hinges(items, 1.0)
-        known = [(found.balance, np.zeros_like(found.linear))]
+        zero = np.zeros_like(found.linear)
+        known = [self._known(u, found.balance, zero, found.linear)]
+        for width in self._widths(u, z, y):
+            slope, terms = self.smoothed(width).to_hinge(z, y)
+            known.append(self._known(u, slope, terms, found.linear))
+            if _alike(u, known[-1][1] * slope):
+                break
+        return bounded_by_slopes(self, u, found.linear, known)
+
+    def _known(self, u: Array, slope: Array, terms: Array, value: Array) -> _Known:
+        """With a share s of the multipliers of all pairs, the terms are s·terms + (1 − s)·ℓ."""
+        s = share_of(u, slope)
+        return slope, s, s * terms + (1.0 - s) * value
+
+    def _widths(self, u: Array, z: Array, y: Array) -> Iterator[float]:
+        """Widths to try: slope·z falls with the width, which tells it unless u is a share."""
         target, low, high = float(u @ z), 0, _SMOOTHINGS
+        tried = set()
         while low < high:  # the first width whose slope has at most this product
             middle = (low + high) // 2
-            slope, terms = self.smoothed(0.5**middle).to_hinge(z, y)
-            known.append((slope, terms))
-            if _alike(u, slope):
-                break
-            if float(slope @ z) <= target:
+            tried.add(middle)
+            yield 0.5**middle
+            if float(self.smoothed(0.5**middle).gradient(z, y) @ z) <= target:
                 high = middle
             else:
                 low = middle + 1
-        return bounded_by_slopes(self, u, found.linear, known)
+        yield from (0.5**number for number in range(_SMOOTHINGS) if number not in tried)
+
+
+_Known = tuple[Array, float, Array]  # a slope, the share of it that u may be, and the terms
 
 
 def _alike(u: Array, slope: Array) -> bool:
@@ -196,14 +224,19 @@ def _alike(u: Array, slope: Array) -> bool:
     return bool((np.abs(u - slope) <= _SAME * size).all())
 
 
-def bounded_by_slopes(
-    loss: Loss, u: Array, value: Array, known: list[tuple[Array, Array]]
-) -> Array:
-    """The terms of the known slopes where u is one of them, ℓ(z) for queries where it is 0."""
+def share_of(u: Array, slope: Array) -> float:
+    """The s in [0, 1] for which s·slope is nearest to u."""
+    square = float(slope @ slope)
+    s = float(u @ slope) / square if square > 0 else 1.0
+    return 1.0 if abs(s - 1.0) <= _SAME else min(max(s, 0.0), 1.0)
+
+
+def bounded_by_slopes(loss: Loss, u: Array, value: Array, known: list[_Known]) -> Array:
+    """The terms of the known shares of slopes where u is one, ℓ(z) for queries where it is 0."""
     starts = runs_of(loss)[:-1]
     best = np.where(np.maximum.reduceat(np.abs(u), starts) == 0, value, np.inf)
-    for slope, terms in known:
+    for slope, s, terms in known:
         size = np.repeat(np.maximum.reduceat(np.abs(slope), starts), np.diff(runs_of(loss)))
-        alike = np.logical_and.reduceat(np.abs(u - slope) <= _SAME * size, starts)
+        alike = np.logical_and.reduceat(np.abs(u - s * slope) <= _SAME * size, starts)
         best = np.where(alike, np.minimum(best, terms), best)
     return np.asarray(best)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit, xlogy
 
 from ..._base.typing import Array, IntArray
 from ..base import Terms, runs_of
@@ -53,6 +54,21 @@ class PairwiseLogistic(Pairwise):
         gradient = pairs.differences.T @ (pairs.share * slope)
         curvature = _Bends(pairs.differences, pairs.share * np.asarray(bend), np.ones(z.size))
         return Terms(by_query, gradient, curvature)
+
+    def shrunk(self, s: float, value: Array, z: Array, y: Array) -> Array:
+        """The relative entropies of s·p to p, p = 1/(1 + e^m), summed over the pairs."""
+        pairs = self._pairs(y)
+        margins = pairs.differences @ z
+        rest = expit(margins)  # 1 − p; 1 − s·p = rest + (1 − s)·p does not cancel
+        p = expit(-margins)
+        more = 1.0 - s
+        if more == 0:
+            return np.zeros_like(value)
+        grown = np.logaddexp(0.0, np.log(more) - margins)  # log((1 − s·p)/(1 − p))
+        terms = xlogy(s * p, s) + (rest + more * p) * grown
+        by_query = np.zeros_like(value)
+        by_query[pairs.queries] = np.add.reduceat(pairs.share * terms, pairs.starts)
+        return np.maximum(by_query, 0.0)
 
     def _pairs(self, y: Array) -> _Pairs:
         """The pairs of y, kept for the next call with the same y."""
@@ -100,7 +116,7 @@ class _Bends(OfPairs):
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        """That of z."""
+        """The shape of z."""
         return self.scale.shape
 
     def times(self, t: Array) -> Array:

@@ -53,6 +53,7 @@ class Quantiles(Loss):
     """
 
     joint = True
+    proved = True
 
     def __init__(self, q: ArrayLike = (0.1, 0.5, 0.9), crossing: bool = True) -> None:
         self.q = q

@@ -24,13 +24,14 @@ class RoundedMargins(Loss):
 
     target: ClassVar[Target] = "class"
     joint: ClassVar[bool] = True
+    proved: ClassVar[bool] = True
 
     def __init__(self, loss: ClassMargins, width: float) -> None:
         self.loss = loss
         self.width = width
 
     @property
-    def level_free(self) -> bool:
+    def level_free(self) -> bool:  # type: ignore[override]
         """Scores count by their differences."""
         return True
 

@@ -13,6 +13,7 @@ from ...design.dense import DenseDesign
 from ...features.low_rank import LowRank
 from ...kernels import Kernel
 from ...kernels.rows import count
+from ..finite_squares import with_finite_values
 from .exact import by_covariance, top_eigen
 from .spectrum import chosen_count, is_count, signs_of
 
@@ -123,8 +124,9 @@ def of_a_factor(
 def _all_values(kernel: Kernel, rows: Any) -> Array:
     """K; all of it is computed where symmetry is not known, else half."""
     if kernel.definite:
-        return np.asarray(kernel.gram(rows), dtype=float)
+        return with_finite_values(np.asarray(kernel.gram(rows), dtype=float), kernel)
     gram = np.concatenate([part for _, part in kernel.blocks(rows, rows)], dtype=float)
+    with_finite_values(gram, kernel)
     uneven = float(np.abs(gram - gram.T).max(initial=0.0))
     if uneven > _INDEFINITE * max(float(np.abs(gram).max()), 1e-300):
         raise ValueError(

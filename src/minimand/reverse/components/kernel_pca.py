@@ -10,17 +10,21 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._base.parameters import check_count as check_integer
+from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import StoppedError, interrupt, undisturbed
+from ...certificate import Certificate
 from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs.data import check_weights
-from ...features.low_rank import MEMORY, Nystrom, PivotedCholesky
+from ...features.low_rank import MEMORY, PivotedCholesky
+from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel
 from ...kernels.rows import count
 from ..base import Course, Reverse
+from ..rows import in_double, kernel_rows
 from .kernel_fits import KernelFound, of_a_factor, of_all_values, outputs_of
 from .pre_image import PreImages, check_pre_image
-from .rows import checked_outputs, in_double, kernel_input, precision
+from .rows import checked_outputs, precision
 from .spectrum import check_against, check_count
 
 FORMULA = "mean ½‖φ(x) − φ̂(x)‖², φ̂ the projection of φ onto the components"
@@ -109,17 +113,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         verbose: bool = False,
         callbacks: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.center = center
-        self.method = method
-        self.rank = rank
-        self.pre_image = pre_image
-        self.tol = tol
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
+        store_arguments(self, locals())
 
     # Fitting ---------------------------------------------------------------------------------
 
@@ -135,7 +129,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
             A weight of k counts as k copies of the row.
         """
         self._check_parameters()
-        X = kernel_input(self, X, reset=True)
+        X = kernel_rows(self, X, REGISTRY.get(self.kernel), reset=True, copy=True)
         kind, X = precision(X), in_double(X)
         kernel = REGISTRY.get(self.kernel).bind(X)
         rows = kernel.rows(X, training=True)
@@ -147,7 +141,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         with Course(self, FORMULA, X, solver=method) as course:
             found = self._found(kernel, X, rows, weights, method, course)
             self.kernel_, self.method_, self._kind = kernel, method, kind
-            self._components, self._rows = found, X
+            self._components, self._rows, self._centred = found, X, bool(self.center)
             self._store(found, weights, course)
         return self
 
@@ -232,7 +226,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
     def transform(self, X: Any) -> AnyArray:
         """The outputs Y of other rows: their projections onto the components."""
         check_is_fitted(self, "certificate_")
-        X = kernel_input(self, X, reset=False)
+        X = kernel_rows(self, X, self.kernel_, reset=False)
         kind = precision(X)
         rows = self.kernel_.rows(in_double(X))
         return outputs_of(self._components, self.kernel_, rows).astype(kind)
@@ -243,6 +237,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         outputs = checked_outputs(Y, self.n_components_).astype(float)
         found = PreImages(self.kernel_, self._components, self._rows, self.pre_image)
         return found(outputs).astype(self._kind)
+
+    def judged(self, X: Any, sample_weight: ArrayLike = None) -> Certificate:
+        """The certificate of the components on these rows, computed anew."""
+        from .judged import of_kernel_components
+
+        check_is_fitted(self, "certificate_")
+        return of_kernel_components(self, FORMULA, X, sample_weight)
 
     def plot(self, ax: Any = None) -> Any:
         """The variances by component (a scree plot), their sum, and the certified bound."""

@@ -73,7 +73,7 @@ class Normalized:
 
     @property
     def diagonal(self) -> Array:
-        """That of K."""
+        """The diagonal of K."""
         if self.factor:
             return np.einsum("ij,ij->i", self.values, self.values)
         return np.asarray(self.values.diagonal(), dtype=float)
@@ -95,6 +95,7 @@ class Spectral:
     bound: float  # no k other orthonormal vectors have a larger sum
     rounding: float
     passes: float = 1.0
+    certain: bool = True  # whether the bound rests on no random vector
 
     def outputs(self, problem: Normalized) -> Array:
         """Y = S^-½Λ^-½Ỹ, with signs such that the entry of largest size of a column is positive."""
@@ -155,7 +156,9 @@ def concluded(
     above = bounded_above(operator, ritz, k, attained + tol * k, rng, 0 if stopped else _TESTS)
     rounding = 16 * EPS * k * float(np.sqrt(problem.weights.size))
     bound = max(min(above.bound, k * operator.most), attained)
-    return Spectral(theta, ritz.vectors[:, :k], bound, rounding, passes + above.products)
+    return Spectral(
+        theta, ritz.vectors[:, :k], bound, rounding, passes + above.products, above.certain
+    )
 
 
 def _check_affinities(values: Any) -> None:

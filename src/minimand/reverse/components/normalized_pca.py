@@ -11,14 +11,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._base.parameters import check_count as check_integer
+from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import undisturbed
+from ...certificate import Certificate
 from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs.data import check_weights
-from ...features.low_rank import Nystrom
+from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY
 from ...kernels.rows import count
 from ..base import Course, Reverse
+from ..rows import in_double, kernel_rows
 from .normalized_fits import (
     EXACT,
     Normalized,
@@ -27,7 +30,7 @@ from .normalized_fits import (
     concluded,
     ritz_points,
 )
-from .rows import in_double, kernel_input, precision
+from .rows import precision
 
 FORMULA = "k − tr ỸᵀK̃Ỹ, K̃ = Λ^-½KΛ^-½ and Ỹ orthonormal, off the constant component"
 _METHODS = ("auto", "exact", "krylov", "low_rank")
@@ -106,15 +109,7 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         verbose: bool = False,
         callbacks: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.method = method
-        self.rank = rank
-        self.tol = tol
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
+        store_arguments(self, locals())
 
     # Fitting ---------------------------------------------------------------------------------
 
@@ -130,7 +125,7 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
             A weight of k counts as k copies of the row.
         """
         self._check_parameters()
-        X = kernel_input(self, X, reset=True)
+        X = kernel_rows(self, X, REGISTRY.get(self.kernel), reset=True, copy=True)
         kind, X = precision(X), in_double(X)
         n = count(X)
         given = check_weights(sample_weight, n)
@@ -222,7 +217,9 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         self.n_samples_ = weights.size
         self.method_, self.n_iter_ = course.history.solver, max(course.iterations, 1)
         primal, dual = k - float(found.values.sum()), k - found.bound
-        self.certificate_ = course.certificate(primal, dual, "global", found.rounding, float(k))
+        self.certificate_ = course.certificate(
+            primal, dual, "global", found.rounding, float(k), certain=found.certain
+        )
         course.history.end(primal, dual, max(primal - dual, 0.0))
         self.history_ = course.history
 
@@ -240,7 +237,7 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
     def transform(self, X: Any) -> AnyArray:
         """The outputs of other rows, from their affinities to the rows of the fit."""
         check_is_fitted(self, "embedding_")
-        X = kernel_input(self, X, reset=False)
+        X = kernel_rows(self, X, self.kernel_, reset=False)
         return self._transformed(in_double(X)).astype(precision(X))
 
     def _transformed(self, X: Any) -> Array:
@@ -258,6 +255,13 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
                 "outputs: leave such rows out, or take a wider kernel."
             )
         return np.asarray(sums[:, :-1] / whole)
+
+    def judged(self, X: Any, sample_weight: ArrayLike = None) -> Certificate:
+        """The certificate of the outputs of the rows of the fit, computed anew."""
+        from .judged import of_embedding
+
+        check_is_fitted(self, "embedding_")
+        return of_embedding(self, FORMULA, X, sample_weight)
 
     def plot(self, ax: Any = None) -> Any:
         """The rows along the first two components."""

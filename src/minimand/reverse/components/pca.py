@@ -7,30 +7,25 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..._base.typing import AnyArray, Array, ArrayLike
-from ..._base.watch import StoppedError, interrupt, undisturbed
+from ..._base.parameters import store_arguments
+from ..._base.typing import AnyArray, ArrayLike
+from ..._base.watch import undisturbed
 from ...certificate.relaxation import rows_operator
 from ...design import Design
 from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs.matrix import as_matrix
 from ..base import Course, Reverse
-from ..finite_squares import with_finite_squares
-from .exact import by_covariance, by_gram, by_svd, is_accurate
-from .iterative import DEFAULT_STEPS, Problem, concluded, of_a_sample, ritz_points
+from ..finite_squares import refuse_tiny, with_finite_squares
+from .iterative import DEFAULT_STEPS
+from .methods import METHODS, SIDE, Search
 from .rows import checked_outputs, precision, weighted_rows
 from .spectrum import Found, check_against, check_count, is_count, signed
 from .stream import RowStream, ScatterStream
 
 FORMULA = "mean ½‖x − x̂‖², x̂ the projection of x onto the components"
-_EXACT = {"covariance": by_covariance, "gram": by_gram, "svd": by_svd}
-METHODS = ("auto", *_EXACT, *DEFAULT_STEPS)
-_SMALL = 1e7  # n·d·min(n, d), up to which the data themselves are decomposed; safeguard: 10 ms
-_LARGE = 2e10  # the same, up to which it is done for the sake of small variances; safeguard: 10 s
 _ROWS = 1 << 12  # rows that are centred at a time; safeguard: they stay in a cache
-_SIDE = 2000  # shorter side, from which "auto" takes the block Krylov method; safeguard
 
 _UNKNOWN = (
     "the rows of a stream are seen once, so that what the components keep of earlier rows is an "
@@ -134,16 +129,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         verbose: bool = False,
         callbacks: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.whiten = whiten
-        self.center = center
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
+        store_arguments(self, locals())
 
     # Fitting ---------------------------------------------------------------------------------
 
@@ -161,12 +147,15 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         """
         self._check_parameters()
         X = with_finite_squares(as_matrix(self, X, reset=True))
+        refuse_tiny(X)
         design, weights = weighted_rows(X, sample_weight)
-        check_against(self.n_components, *design.shape)
-        method = self._chosen(design)
+        rows = "n_samples" if design.shape[0] == X.shape[0] else "rows of positive weight"
+        check_against(self.n_components, *design.shape, f"min({rows}, n_features)")
+        search = self._search()
+        method = search.chosen(design)
         self.__dict__.pop("_stream", None)
         with Course(self, FORMULA, X, solver=method) as course:
-            found, method = self._found(design, weights, method, course)
+            found, method = search.found(design, weights, method, course)
             total = float(weights.sum())
             self._store(found, total, design.shape[0], precision(X))
             self.method_, self.n_iter_ = method, max(course.iterations, 1)
@@ -201,7 +190,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
         return self
 
     def _new_stream(self, d: int) -> ScatterStream | RowStream:
-        if self.method != "stochastic" and d <= _SIDE:
+        if self.method != "stochastic" and d <= SIDE:
             return ScatterStream(d, bool(self.center))
         if not is_count(self.n_components):
             raise ValueError(
@@ -222,72 +211,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
                 "method='covariance', 'gram' or 'svd'."
             )
 
-    def _chosen(self, design: Design) -> str:
-        """The method that "auto" stands for."""
-        n, d = design.shape
-        if self.method != "auto":
-            if self.method == "svd" and design.sparse:
-                raise ValueError(
-                    "method='svd' copies the data into a dense array, but X is sparse: take "
-                    "method='auto', or pass X.toarray()."
-                )
-            return str(self.method)
-        if not design.sparse and n * d * min(n, d) <= _SMALL:
-            return "svd"
-        if is_count(self.n_components) and min(n, d) > _SIDE and self.n_components < min(n, d) // 4:
-            return "krylov"
-        return "covariance" if d <= n else "gram"
-
-    def _found(
-        self, design: Design, weights: Array, method: str, course: Course
-    ) -> tuple[Found, str]:
-        """The components, and the method that found them; those of a sample if it was stopped."""
-        most = self.max_iter or DEFAULT_STEPS.get(method, 1)
-        try:
-            if method in _EXACT:
-                return course.follow(self._exactly(design, weights, method))
-            problem = self._problem(design, weights, method)
-            points = ritz_points(problem, method, self._rng(), float(self.tol), most)
-            ritz = course.follow(points)
-        except (StoppedError, KeyboardInterrupt) as stop:
-            if isinstance(stop, KeyboardInterrupt):
-                interrupt()
-            with undisturbed():
-                problem = self._problem(design, weights, "krylov")
-                ritz = of_a_sample(problem)
-            course.record(problem.objective(float(ritz.values.sum())))
-        with undisturbed():
-            passes, stopped = float(len(course.history)), course.stops()
-            rng = self._rng(1)
-            found = concluded(problem, ritz, rng, float(self.tol), passes, stopped=stopped)
-        short = found.bound - float(found.values.sum()) > self.tol * found.total
-        if short and len(course.history) >= most:
-            course.ends_at(f"max_iter={most}")
-        return found, method
-
-    def _exactly(self, design: Design, weights: Array, method: str) -> Any:
-        """The one point of an exact method, with its objective and bound."""
-        found = _EXACT[method](design, weights, self.n_components, bool(self.center))
-        work = float(np.prod(design.shape)) * min(design.shape)
-        if (
-            self.method == "auto"
-            and not is_accurate(found)
-            and not design.sparse
-            and work <= _LARGE
-        ):
-            method = "svd"
-            found = by_svd(design, weights, self.n_components, bool(self.center))
-        scale = 0.5 / float(weights.sum())
-        yield (found, method), scale * found.error, scale * found.least_error
-
-    def _problem(self, design: Design, weights: Array, method: str) -> Problem:
-        k = int(self.n_components) if is_count(self.n_components) else 1
-        return Problem.of(design, weights, k, bool(self.center), method)
-
-    def _rng(self, number: int = 0) -> np.random.RandomState:
-        """The generator of the start; with number 1, one for tests that are independent of it."""
-        rng = check_random_state(self.random_state)
-        return np.random.RandomState(rng.randint(2**31 - 1, size=number + 1)[number])
+    def _search(self) -> Search:
+        most = None if self.max_iter is None else int(self.max_iter)
+        centred, tol = bool(self.center), float(self.tol)
+        return Search(self.n_components, self.method, centred, tol, most, self.random_state)
 
     def _store(self, found: Found, total: float, n: int, kind: Any) -> None:
         """Set the attributes of the model, in the precision of the data."""
@@ -315,6 +242,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Reverse):
             scale * found.rounding,
             scale * found.total,
             infeasibility=unknown,
+            certain=found.certain or bool(unknown),
         )
         course.history.end(primal, dual, max(primal - dual, 0.0))
         self.history_ = course.history

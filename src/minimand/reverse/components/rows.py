@@ -10,9 +10,6 @@ from sklearn.utils import check_array
 from ..._base.typing import AnyArray, Array
 from ...design import Design, as_design
 from ...estimators.inputs.data import check_weights
-from ...kernels import REGISTRY
-from ...kernels.vectors import VectorKernel
-from ..rows import rows_for
 
 
 def weighted_rows(X: Any, sample_weight: Any) -> tuple[Design, Array]:
@@ -41,20 +38,3 @@ def checked_outputs(Y: Any, n_components: int) -> AnyArray:
             f"{found.shape[1]}."
         )
     return np.asarray(found)
-
-
-def in_double(X: Any) -> Any:
-    """A float32 matrix in double precision, in which eigenvectors of kernels are computed."""
-    single = getattr(X, "dtype", None) == np.float32
-    return X.astype(np.float64) if single and hasattr(X, "astype") else X
-
-
-def kernel_input(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as the kernel of an estimator takes it: a checked matrix, or rows of any kind.
-
-    The matrix of the fit is copied, because the model keeps it and the caller may change X.
-    """
-    kernel = REGISTRY.get(estimator.kernel)
-    of_numbers = isinstance(kernel, VectorKernel) or kernel.pairwise
-    found = rows_for(estimator, X, of_numbers=of_numbers, reset=reset)
-    return found.copy() if of_numbers and reset and found is X else found

@@ -12,8 +12,8 @@ from ..._base.typing import Array, IntArray
 from ..._base.wording import counted
 from ...features.low_rank import MEMORY
 from ...kernels import REGISTRY, Kernel
-from ..rows import rows_for
-from .checks import checked_affinity, kernel_rows
+from ..rows import in_double, kernel_rows, rows_for
+from .checks import checked_affinity
 from .neighbor_graph import NeighborGraph
 
 
@@ -27,7 +27,7 @@ class Affinity(Protocol):
         """X, checked."""
 
     def fitted(self, X: Any) -> Self:
-        """The same with the matrix of all rows of X."""
+        """These affinities with the matrix of all rows of X."""
 
     def times(self, X: Any, a: Array) -> tuple[Array, IntArray]:
         """Affinities of new rows with those of the fit, times a; and equal rows, else −1."""
@@ -88,7 +88,7 @@ class _OfKernel:
 
     def read(self, estimator: Any, X: Any, *, reset: bool) -> Any:
         """Rows that the kernel takes."""
-        return kernel_rows(estimator, X, self._kernel, reset=reset)
+        return in_double(kernel_rows(estimator, X, self._kernel, reset=reset))
 
     def fitted(self, X: Any) -> Self:
         """The matrix of all pairs, if there is room for it."""

@@ -16,7 +16,10 @@ from ..._base.typing import Array, IntArray
 from ..._base.watch import undisturbed
 from ...estimators.inputs.data import check_weights
 from ...estimators.settings import check_real
+from ...kernels import REGISTRY as KERNELS
+from ...kernels import Kernel
 from ..base import Course, Reverse
+from ..pictures import check_kind, silhouettes
 from .alternation import Clusters, Task, alternate, clusters_of, filled, in_order, seeded
 from .starts import in_few_groups, spectral_starts, two_directions
 
@@ -28,13 +31,13 @@ class KernelClusters(ClusterMixin, Reverse):
     """Base of the estimators that cluster rows by a matrix of pairs."""
 
     n_clusters: int
+    kernel: Any
     init: Any
     n_init: int
     max_iter: int
     out_of_sample: str
     beta: float
     memory: float | None
-    random_state: Any
 
     labels_: IntArray
     inertia_: float
@@ -138,6 +141,12 @@ class KernelClusters(ClusterMixin, Reverse):
         """The task of the fit, from what the fit has stored."""
         raise NotImplementedError
 
+    def _kernel_of_pairs(self) -> Kernel | None:
+        """The kernel whose distances tell clusters apart; None for a graph of neighbours."""
+        kernel: Any = self.kernel
+        known = isinstance(kernel, Kernel) or kernel in KERNELS.classes
+        return KERNELS.get(kernel) if known else None
+
     def _places(self) -> Array:
         """The rows of the fit on the second and third direction of the relaxed problem, (n, 2)."""
         return two_directions(self._task_again(), normalised=self._normalised)
@@ -146,7 +155,7 @@ class KernelClusters(ClusterMixin, Reverse):
         """Cluster the rows and return ``labels_``."""
         return np.asarray(self.fit(X, sample_weight=sample_weight).labels_)
 
-    def plot(self, X: Any = None, ax: Any = None) -> Any:
+    def plot(self, X: Any = None, ax: Any = None, *, kind: str = "clusters") -> Any:
         """Draw the rows on the first two directions of the relaxed problem, coloured by cluster.
 
         Parameters
@@ -154,6 +163,9 @@ class KernelClusters(ClusterMixin, Reverse):
         X : array-like of shape (n_samples, n_features), optional
             The rows of the fit: they are drawn themselves, or on two principal components.
         ax : matplotlib Axes, optional
+        kind : {"clusters", "silhouettes"}, default="clusters"
+            "silhouettes" draws how much nearer each row of X is to its own cluster than to the next
+            one, by the distances of the kernel.
 
         Returns
         -------
@@ -162,13 +174,19 @@ class KernelClusters(ClusterMixin, Reverse):
         from ...report.clusters import plot_clusters
 
         check_is_fitted(self, "labels_")
+        check_kind(kind)
         found = self.certificate_
         known = "proved optimal" if found.kind == "global" else f"none is below {found.dual:.4g}"
         title = f"objective {found.primal:.4g}, {known}"
+        if X is None and kind == "silhouettes":
+            raise ValueError("kind='silhouettes' needs X, the rows of the fit.")
         if X is None:
             return plot_clusters(self._places(), self.labels_, embedded=True, title=title, ax=ax)
         if _num_samples(X) != self.labels_.size:
             raise ValueError(
                 f"X must hold the {self.labels_.size} rows of the fit, but has {_num_samples(X)}."
             )
+        if kind == "silhouettes":
+            what = f"{type(self).__name__}.plot"
+            return silhouettes(X, self.labels_, what, kernel=self._kernel_of_pairs(), ax=ax)
         return plot_clusters(X, self.labels_, title=title, ax=ax)

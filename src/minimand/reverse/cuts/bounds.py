@@ -18,17 +18,6 @@ _WORTH = 0.15  # of the cut, below which a bound is not looked for; safeguard: i
 _STEPS = 12  # of the lazy walk; safeguard: these take some tenths of a second for 50000 nodes
 
 
-def directions(of: Any, matrix: Any, count: int, **options: Any) -> TopSum:
-    """The ``count`` largest eigenvalues by a function of `certificate.relaxation`.
-
-    Their sum is 0 if none is asked for: a single cluster discards all.
-    """
-    found: TopSum = of(matrix, max(count, 1), **options)
-    if count:
-        return found
-    return TopSum(np.empty(0), 0.0, found.total, found.total, 0.0)
-
-
 def of_cut(matrix: Any, weights: Array, k: int, value: float, near: Array | None) -> TopSum | None:
     """The k largest eigenvalues of a normalised graph; None if they cannot say anything.
 

@@ -11,17 +11,10 @@ from scipy import linalg, sparse
 from ..._base.typing import Array
 from ..._base.wording import counted
 from ...kernels import Kernel
-from ...kernels.vectors import VectorKernel
-from ..rows import rows_for
+from ..finite_squares import with_finite_values
 
 _UNEVEN = 1e-8  # of the largest value; safeguard: rounding of the user's own computation
 _INDEFINITE = 16 * float(np.finfo(float).eps)  # of n times the largest value; safeguard
-
-
-def kernel_rows(estimator: Any, X: Any, kernel: Kernel, *, reset: bool) -> Any:
-    """X as the kernel takes it: a checked matrix, or rows of another kind."""
-    of_numbers = isinstance(kernel, VectorKernel) or kernel.pairwise
-    return rows_for(estimator, X, of_numbers=of_numbers, reset=reset)
 
 
 def check_clusters(n_clusters: Any, n: int, weights: Array | None = None) -> int:
@@ -79,6 +72,7 @@ def _check_degrees(degrees: Array, name: str) -> None:
 
 def check_definite(K: Array, kernel: Kernel) -> None:
     """Refuse a matrix of a user's kernel that is no matrix of inner products."""
+    with_finite_values(K, kernel)
     if kernel.definite:
         return
     noise = _INDEFINITE * K.shape[0] * float(np.abs(K).max(initial=0.0))

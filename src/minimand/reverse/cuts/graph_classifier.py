@@ -9,18 +9,18 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from ..._base.available import available_if
 from ..._base.parameters import NamesParameters
 from ..._base.typing import AnyArray, Array, ArrayLike, BoolArray
+from ..._base.watch import as_far_as_it_came, stoppable
 from ..._base.wording import counted
 from ...certificate import Certificate
 from ...estimators.classifier import Classifier
 from ...estimators.inputs.data import check_weights
 from ...estimators.inputs.kinds import as_labels
 from ...estimators.settings import check_real
-from ...estimators.stopping import as_far_as_it_came, stoppable
 from ...estimators.summary import Summarised
 from ...kernels import Precomputed
 from .affinities import affinity_of

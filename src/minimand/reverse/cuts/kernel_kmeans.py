@@ -8,19 +8,22 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from ..._base.parameters import store_arguments
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
 from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
 from ...estimators.callbacks import with_callbacks
-from ...features.low_rank import MEMORY, LowRank, Nystrom
+from ...features.low_rank import MEMORY, LowRank
+from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel
 from ..base import Course
 from ..components.conversions import kernel_from_reverse
+from ..rows import in_double, kernel_rows
 from .alternation import Task
 from .base import KernelClusters
-from .bounds import directions, rounding_of
-from .checks import check_clusters, check_definite, kernel_rows
+from .bounds import rounding_of
+from .checks import check_clusters, check_definite
 from .pairs import DensePairs, FactorPairs
 from .starts import two_directions
 
@@ -109,19 +112,7 @@ class KernelKMeans(KernelClusters):
         callbacks: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.out_of_sample = out_of_sample
-        self.beta = beta
-        self.rank = rank
-        self.memory = memory
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callbacks = callbacks
-        self.verbose = verbose
+        store_arguments(self, locals())
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
@@ -137,7 +128,7 @@ class KernelKMeans(KernelClusters):
         self._check_parameters()
         kernel = REGISTRY.get(self.kernel)
         kernel.check_parameters()
-        X = kernel_rows(self, X, kernel, reset=True)
+        X = in_double(kernel_rows(self, X, kernel, reset=True))
         n = int(_num_samples(X))
         weights = self._weights(sample_weight, n)
         k = check_clusters(self.n_clusters, n, weights)
@@ -157,6 +148,7 @@ class KernelKMeans(KernelClusters):
                     "relaxation",
                     bound.rounding + error,
                     bound.total,
+                    certain=bound.certain,
                 )
                 self.n_iter_, self.history_ = course.iterations + 1, course.history
                 self.history_.end(self.inertia_, self.certificate_.dual, self.certificate_.gap)
@@ -189,9 +181,9 @@ class KernelKMeans(KernelClusters):
         """What k − 1 directions of the centred features keep, bounded from above."""
         pairs, k = task.pairs, task.n_clusters - 1
         if isinstance(pairs, FactorPairs):
-            return directions(top_of_rows, pairs.columns, k, weights=task.weights, remainder=rest)
+            return top_of_rows(pairs.columns, k, weights=task.weights, remainder=rest)
         assert isinstance(pairs, DensePairs)
-        return directions(top_of_kernel, pairs.values, k, weights=task.weights, centred=True)
+        return top_of_kernel(pairs.values, k, weights=task.weights, centred=True)
 
     def _store_regression(self, task: Task) -> None:
         """A = (K + βI)⁻¹Y, or its form on a factor: W = (LᵀL + βI)⁻¹LᵀY."""
@@ -214,12 +206,12 @@ class KernelKMeans(KernelClusters):
         """The cluster of every row: that of the nearest centre, or of the regression."""
         check_is_fitted(self, "labels_")
         if self._map is not None:
-            X = kernel_rows(self, X, self._map.kernel_, reset=False)
+            X = in_double(kernel_rows(self, X, self._map.kernel_, reset=False))
             points = self._map.transform(X)
             if self._regression is not None:
                 return (points @ self._regression).argmax(axis=1).astype(np.int32)
             return self._nearest(points @ self._centres)
-        rows = self._kernel.rows(kernel_rows(self, X, self._kernel, reset=False))
+        rows = self._kernel.rows(in_double(kernel_rows(self, X, self._kernel, reset=False)))
         if self._regression is not None:
             found = self._kernel.times(rows, self._rows, self._regression)
             return found.argmax(axis=1).astype(np.int32)

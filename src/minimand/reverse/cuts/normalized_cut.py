@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from ..._base.parameters import store_arguments
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate, Kind
@@ -101,18 +102,7 @@ class NormalizedCut(KernelClusters):
         callbacks: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.out_of_sample = out_of_sample
-        self.beta = beta
-        self.memory = memory
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callbacks = callbacks
-        self.verbose = verbose
+        store_arguments(self, locals())
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
@@ -164,8 +154,8 @@ class NormalizedCut(KernelClusters):
             self._regression = scale[:, None] * coefs
 
     def _certified(self, course: Course, task: Task, weights: Array) -> Certificate:
-        kind, bound, rounding = cut_bound(task, self.inertia_, weights)
-        return course.certificate(self.inertia_, bound, kind, rounding)
+        kind, bound, rounding, certain = cut_bound(task, self.inertia_, weights)
+        return course.certificate(self.inertia_, bound, kind, rounding, certain=certain)
 
     def predict(self, X: ArrayLike) -> IntArray:
         """The cluster of every row; a row equal to one of the fit of a graph gets its label."""
@@ -216,13 +206,22 @@ def cut_task(matrix: Any, weights: Array, k: int) -> Task:
     return Task(pairs, weights, weights * degrees, k, float(k))
 
 
-def cut_bound(task: Task, value: float, weights: Array) -> tuple[Kind, float, float]:
-    """The kind of the certificate of a cut, a lower bound of all cuts, and its rounding."""
+class CutBound(NamedTuple):
+    """The kind of the certificate of a cut, and a lower bound of all cuts."""
+
+    kind: Kind
+    lower: float
+    rounding: float
+    certain: bool = True  # False if it rests on random vectors; see `Certificate`
+
+
+def cut_bound(task: Task, value: float, weights: Array) -> CutBound:
+    """A lower bound of all cuts, by eigenvalues."""
     rounding = 16 * float(np.finfo(float).eps) * task.n_clusters
     if value <= rounding or task.n_clusters == 1:
-        return "global", 0.0, rounding  # no cut is negative
+        return CutBound("global", 0.0, rounding)  # no cut is negative
     if task.pairs.components().max() + 1 >= task.n_clusters:
-        return "relaxation", 0.0, rounding
+        return CutBound("relaxation", 0.0, rounding)
     assert isinstance(task.pairs, DensePairs | SparsePairs)
     kept = weights > 0
     matrix, s = task.pairs.values, weights
@@ -231,5 +230,5 @@ def cut_bound(task: Task, value: float, weights: Array) -> tuple[Kind, float, fl
     near = task.notes.get("eigenvectors")
     top = of_cut(matrix, s, task.n_clusters, value, None if near is None else near[kept])
     if top is None:
-        return "relaxation", 0.0, rounding
-    return "relaxation", min(top.discarded, value), top.rounding
+        return CutBound("relaxation", 0.0, rounding)
+    return CutBound("relaxation", min(top.discarded, value), top.rounding, top.certain)

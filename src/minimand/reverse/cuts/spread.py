@@ -10,9 +10,7 @@ from scipy import linalg, sparse
 from ..._base.typing import Array, IntArray
 from ..._base.watch import look
 
-_ACCURACY = (
-    1e-13  # of the residual; safeguard: the kernel matrix of labelled rows is symmetric then
-)
+_ACCURACY = 1e-13  # of the residual; safeguard: the kernel of labelled rows is symmetric then
 _STEPS = 10_000  # of conjugate gradients; safeguard: √((1 + a)/(1 − a)) times 30 are enough
 
 

@@ -13,8 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..._base.parameters import store_arguments
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
+from ...certificate import Certificate
 from ...certificate.relaxation import top_of_rows
 from ...design import Design
 from ...estimators.callbacks import with_callbacks
@@ -23,7 +25,7 @@ from ...estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
 from ...kernels import REGISTRY as KERNELS
 from ...kernels.rows import count, picked
 from ..base import Course, Reverse
-from ..finite_squares import with_finite_squares
+from ..finite_squares import refuse_tiny, with_finite_squares
 from .branches import Branch, Division, scatter_of
 from .nearest import means
 from .tree import Tree, check_cut
@@ -112,14 +114,7 @@ class Divisive(ClusterMixin, Reverse):
         callbacks: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.by = by
-        self.first = first
-        self.kernel = kernel
-        self.random_state = random_state
-        self.max_seconds = max_seconds
-        self.callbacks = callbacks
-        self.verbose = verbose
+        store_arguments(self, locals())
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
@@ -140,6 +135,8 @@ class Divisive(ClusterMixin, Reverse):
             raise ValueError(f"first must be 'largest' or 'worst', not {self.first!r}.")
         check_cut(self.n_clusters, None, np.iinfo(np.int64).max)
         X = self._rows(X, reset=True)
+        if self.kernel is None:
+            refuse_tiny(X)
         n = count(X)
         weights = check_weights(sample_weight, n)
         s = np.ones(n) if weights is None else weights
@@ -210,14 +207,15 @@ class Divisive(ClusterMixin, Reverse):
         self.inertia_ = float(sum(leaf.height for leaf in division.leaves))
         self.history_, self.n_iter_ = course.history, course.iterations
         self.__dict__.pop("cluster_centers_", None)
-        scale, bound, rounding, details = division.root.height, -np.inf, 0.0, {}
+        scale, bound, rounding = division.root.height, -np.inf, 0.0
+        details: dict[str, Any] = {}
         if self.kernel is None:
             self.cluster_centers_ = means(X, self.labels_, s)
-            top = top_of_rows(X, self.n_clusters_ - 1, weights=s) if self.n_clusters_ > 1 else None
-            bound = scale if top is None else top.discarded
-            rounding = 0.0 if top is None else top.rounding
+            top = top_of_rows(X, self.n_clusters_ - 1, weights=s)
+            bound, rounding, details = top.discarded, top.rounding, {"certain": top.certain}
         else:
-            details = {"infeasibility": "no bound is computed for a tree of features of a kernel"}
+            reason = "no bound is computed for features of a kernel: minimand.certify finds one"
+            details = {"infeasibility": reason}
         self.certificate_ = course.certificate(
             self.inertia_, bound, "relaxation", rounding, scale, **details
         )
@@ -239,6 +237,16 @@ class Divisive(ClusterMixin, Reverse):
         check_is_fitted(self, "labels_")
         division: Division = self._division
         return division.descend(self._rows(X, reset=False))
+
+    def judged(self, X: ArrayLike, sample_weight: ArrayLike = None) -> Certificate:
+        """The certificate of the clustering of these rows by the tree, computed anew."""
+        from .judged import of_labels
+
+        check_is_fitted(self, "labels_")
+        X = self._rows(X, reset=False)
+        kernel = None if self.kernel is None else KERNELS.get(self.kernel)
+        labels = self._division.descend(X)
+        return of_labels(self, X, labels, self.n_clusters_, kernel, sample_weight)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the tree; its leaves are the clusters, with their numbers of samples."""
@@ -266,9 +274,9 @@ class Divisive(ClusterMixin, Reverse):
 
             return KernelKMeans(2, kernel=self.kernel)
         if isinstance(self.by, str) and self.by == "cut":
-            from ..cuts.normalized_cut import NormalizedCut
+            from .halves import Halves
 
-            return NormalizedCut(2) if self.kernel is None else NormalizedCut(2, kernel=self.kernel)
+            return Halves(2) if self.kernel is None else Halves(2, kernel=self.kernel)
         known = hasattr(self.by, "get_params") and not isinstance(self.by, type)
         if not known or "n_clusters" not in self.by.get_params():
             raise ValueError(

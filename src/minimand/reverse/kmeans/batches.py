@@ -82,7 +82,7 @@ class MiniBatches:
         """Centres in the precision of X, the nearest of them for every row, and the objective."""
         centers = self.centers.astype(dtype)
         search = self._rows.search(len(centers))
-        search.assign(np.ascontiguousarray(centers, dtype=float))
+        search.assign(self._rows.admitted(centers))
         primal = self._rows.weighed(self._rows.costs(search))
         sums, masses = search.sums()
         self.scale = Null(self._rows, centers.astype(float), sums, masses, primal).primal

@@ -8,7 +8,7 @@ sum of all eigenvalues but the k − 1 largest (Ding and He 2004).
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -18,8 +18,16 @@ from ...certificate.relaxation import top_of_rows
 from .rows import Rows
 
 
-def lower_bound(rows: Rows, k: int) -> tuple[float, float]:
-    """A lower bound of the objective, and its rounding error; under Manhattan there is none.
+class Lower(NamedTuple):
+    """No clustering has a smaller objective than ``value``."""
+
+    value: float
+    rounding: float = 0.0
+    certain: bool = True  # False if it rests on random vectors; see `Certificate`
+
+
+def lower_bound(rows: Rows, k: int) -> Lower:
+    """A lower bound of the objective; under Manhattan there is none.
 
     The cosine distance: with s_c the sum of the rows of a cluster, each of length one, and W_c its
     weight, the objective is W − Σ‖s_c‖ ≥ W − (W·Σ‖s_c‖²/W_c)^½, and W − Σ‖s_c‖²/W_c is the
@@ -33,20 +41,17 @@ def lower_bound(rows: Rows, k: int) -> tuple[float, float]:
         whole = float(weights[lengths].sum())
         zeros = float(weights[~lengths].sum())
         if whole == 0:
-            return zeros, 0.0
-        least, rounding = _discarded(_unit(rows)[lengths], weights[lengths], k)
-        share = min(least / whole, 1.0)
-        return zeros + least / (1.0 + math.sqrt(1.0 - share)), rounding
-    return -math.inf, 0.0
+            return Lower(zeros)
+        found = _discarded(_unit(rows)[lengths], weights[lengths], k)
+        share = min(found.value / whole, 1.0)
+        return found._replace(value=zeros + found.value / (1.0 + math.sqrt(1.0 - share)))
+    return Lower(-math.inf)
 
 
-def _discarded(X: Any, weights: Array | None, k: int) -> tuple[float, float]:
+def _discarded(X: Any, weights: Array | None, k: int) -> Lower:
     """The sum of all eigenvalues of the scatter matrix but the k − 1 largest."""
-    if k == 1:
-        found = top_of_rows(X, 1, weights=weights)
-        return max(found.total - found.rounding, 0.0), found.rounding
     found = top_of_rows(X, k - 1, weights=weights)
-    return found.discarded, found.rounding
+    return Lower(found.discarded, found.rounding, found.certain)
 
 
 def _unit(rows: Rows) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..._base.typing import AnyArray, Array
@@ -19,9 +21,22 @@ def certified(
     """By discarded eigenvalues; under Manhattan, by the best centres of these clusters."""
     noise = float(np.finfo(float).eps) * rows.shape[1] * abs(primal)
     if rows.distance.by_sums:
-        bound, rounding = lower_bound(rows, len(centers))
-        return course.certificate(primal, bound, "relaxation", rounding + noise, scale)
+        bound, rounding, certain = lower_bound(rows, len(centers))
+        return course.certificate(
+            primal, bound, "relaxation", rounding + noise, scale, certain=certain
+        )
     everything = np.arange(len(centers))
     best = medians(rows.X, labels, rows.weights, centers.astype(float), everything)
     bound = Null.cost_of(rows, labels, best)
     return course.certificate(primal, bound, "stationary", noise, scale)
+
+
+def judged(model: Any, rows: Rows, centers: Array) -> Certificate:
+    """The certificate of rows that go to the nearest of a model's centres, computed anew."""
+    centers = rows.admitted(centers)
+    search = rows.search(len(centers))
+    search.assign(centers)
+    primal = rows.weighed(rows.costs(search))
+    scale = Null(rows, centers, *search.sums(), primal).primal
+    course = Course(model, rows.distance.words)
+    return certified(course, rows, search.labels(), centers, primal, scale)

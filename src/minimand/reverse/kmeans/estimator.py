@@ -10,25 +10,29 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ... import _core
+from ..._base.available import available_if
+from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import undisturbed
+from ...certificate import Certificate
 from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs import data
 from ...estimators.settings import check_whole
 from ..base import Course, Reverse
+from ..pictures import check_kind, silhouettes
 from .batches import MiniBatches
-from .certified import certified
+from .certified import certified, judged
 from .distances import REGISTRY
 from .lloyd import Lloyd
-from .rows import Rows
+from .moves import Hartigan
+from .rows import Rows, rows_of_fit
 from .seeding import check_init, check_n_init, start_of
 from .starts import Found, Run, best_of_starts, weights_of
 
-_ALGORITHMS = ("auto", "bounded", "lloyd", "minibatch")
+_ALGORITHMS = ("auto", "bounded", "lloyd", "hartigan", "minibatch")
 _ELSEWHERE = {
     **dict.fromkeys(("k", "n_components"), "n_clusters=…"),
     **dict.fromkeys(("metric", "affinity"), "distance=…"),
@@ -69,11 +73,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
         of a random partition, given ones, or those of a function init(X, n_clusters, random_state).
     n_init : int or "auto", default="auto"
         Starts, of which the best result is kept; "auto" is 1 for k-means++ and an array, else 10.
-    algorithm : {"auto", "bounded", "lloyd", "minibatch"}, default="auto"
+    algorithm : {"auto", "bounded", "lloyd", "hartigan", "minibatch"}, default="auto"
         "bounded" remembers bounds of distances, 60 to 100 bytes for every row, and compares only
         rows and centres that the bounds leave open; "lloyd" compares all, with the same result up
-        to rounding; "auto" is "bounded". "minibatch" learns from random batches of rows, for data
-        so large that some passes over them take too long.
+        to rounding; "auto" is "bounded". "hartigan" goes on from where these end, and moves single
+        rows until no such move lowers the objective, the changes of both means taken into account;
+        for Euclidean distances. "minibatch" learns from random batches of rows, for data so large
+        that some passes over them take too long.
     batch_size : int, default=1024
         Rows of a batch of "minibatch".
     tol : float, default=1e-6
@@ -146,18 +152,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
         callbacks: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.distance = distance
-        self.init = init
-        self.n_init = n_init
-        self.algorithm = algorithm
-        self.batch_size = batch_size
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
+        store_arguments(self, locals())
 
     # Fitting -----------------------------------------------------------------------------------
 
@@ -178,7 +173,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
             After Ctrl-C; its ``result`` is this estimator with the model found so far.
         """
         starts = self._check_parameters()
-        rows = self._checked(X, sample_weight, "n_samples")
+        rows = rows_of_fit(self, X, sample_weight, REGISTRY.get(self.distance))
         start = start_of(self.init, self.n_clusters, rows.shape[1])
         random = check_random_state(self.random_state)
         solver = "bounded" if self.algorithm == "auto" else self.algorithm
@@ -188,6 +183,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
                 centers = np.ascontiguousarray(start(rows, self.n_clusters, random))
                 if solver == "minibatch":
                     return MiniBatches(rows, centers, random, int(self.batch_size))
+                if solver == "hartigan":
+                    return Hartigan(rows, centers)
                 return Lloyd(rows, centers, bounds=solver == "bounded")
 
             def steps(run: Any) -> Iterator[tuple[None, float, float]]:
@@ -239,12 +236,15 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
         """
         self._check_parameters()
         begun = hasattr(self, "cluster_centers_")
-        rows = self._checked(X, sample_weight, "the rows of the first batch", fitted=begun)
+        distance = REGISTRY.get(self.distance)
         if not begun:
+            rows = rows_of_fit(self, X, sample_weight, distance)
             start = start_of(self.init, self.n_clusters, rows.shape[1])
             centers = start(rows, self.n_clusters, check_random_state(self.random_state))
             counts, steps = np.zeros(len(centers)), 0
         else:
+            X = data.check_x(self, X)
+            rows = Rows.of(X, data.check_weights(sample_weight, X.shape[0]), distance)
             centers, counts = self.cluster_centers_.astype(float), self.counts_.copy()
             steps = self.n_iter_
         centers = np.ascontiguousarray(centers)
@@ -274,20 +274,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
                 f"algorithm='minibatch' takes means, but the centres of distance={self.distance!r} "
                 "are medians: take algorithm='auto'."
             )
+        if self.algorithm == "hartigan" and distance.name != "euclidean":
+            raise ValueError(
+                f"algorithm='hartigan' moves rows between means, but distance={self.distance!r} "
+                "has other centres: take algorithm='auto'."
+            )
         check_init(self.init, self.n_clusters)
         return check_n_init(self.n_init, self.init)
-
-    def _checked(self, X: Any, sample_weight: Any, of: str, *, fitted: bool = False) -> Rows:
-        """The rows and their weights, of which enough are not zero."""
-        X = data.check_x(self, X) if fitted else data.as_matrix(self, X, reset=True)
-        weights = data.check_weights(sample_weight, X.shape[0])
-        n = X.shape[0] if weights is None else int(np.count_nonzero(weights))
-        if not fitted and n < self.n_clusters:
-            raise ValueError(
-                f"n_samples={n} should be >= n_clusters={self.n_clusters}: every cluster needs a "
-                "row of positive weight."
-            )
-        return Rows.of(X, weights, REGISTRY.get(self.distance))
 
     # Prediction --------------------------------------------------------------------------------
 
@@ -312,15 +305,26 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Re
         rows.weights = data.check_weights(sample_weight, rows.shape[0])
         return -rows.weighed(rows.nearest(self.cluster_centers_)[1])
 
-    def plot(self, X: ArrayLike, ax: Any = None) -> Any:
+    def judged(self, X: ArrayLike, sample_weight: ArrayLike = None) -> Certificate:
+        """The certificate of the clustering of these rows by the model, computed anew."""
+        rows = self._new(X)
+        rows.weights = data.check_weights(sample_weight, rows.shape[0])
+        return judged(self, rows, self.cluster_centers_)
+
+    def plot(self, X: ArrayLike, ax: Any = None, *, kind: str = "clusters") -> Any:
         """Draw rows, coloured by cluster, and centres on the first two principal components of X.
 
-        Needs matplotlib, the extra ``[plot]``; returns the axes.
+        ``kind="silhouettes"``: draw how much nearer each row is to its own cluster than to the next
+        one. Needs matplotlib, the extra ``[plot]``; returns the axes.
         """
         from ...report.clusters import plot_clusters
 
+        check_kind(kind)
         rows = self._new(X)
         labels = rows.nearest(self.cluster_centers_)[0]
+        if kind == "silhouettes":
+            name = rows.distance.name
+            return silhouettes(rows.X, labels, "KMeans.plot", distance=name, kernel=None, ax=ax)
         return plot_clusters(rows.X, labels, self.cluster_centers_, ax=ax)
 
 

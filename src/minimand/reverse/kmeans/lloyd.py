@@ -58,7 +58,8 @@ class Lloyd:
             yield None, self.primal, -np.inf
             if max_iter is not None and self.iterations >= max_iter:
                 return
-            if done(last - self.primal, self.centers - before):
+            # Rows that move without a lower objective move by rounding, and would do so for ever.
+            if done(last - self.primal, self.centers - before) or not self.primal < last:
                 self.converged = True
                 return
             moved = self._assign()
@@ -69,8 +70,8 @@ class Lloyd:
 
     @property
     def scale(self) -> float:
-        """The objective of a single cluster."""
-        return self._null.primal
+        """The objective of a single cluster; rounding does not make it negative for equal rows."""
+        return max(self._null.primal, 0.0)
 
     def _assign(self) -> int:
         """Look for the nearest centres; the number of rows that have moved."""
@@ -129,7 +130,7 @@ class Lloyd:
     def finished(self, dtype: type | np.dtype[np.floating]) -> tuple[Array, AnyArray, float]:
         """Centres in the precision of X, the nearest of them for every row, and the objective."""
         centers = self.centers.astype(dtype)
-        self._search.assign(np.ascontiguousarray(centers, dtype=float))
+        self._search.assign(self._rows.admitted(centers))
         primal = self._rows.weighed(self._rows.costs(self._search))
         return centers, self._search.labels(), primal
 

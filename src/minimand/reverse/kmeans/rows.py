@@ -13,8 +13,10 @@ from ... import _core
 from ..._base.typing import AnyArray, Array
 from ...design import as_design
 from ...design.base import Design
-from ...estimators.inputs.matrix import matrix_of
-from ..finite_squares import with_finite_squares
+from ...estimators.inputs.data import check_weights
+from ...estimators.inputs.matrix import as_matrix, matrix_of
+from ...kernels.rows import summed
+from ..finite_squares import refuse_tiny, with_finite_squares
 from .distances import RowDistance
 
 _NONE = np.zeros(0)
@@ -33,13 +35,7 @@ class Rows:
         """From a checked matrix or design; a copy is made only of rows that are not contiguous."""
         if isinstance(X, Design):
             X = matrix_of(X)
-        if sparse.issparse(X):
-            X = X.tocsr()
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
-        else:
-            X = np.ascontiguousarray(X)
+        X = summed(X.tocsr()) if sparse.issparse(X) else np.ascontiguousarray(X)
         return cls(with_finite_squares(X), weights, distance)
 
     @property
@@ -85,8 +81,12 @@ class Rows:
     def nearest(self, centers: Array) -> tuple[AnyArray, Array]:
         """The label of every row, and its cost."""
         found = self.search(len(centers))
-        found.assign(np.ascontiguousarray(centers, dtype=float))
+        found.assign(self.admitted(centers))
         return found.labels(), self.costs(found)
+
+    def admitted(self, centers: Array) -> Array:
+        """Centres in double precision: directions that were rounded have the length one again."""
+        return self.distance.admitted(np.ascontiguousarray(centers, dtype=float))
 
     def costs(self, search: _core.CenterSearch) -> Array:
         """The costs of the rows at the centres of a search."""
@@ -105,3 +105,19 @@ class Rows:
         found = self.X[rows]
         found = found.toarray() if sparse.issparse(found) else found
         return self.distance.admitted(np.array(found, dtype=float))
+
+
+def rows_of_fit(estimator: Any, X: Any, sample_weight: Any, distance: RowDistance) -> Rows:
+    """The rows of a fit, checked: at least ``n_clusters`` of them have a positive weight."""
+    X = as_matrix(estimator, X, reset=True)
+    weights = check_weights(sample_weight, X.shape[0])
+    n = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+    if n < estimator.n_clusters:
+        raise ValueError(
+            f"n_samples={n} should be >= n_clusters={estimator.n_clusters}: every cluster needs a "
+            "row of positive weight."
+        )
+    rows = Rows.of(X, weights, distance)
+    if distance.name == "euclidean":
+        refuse_tiny(rows.X)
+    return rows

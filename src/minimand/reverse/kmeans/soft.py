@@ -11,15 +11,17 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..._base.parameters import store_arguments
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import look, undisturbed
+from ...certificate import Certificate
 from ...estimators.callbacks import with_callbacks
 from ...estimators.inputs import data
 from ...estimators.settings import check_real, check_whole
 from ..base import Course, Reverse
 from .bound import lower_bound
 from .distances import REGISTRY
-from .rows import Rows
+from .rows import Rows, rows_of_fit
 from .seeding import check_init, start_of
 
 _BLOCK = 1 << 18  # distances of a temporary, 2 MB; safeguard: fits a cache
@@ -146,17 +148,7 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         callbacks: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.form = form
-        self.temperature = temperature
-        self.exponent = exponent
-        self.init = init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.callbacks = callbacks
-        self.verbose = verbose
+        store_arguments(self, locals())
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:
@@ -169,21 +161,12 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         sample_weight : array-like of shape (n_samples,), optional
         """
         self._check_parameters()
-        X = data.as_matrix(self, X, reset=True)
-        weights = data.check_weights(sample_weight, X.shape[0])
-        n = X.shape[0] if weights is None else int(np.count_nonzero(weights))
-        if n < self.n_clusters:
-            raise ValueError(
-                f"n_samples={n} should be >= n_clusters={self.n_clusters}: every cluster needs a "
-                "row of positive weight."
-            )
-        rows = Rows.of(X, weights, REGISTRY.get("euclidean"))
+        rows = rows_of_fit(self, X, sample_weight, REGISTRY.get("euclidean"))
         start = start_of(self.init, self.n_clusters, rows.shape[1])
         centers = start(rows, self.n_clusters, check_random_state(self.random_state))
         form = self._formed(rows, centers)
         with Course(self, form.words, rows.X, solver=form.name) as course:
-            mean = _weighted(rows.X, _all_ones(rows)).ravel() / rows.total
-            scale = float(_all_ones(rows)[:, 0] @ _squared(rows.X, mean[None, :])[:, 0])
+            scale = _spread(rows)
             centers, primal = course.follow(self._steps(course, rows, form, centers, scale))
             with undisturbed():
                 self._form, self._n_features_out = form, len(centers)
@@ -192,10 +175,8 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
                 self.inertia_ = primal
                 if form.name == "gaussian":
                     self.temperature_ = form.number
-                hard, rounding = lower_bound(rows, len(centers))
-                bound = form.bound(hard, len(centers), rows.total)
                 self.history_ = course.history
-                self.certificate_ = course.certificate(primal, bound, "relaxation", rounding, scale)
+                self.certificate_ = _certified(course, rows, form, centers, primal, scale)
                 self.history_.end(primal, self.certificate_.dual, self.certificate_.gap)
         return self
 
@@ -266,6 +247,26 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         rows = Rows.of(X, data.check_weights(sample_weight, X.shape[0]), REGISTRY.get("euclidean"))
         return -_pass(rows, self._form, self.cluster_centers_)[0]
 
+    def judged(self, X: ArrayLike, sample_weight: ArrayLike = None) -> Certificate:
+        """The certificate of the centres on these rows with their best shares, computed anew."""
+        check_is_fitted(self)
+        X = data.check_x(self, X)
+        rows = Rows.of(X, data.check_weights(sample_weight, X.shape[0]), REGISTRY.get("euclidean"))
+        centers = self.cluster_centers_
+        primal = _pass(rows, self._form, centers)[0]
+        course = Course(self, self._form.words)
+        return _certified(course, rows, self._form, centers, primal, _spread(rows))
+
+
+def _certified(
+    course: Course, rows: Rows, form: Form, centers: Array, primal: float, scale: float
+) -> Certificate:
+    """With the bound of hard clusters, carried over to soft ones."""
+    k = len(centers)
+    hard, rounding, certain = lower_bound(rows, k)
+    bound = form.bound(hard, k, rows.total)
+    return course.certificate(primal, bound, "relaxation", rounding, scale, certain=certain)
+
 
 def _pass(rows: Rows, form: Form, centers: Array) -> tuple[float, Array, Array]:
     """The objective at the best shares, and the sums and masses of the next centres."""
@@ -301,6 +302,13 @@ def _squared(block: Any, centers: Array) -> Array:
 def _weighted(X: Any, pull: Array) -> Array:
     """Σ pull·x by cluster."""
     return np.asarray((X.T @ pull).T, dtype=float)
+
+
+def _spread(rows: Rows) -> float:
+    """Σ s‖x − x̄‖², the objective of one cluster."""
+    weights = _all_ones(rows)
+    mean = _weighted(rows.X, weights).ravel() / rows.total
+    return float(weights[:, 0] @ _squared(rows.X, mean[None, :])[:, 0])
 
 
 def _all_ones(rows: Rows) -> Array:

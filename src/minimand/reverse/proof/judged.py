@@ -17,13 +17,14 @@ from ...estimators.inputs.data import check_weights
 from ...features.low_rank import MEMORY
 from ..base import Course
 from ..cuts.alternation import Task, clusters_of
-from ..cuts.bounds import directions, rounding_of
-from ..cuts.checks import kernel_rows
+from ..cuts.bounds import rounding_of
 from ..cuts.normalized_cut import cut_bound, cut_task
 from ..cuts.pairs import DensePairs
+from ..rows import in_double, kernel_rows
 from .closed_form import objective
-from .points import PairPoints, Points, RowPoints
+from .points import PairPoints, Points, RowPoints, indicator
 from .prove import CLOSED, Proof, prove
+from .remainder import Remainder, remainder_of
 
 ROWS_FORMULA = "Σ s·‖x − centre‖²"
 KERNEL_FORMULA = "Σ s·‖φ(x) − centre‖²"
@@ -45,7 +46,7 @@ def of_centres(
     weights = weights_for(sample_weight, n)
     labels, squares = _assigned(X, centres)
     primal = float(weights @ squares)
-    relaxed = directions(top_of_rows, as_design(X), k - 1, weights=weights)
+    relaxed = top_of_rows(as_design(X), k - 1, weights=weights)
     points = None
     if thorough and 8.0 * X.shape[0] * X.shape[1] <= MEMORY:
         kept = weights > 0
@@ -61,28 +62,60 @@ def of_kernel(
 ) -> Certificate:
     """Of a `KernelKMeans`, on the rows that it was fitted on or others."""
     kernel = model._kernel if model._map is None else model._map.kernel_
-    X = kernel_rows(model, X, kernel, reset=False)
+    X = in_double(kernel_rows(model, X, kernel, reset=False))
+    if model._map is not None:
+        return _of_factor(model, X, sample_weight, thorough=thorough)
     n, k = int(_num_samples(X)), model.dual_coef_.shape[0]
     weights = weights_for(sample_weight, n)
     kept = weights > 0
-    if model._map is not None:
-        rows = model._map.training_rows(X)
-        factor, rest = model._map.transform(X), model._map.left_out(X)
-        products, own = factor @ model._centres, np.einsum("ij,ij->i", factor, factor) + rest
-        relaxed = directions(top_of_rows, factor, k - 1, weights=weights, remainder=rest)
-        points: Points | None = RowPoints(factor[kept], weights[kept]) if thorough else None
-    else:
-        rows = kernel.rows(X, training=True)
-        products, own = kernel.times(rows, model._rows, model.dual_coef_.T), kernel.diagonal(rows)
-        gram = np.asarray(kernel.gram(rows), dtype=float)
-        relaxed = directions(top_of_kernel, gram, k - 1, weights=weights, centred=True)
-        points = PairPoints(gram[np.ix_(kept, kept)], weights[kept]) if thorough else None
+    rows = kernel.rows(X, training=True)
+    products, own = kernel.times(rows, model._rows, model.dual_coef_.T), kernel.diagonal(rows)
+    gram = np.asarray(kernel.gram(rows), dtype=float)
+    relaxed = top_of_kernel(gram, k - 1, weights=weights, centred=True)
+    points = PairPoints(gram[np.ix_(kept, kept)], weights[kept]) if thorough else None
     far = model._norms - 2.0 * products
-    labels = far.argmin(axis=1)
     primal = float(weights @ np.maximum(own + far.min(axis=1), 0.0))
     error = rounding_of(weights, kernel.sizes(rows))
+    labels = far.argmin(axis=1)[kept]
+    return _certificate(model, KERNEL_FORMULA, primal, relaxed, points, labels, k, thorough, error)
+
+
+def _of_factor(
+    model: Any, X: Any, sample_weight: ArrayLike = None, *, thorough: bool
+) -> Certificate:
+    """Of a `KernelKMeans` on a factor L: of the kernel itself, what L leaves out included."""
+    kernel, rows = model._map.kernel_, model._map.training_rows(X)
+    n, k = int(_num_samples(X)), model.dual_coef_.shape[0]
+    weights = weights_for(sample_weight, n)
+    kept = weights > 0
+    factor, rest = model._map.transform(X), model._map.left_out(X)
+    squares = np.einsum("ij,ij->i", factor, factor)
+    far = model._norms - 2.0 * (factor @ model._centres)
+    labels = far.argmin(axis=1)
+    primal = float(weights @ np.maximum(squares + rest + far.min(axis=1), 0.0))
+    relaxed = top_of_rows(factor, k - 1, weights=weights, remainder=rest)
+    left = remainder_of(kernel, rows, factor, rest, weights, labels, k)
+    if left is None:
+        left = Remainder()
+    else:  # with the means in the whole space of features as centres
+        means = indicator(labels, weights, k).T @ factor
+        volumes = np.bincount(labels, weights=weights, minlength=k)
+        between = np.einsum("ij,ij->i", means, means)[volumes > 0] / volumes[volumes > 0]
+        whole = float(weights @ (squares + rest))
+        primal = min(primal, max(whole - float(between.sum()) - left.inner, 0.0))
+    points = RowPoints(factor[kept], weights[kept]) if thorough else None
+    error = rounding_of(weights, kernel.sizes(rows))
     return _certificate(
-        model, KERNEL_FORMULA, primal, relaxed, points, labels[kept], k, thorough, error
+        model,
+        KERNEL_FORMULA,
+        primal,
+        relaxed,
+        points,
+        labels[kept],
+        k,
+        thorough,
+        error,
+        left.lost,
     )
 
 
@@ -100,7 +133,7 @@ def of_cut(
     weights = weights_for(sample_weight, labels.size)
     task = cut_task(matrix, weights, k)
     primal = _cut_of(task, labels)
-    kind, bound, rounding = cut_bound(task, primal, weights)
+    kind, bound, rounding, certain = cut_bound(task, primal, weights)
     if thorough and kind != "global":
         kept = task.weights > 0
         if int(kept.sum()) > _LARGE_CUT:
@@ -110,9 +143,12 @@ def of_cut(
             # The objective of the points and the cut differ by a constant of the graph.
             shift = k - 1 - points.total
             proof = prove(points, _compressed(labels[kept]), k, primal - shift)
-            bound, rounding = max(bound, proof.lower + shift), proof.rounding
+            if proof.lower + shift > bound:
+                bound, rounding, certain = proof.lower + shift, proof.rounding, True
             kind = "global" if primal - bound <= max(4 * rounding, CLOSED * k) else kind
-    return Course(model, CUT_FORMULA).certificate(primal, min(bound, primal), kind, rounding)
+    return Course(model, CUT_FORMULA).certificate(
+        primal, min(bound, primal), kind, rounding, certain=certain
+    )
 
 
 def _cut_of(task: Task, labels: IntArray) -> float:
@@ -138,23 +174,27 @@ def _certificate(
     k: int,
     thorough: bool,
     error: float = 0.0,
+    lost: float = 0.0,
 ) -> Certificate:
     """The better of the two bounds; "global" if it closes.
 
     The ``error`` of inner products, of which objective and bounds are computed, is charged to both.
+    ``lost`` is what every clustering loses besides, of which the bounds do not know.
     """
     primal += error
     kind: Kind = "relaxation"
-    bound, rounding = relaxed.discarded, relaxed.rounding
+    bound, rounding, certain = relaxed.discarded, relaxed.rounding, relaxed.certain
     if thorough:
         proof = _proved(points, labels, k)
         if proof.lower > bound:
-            bound, rounding = proof.lower, proof.rounding
-    bound, rounding = max(bound - error, 0.0), rounding + error
+            bound, rounding, certain = proof.lower, proof.rounding, True
+    bound, rounding = max(bound + lost - error, 0.0), rounding + error
     if thorough and primal - bound <= CLOSED * relaxed.total:
         kind = "global"
     course = Course(model, formula)
-    return course.certificate(primal, min(bound, primal), kind, rounding, relaxed.total)
+    return course.certificate(
+        primal, min(bound, primal), kind, rounding, relaxed.total, certain=certain
+    )
 
 
 def _proved(points: Points | None, labels: IntArray, k: int) -> Proof:

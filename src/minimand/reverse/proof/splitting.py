@@ -1,5 +1,4 @@
 r"""Tightens the dual bound of a clustering by alternating directions, for up to 2000 points.
-points.
 
 Peng and Wei's relaxation maximises tr CZ over matrices Z in two sets: those with Zu = u whose part
 off u has eigenvalues between 0 and 1 and the trace k − 1, and those without a negative entry.
@@ -13,12 +12,15 @@ and every B ≥ 0 on the way gives a valid bound (`closed_form`), the better the
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import numpy as np
 
 from ..._base.eigenvalues import largest_eigenpairs
+from ..._base.linear_system import EPS
 from ..._base.typing import Array
 from ..._base.watch import reason
+from ...certificate.ritz import Operator, krylov
 from .points import Points
 
 MOST_POINTS = 2000  # whose matrix is decomposed again and again; safeguard
@@ -27,6 +29,8 @@ _LEAST, _MOST = 40, 1000  # rounds; safeguards
 _EVERY = 10  # rounds between two bounds; safeguard: a bound costs half a round
 _PATIENCE = 5  # bounds that must together close `_WORTH` of the gap; safeguard
 _WORTH = 0.02
+_BLOCKS = 3  # of the Krylov space of a projection; safeguard: more take as long as all of LAPACK
+_ACCURATE = 1e-3  # residual of the eigenvectors of a projection, whose eigenvalues are 1; safeguard
 _RELAXED = 1.6  # over-relaxation; convention
 _BALANCE = 3.0  # ratio of the residuals from which σ is changed; convention: 10, milder here
 
@@ -42,11 +46,13 @@ def tightened(
     rounds = int(np.clip(_WORK / max(points.n, 1) ** 3, _LEAST, _MOST))
     sigma = float(np.linalg.norm(C + B)) / math.sqrt(k)
     best = B, *lower_bound(points, B, k)
-    W, seen = Z.copy(), [best[1]]
+    if not sigma > EPS * points.size:  # equal points: all that is left is rounding
+        return best
+    W, seen, project = Z.copy(), [best[1]], Projection(u, k)
     for step in range(1, rounds + 1):
         if best[1] >= goal or reason():
             break
-        Z = _projection(W + (C + B) / sigma, u, k)
+        Z = project(W + (C + B) / sigma)
         mixed = _RELAXED * Z + (1.0 - _RELAXED) * W - B / sigma
         before, W = W, np.maximum(mixed, 0.0)
         B = sigma * np.maximum(-mixed, 0.0)
@@ -76,22 +82,56 @@ def lower_bound(points: Points, B: Array, k: int) -> tuple[float, float]:
     return points.total - top.value - along, top.rounding
 
 
-def _projection(X: Array, u: Array, k: int) -> Array:
-    """The nearest matrix uuᵀ + Z', Z'u = 0, with eigenvalues of Z' in [0, 1] that sum to k − 1."""
-    n = u.size
-    along = X @ u
-    X = X - np.outer(u, along) - np.outer(along, u) + float(u @ along) * np.outer(u, u)
-    X = 0.5 * (X + X.T)
-    count = min(n, 2 * k + 10)
-    while True:
-        values, vectors = largest_eigenpairs(X, count)
-        level = _level(values, k - 1)
-        if count == n or values[0] <= level:
-            break
-        count = min(n, 3 * count)
-    kept = np.clip(values - level, 0.0, 1.0)
-    vectors = vectors[:, kept > 0]
-    return np.outer(u, u) + (vectors * kept[kept > 0]) @ vectors.T
+class Projection:
+    """The nearest matrix uuᵀ + Z', Z'u = 0, with eigenvalues of Z' in [0, 1] that sum to k − 1.
+
+    From call to call the matrices change little. So a call begins with the eigenvectors of the last
+    one, and all of the matrix is decomposed only where some steps from there are not accurate.
+    """
+
+    def __init__(self, u: Array, k: int) -> None:
+        self._u, self._k = u, k
+        self._near: Array | None = None
+        self._rng = np.random.RandomState(0)
+
+    def __call__(self, X: Array) -> Array:
+        """The matrix that is nearest to X."""
+        u = self._u
+        along = X @ u
+        X = X - np.outer(u, along) - np.outer(along, u) + float(u @ along) * np.outer(u, u)
+        X = 0.5 * (X + X.T)
+        found = self._from_last(X)
+        values, vectors, level = self._decomposed(X) if found is None else found
+        self._near = vectors
+        kept = np.clip(values - level, 0.0, 1.0)
+        vectors = vectors[:, kept > 0]
+        return np.asarray(np.outer(u, u) + (vectors * kept[kept > 0]) @ vectors.T)
+
+    def _from_last(self, X: Array) -> tuple[Array, Array, float] | None:
+        """Some largest eigenvalues by a small Krylov space; None if they are not accurate."""
+        if self._near is None or 4 * _BLOCKS * self._near.shape[1] > self._u.size:
+            return None
+        operator = Operator(lambda v: np.asarray(X @ v), self._u.size, float(np.trace(X)))
+        count = self._near.shape[1]
+        space = krylov(operator, count, self._rng, self._near)
+        *_, ritz = islice(space, _BLOCKS)
+        level = _level(ritz.values[:count], self._k - 1)
+        above = int((ritz.values > level).sum())
+        if above >= count:  # there may be more of them
+            return None
+        error = float(np.linalg.norm(ritz.residual(above + 1), axis=0).max())
+        if error > _ACCURATE:
+            return None
+        return ritz.values[:count], ritz.vectors[:, :count], level
+
+    def _decomposed(self, X: Array) -> tuple[Array, Array, float]:
+        n, count = self._u.size, min(self._u.size, 2 * self._k + 10)
+        while True:
+            values, vectors = largest_eigenpairs(X, count)
+            level = _level(values, self._k - 1)
+            if count == n or values[0] <= level:
+                return values[::-1], vectors[:, ::-1], level
+            count = min(n, 3 * count)
 
 
 def _level(values: Array, total: float) -> float:

@@ -80,11 +80,10 @@ class BisectingKMeans(cluster.BisectingKMeans):
         X = validate_data(self, X, reset=False, accept_sparse="csr")
         s = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         s = np.full(X.shape[0], float(s)) if s.ndim == 0 else s
-        whole = top_of_rows(X, 1, weights=s).total
         k = int(self.n_clusters)
-        top = top_of_rows(X, k - 1, weights=s) if k > 1 else None
-        primal = float(self.inertia_)
-        dual = min(whole if top is None else top.discarded, primal)
+        top = top_of_rows(X, k - 1, weights=s)
+        primal, whole = float(self.inertia_), top.total
+        dual = min(top.discarded, primal)
         gap = primal - dual
         self.certificate_ = Certificate(
             primal=primal,
@@ -93,7 +92,8 @@ class BisectingKMeans(cluster.BisectingKMeans):
             relative=gap / whole if whole > 0 else 0.0,
             kind="relaxation",
             objective="Σ ‖x − c‖²",
-            rounding=0.0 if top is None else top.rounding,
+            rounding=top.rounding,
             iterations=k - 1,
+            certain=top.certain,
         )
         return self

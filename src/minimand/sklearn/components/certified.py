@@ -18,7 +18,13 @@ _COLUMNS = 2000  # of data whose products are summed beside scikit-learn's updat
 
 
 def _certificate(
-    primal: float, dual: float, scale: float, words: str, rounding: float = 0.0, reason: str = ""
+    primal: float,
+    dual: float,
+    scale: float,
+    words: str,
+    rounding: float = 0.0,
+    reason: str = "",
+    certain: bool = True,
 ) -> Certificate:
     gap = max(primal - dual, 0.0)
     relative = 0.0 if gap == 0 else (gap / scale if scale > 0 else np.inf)
@@ -30,6 +36,7 @@ def _certificate(
         objective=words,
         rounding=rounding,
         infeasibility=reason,
+        certain=certain,
     )
 
 
@@ -158,6 +165,7 @@ class KernelPCA(decomposition.KernelPCA):
             scale * total,
             words,
             scale * top.rounding,
+            certain=top.certain,
         )
         return centred
 
@@ -212,7 +220,8 @@ class SpectralEmbedding(manifold.SpectralEmbedding):
         kept = float(np.vdot(basis, image))
         top: TopSum = top_of_normalised(affinity, k + 1)
         bound = top.attained if top.exact else top.bound
-        return _certificate(k + 1 - kept, k + 1 - max(bound, kept), k + 1.0, words, top.rounding)
+        dual = k + 1 - max(bound, kept)
+        return _certificate(k + 1 - kept, dual, k + 1.0, words, top.rounding, certain=top.certain)
 
 
 def _without_diagonal(affinity: Any) -> Any:

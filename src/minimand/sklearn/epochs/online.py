@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from ..._base.typing import AnyArray, Array
-from ...estimators.stopping import stoppable
+from ..._base.watch import stoppable
 from ...solvers.stochastic.learner import Learner
 from .passes import Epochs, Learnt, OnlineRule
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from ... import _core
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import interrupt, reason
-from ...canonical.row_steps import Rule
+from ...canonical.row_steps import EpochCourse, EpochRule, Rule
 from ...design import Design, as_design
 from ...losses import Loss
 from ...penalties import Separable
@@ -113,28 +113,51 @@ class Epochs:
         score: Any,
     ) -> None:
         model, order = self.model, np.arange(objective.n_samples, dtype=np.uint32)
-        tol = -np.inf if model.tol is None else model.tol
-        best, stale = -np.inf, 0
+        tol = -np.inf if model.tol is None else float(model.tol)
         learner.forget_penalty()
         self._begun = 0
-        while self._begun < self.max_iter and not reason():
-            epoch = self._begun = self._begun + 1
-            if model.shuffle:
-                _core.shuffle_rows(order, seed)  # the last order, shuffled again
-            rows = order[~self.held_out[order]]
-            learner.learn(objective, weight, rows, steps)
-            w, b = learner.model(objective, average=False)
-            _check_finite(w, b, epoch)
-            value = -float(learner.paid()[0]) / max(rows.size, 1)
-            if model.early_stopping:
-                value = float(score(w, b))
-            if model.verbose > 0:
-                what = "validation score" if model.early_stopping else "minus the objective"
-                print(f"Epoch {epoch}: norm {np.linalg.norm(w):.4g}, {what} {value:.6g}")
-            stale = stale + 1 if tol > -np.inf and value < best + tol else 0
-            best = max(best, value)
-            if stale >= model.n_iter_no_change:
+        alone = not (model.early_stopping or model.verbose > 0 or self.held_out.any())
+        most = learner.short_epochs(objective, steps) if alone else 0
+        when = EpochRule(seed, bool(model.shuffle), tol, model.n_iter_no_change, 0, False)
+        course = EpochCourse()
+        while course.done < self.max_iter and not reason():
+            if most:
+                few = when._replace(most=min(most, self.max_iter - course.done))
+                course = learner.learn_epochs(objective, weight, order, steps, few, course)
+            else:
+                given = (objective, steps, weight, order)
+                course = self._one_more(learner, given, when, score, course)
+            self._begun = course.done
+            _check_finite(*learner.model(objective, average=False), course.done)
+            if course.waited >= model.n_iter_no_change:
                 break
+
+    def _one_more(
+        self,
+        learner: Learner,
+        given: tuple[Objective, Steps, Array, AnyArray],
+        when: EpochRule,
+        score: Any,
+        course: EpochCourse,
+    ) -> EpochCourse:
+        """One pass; its objective is the mean loss of its rows, or minus the held-out score."""
+        objective, steps, weight, order = given
+        model, epoch = self.model, course.done + 1
+        self._begun = epoch
+        if when.shuffle:
+            _core.shuffle_rows(order, when.seed)  # the last order, shuffled again
+        rows = order[~self.held_out[order]]
+        learner.learn(objective, weight, rows, steps)
+        w, b = learner.model(objective, average=False)
+        _check_finite(w, b, epoch)
+        value = float(learner.paid()[0]) / max(rows.size, 1)
+        if model.early_stopping:
+            value = -float(score(w, b))
+        if model.verbose > 0:
+            what = "validation score" if model.early_stopping else "minus the objective"
+            print(f"Epoch {epoch}: norm {np.linalg.norm(w):.4g}, {what} {-value:.6g}")
+        stale = when.tol > -np.inf and value > course.best - when.tol
+        return EpochCourse(epoch, min(course.best, value), course.waited + 1 if stale else 0)
 
 
 def _check_finite(w: Array, b: float, epoch: int) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ... import _core
 from ..._base.typing import AnyArray, Array
+from ...canonical.row_steps import EpochCourse, EpochRule
 from ...problem.objective import Objective
 from ...solvers.stochastic.learner import Learner, Steps
 
@@ -27,6 +29,31 @@ class Progress:
     def __init__(self, model: Any, X: Any, held_out: AnyArray) -> None:
         self.by_score, self.labels = bool(model.early_stopping), hasattr(model, "classes_")
         self.X, self.held_out = X, held_out
+
+    def next(
+        self,
+        objective: Objective,
+        learner: Learner,
+        weight: Array,
+        rows: AnyArray,
+        steps: Steps,
+        when: EpochRule,
+        course: EpochCourse,
+    ) -> EpochCourse:
+        """One epoch more, or as many as one compiled call may take."""
+        alone = not (self.by_score or self.held_out.any())
+        if alone and (most := learner.short_epochs(objective, steps)):
+            few = when._replace(most=min(most, when.most - course.done))
+            return learner.learn_epochs(objective, weight, rows, steps, few, course)
+        if when.shuffle:
+            _core.shuffle_rows(rows, when.seed)  # the last order, shuffled again
+        order = rows[~self.held_out[rows]]
+        if when.tol == -np.inf:
+            learner.learn(objective, weight, order, steps)
+            return course._replace(done=course.done + 1)
+        value = self.of_epoch(objective, learner, weight, order, steps)
+        waited = course.waited + 1 if value > course.best - when.tol else 0
+        return EpochCourse(course.done + 1, min(course.best, value), waited)
 
     def of_epoch(
         self, objective: Objective, learner: Learner, weight: Array, order: AnyArray, steps: Steps

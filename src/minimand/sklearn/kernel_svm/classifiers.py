@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -11,14 +12,17 @@ from sklearn import svm
 from ..._base.typing import AnyArray, Array, IntArray
 from ...design import GramDesign, KernelDesign
 from ...losses import Hinge
-from ...solvers import Control
-from ...solvers.kernel import machines
+from ...solvers import Control, State
+from ...solvers.kernel import tasks
+from ...solvers.kernel.machines import BoxSolution
 from ..base import own_tolerance
 from .machine import FEW, KernelMachine, Machine, constant_machine
 from .on_columns import start_on_columns
 from .probabilities import probabilities
 
 _MANY = 6000  # samples whose kernel matrix pairs of classes share, 288 MB; safeguard
+
+Sides = tuple[IntArray, IntArray]  # the rows of the two classes of a pair
 
 
 class PairsOfClasses(KernelMachine):
@@ -27,7 +31,7 @@ class PairsOfClasses(KernelMachine):
     _INFEASIBLE = "Invalid input - all samples with positive weights belong to the same class."
 
     def _machines(
-        self: Any, design: KernelDesign, y: Array, weights: Array, kept: IntArray
+        self: Any, X: Any, design: KernelDesign, y: Array, weights: Array, kept: IntArray
     ) -> list[Machine]:
         classes = y.astype(np.intp)
         present = np.unique(classes[kept])
@@ -38,66 +42,94 @@ class PairsOfClasses(KernelMachine):
         order = np.concatenate([kept[classes[kept] == c] for c in range(len(self.classes_))])
         ends = np.searchsorted(classes[order], np.arange(len(self.classes_) + 1))
         rows = [np.arange(*span) for span in pairwise(ends)]
-        design, weights = self._shared(design.rows(order), present.size), weights[order]
-        found = [
-            self._pair(design, rows[i], rows[j], weights).among(order, y.size)
-            for i, j in combinations(range(len(rows)), 2)
-        ]
+        design, weights = self._shared(design.rows(order), np.diff(ends)), weights[order]
+        sides = [(rows[i], rows[j]) for i, j in combinations(range(len(rows)), 2)]
+        found: list[Machine] = self._pairs(design, sides, weights, order, y.size, X)
         self._platt = (np.empty(0), np.empty(0))
         if self.probability is True:
-            self._platt = probabilities(self, design, rows, weights)
+            self._platt = probabilities(self, design, sides, weights)
         return found
 
-    def _shared(self: Any, design: KernelDesign, count: int) -> KernelDesign:
+    def _shared(self: Any, design: KernelDesign, sizes: IntArray) -> KernelDesign:
         """The design with its matrix, of which every pair of classes gets a part, if it is small.
 
-        Of two classes all rows are one problem, unless folds for probabilities share them.
+        Pairs of large classes need few rows of it only, unless folds for probabilities share them.
         """
-        most = FEW if count == 2 and self.probability is not True else _MANY
-        return GramDesign.of(design) if design.shape[0] <= most else design
+        pair = int(np.sort(sizes)[-2:].sum())
+        small = pair <= FEW or self.probability is True
+        return GramDesign.of(design) if small and design.shape[0] <= _MANY else design
 
-    def _pair(
-        self: Any, design: KernelDesign, one: IntArray, other: IntArray, weights: Array
-    ) -> Machine:
-        numbers = np.concatenate([one, other])
-        if not one.size or not other.size:  # all samples of a class have weight zero
-            return constant_machine(weights.size, 1.0 if one.size else -1.0)
-        y = np.repeat([1.0, -1.0], [one.size, other.size])
-        part = design if numbers.size == weights.size else design.rows(numbers)
-        with self._limits() as control:
-            machine: Machine = self._machine(part, y, weights[numbers], control)
-        return machine.among(numbers, weights.size)
+    def _pairs(
+        self: Any,
+        design: KernelDesign,
+        sides: list[Sides],
+        weights: Array,
+        numbers: IntArray,
+        n: int,
+        X: Any = None,
+    ) -> list[Machine]:
+        """A machine for every pair of runs of rows, by one call where that is possible.
+
+        ``numbers`` are those of the rows among n samples. Callbacks are told if X is given.
+        """
+        known = [m for m, (one, other) in enumerate(sides) if one.size and other.size]
+        places = [np.concatenate(sides[m]) for m in known]
+        signs = [np.repeat([1.0, -1.0], [side.size for side in sides[m]]) for m in known]
+        posed = [
+            self._task(sign, weights[place], design.row_lengths[place])
+            for sign, place in zip(signs, places)
+        ]
+
+        def placed(points: list[Any], found: list[Any]) -> list[Machine]:
+            done = zip(known, places, points, found)
+            fitted = {
+                m: self._machine(point, solution, numbers[place], n)
+                for m, place, point, solution in done
+            }
+            return [
+                fitted.get(m) or constant_machine(n, _without_a_class(*pair))
+                for m, pair in enumerate(sides)
+            ]
+
+        def at(solved: list[BoxSolution], state: State) -> dict[str, Any]:
+            points = [*((s.a, s.levels) for s in solved), state.point]
+            found: dict[str, Any] = self._attributes_at(X, placed(points, [*solved, None]))
+            return found
+
+        solved = self._solved(design, places, posed, None if X is None else at)
+        return placed([(s.a, s.levels) for s in solved], solved)
 
     def _store_machines(self: Any, X: Any, machines: list[Machine]) -> None:
         """Support vectors by class; row j − 1 or i holds the coefficients in the pair (i, j)."""
-        count = len(self.classes_)
-        pairs = list(combinations(range(count), 2))
-        owner = self._owner
-        used = np.any([m.coef != 0 for m in machines], axis=0)
+        count, owner = len(self.classes_), self._owner
+        table = np.array([machine.coef for machine in machines])
+        used = table.any(axis=0)
         support = np.concatenate([np.flatnonzero(used & (owner == c)) for c in range(count)])
-        coef = np.zeros((count - 1, support.size))
-        for (i, j), machine in zip(pairs, machines):
-            mine, theirs = owner[support] == i, owner[support] == j
-            coef[j - 1, mine] = machine.coef[support[mine]]
-            coef[i, theirs] = machine.coef[support[theirs]]
         self._n_support = np.bincount(owner[support], minlength=count).astype(np.int32)
+        coef, table = np.zeros((count - 1, support.size)), table[:, support]
+        for pair, line, span in self._places():
+            coef[line, span] = table[pair, span]
         self._store_support(X, support, coef, machines)
         self._probA, self._probB = self._platt
 
     def _expansion(self: Any) -> Array:
-        count, coef = len(self.classes_), self._dual_coef_
+        coef = self._dual_coef_
         coef = coef.toarray() if self._sparse else coef
-        ends = np.concatenate([[0], np.cumsum(self._n_support)])
-        pairs = list(combinations(range(count), 2))
-        found = np.zeros((coef.shape[1], len(pairs)))
-        for k, (i, j) in enumerate(pairs):
-            mine, theirs = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
-            found[mine, k] = coef[j - 1, mine]
-            found[theirs, k] = coef[i, theirs]
+        found = np.zeros((coef.shape[1], self._intercept_.size))
+        for pair, line, span in self._places():
+            found[span, pair] = coef[line, span]
         return found
 
+    def _places(self: Any) -> Iterator[tuple[int, int, slice]]:
+        """Where coefficients are: the pair of classes, row of `dual_coef_`, support vectors."""
+        ends = np.concatenate([[0], np.cumsum(self._n_support)])
+        spans = [slice(*span) for span in pairwise(ends.tolist())]
+        for pair, (i, j) in enumerate(combinations(range(len(spans)), 2)):
+            yield pair, j - 1, spans[i]
+            yield pair, i, spans[j]
+
     def _validate_targets(self: Any, y: AnyArray) -> Array:
-        found: Array = super()._validate_targets(y)  # type: ignore[misc]
+        found: Array = super()._validate_targets(y)
         self._owner = found.astype(np.intp)
         return found
 
@@ -109,12 +141,16 @@ class PairsOfClasses(KernelMachine):
 
     def _votes(self: Any, scores: Array) -> AnyArray:
         """The class with most votes, the first of several."""
-        votes = np.zeros((scores.shape[0], len(self.classes_)), dtype=np.intp)
-        for k, (i, j) in enumerate(combinations(range(len(self.classes_)), 2)):
-            first = scores[:, k] > 0
-            votes[first, i] += 1
-            votes[~first, j] += 1
-        return np.argmax(votes, axis=1)
+        first, second = np.triu_indices(len(self.classes_), 1)
+        won, each = scores > 0, np.eye(len(self.classes_))
+        return np.argmax(won @ each[first] + ~won @ each[second], axis=1)
+
+
+def _without_a_class(one: IntArray, other: IntArray) -> float:
+    """The score where all samples of a class have weight zero; 0 if there are some of both."""
+    if one.size and other.size:
+        return 0.0
+    return 1.0 if one.size else -1.0
 
 
 class SVC(PairsOfClasses, svm.SVC):
@@ -168,11 +204,14 @@ class SVC(PairsOfClasses, svm.SVC):
 
     __init__ = own_tolerance(svm.SVC)
 
-    def _machine(self, design: KernelDesign, y: Array, weights: Array, control: Control) -> Machine:
-        bounds = self._bounds(weights)
-        start = start_on_columns(Hinge(), design, y, bounds, control)
-        found = machines.classes(design, y, bounds, control, start)
-        return Machine.of(found, found.a, float(found.levels[0]))
+    def _task(self, y: Array, weights: Array, lengths: Array) -> tasks.BoxTask:
+        return tasks.classes(y, self._bounds(weights))
+
+    def _begin(self, design: KernelDesign, task: tasks.BoxTask, control: Control) -> Array | None:
+        return start_on_columns(Hinge(), design, task.box.above, task, control)
+
+    def _model(self, a: Array, levels: Array) -> tuple[Array, float]:
+        return a, float(levels[0])
 
 
 class NuSVC(PairsOfClasses, svm.NuSVC):
@@ -211,11 +250,13 @@ max_iter, decision_function_shape, break_ties, random_state
     _INFEASIBLE = "specified nu is infeasible: too few samples of a class have positive weights"
     __init__ = own_tolerance(svm.NuSVC)
 
-    def _machine(self, design: KernelDesign, y: Array, weights: Array, control: Control) -> Machine:
+    def _task(self, y: Array, weights: Array, lengths: Array) -> tasks.BoxTask:
         smaller = min(float(weights[y > 0].sum()), float(weights[y < 0].sum()))
         if 0.5 * self.nu * float(weights.sum()) > smaller * (1 + 1e-12):  # rounding; safeguard
             raise ValueError(self._INFEASIBLE)
-        found = machines.nu_classes(design, y, weights, float(self.nu), control)
-        b, margin = found.levels.mean(), 0.5 * (found.levels[0] - found.levels[1])
+        return tasks.nu_classes(y, weights, float(self.nu), lengths)
+
+    def _model(self, a: Array, levels: Array) -> tuple[Array, float]:
+        b, margin = levels.mean(), 0.5 * (levels[0] - levels[1])
         size = margin if margin > 0 else 1.0  # all of f is zero: no margin to divide by
-        return Machine.of(found, found.a / size, float(b / size))
+        return a / size, float(b / size)

@@ -6,10 +6,12 @@ scikit-learn's ``fit`` checks the data, finds gamma and calls libsvm in ``_dense
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,47 +20,33 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _num_samples
 
 from ..._base.typing import AnyArray, Array, ArrayLike, IntArray
+from ..._base.watch import stoppable
 from ...audit.foreign.named_kernel import NamedKernel
 from ...certificate import Certificate
 from ...design import GramDesign, KernelDesign
+from ...estimators.callbacks import CallbackSupportMixin, Relay, with_callbacks
 from ...estimators.outcome import Part, combined
-from ...estimators.stopping import stoppable
 from ...kernels import Kernel
 from ...report.progress import Bar
-from ...solvers import Control
-from ...solvers.kernel.machines import BoxSolution
+from ...solvers import Control, State
+from ...solvers.kernel.machines import BoxSolution, solve_all
+from ...solvers.kernel.tasks import BoxTask
 
 _MEMORY = 2e9  # bytes of kernel rows; convention
 _LARGE = 1e10  # what stands for C=inf; safeguard: bounds must be finite
+_LARGEST = 1e150  # numbers in X; safeguard: sums of squares of more must be finite
 FEW = 1200  # samples of one machine whose kernel matrix is computed at once; measured
 
 
 class Machine(NamedTuple):
     """One fitted machine: f(x) = Σ coefᵢ·k(xᵢ, x) + intercept, and its proof."""
 
-    coef: Array  # of the rows it was fitted on
+    coef: Array  # of all samples; zero for those it was not fitted on
     intercept: float
     certificate: Certificate
     scale: float
     converged: bool
     stopped_by: str
-
-    @classmethod
-    def of(cls, found: BoxSolution, coef: Array, intercept: float) -> Machine:
-        """The model with these coefficients, which a solution has found."""
-        return cls(
-            coef, intercept, found.certificate, found.scale, found.converged, found.stopped_by
-        )
-
-    def among(self, numbers: IntArray, n: int) -> Machine:
-        """The machine of some of n samples as one of all, whose other multipliers are zero."""
-        theta = self.certificate.dual_point
-        whole = np.zeros(n)
-        if theta is not None and theta.size == numbers.size:
-            whole[numbers] = theta
-        coef = np.zeros(n)
-        coef[numbers] = self.coef
-        return self._replace(coef=coef, certificate=replace(self.certificate, dual_point=whole))
 
 
 def constant_machine(n: int, score: float) -> Machine:
@@ -67,11 +55,29 @@ def constant_machine(n: int, score: float) -> Machine:
     return Machine(np.zeros(n), score, proof, 0.0, True, "")
 
 
-class KernelMachine:
+def _check_squares(X: Any) -> None:
+    """Refuse numbers whose squares, which kernels add, are no finite numbers."""
+    numbers = X.data if sparse.issparse(X) else X
+    largest = max(np.max(numbers, initial=0.0), -np.min(numbers, initial=0.0))
+    if not largest < _LARGEST:
+        raise ValueError(
+            "The dual coefficients or intercepts are not finite: the squares of X overflow, as it "
+            f"has numbers of {largest:.1e}; scale X."
+        )
+
+
+class KernelMachine(CallbackSupportMixin):
     """Mixin in front of scikit-learn's class, which keeps its parameters and attributes."""
 
     certificate_: Certificate
 
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> Any:
+        """The parameter names, cached: scikit-learn inspects the signature again at every fit."""
+        return super()._get_param_names()
+
+    @with_callbacks
     def fit(self: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike = None) -> Any:
         """Fit the model.
 
@@ -89,8 +95,11 @@ class KernelMachine:
                 sample_weight = np.full(_num_samples(X), float(sample_weight))
             if sample_weight.ndim != 1:
                 raise ValueError("sample_weight must be a number, or one number for each sample.")
-        with stoppable(self):
-            super().fit(X, y, sample_weight)  # type: ignore[misc]
+        with stoppable(self), Relay(self, X, y) as self._relay:
+            try:
+                super().fit(X, y, sample_weight)
+            finally:
+                del self._relay
         return self
 
     # What scikit-learn's fit calls -----------------------------------------------------------
@@ -106,13 +115,14 @@ class KernelMachine:
                     "X.shape[0] should be equal to X.shape[1]: the kernel function must give a "
                     f"matrix of shape {(y.size, y.size)}, but it gives {X.shape}."
                 )
+        _check_squares(X)
         kernel = NamedKernel.of(self)
         design = kernel.design(X)
         weights = sample_weight if sample_weight.size else np.ones(y.size)
         kept = np.flatnonzero(weights > 0)
         if not kept.size:
             raise ValueError("Invalid input - all samples have zero or negative weights.")
-        machines = self._machines(design, y, weights, kept)
+        machines = self._machines(X, design, y, weights, kept)
         self._store_machines(X, machines)
         certificate = combined(
             [m.certificate for m in machines], [Part(m.scale) for m in machines], "pairs of classes"
@@ -144,31 +154,83 @@ class KernelMachine:
         return found
 
     @contextmanager
-    def _limits(self: Any) -> Iterator[Control]:
+    def _limits(self: Any, callbacks: list[Any]) -> Iterator[Control]:
         """The limits of one machine, with a bar if ``verbose``."""
         most = None if self.max_iter < 0 else max(int(self.max_iter), 1)
         memory = max(1e6 * float(self.cache_size), _MEMORY)
-        control = Control(tol=float(self.tol), max_iter=most, memory=memory)
+        control = Control(tol=float(self.tol), max_iter=most, memory=memory, callbacks=callbacks)
         if not self.verbose:
             yield control
             return
         bar = Bar(type(self).__name__)
-        control.callbacks = [bar]
+        control.callbacks = [*callbacks, bar]
         try:
             yield control
         finally:
             bar.close()
 
+    def _solved(
+        self: Any,
+        design: KernelDesign,
+        places: list[IntArray],
+        tasks: list[BoxTask],
+        at: Any = None,
+    ) -> list[BoxSolution]:
+        """Every task on its rows of the design; ``at(solved, state)``: attributes meanwhile."""
+        relay = self._relay
+
+        def limits(found: list[BoxSolution]) -> Any:
+            heard = at is not None and relay.active
+            return self._limits(relay.to(lambda state: at(found, state)) if heard else [])
+
+        watched = bool(self.verbose or (at is not None and relay.active))
+        return solve_all(design, places, tasks, limits, self._begin, watched=watched)
+
+    def _begin(self, design: KernelDesign, task: BoxTask, control: Control) -> Array | None:
+        """Coefficients to begin with, where steps of pairs may be slow; none by default."""
+        return None
+
     def _machines(
-        self: Any, design: KernelDesign, y: Array, weights: Array, kept: IntArray
+        self: Any, X: Any, design: KernelDesign, y: Array, weights: Array, kept: IntArray
     ) -> list[Machine]:
         """One machine on all samples; classifiers have one for every pair of classes."""
         part = design if kept.size == y.size else design.rows(kept)
         if kept.size <= FEW:
             part = GramDesign.of(part)
-        with self._limits() as control:
-            found: Machine = self._machine(part, y[kept], weights[kept], control)
-        return [found.among(kept, y.size)]
+        task = self._task(y[kept], weights[kept], part.row_lengths)
+
+        def at(_: list[BoxSolution], state: State) -> dict[str, Any]:
+            return self._attributes_at(X, [self._machine(state.point, None, kept, y.size)])
+
+        (found,) = self._solved(part, [np.arange(kept.size)], [task], at)
+        return [self._machine((found.a, found.levels), found, kept, y.size)]
+
+    def _machine(
+        self: Any, point: Any, found: BoxSolution | None, numbers: IntArray, n: int
+    ) -> Machine:
+        """The machine of a point (a, levels) on some of n samples, with the proof of a solution."""
+        a, intercept = self._model(point[0], point[1])
+        coef, theta = np.zeros(n), np.zeros(n)
+        coef[numbers] = a
+        if found is None:
+            return constant_machine(n, intercept)._replace(coef=coef)
+        multipliers = found.certificate.dual_point
+        if multipliers is not None and multipliers.size == numbers.size:
+            theta[numbers] = multipliers
+        proof = replace(found.certificate, dual_point=theta)
+        return Machine(coef, intercept, proof, found.scale, found.converged, found.stopped_by)
+
+    def _attributes_at(self: Any, X: Any, machines: list[Machine]) -> dict[str, Any]:
+        """The attributes of a model of some machines, as scikit-learn's fit sets them."""
+        model = copy.copy(self)
+        model._platt = (np.empty(0), np.empty(0))
+        model._store_machines(X, machines)
+        model.shape_fit_ = X.shape
+        model._intercept_, model._dual_coef_ = model.intercept_.copy(), model.dual_coef_
+        if self._impl in ("c_svc", "nu_svc") and len(self.classes_) == 2:
+            model.intercept_, model.dual_coef_ = -model.intercept_, -model.dual_coef_
+        known = self.__dict__
+        return {name: new for name, new in model.__dict__.items() if known.get(name) is not new}
 
     def _store_machines(self: Any, X: Any, machines: list[Machine]) -> None:
         """Attributes of a single machine."""
@@ -195,7 +257,7 @@ class KernelMachine:
         name = type(self).__name__
         if objection:
             text = f"{name}: {objection}, so nothing bounds the distance from the optimum."
-            warnings.warn(text, ConvergenceWarning, stacklevel=6)
+            warnings.warn(text, ConvergenceWarning, stacklevel=7)
         short = [m for m in machines if not m.converged]
         if short and not objection:
             worst = max(short, key=lambda m: m.certificate.relative)
@@ -204,14 +266,14 @@ class KernelMachine:
                 f"gap of {worst.certificate.relative:.1e}, above tol={self.tol:g}; the model is "
                 "valid: raise max_iter or tol."
             )
-            warnings.warn(text, ConvergenceWarning, stacklevel=6)
+            warnings.warn(text, ConvergenceWarning, stacklevel=7)
 
     # What scikit-learn's predictions call ----------------------------------------------------
 
     def _compute_kernel(self: Any, X: Any) -> Any:
         """Values of a kernel that is no name; that of minimand may depend on the training rows."""
         if not isinstance(self.kernel, Kernel):
-            return super()._compute_kernel(X)  # type: ignore[misc]
+            return super()._compute_kernel(X)
         return np.asarray(self._bound_kernel(X, self._BaseLibSVM__Xfit), dtype=float, order="C")
 
     def _expansion(self: Any) -> Array:

@@ -11,6 +11,7 @@ from ...losses import Loss
 from ...penalties import L2
 from ...problem.objective import Objective
 from ...solvers import Control, solve
+from ...solvers.kernel.tasks import BoxTask
 from ...solvers.kinked.clear_multipliers import settled
 
 _TIGHTER = 1e-3  # of tol; measured: interior points reach it in a step or two, multipliers need it
@@ -18,7 +19,7 @@ _EASY = 1e4  # C‖x‖² up to which steps of pairs are quick; measured on iris
 
 
 def start_on_columns(
-    loss: Loss, design: KernelDesign, y: Array, bounds: Array, control: Control
+    loss: Loss, design: KernelDesign, y: Array, task: BoxTask, control: Control
 ) -> Array | None:
     """Coefficients near the optimum of ½‖w‖² + Σ boundsᵢ·loss(w·xᵢ + b, yᵢ).
 
@@ -26,8 +27,10 @@ def start_on_columns(
     where C‖x‖² is large the bounds of coefficients do not help against a kernel matrix that is
     nearly singular. The solvers on columns do not suffer from that.
     """
+    bounds = task.bounds
     if not isinstance(design.kernel, Linear) or design.inputs.shape[1] >= design.shape[0]:
         return None
+    assert bounds is not None
     if float(bounds.max()) * float(design.row_lengths.mean()) <= _EASY:
         return None
     total = float(bounds.sum())

@@ -11,9 +11,9 @@ from ..._base.typing import AnyArray, Array
 from ...design import KernelDesign
 from ...losses import EpsilonInsensitive
 from ...solvers import Control
-from ...solvers.kernel import machines
+from ...solvers.kernel import tasks
 from ..base import own_tolerance
-from .machine import KernelMachine, Machine
+from .machine import KernelMachine
 from .on_columns import start_on_columns
 
 
@@ -51,11 +51,15 @@ class SVR(KernelMachine, svm.SVR):
 
     __init__ = own_tolerance(svm.SVR)
 
-    def _machine(self, design: KernelDesign, y: Array, weights: Array, control: Control) -> Machine:
-        loss, bounds = EpsilonInsensitive(float(self.epsilon)), self._bounds(weights)
-        start = start_on_columns(loss, design, y, bounds, control)
-        found = machines.regression(design, y, bounds, float(self.epsilon), control, start)
-        return Machine.of(found, found.a, float(found.levels[0]))
+    def _task(self, y: Array, weights: Array, lengths: Array) -> tasks.BoxTask:
+        return tasks.regression(y, self._bounds(weights), float(self.epsilon))
+
+    def _begin(self, design: KernelDesign, task: tasks.BoxTask, control: Control) -> Array | None:
+        loss, y = EpsilonInsensitive(float(self.epsilon)), 0.5 * (task.box.above + task.box.below)
+        return start_on_columns(loss, design, y, task, control)
+
+    def _model(self, a: Array, levels: Array) -> tuple[Array, float]:
+        return a, float(levels[0])
 
 
 class NuSVR(KernelMachine, svm.NuSVR):
@@ -88,10 +92,12 @@ class NuSVR(KernelMachine, svm.NuSVR):
 
     __init__ = own_tolerance(svm.NuSVR)
 
-    def _machine(self, design: KernelDesign, y: Array, weights: Array, control: Control) -> Machine:
-        found = machines.nu_regression(design, y, self._bounds(weights), float(self.nu), control)
-        a = found.a[: y.size] + found.a[y.size :]
-        return Machine.of(found, a, float(found.levels.mean()))
+    def _task(self, y: Array, weights: Array, lengths: Array) -> tasks.BoxTask:
+        return tasks.nu_regression(y, self._bounds(weights), float(self.nu))
+
+    def _model(self, a: Array, levels: Array) -> tuple[Array, float]:
+        first, second = np.split(a, 2)
+        return first + second, float(levels.mean())
 
 
 class OneClassSVM(KernelMachine, svm.OneClassSVM):
@@ -138,12 +144,14 @@ class OneClassSVM(KernelMachine, svm.OneClassSVM):
         """
         return super().fit(X, y, sample_weight)
 
-    def _machine(self, design: KernelDesign, y: Array, weights: Array, control: Control) -> Machine:
-        found = machines.one_class(design, weights, float(self.nu), control)
-        return Machine.of(found, found.a, float(found.levels[0]))
+    def _task(self, y: Array, weights: Array, lengths: Array) -> tasks.BoxTask:
+        return tasks.one_class(weights, float(self.nu), lengths)
+
+    def _model(self, a: Array, levels: Array) -> tuple[Array, float]:
+        return a, float(levels[0])
 
     def _dense_predict(self, X: Any) -> AnyArray:
-        return np.where(super()._dense_predict(X) > 0, 1.0, -1.0)
+        return np.where(super()._dense_predict(X) >= 0, 1.0, -1.0)
 
     def _sparse_predict(self, X: Any) -> AnyArray:
-        return np.where(super()._sparse_predict(X) > 0, 1.0, -1.0)
+        return np.where(super()._sparse_predict(X) >= 0, 1.0, -1.0)

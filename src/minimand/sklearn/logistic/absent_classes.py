@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._base.typing import Array, IntArray
 from ...audit.foreign.objectives import Problem
-from ...estimators.models import stacked
+from ...estimators.problem import stacked
 from ...problem.objective import Objective
 from ...solvers import Solution
 from ..base import Fit, moved

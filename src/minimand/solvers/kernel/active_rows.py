@@ -11,14 +11,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..._base.typing import AnyArray, Array, IntArray
-from ...canonical import Box, BoxSteps
+from ...canonical import Box, BoxBatch, BoxSteps
 
 _FEW_BLOCKS = 3  # blocks of a call on few rows; safeguard: each may take 100 steps a row
 _PER_BLOCK = 40  # rows for which a call may take another block; measured at 12000×30
 _BLOCK = 256  # positions of a block, whose matrix fits a cache; measured at 12000×30
-_ONE_BLOCK = 600  # positions of a problem that is one block; measured on pairs of digits
+AT_ONCE = 1200  # positions of a problem whose steps look at all of them; measured
 _SLAB = 64  # rows whose copy is in float64 at a time; safeguard
 _LEAST_ROWS = 64  # rows kept whatever the memory; safeguard
+_ENLARGED = 1.01  # factor of a sum in float32; safeguard: its rounding is a thousandth
 
 
 class RowSource(Protocol):
@@ -59,7 +60,7 @@ class ActiveRows:
         if isinstance(source, np.ndarray):
             self.count, self.most, self._rows = n, n, source
             return
-        self._source = source
+        self._source, self._dismissed = source, False
         fitting = memory / (np.dtype(source.dtype).itemsize * max(n, 1))
         self.count, self.most = 0, int(min(n, max(fitting, _LEAST_ROWS)))
         # Pages that are never written take no memory.
@@ -80,10 +81,30 @@ class ActiveRows:
 
         It may take several calls, as each does a limited number of blocks.
         """
-        rows, alone = self._rows[: self.count], self.given and self.count <= _ONE_BLOCK
-        most = 1 if alone else _FEW_BLOCKS + self.count // _PER_BLOCK
-        block = max(self.count, 8) if alone else _BLOCK
-        return self.box.steps(rows, self.a, self.f, goal, block=block, most=most)
+        most = _FEW_BLOCKS + self.count // _PER_BLOCK
+        rows = self._rows[: self.count]
+        return self.box.steps(rows, self.a, self.f, goal, block=_BLOCK, most=most)
+
+    @property
+    def work_of_block(self) -> float:
+        """Multiplications of one block of `steps`, about: all scores follow from its rows."""
+        return float(_BLOCK * self.a.size)
+
+    def settle(self, goal: float) -> float:
+        """Minimise a problem of a small matrix to a gap of goal, and compute f anew; the gap."""
+        found = BoxBatch([self.order], [self.box]).settled(self._rows, self.a, np.array([goal]))
+        self.a[:], self.f[:] = found.a, found.f
+        return float(found.gap[0])
+
+    def sizes(self) -> Array | None:
+        """Σⱼ |aⱼ|·Kᵢⱼ of every position, a little enlarged; None if some rows are not in memory.
+
+        It bounds what rounding of K has done to f, if no value of K is negative.
+        """
+        if self.given or self._dismissed or self.a[self.count :].any():
+            return None
+        weights = np.abs(self.a[: self.count]).astype(self._rows.dtype)
+        return np.asarray(_ENLARGED * (weights @ self._rows[: self.count]), dtype=float)
 
     def among(self, positions: IntArray) -> Array:
         """K of some active positions, in float64."""
@@ -107,6 +128,7 @@ class ActiveRows:
 
     def dismiss(self, positions: IntArray) -> None:
         """Forget the rows of some active positions; their a stays as it is."""
+        self._dismissed = True
         first, last = self.count - positions.size, self.count
         outside = positions >= first
         places = np.setdiff1d(np.arange(first, last), positions[outside])

@@ -3,44 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
-
-import numpy as np
 
 from ..._base.typing import Array
 from ..._base.watch import INTERRUPT, StoppedError, current, watching
 from ...canonical import Box
 from ...design import Design
+from ...problem.objective import Point
 from ..base import CALLBACK, STOP, Control
 from ..history import State
+from .box_point import BoxPoint
 from .course import CORRECTIONS, Course
 
 _EXHAUSTED = "no further progress"  # why rounds end that no limit has stopped
-
-
-class BoxPoint(NamedTuple):
-    """Coefficients with their exact scores f = K a, the best level of each group, and the gap."""
-
-    a: Array
-    f: Array
-    levels: Array
-    gap: float
-
-    @classmethod
-    def of(cls, box: Box, a: Array, design: Design) -> BoxPoint:
-        """The point of coefficients within the box."""
-        f = design.row_product(a) if a.any() else np.zeros(a.size)
-        levels = box.levels(a, f)
-        return cls(a, f, levels, box.gap(a, f, levels))
-
-    def sums(self, box: Box) -> tuple[float, float]:
-        """The sum of the coefficients in each group."""
-        return float(self.a[box.group == 0].sum()), float(self.a[box.group == 1].sum())
-
-    def primal(self, box: Box) -> float:
-        """½‖f‖² plus the losses, and what the levels cost where the sums are not zero."""
-        paid = float(box.losses(self.f + self.levels[box.group]).sum())
-        return 0.5 * float(self.a @ self.f) + paid + float(self.levels @ np.array(self.sums(box)))
 
 
 def solved(
@@ -77,7 +51,7 @@ def solved(
                     course = Course(box, point.a, point.f, design, control.memory, sums)
                 before = point.gap
                 a = course.advanced(target, lambda: control.expired)
-                point = BoxPoint.of(box, a, design)
+                point = course.point(a)
                 count += 1
                 met = point.gap <= target
                 if not met and not course.corrected(point.a, point.f, point.gap, before, target):
@@ -95,6 +69,7 @@ def _told(box: Box, point: BoxPoint, control: Control, count: int, target: float
         return False
     primal = point.primal(box)
     numbers = (primal, primal - point.gap, point.gap, target)
-    state = State(count, count + 1.0, control.seconds, *numbers)
+    model = Point(point.a, point.levels, point.f)
+    state = State(count, count + 1.0, control.seconds, *numbers, model)
     answers = [callback(state) for callback in control.callbacks]
     return any(answer is STOP for answer in answers)

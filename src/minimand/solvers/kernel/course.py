@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from ..._base.typing import Array
 from ...canonical import Box
-from ...design import Design, GramDesign
+from ...design import Design, GramDesign, KernelDesign
 from .active_rows import ActiveRows
+from .box_point import BoxPoint
 from .generation import first_rows, generate, settle
 from .sources import source_of
 
@@ -37,6 +40,9 @@ class Course:
         self._memory, self._sums = min(memory, MEMORY), sums
         self._share = _GOAL
         self._kind = "float64" if isinstance(design, GramDesign) else "float32"
+        self._doubt: Array = np.zeros(a.size)  # of scores that are not exact at first
+        self._reached: Array | None = None  # Σ |aⱼ|·Kᵢⱼ at earlier points, added up
+        self._total = 0.0  # the same of Σ |aⱼ|
         self._active = self._begun(a, f)
 
     def advanced(self, target: float, ends: Callable[[], bool]) -> Array:
@@ -44,6 +50,24 @@ class Course:
         advance = settle if self._active.given else generate
         advance(self._active, self._share * target, ends)
         return self._box.with_sums(self._active.by_sample(self._active.a), self._sums)
+
+    def point(self, a: Array) -> BoxPoint:
+        """The point of coefficients that `advanced` gave, with exact scores where they matter.
+
+        A score that was exact at other coefficients has gone from there to here by values of the
+        kernel of which each is in doubt by its rounding.
+        """
+        sizes, design = self._active.sizes(), self._design
+        if sizes is None or self._reached is None or not isinstance(design, KernelDesign):
+            return BoxPoint.of(self._box, a, design)
+        relative, absolute = design.kernel.doubt(design.inputs, 0.5 * self._active.precision)
+        reach = self._active.by_sample(sizes) + self._reached
+        total = float(np.abs(a).sum()) + self._total
+        doubt = self._doubt + relative * reach + absolute * total
+        if not np.isfinite(doubt).all():
+            return BoxPoint.of(self._box, a, design)
+        self._reached, self._total, self._last = reach, total, doubt
+        return BoxPoint.near(self._box, a, self._active.by_sample(self._active.f), doubt, design)
 
     def corrected(self, a: Array, f: Array, gap: float, before: float, target: float) -> bool:
         """Go on from a with exact scores f, where the gap is ``gap``; False if that is in vain.
@@ -58,6 +82,7 @@ class Course:
         if self._kind == "float64":
             return False
         self._share, self._kind = _GOAL, "float64"
+        self._doubt = self._last
         self._active = self._begun(a, f)
         return True
 
@@ -65,4 +90,7 @@ class Course:
         active = ActiveRows(self._box, a, f, source_of(self._design, self._kind), self._memory)
         if not active.given:
             first_rows(active)
+        sizes = active.sizes()
+        self._reached = None if sizes is None else active.by_sample(sizes)
+        self._total, self._last = float(np.abs(a).sum()), self._doubt
         return active

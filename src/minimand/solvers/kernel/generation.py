@@ -11,8 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ..._base.typing import Array, IntArray
-from .active_rows import ActiveRows
-from .free_steps import free_steps
+from ...canonical import BoxSteps
+from .active_rows import AT_ONCE, ActiveRows
+from .free_steps import free_steps, free_work
 
 FIRST = 256  # rows to begin with, and the least number to add; measured on MNIST
 _SHARE = 0.1  # of the violation of all samples that the active ones may leave; measured on MNIST
@@ -21,6 +22,7 @@ _NEARLY_ALL = 0.6  # share of active samples from which on all rows are computed
 _PER_SAMPLE = 10.0  # share of samples whose terms of the gap are small anyway, inverse; measured
 _ROUNDS = 1000  # safeguard
 _PATIENCE = 12  # rounds without progress; safeguard: scores are then computed anew
+_IDLE = 3  # rounds without progress, after which Newton's steps are tried in any case; safeguard
 _PROGRESS = 0.9  # factor of the gap that counts as progress; safeguard
 
 
@@ -46,19 +48,20 @@ def admit_or_all(active: ActiveRows, positions: IntArray) -> None:
 
 def generate(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float:
     """Rounds until the gap of the box problem, by f as it is known, is at most goal; the gap."""
-    before, least, waited = np.inf, np.inf, 0
+    before, least, waited, spent = np.inf, np.inf, 0, 0.0
     violation, violations, gap = _state(active)
     for _ in range(_ROUNDS):
         if gap <= goal or ends() or waited > _PATIENCE:
             return gap
         aim = _SHARE * min(violation, before)
-        found = active.steps(aim)
-        if found.violation > aim and free_steps(active):
-            found = active.steps(aim)
+        found, spent = _moved(active, aim, spent, waited)
         before = violation
         violation, violations, gap = _state(active)
         outside = violations[active.count :]
         worse = np.flatnonzero(outside > 0.5 * max(found.violation, _SHARE * violation))
+        if not worse.size and found.steps == 0:
+            # Active samples that violate optimality have no partner among the active ones.
+            worse = np.arange(outside.size)
         if worse.size and gap > goal:
             _admit_worst(active, violations, worse + active.count)
         waited = 0 if gap < _PROGRESS * least else waited + 1
@@ -71,13 +74,15 @@ def settle(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float:
 
     A sample adds at most its violation times its range to the gap, and most samples add nothing.
     """
+    if active.count <= AT_ONCE:
+        gap = active.settle(goal)
+        if gap <= goal or ends():
+            return gap
     ranges = float((active.box.high - active.box.low).sum())
     aim = _PER_SAMPLE * goal / max(ranges, 1e-300)  # safeguard: no range at all
-    least, waited = np.inf, 0
+    least, waited, spent = np.inf, 0, 0.0
     for _ in range(_ROUNDS):
-        found = active.steps(aim)
-        if found.violation > aim and free_steps(active):
-            found = active.steps(aim)
+        found, spent = _moved(active, aim, spent, waited)
         _, _, gap = _state(active)
         waited = 0 if gap < _PROGRESS * least else waited + 1
         least = min(gap, least)
@@ -86,6 +91,20 @@ def settle(active: ActiveRows, goal: float, ends: Callable[[], bool]) -> float:
         if found.violation <= aim:
             aim *= _SHARE
     return gap
+
+
+def _moved(active: ActiveRows, aim: float, spent: float, waited: int) -> tuple[BoxSteps, float]:
+    """Steps of pairs, and Newton's if those have cost as much since the last ones, or get nowhere.
+
+    The second number says what steps of pairs have cost since then.
+    """
+    found = active.steps(aim)
+    spent += found.blocks * active.work_of_block
+    if found.violation <= aim:
+        return found, spent
+    if (waited >= _IDLE or spent >= free_work(active)) and free_steps(active):
+        return active.steps(aim), 0.0
+    return found, spent
 
 
 def _state(active: ActiveRows) -> tuple[float, Array, float]:

@@ -1,22 +1,25 @@
-"""Kernel machines on libsvm's scale: SVC and SVR, ν-SVC and ν-SVR, and the one-class machine.
-
-Their duals are box problems. In those with a share ν of support vectors the sum of coefficients in
-each group is given, so that there are two free levels (an intercept and a margin or a tube) or one.
-"""
+"""Kernel machines of one kernel matrix: all pairs of classes, all folds, or a single machine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..._base.typing import Array, BoolArray
-from ...canonical import Box
+from ..._base.typing import Array, IntArray
+from ...canonical import BoxBatch
 from ...certificate import Certificate
-from ...design import Design
+from ...design import GramDesign, KernelDesign
 from ..base import Control
-from .box_course import BoxPoint, solved
+from .active_rows import AT_ONCE
+from .box_course import solved
+from .box_point import BoxPoint
+from .tasks import BoxTask
+
+Begin = Callable[[KernelDesign, BoxTask, Control], Array | None]  # coefficients near the optimum
+Limits = Callable[[list["BoxSolution"]], AbstractContextManager[Control]]  # after those solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,140 +34,97 @@ class BoxSolution:
     stopped_by: str
 
 
-def classes(
-    design: Design, y: Array, bounds: Array, control: Control, start: Array | None = None
-) -> BoxSolution:
-    """SVC with y = ±1: min ½‖f‖² + Σ boundsᵢ·max(0, 1 − yᵢ(f(xᵢ) + b)); the level is b."""
-    group = np.zeros(y.size, np.uint8)
-    box = Box(np.minimum(bounds * y, 0.0), np.maximum(bounds * y, 0.0), y, y, group, True)
-    return _bounded(box, design, bounds, control, "½‖f‖² + C·Σ s·max(0, 1 − y(f + b))", start)
+def solve_all(
+    design: KernelDesign,
+    places: Sequence[IntArray],
+    tasks: Sequence[BoxTask],
+    limits: Limits,
+    begin: Begin,
+    *,
+    watched: bool,
+) -> list[BoxSolution]:
+    """Every task on its rows of a design.
 
-
-def regression(
-    design: Design,
-    y: Array,
-    bounds: Array,
-    epsilon: float,
-    control: Control,
-    start: Array | None = None,
-) -> BoxSolution:
-    """SVR: min ½‖f‖² + Σ boundsᵢ·max(0, |yᵢ − f(xᵢ) − b| − ε); the level is b."""
-    box = Box(-bounds, bounds, y + epsilon, y - epsilon, np.zeros(y.size, np.uint8), True)
-    return _bounded(box, design, bounds, control, "½‖f‖² + C·Σ s·max(0, |y − f − b| − ε)", start)
-
-
-def _bounded(
-    box: Box, design: Design, bounds: Array, control: Control, words: str, start: Array | None
-) -> BoxSolution:
-    """The machine whose coefficients are bounded by C; its unit is the loss of f = 0."""
-    point = BoxPoint.of(box, np.zeros(bounds.size), design)
-    unit = point.gap
-    if start is not None:
-        inside = box.with_sums(np.clip(start, box.low, box.high))
-        point = BoxPoint.of(box, inside, design)
-    found = solve_box(box, point, design, control, words, lambda a, f: unit)
-    theta = np.divide(-found.a, bounds, out=np.zeros(bounds.size), where=bounds > 0)
-    return replace(found, certificate=replace(found.certificate, dual_point=theta))
-
-
-def nu_classes(
-    design: Design, y: Array, weights: Array, nu: float, control: Control
-) -> BoxSolution:
-    """ν-SVC with y = ±1: min ½‖f‖² − ν·W·ρ + Σ sᵢ·max(0, ρ − yᵢ(f(xᵢ) + b)), W = Σs.
-
-    The levels of the two classes, −1 and 1, are b + ρ and b − ρ.
+    Small ones on a matrix in memory are solved by one call, unless somebody watches: that gets them
+    one after the other. ``begin`` may find where to begin for those that need more time.
     """
-    low, high = np.minimum(weights * y, 0.0), np.maximum(weights * y, 0.0)
-    group, zero = (y > 0).astype(np.uint8), np.zeros(y.size)
-    box = Box(low, high, zero, zero, group, True)
-    half = 0.5 * nu * float(weights.sum())
-    a = y * _filled(weights, [y < 0, y > 0], [half, half])
-    words = "½‖f‖² − ν·Σs·ρ + Σ s·max(0, ρ − y(f + b))"
-    return solve_box(
-        box, BoxPoint.of(box, a, design), design, control, words, _size_of(design, weights, nu)
-    )
+    known: list[BoxSolution] = []
+    small = max((task.start.size for task in tasks), default=0) <= AT_ONCE
+    if isinstance(design, GramDesign) and small and not watched:
+        with limits([]) as control:
+            known = _together(design, places, tasks, control)
+    found: list[BoxSolution] = []
+    for m, (place, task) in enumerate(zip(places, tasks)):
+        if known and known[m].converged:
+            found.append(known[m])
+            continue
+        with limits(found) as control:
+            part = design if place.size == design.shape[0] else design.rows(place)
+            start = None if control.expired else begin(part, task, control)
+            start = known[m].a if start is None and known else start
+            found.append(solve_one(part, task, control, start))
+    return found
 
 
-def one_class(design: Design, weights: Array, nu: float, control: Control) -> BoxSolution:
-    """The one-class machine: min ½‖f‖² − ν·W·ρ + Σ sᵢ·max(0, ρ − f(xᵢ)); the level is −ρ."""
-    zero, group = np.zeros(weights.size), np.zeros(weights.size, np.uint8)
-    box = Box(zero, weights, zero, zero, group, True)
-    a = _filled(weights, [weights > 0], [nu * float(weights.sum())])
-    words = "½‖f‖² − ν·Σs·ρ + Σ s·max(0, ρ − f)"
-    return solve_box(
-        box, BoxPoint.of(box, a, design), design, control, words, _size_of(design, weights, nu)
-    )
+def _together(
+    design: GramDesign, places: Sequence[IntArray], tasks: Sequence[BoxTask], control: Control
+) -> list[BoxSolution]:
+    """All tasks by one call; those that are not at their target have the gap that they came to."""
+    if not tasks:
+        return []
+    rows = [place[task.rows] for place, task in zip(places, tasks)]
+    batch = BoxBatch(rows, [task.box for task in tasks])
+    start = np.concatenate([task.start for task in tasks])
+    goals = control.tol * np.array([task.unit for task in tasks])
+    shares = control.tol * np.array([task.share for task in tasks])
+    found = batch.settled(design.matrix, start, goals, shares)
+    seconds = control.seconds / len(tasks)
+    solutions = []
+    for m, (task, first, last) in enumerate(zip(tasks, batch.ends, batch.ends[1:])):
+        point = BoxPoint(found.a[first:last], found.f[first:last], found.levels[m], found.gap[m])
+        numbers = (float(found.primal[m]), float(found.rounding[m]))
+        solutions.append(_solution(task, point, numbers, control.tol, 1, "", seconds))
+    return solutions
 
 
-def nu_regression(
-    design: Design, y: Array, weights: Array, nu: float, control: Control
+def solve_one(
+    design: KernelDesign, task: BoxTask, control: Control, begin: Array | None = None
 ) -> BoxSolution:
-    """ν-SVR: min ½‖f‖² + ν·W·ε + Σ sᵢ·max(0, |yᵢ − f(xᵢ) − b| − ε), with weights sᵢ = C·sample's.
-
-    Every sample has two coefficients, for residuals above and below the tube; a has the first of
-    all samples before the second. The levels are b + ε and b − ε.
-    """
-    n = y.size
-    both, twice, zero = np.tile(np.arange(n), 2), np.tile(y, 2), np.zeros(n)
-    group = np.repeat(np.array([0, 1], np.uint8), n)
-    box = Box(np.append(zero, -weights), np.append(weights, zero), twice, twice, group, True)
-    half = 0.5 * nu * float(weights.sum())
-    a = _filled(weights, [weights > 0], [half])
-    words = "½‖f‖² + ν·Σs·ε + Σ s·max(0, |y − f − b| − ε)"
-    start = np.append(a, -a)  # f = 0
-
-    def scale(a: Array, f: Array) -> float:
-        null = np.zeros(2 * n)
-        levels = box.levels(start, null)
-        sums = np.array([start[:n].sum(), start[n:].sum()])
-        return float(box.losses(levels[group]).sum() + levels @ sums)
-
-    design = design.rows(both)
-    return solve_box(box, BoxPoint.of(box, start, design), design, control, words, scale)
+    """Minimise to a certified gap of tol·scale, from the start of the task or another one."""
+    box = task.box
+    if task.rows.size != design.shape[0]:
+        design = design.rows(task.rows)
+    start = task.start
+    if begin is not None:
+        sums = tuple(float(start[box.group == g].sum()) for g in (0, 1))
+        start = box.with_sums(np.clip(begin, box.low, box.high), (sums[0], sums[1]))
+    last, count, why = solved(box, BoxPoint.of(box, start, design), design, control, task.scale)
+    numbers = (last.primal(box), box.rounding(last.a, last.f))
+    return _solution(task, last, numbers, control.tol, count, why, control.seconds)
 
 
-def _size_of(design: Design, weights: Array, nu: float) -> Callable[[Array, Array], float]:
-    """½‖f‖², which is what f = 0 is from the optimum; at least that of orthogonal features.
-
-    f vanishes at the optimum where no margin is possible, and is no unit then.
-    """
-    sizes = float(weights.max()) * float(design.row_lengths.max())
-    least = 0.5 * nu * float(weights.sum()) * sizes
-    return lambda a, f: max(0.5 * abs(float(a @ f)), least)
-
-
-def solve_box(
-    box: Box,
+def _solution(
+    task: BoxTask,
     point: BoxPoint,
-    design: Design,
-    control: Control,
-    words: str,
-    scale: Callable[[Array, Array], float],
+    numbers: tuple[float, float],
+    tol: float,
+    count: int,
+    why: str,
+    seconds: float,
 ) -> BoxSolution:
-    """Minimise to a certified gap of tol·scale, from coefficients whose sums are as wanted."""
-    last, count, why = solved(box, point, design, control, scale)
-    unit = scale(last.a, last.f)
-    primal, rounding = last.primal(box), box.rounding(last.a, last.f)
+    """A point with its certificate; ``numbers`` are the objective and its rounding."""
+    unit, gap, (primal, rounding) = task.scale(point.a, point.f), float(point.gap), numbers
     certificate = Certificate(
         primal=primal,
-        dual=primal - last.gap,
-        gap=last.gap,
-        relative=0.0 if last.gap == 0 else (last.gap / unit if unit > 0 else np.inf),
-        objective=words,
+        dual=primal - gap,
+        gap=gap,
+        relative=0.0 if gap == 0 else (gap / unit if unit > 0 else np.inf),
+        objective=task.words,
         rounding=rounding,
         iterations=count,
         passes=count + 1.0,
-        seconds=control.seconds,
-        dual_point=-last.a,
+        seconds=seconds,
+        dual_point=task.dual_point(point.a),
     )
-    met = last.gap <= max(control.tol * unit, rounding)
-    return BoxSolution(last.a, last.levels, certificate, unit, met, why)
-
-
-def _filled(weights: Array, groups: list[BoolArray], sums: list[float]) -> Array:
-    """Coefficients up to the weights that sum to what each group needs, from the first on."""
-    a = np.zeros(weights.size)
-    for here, total in zip(groups, sums):
-        passed = np.cumsum(weights[here])
-        a[here] = np.clip(total - (passed - weights[here]), 0.0, weights[here])
-    return a
+    met = gap <= max(tol * unit, rounding)
+    return BoxSolution(point.a, point.levels, certificate, unit, met, why)

@@ -12,9 +12,10 @@ from ...design import Design, GramDesign
 from ...kernels import Linear
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
-from .. import costs
 from ..base import Control, Verdict
+from ..costs import row_gram
 from ..traits import Trait
+from .costs import pairs
 from .smo import Smo, box_exists, l2_of, theta_of
 
 _MOST_ROWS = 3000  # safeguard: their inner products take 72 MB
@@ -41,8 +42,8 @@ class RowPairs(Smo):
             )
         if n > _MOST_ROWS or 8.0 * n * n > control.memory:
             return Verdict(False, "there are many rows, whose inner products would cost too much")
-        once = 0.0 if objective.facts.row_gram is not None else costs.row_gram(objective)
-        cost = once + costs.pairs(objective)
+        once = 0.0 if objective.facts.row_gram is not None else row_gram(objective)
+        cost = once + pairs(objective)
         return Verdict(True, "straight pieces and ‖w‖²: steps of pairs of rows", cost, once)
 
     def _rows(self, objective: Objective) -> Design:

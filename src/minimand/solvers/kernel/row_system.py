@@ -10,9 +10,9 @@ from scipy import linalg
 from ..._base.typing import Array
 from ...certificate import Judgement
 from ...problem.objective import Objective, Point
-from .. import costs
 from ..base import Control, Solver, Verdict
 from ..traits import Trait
+from . import costs
 from .course import MEMORY
 from .smo import judged_coefficients, l2_of
 

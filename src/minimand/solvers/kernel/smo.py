@@ -13,9 +13,9 @@ from ...certificate.finding import Dual
 from ...design import Design
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
-from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..traits import Trait
+from . import costs
 from .course import CORRECTIONS, Course
 
 

@@ -12,7 +12,7 @@ from ...design import Design, GramDesign, KernelDesign
 from ...kernels.rows import Parts
 from .active_rows import RowSource
 
-_SLAB = 1 << 22  # values between two looks at the watch, 16 MB of float32; safeguard
+_SLAB = 1 << 24  # values between two looks at the watch, 64 MB of float32; safeguard
 
 
 class VectorRows:
@@ -41,7 +41,7 @@ class VectorRows:
         for start in range(first, last, step):
             look()
             end = min(start + step, last)
-            out[start - first : end - first] = self._kernel.block(self._x[start:end], self._x)
+            self._kernel.fill(self._x[start:end], self._x, out[start - first : end - first])
 
 
 class AnyRows:

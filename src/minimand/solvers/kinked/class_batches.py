@@ -15,14 +15,12 @@ from ...problem.objective import Objective, Point
 from ..alike import alike
 from ..base import Control, Start
 from ..batches import Batches
-from .row_dual import SHARE, SLOW, dual_of, epochs_of
+from .dual import SHARE, SLOW, dual_of, epochs_of
 
 _EPOCHS = 12  # sweeps between two checks of the pace; safeguard
 _ONE_VECTOR = 4  # classes up to which there is one batch, as they fit a vector; definition
-_BY_ROW = (
-    5  # numbers that a batch holds per row and class: mass, shift, slope, score, θ; definition
-)
-_BY_COLUMN = 3  # numbers per column and class: coefficients twice, slope; definition
+_BY_ROW = 5  # numbers per row and class: mass, shift, slope, score, θ; definition
+_BY_COLUMN = 3  # the same per column: coefficients twice, slope; definition
 
 
 class Begun(NamedTuple):

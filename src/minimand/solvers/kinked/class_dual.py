@@ -47,6 +47,8 @@ class ClassDual(Solver):
         assert form is not None
         if (form.l2 != form.l2[:, :1]).any():
             return Verdict(False, "the penalty differs from class to class")
+        if objective.y.ndim > 1:
+            return Verdict(False, "the loss is a tangent of one that is not convex")
         words = "class margins and L2: a projection per sample"
         verdict = Verdict(True, words, costs.ascent_on_classes(objective, form))
         return row_copy_counted(objective, control, verdict)

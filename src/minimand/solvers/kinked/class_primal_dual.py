@@ -28,7 +28,7 @@ class ClassPrimalDual(ScoresPath):
     needs = Trait.CLASS_MARGINS, Trait.SUM_OVER_FEATURES
 
     def rises(self, objective: Objective) -> RowRises:
-        """Those of every margin, level by level."""
+        """The rises of every margin, level by level."""
         from .margin_rises import MarginRises
 
         loss = objective.loss

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._base.typing import Array
 from ...canonical import Ascent, RowDual
 from ...certificate import Judgement, judge
+from ...losses import Rowwise
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
@@ -15,14 +18,20 @@ from ..base import Control, HandOver, Solver, Start, Verdict
 from ..batches import Batches
 from ..steps.row_copy import row_copy_counted
 from ..traits import Trait
-from .class_batches import Begun, class_batches
 from .free_rows import free_step
-from .row_dual import SHARE, SLOW, dual_of, epochs_of
 
+if TYPE_CHECKING:
+    from .class_batches import Begun
+
+SHARE = 0.8  # share of the target that the estimate of the gap must reach; safeguard
+SLOW = 0.1  # share of the gap that a run may leave before another solver takes over; safeguard
 _RUNS = 300  # runs of sweeps; safeguard
 _FREE_SHARE = 0.5  # passes for steps on the free rows, per pass of the sweeps; safeguard
 _BETWEEN = 12  # sweeps between two steps on the free rows; safeguard
-_SLOW_AT_GOAL = 0.5  # share that a run may leave if it has reached its own goal; safeguard
+_TINY = 1e-300  # stands for a target of 0; safeguard
+_WARM = 4.0  # times as fast as from zero is Newton from where sweeps stop; measured, 20000×20000
+_WORK = 2e8  # numbers read in one run; safeguard: a run can be stopped within a second
+_EPOCHS = 10, 300  # sweeps of one run, least and most; safeguard
 
 
 class Dual(Solver):
@@ -64,6 +73,8 @@ class Dual(Solver):
         """Classes in batches: the rows are read once for all classes of a batch."""
         if len(objectives) == 1:
             return self
+        from .class_batches import class_batches  # which needs this file
+
         solver = Dual()
         solver._classes = class_batches(objectives, starts)
         return solver
@@ -80,24 +91,35 @@ class Dual(Solver):
             form, judgement = begun
             yield judgement
         goal = SHARE * control.target
-        before, impatient = np.inf, True
-        for _ in range(_RUNS):
-            found, slow = _advance(form, objective, control, goal, impatient)
+        impatient = True
+        for run in range(_RUNS):
+            before, passes = judgement.gap, objective.meter.passes
+            found = _advance(form, objective, control, goal, impatient)
+            impatient = (
+                False  # asked once, a solver that would be slower is no reason to stop early
+            )
+            work = costs.sweep(objective) * (objective.meter.passes - passes) / 2.0
             point = recentred(objective, objective.point(form.w.copy(), form.b))
             theta = form.loss.sign * form.v
             judgement = judge(objective, point, [theta], known=[judgement.dual], raw=False)
             yield judgement
-            most = SLOW
             if found.gap <= goal:  # the estimate was too optimistic
                 goal *= min(0.25, control.target / judgement.gap)
-                most = _SLOW_AT_GOAL
-            if impatient and (slow or judgement.gap > most * before):
-                hand_over = HandOver("the gap falls slowly", self.heirs)
-                yield hand_over
-                if hand_over.taken:
-                    return
-                impatient = False  # no other solver accepts the problem, so this one goes on
-            before = judgement.gap
+            remaining = (run + 1) * work * _runs_left(before, judgement.gap, control.target)
+            if form.curved:
+                remaining *= _WARM
+            hand_over = HandOver("the gap falls slowly", self.heirs, remaining)
+            yield hand_over
+            if hand_over.taken:
+                return
+
+
+def _runs_left(before: float, gap: float, target: float) -> float:
+    """Runs like the last one, from the gap ``before`` to ``gap``, until the target is reached."""
+    if gap <= target:
+        return 0.0
+    digits = np.log(gap / max(target, _TINY))
+    return digits / np.log(before / gap) if gap < before else np.inf
 
 
 def _first(objective: Objective, start: Point, form: RowDual) -> Judgement:
@@ -109,13 +131,12 @@ def _first(objective: Objective, start: Point, form: RowDual) -> Judgement:
 
 def _advance(
     form: RowDual, objective: Objective, control: Control, goal: float, impatient: bool
-) -> tuple[Ascent, bool]:
+) -> Ascent:
     """Sweeps, and steps on the free rows between them, until the estimated gap is small enough.
 
     The steps on the free rows get half as many passes as the sweeps took: which of the two is
     faster is not known before, and so a third of the work may be in vain, but no more. Where such
-    steps are not possible, the pace of the sweeps is checked: True if it is too slow for an
-    ``impatient`` caller.
+    steps are not possible, the run of an ``impatient`` caller ends early if sweeps are slow.
     """
     epochs = epochs_of(objective.design.nnz)
     before, budget = np.inf, 0.0
@@ -126,8 +147,50 @@ def _advance(
         epochs -= _BETWEEN
         slow = impatient and form.curved and found.gap > SLOW * before
         if found.gap <= goal or epochs <= 0 or control.expired or slow:
-            return found, slow
+            return found
         before = found.gap
         spent = free_step(form, budget)
         objective.meter.passes += spent
         budget -= spent
+
+
+def epochs_of(numbers: float) -> int:
+    """The sweeps of one run over so many numbers."""
+    return int(np.clip(_WORK / max(numbers, 1), *_EPOCHS))
+
+
+def dual_of(objective: Objective, start: Point) -> RowDual:
+    """The dual at the slopes of the loss at the start; at zero for the null model."""
+    loss, form = objective.loss.rowwise(objective.y), objective.penalty.sum_over_features
+    assert loss is not None
+    assert form is not None
+    if objective.offset is not None:
+        loss = loss._replace(shift=loss.shift - loss.sign * objective.offset)
+    v = _slopes(objective, start, loss)
+    w = -objective.backward(objective.mass * loss.sign * v) / form.l2
+    if start is not objective.null and _is_worse_than_zero(objective, loss.sign * v, w):
+        return dual_of(objective, objective.null)
+    reach = objective.mean(np.abs(loss.at(np.asarray(objective.null.b)) - loss.psi.middle))
+    return RowDual(
+        objective.design, loss, objective.mass, form.l2, objective.intercept, v, w, start.b, reach
+    )
+
+
+def _is_worse_than_zero(objective: Objective, theta: Array, w: Array) -> bool:
+    """Whether D(θ) = −mean(ℓ*(θ) − θ·offset) − ½Σ l2·w² is less than D(0), the mean infimum.
+
+    The slopes at a model far from the optimum give a w that is even farther from it.
+    """
+    form = objective.penalty.sum_over_features
+    assert form is not None
+    paid = objective.loss.conjugate(theta, objective.y)
+    if objective.offset is not None:
+        paid = paid - theta * objective.offset
+    return not -objective.mean(paid) - form.value(w) >= objective.infimum
+
+
+def _slopes(objective: Objective, start: Point, loss: Rowwise) -> Array:
+    if start is objective.null:
+        return loss.psi.clip(np.zeros(objective.n_samples))
+    z = start.z if objective.offset is None else start.z - objective.offset
+    return loss.psi.slope(loss.at(z))

@@ -24,7 +24,8 @@ from ...design import DenseDesign
 from ...losses import PLQ
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective, Point, dot
-from ..costs import rows_suffice, walks_compiled
+from ..costs import walks_compiled
+from ..shape import rows_suffice
 from .central_path import CentralPath, Course, Limits, Walked
 from .slope_rises import of_penalty, of_pieces
 

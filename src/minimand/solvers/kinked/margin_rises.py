@@ -16,7 +16,7 @@ import numpy as np
 
 from ..._base.typing import Array, IntArray
 from ...losses.curvature import Coupled
-from ...losses.joint.class_margins import ClassMargins, class_numbers
+from ...losses.joint.class_margins import ClassMargins
 from .slope_rises import Rises
 
 _NARROWEST = 1e-2  # least slacks at the start, in units of the costs; safeguard
@@ -26,7 +26,7 @@ class MarginRises:
     """The risers of all margins, level by level."""
 
     def __init__(self, loss: ClassMargins, y: Array, mass: Array, k: int) -> None:
-        self._labels = class_numbers(y)
+        self._labels, self._tilt = loss.labels(y), loss.tilt(y)
         self._rows = np.arange(len(y))
         self._others = _others(self._labels, k)
         cost = loss.costs(k)[self._labels].T
@@ -100,7 +100,7 @@ class MarginRises:
         u = np.zeros((p.shape[1], len(p) + 1))
         u[self._rows, self._others] = p
         u[self._rows, self._labels] = -p.sum(axis=0)
-        return u
+        return u if self._tilt is None else u - self._tilt
 
 
 class _Level:

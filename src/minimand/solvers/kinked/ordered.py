@@ -38,7 +38,7 @@ class Ordered(ScoresPath):
         return super().accepts(objective, control)
 
     def rises(self, objective: Objective) -> RowRises:
-        """Those of every quantile, and of the order."""
+        """The rises of every quantile, and of the order."""
         from .order_rises import OrderRises
 
         assert isinstance(objective.loss, Quantiles)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...certificate import Judgement, judge
@@ -10,6 +11,7 @@ from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
 from ..base import Control, Solver, Verdict
+from ..shape import rows_suffice
 from ..traits import Trait
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class PrimalDual(Solver):
         form = objective.penalty.sum_over_features
         assert form is not None
         n, d = objective.design.shape
-        size = n if costs.rows_suffice(objective, form) else d
+        size = n if rows_suffice(objective, form) else d
         # Bytes: three d×d matrices and 16 numbers per row.
         memory = 8.0 * (3 * size * size + 16 * n)
         if size > _LARGEST or memory > control.memory:
@@ -119,4 +121,4 @@ def _judged(objective: Objective, offer: Offer, control: Control) -> Judgement:
         if best.reaches(objective, control.target):
             break
     assert best is not None
-    return best
+    return replace(best, fresh=True)  # scores of the offered models were computed from these

@@ -25,7 +25,7 @@ _RELAXED = 1.6  # factor of the step of T; convention
 _STEPS = 3, 6  # proximal steps on W per round: at first, and later; measured as for `_WEIGHT`
 _EARLY = 50  # rounds that are early; safeguard
 _BALANCED = 1000  # rounds after which ρ stays as it is; safeguard: then they converge
-_UNEVEN, _CHANGE = 2.0, 5.0  # factors of ρ: the least that is worth a change, the most at once
+_UNEVEN, _CHANGE = 2.0, 5.0  # factors of ρ: least worth a change, most at once; safeguard
 
 
 class Alternating:

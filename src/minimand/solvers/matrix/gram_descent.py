@@ -22,7 +22,7 @@ from .metric import Metric
 
 _LOOKS = 1.3  # ratio of the steps after which the gap is estimated; safeguard
 _FIRST_LOOK = 4  # steps; safeguard
-_SHORTER, _LONGER = 2.0, 0.98  # factors of the curvature after a step that was too long, or not
+_SHORTER, _LONGER = 2.0, 0.98  # factors of the curvature after too long a step, or not; safeguard
 
 
 class Correction(NamedTuple):

@@ -27,7 +27,7 @@ _INNER = 0.05  # share of ½⟨D, GD⟩, D the step, to which a model is solved;
 _TIGHTER = 0.1  # factor of that accuracy if the referee asks for more; safeguard
 _PROGRESS = 0.5  # factor of the gap that another round must gain; safeguard
 _NEAR = 10.0  # targets: an estimated gap below it is worth a judgement of its own; safeguard
-_GROWTH, _FALL = 2.0, 0.7  # factors of the curvature after a step that was too long, or was not
+_GROWTH, _FALL = 2.0, 0.7  # factors of the curvature after too long a step, or not; safeguard
 _TRIALS = 60  # doublings of the curvature; safeguard
 _STEEP = 0.9  # share of the gain promised by a model that may be lost to its error; safeguard
 # A step adds a floor to the curvature. Measured on digits (softmax) and heavy tails (Huber): a

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...certificate import Judgement, judge
+from ...losses import Loss
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
 from .. import costs
@@ -40,6 +41,8 @@ class Splitting(Solver):
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
         """Losses with kinks and a proximal point, and penalties on singular values."""
+        if objective.loss.joint and type(objective.loss).prox is Loss.prox:
+            return Verdict(False, f"{objective.loss!r} does not define its prox")
         if not is_formed(objective, control):
             return Verdict(False, "the Gram matrix of so many columns is too large")
         words = "a loss with kinks, singular values: alternating directions"

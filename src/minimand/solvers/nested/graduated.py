@@ -77,7 +77,7 @@ class Graduated(Solver):
             return Verdict(False, words)
         problem = Tangent.first(objective).problem
         try:
-            inner = _solver_of(problem, control).verdict(problem, control)
+            inner = solver_of(problem, control).verdict(problem, control)
         except ValueError:
             words = f"no solver takes its tangents, {problem.loss!r} with this penalty"
             return Verdict(False, words)
@@ -100,7 +100,7 @@ class Graduated(Solver):
                 return
             # 0.2: share of the target; safeguard.
             goal = max(_SHARE * min(judgement.gap, objective.scale), 0.2 * control.target)
-            new, duals = _minimised(Tangent.at(objective, point), point, goal, control)
+            new, duals = minimised(Tangent.at(objective, point), point, goal, control)
             # 1e-13: share of P that counts as rounding; safeguard.
             rise, noise = objective.primal(new) - judgement.primal, 1e-13 * abs(judgement.primal)
             # Where the objective is flat up to rounding, a smaller gap counts as progress.
@@ -165,7 +165,7 @@ class Graduated(Solver):
             weights = np.zeros(n)
             weights[chosen] = first / objective.mass[chosen].sum()
             tangent = Tangent.with_weights(objective, weights)
-            yield _minimised(tangent, objective.null, _ROUGH * objective.scale, control).point
+            yield minimised(tangent, objective.null, _ROUGH * objective.scale, control).point
 
 
 class _Found:
@@ -210,13 +210,13 @@ def _convex_fit(objective: Objective, control: Control) -> Point:
     """The certified convex start: the base loss, or Huber's loss at the scale of its residuals."""
     loss = composed(objective)
     tangent = Tangent.first(objective)
-    point = _minimised(tangent, objective.null, control.target, control).point
+    point = minimised(tangent, objective.null, control.target, control).point
     milder = loss.convex_start(point.z, objective.y)
     for _ in range(2):  # the second time at the scale of the better fit
         if milder is loss.base or control.expired:
             break
         tangent = Tangent.with_weights(objective, tangent.weights, loss=milder)
-        point = _minimised(tangent, point, control.target, control).point
+        point = minimised(tangent, point, control.target, control).point
         milder = loss.convex_start(point.z, objective.y)
     return point
 
@@ -234,7 +234,7 @@ def _degrees(objective: Objective, point: Point, control: Control) -> Iterator[P
         if not weights.any():
             return
         tangent = Tangent.with_weights(objective, weights, near=_penalised_at(point))
-        point = _minimised(tangent, point, _ROUGH * objective.scale, control).point
+        point = minimised(tangent, point, _ROUGH * objective.scale, control).point
         gradual /= factor
     yield point
 
@@ -252,7 +252,7 @@ def _descended(
         if control.expired or objective.meter.passes > last:
             break
         tangent = Tangent.at(objective, point)
-        new = _minimised(tangent, point, _ROUGH * objective.scale, control).point
+        new = minimised(tangent, point, _ROUGH * objective.scale, control).point
         before, after = objective.primal(point), objective.primal(new)
         # Share of the accuracy: least progress; safeguard.
         if not after < before - 1e-3 * _ROUGH * objective.scale:
@@ -268,14 +268,14 @@ class _Minimised(NamedTuple):
     duals: list[Array]
 
 
-def _minimised(tangent: Tangent, point: Point, goal: float, control: Control) -> _Minimised:
+def minimised(tangent: Tangent, point: Point, goal: float, control: Control) -> _Minimised:
     """The minimiser of a tangent problem, to a gap of ``goal`` in units of the whole problem.
 
     Its objective is never above that of the start, if the start is feasible.
     """
     problem, inside = tangent.problem, tangent.inside(point)
     inner = replace(control, target=goal / tangent.unit, callbacks=())
-    solver = _solver_of(problem, inner)
+    solver = solver_of(problem, inner)
     best: Judgement | None = None
     progress = Progress(inner.target, solver.idle)
     for count, judgement in enumerate(points_of(solver, problem, inside, inner)):
@@ -305,11 +305,11 @@ def _mild(objective: Objective, point: Point, goal: float, control: Control) -> 
         mild = np.minimum(weights, factor * usual)
         if mild.any() and (mild < weights).any():
             tangent = Tangent.with_weights(objective, mild, near=point.w)
-            found.append(_minimised(tangent, point, goal, control))
+            found.append(minimised(tangent, point, goal, control))
     return found
 
 
-def _solver_of(problem: Objective, control: Control) -> Solver:
+def solver_of(problem: Objective, control: Control) -> Solver:
     """The cheapest solver of a convex problem."""
     from .. import choose_solver
 

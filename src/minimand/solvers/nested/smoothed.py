@@ -20,8 +20,9 @@ from ..succession import points_of
 from ..traits import Trait, missing, traits_of
 from .norm_level import NormLevel
 
-_WIDTHS = 8  # smoothed problems over runs; safeguard: the last width is near rounding
-_FACTOR = 1 / 16  # from one width to the next, a power of ½; measured: 1e5 items in 1e3 queries
+_WIDTHS = 40  # smoothed problems over runs; safeguard: eight are usual
+_HALVINGS = 4  # of the width from one to the next; measured: 1e5 items in 1e3 queries
+_NARROWEST = 29  # halvings; safeguard: the last width is near rounding
 _SHARE = 0.25  # share of the target that the smoothed problem may leave; safeguard
 _ROUNDS = 30  # smoothed problems around multipliers; safeguard: five are usual
 _NARROWER = 1 / 8  # factor from one width to the next there; safeguard
@@ -30,7 +31,7 @@ _ENOUGH = 0.5  # share of the gap that a problem may leave to count as solved; s
 _INNER = 60  # iterations of one of them; safeguard: the next one goes on from there
 _CALLS = 2e8  # units of `costs` that they take, whatever their size; measured: 0.1 to 0.4 s
 _INSIDE = (WorkingGroups(), NormLevel())  # solvers of the smoothed problems
-_OF_RUNS = (Trait.L2_EVERYWHERE, Trait.NO_INTERCEPT)
+_OF_RUNS = (Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS, Trait.NO_INTERCEPT)
 
 
 class Smoothed(Solver):
@@ -49,18 +50,16 @@ class Smoothed(Solver):
     null_may_do = False
     shapes = (Trait.COLUMNS,)
     kind = (Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY)
-    needs = (Trait.SMOOTHABLE,)
+    needs = (Trait.COUPLED, Trait.SMOOTHABLE)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
-        """Over runs an L2 penalty, and no intercept; over rows a sum over groups."""
+        """Over runs a sum over features, no intercept; over rows a sum over groups, or k scores."""
         if objective.loss.pooled:
             lacking = missing(_OF_RUNS, traits_of(objective))
             if lacking:
                 return Verdict(False, self.without(lacking[0], objective))
-            words = "kinks over runs and L2: smoothed losses of falling width"
+            words = "kinks over runs and a sum over features: smoothed losses of falling width"
             return Verdict(True, words, 5.0 * costs.newton_on_runs(objective))
-        if objective.n_scores == 1 and objective.penalty.sum_over_features is not None:
-            return Verdict(False, "the penalty is a sum over features: 'primal_dual' takes it")
         smooth = _rounded(objective, 1.0, np.zeros(objective.null.z.shape))
         found = [solver.verdict(smooth, control) for solver in _INSIDE]
         best = min(found, key=lambda verdict: verdict.cost)
@@ -80,19 +79,28 @@ class Smoothed(Solver):
 
 
 def _over_runs(objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:
-    """Newton's method for every width."""
+    """Newton's method for every width; after one that it does not solve, a wider one."""
     judgement = judge(objective, start)
     yield judgement
-    for number in range(_WIDTHS):
-        loss = _smooth(objective, _FACTOR**number)
+    halved, jump, solved, goal = 0, _HALVINGS, judgement.point, _SHARE * control.target
+    for _ in range(_WIDTHS):
+        loss = _smooth(objective, 0.5**halved)
         smooth = replace(objective, loss=loss, meter=Meter())
-        point = judgement.point
+        point = solved
         for found in newton_steps(smooth, point, control):
             point = found.point
-            if found.gap <= _SHARE * control.target or control.expired:
+            if found.gap <= goal or control.expired:
                 break
-        judgement = _judged(objective, smooth, point, judgement)
-        yield judgement
+        judged = _judged(objective, smooth, point, judgement)
+        yield judged
+        judgement = judged if judged.beats(judgement) else judgement
+        if found.gap <= goal:
+            solved = point
+        elif jump > 1:
+            halved, jump = halved - jump, jump // 2
+        if halved + jump > _NARROWEST or control.expired:
+            return
+        halved += jump
 
 
 def _over_rows(objective: Objective, start: Point, control: Control) -> Iterator[Judgement]:

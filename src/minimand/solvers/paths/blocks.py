@@ -125,5 +125,7 @@ def _passed(problem: Objective, finding: Finding, control: Control, name: str) -
     history = History(name, problem.words, control.target)
     said = observe(control, problem, finding, 0, history)
     certificate = finding.certificate(problem, 1, control.seconds)
-    solution = Solution(finding.point, finding.slope, certificate, name, True, said, history)
+    solution = Solution(
+        finding.point, finding.slope, certificate, name, True, said, history, finding.mean_loss
+    )
     return solution.certified(certificate)

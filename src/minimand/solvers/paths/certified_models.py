@@ -39,4 +39,12 @@ def certify_models(
             yield solve(problem, "auto", replace(control), finding.point)
             continue
         certificate = finding.certificate(problem, iterations, control.seconds)
-        yield Solution(finding.point, finding.slope, certificate, solver, converged, stopped_by)
+        yield Solution(
+            finding.point,
+            finding.slope,
+            certificate,
+            solver,
+            converged,
+            stopped_by,
+            mean_loss=finding.mean_loss,
+        )

@@ -45,7 +45,7 @@ class GramKernel(ABC):
         """To be called when the Gram is not the same one with more columns."""
 
     def on(self, form: Any) -> GramKernel:
-        """The same for a penalty that was taken to some columns, in their order."""
+        """The kernel for a penalty that was taken to some columns, in their order."""
         return self
 
     @abstractmethod
@@ -69,8 +69,8 @@ class GramKernel(ABC):
         """The line through two models of some columns, so many steps ahead."""
 
     @abstractmethod
-    def shortfall(self, form: Any, w: Array, slope: Array) -> float:
-        """An estimate of the gap of a model on these columns.
+    def shortfall(self, form: Any, w: Array, slope: Array, scale: float) -> float:
+        """An estimate of the gap of a model on these columns, in a problem of that scale.
 
         Slopes beyond l1 or the norms shrink the dual point, which costs that share of Ω; a slope on
         the support that does not balance the penalty costs its product with the coefficients.
@@ -111,12 +111,9 @@ class FeatureKernel(GramKernel):
         """Zero where the line would change sign."""
         return _core.drawn_on(before, last, ahead)
 
-    def shortfall(self, form: Separable, w: Array, slope: Array) -> float:
-        """By feature."""
-        rest = slope + form.l2 * w
-        bounded = form.l1 > 0
-        excess = np.max(np.abs(rest[bounded]) / form.l1[bounded], initial=1.0) - 1.0
-        return float(excess * form.value(w) + np.abs((rest + form.l1 * np.sign(w)) * w).sum())
+    def shortfall(self, form: Separable, w: Array, slope: Array, scale: float) -> float:
+        """As if the loss were a mean of squares with these slopes."""
+        return _core.gap_of_squares(2.0 * scale, slope, w, form.l1, form.l2)[0]
 
 
 class GroupKernel(GramKernel):
@@ -180,7 +177,7 @@ class GroupKernel(GramKernel):
         crosses = (form.l1 > 0) & (last * line <= 0)
         return np.where(stays | crosses, 0.0, line)
 
-    def shortfall(self, form: Grouped, w: Array, slope: Array) -> float:
+    def shortfall(self, form: Grouped, w: Array, slope: Array, scale: float) -> float:
         """By group."""
         runs = Runs.of(form)
         shape = runs.l1.shape

@@ -9,16 +9,18 @@ import numpy as np
 
 from ... import _core
 from ..._base.typing import Array, IntArray
+from ..._base.watch import interrupt
 from ...certificate import Finding
 from ...certificate.smooth_models import smooth_findings
-from ...design import Design
+from ...design import DenseDesign, Design
+from ...losses.pieces import Softplus
 from ...problem.intercept import best_shift
 from ...problem.objective import Objective, Point
 from ...problem.path_gram import weighted_lines
 from ..base import Control
 from ..steps.line_search import line_search
 from .blocks import Settler
-from .gram_kernels import Form, GramKernel, Squares
+from .gram_kernels import FeatureKernel, Form, GramKernel, Squares
 from .trail import Trail
 
 _NUMBERS = 1 << 22  # scores or slopes held at a time; safeguard of memory
@@ -27,6 +29,7 @@ _MOST_COLUMNS = 1500  # columns of a Gram that every block makes anew; safeguard
 _SHARE = 0.3  # share of the tolerance that may be left on the columns used; safeguard
 _MODEL_SHARE = 0.1  # share of that, which the solution of a quadratic model may leave; safeguard
 _STEPS = 15  # steps with one Gram at one alpha; measured: with 8, twice as many Grams are made
+_ROUNDS = 50  # rounds of a sweep and a Newton step for one model; safeguard
 _GRAMS = 4  # Grams for one alpha, before it is left to other solvers; safeguard
 
 
@@ -51,6 +54,14 @@ class _Weighted(NamedTuple):
         return factor if 0 < factor < np.inf else 1.0
 
 
+class _Way:
+    """Alphas with a row of coefficients each; the first rows hold the last models of the path."""
+
+    def __init__(self, alphas: Array, before: int, size: int) -> None:
+        self.alphas, self.before = alphas, before
+        self.coefs = np.zeros((len(alphas), size))
+
+
 class OnCurves(Settler):
     """Quadratic models with the curvature at the block's start and the slopes at the current point.
 
@@ -58,13 +69,18 @@ class OnCurves(Settler):
     whole since then; a line search compensates for the rest. Its Cholesky factor is kept as long.
     """
 
-    near = 0.9  # measured: 0.95 is a tenth faster on 1000×5000, a third slower on 442×10
+    near = 0.95  # measured on 1000×5000, 569×30 and 442×10: 0.9 takes up to a third more
 
     def __init__(self, base: Objective, kernel: GramKernel, control: Control) -> None:
         self._base, self._kernel, self._control = base, kernel, control
         self.name = kernel.solver
         self._columns = np.zeros(0, dtype=np.int64)
         self._model: _Weighted | None = None
+        rows = base.loss.rowwise(base.y) if isinstance(kernel, FeatureKernel) else None
+        self._has_twin = (
+            rows is not None and isinstance(rows.psi, Softplus) and not rows.shift.any()
+        )
+        self._twin = _core.PathOnCurves()
         self.most = max(1, min(_TOGETHER, _NUMBERS // max(base.design.shape)))
 
     def expect(self, columns: IntArray) -> None:
@@ -83,28 +99,65 @@ class OnCurves(Settler):
         self, forms: Sequence[Any], alphas: Sequence[float], trail: Trail, start: Array | None
     ) -> Array:
         """One alpha after the other, each started from the line through the last two."""
-        base, columns = self._base, self._columns
-        rows: list[Array] = []
+        base, columns, before = self._base, self._columns, len(trail)
         if columns.size > _MOST_COLUMNS and not self._outnumbered:
             return np.zeros((0, base.n_features))
-        way = [(alpha, w[columns]) for alpha, w in zip(trail.alphas, trail.coefs)]
-        for form, alpha in zip(forms, alphas):
-            inner = form.take(columns)
-            w = way[-1][1] if way else np.zeros(columns.size)
-            if start is not None and not rows:
-                w = start[columns]
-            elif len(way) == 2:
-                (older, before), (old, last) = way
-                ahead = _core.steps_ahead(older, old, alpha)
-                w = self._kernel.drawn_on(inner, before, last, ahead)
-            found = self._minimiser(inner, w)
+        inner = [form.take(columns) for form in forms]
+        way = _Way(np.array([*trail.alphas, *alphas]), before, columns.size)
+        for i, w in enumerate([*trail.coefs, *([] if start is None else [start])]):
+            way.coefs[i] = w[columns]
+        k = before
+        while k < len(way.alphas) and columns.size:
+            if k > before or start is None:
+                way.coefs[k] = self._begun(inner[k - before], way, k)
+            k = self._by_twin(inner, way, k)
+            if k == len(way.alphas):
+                break
+            found = self._minimiser(inner[k - before], way.coefs[k])
             if found is None:
                 break
-            way = [*way[-1:], (alpha, found)]
-            full = np.zeros(base.n_features)
-            full[columns] = found
-            rows.append(full)
-        return np.stack(rows) if rows else np.zeros((0, base.n_features))
+            way.coefs[k] = found
+            k += 1
+        done = k if columns.size else len(way.alphas)
+        full = np.zeros((done - before, base.n_features))
+        full[:, columns] = way.coefs[before:done]
+        return full
+
+    def _begun(self, form: Form, way: _Way, k: int) -> Array:
+        """Where an alpha begins: on the line through the two models before."""
+        if k < 2:
+            return way.coefs[k - 1] if k else way.coefs[k]
+        ahead = _core.steps_ahead(*way.alphas[k - 2 : k + 1].tolist())
+        return self._kernel.drawn_on(form, way.coefs[k - 2], way.coefs[k - 1], ahead)
+
+    def _by_twin(self, forms: Sequence[Any], way: _Way, k: int) -> int:
+        """The same as `_minimiser` from alpha k on, compiled; the first alpha that does not settle.
+
+        For the logistic loss, which the core knows, with one Gram for all of them.
+        """
+        base = self._base
+        if not self._has_twin or self._outnumbered:
+            return k
+        model = self._model or self._weighted(way.coefs[k])
+        if not isinstance(model.design, DenseDesign):
+            return k
+        l1, l2 = np.ones_like(way.coefs), np.zeros_like(way.coefs)
+        for i, form in enumerate(forms, way.before):
+            l1[i], l2[i] = form.l1, form.l2
+        goal = _SHARE * self._control.target
+        try:
+            return self._twin.solve(
+                model.design.x,
+                (base.mass, base.y, base.offset, base.intercept),
+                (model.gram, model.mean, model.total),
+                (way.alphas, l1, l2, way.coefs),
+                k,
+                True,
+                (goal, _MODEL_SHARE * goal, base.scale, _STEPS, _ROUNDS),
+            )
+        except KeyboardInterrupt:
+            interrupt()  # accepted models are kept, and nothing else is begun
+            return k
 
     def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterable[Finding]:
         """Scores and slopes of all models, by two products with the data."""
@@ -123,7 +176,8 @@ class OnCurves(Settler):
             for _ in range(_STEPS):
                 gradient = base.loss.gradient(point.z, base.y)
                 slope = model.design.rmatvec(base.mass * gradient)
-                if self._kernel.shortfall(form, point.w, slope) <= _SHARE * control.target:
+                left = self._kernel.shortfall(form, point.w, slope, base.scale)
+                if left <= _SHARE * control.target:
                     return point.w
                 if control.expired:
                     return None
@@ -155,6 +209,7 @@ class OnCurves(Settler):
             gram, mean = design.gram(h), np.zeros(w.size)
         base.meter.passes += self._columns.size / base.n_features
         self._kernel.forget()
+        self._twin.forget()
         self._model = _Weighted(design, np.ascontiguousarray(gram), mean, total, lines)
         return self._model
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..._base.typing import Array, IntArray
 from ..._base.watch import interrupt
 from ...certificate import Finding
+from ...certificate.gram_models import GramModels
 from ...certificate.least_squares import Models
 from ...certificate.smooth_models import smooth_findings
 from ...problem.condensed import Sums, sums
@@ -26,6 +27,7 @@ _EVERYTHING = 1000  # columns, up to which all are used at once; a guess, not sw
 _NUMBERS = 1 << 22  # scores or slopes held at a time, beside the solutions; safeguard of memory
 _TOGETHER = 8  # alphas per block while columns are added; from a prototype, not swept here
 _SHARE = 0.5  # share of the tolerance that may be left on the Gram; a Newton step leaves far less
+_CHARGE = 0.25  # share of the tolerance that the rounding of the Gram may take; safeguard
 
 
 class OnGram(Settler):
@@ -40,12 +42,13 @@ class OnGram(Settler):
         self._base, self._kernel, self._control = base, kernel, control
         self.name = kernel.solver
         n, d = base.design.shape
-        room = max(1, _NUMBERS // (max(n, d) * base.n_scores))
+        self._room = max(1, _NUMBERS // (max(n, d) * base.n_scores))
+        self._models: GramModels | None = None  # a referee that needs no pass over the data
         if d <= _EVERYTHING and base.n_scores == 1 and isinstance(kernel, FeatureKernel):
-            second = (sums(base) if known is None else known).central
-            self._square = float(second[d, d])
-            self._gram = PathGram.of_all(base.design, second[:d, :d], -second[:d, d])
-            self.most = self.least = room
+            models = GramModels(base, sums(base) if known is None else known)
+            self._models, self._square = models, models.square
+            self._gram = PathGram.of_all(base.design, models.gram, models.linear)
+            self.most = self.least = max(1, _NUMBERS // d)
             return
         gradient = base.loss.gradient(base.null.z, base.y)
         self._square = base.row_total_of(np.square, gradient)
@@ -54,12 +57,12 @@ class OnGram(Settler):
             gram = base.hessian(base.mass).matrix[np.ix_(order, order)]
             linear = base.backward(base.weigh(gradient))[order]
             self._gram = PathGram.of_all(base.design, gram, linear, order)
-            self.most = self.least = room
+            self.most = self.least = self._room
         else:
             # Beyond n columns, a sweep over the columns themselves reads less than one over G.
             most = n if kernel.takes_lines else None
             self._gram = PathGram(base.design, base.mass, base.intercept, gradient, most)
-            self.most = min(_TOGETHER, room)
+            self.most = min(_TOGETHER, self._room)
 
     @property
     def meets_everything(self) -> bool:
@@ -98,12 +101,18 @@ class OnGram(Settler):
         return full
 
     def findings(self, problems: Sequence[Objective], coefs: Array) -> Iterable[Finding]:
-        """Scores and slopes of all models, by two products with the data."""
+        """From the Gram where its rounding allows, else by two products with the data."""
         if not len(coefs):
             return
         if self._base.n_scores > 1:
             yield from smooth_findings(self._base, problems, coefs)
             return
-        models = Models(self._base, coefs, np.zeros(len(coefs)))
-        for i, problem in enumerate(problems):
-            yield models.finding(i, problem)
+        models = self._models
+        if models is not None and models.charges(coefs).max() <= _CHARGE * self._control.target:
+            yield from models.findings(problems, coefs)
+            return
+        for start in range(0, len(coefs), self._room):
+            some = coefs[start : start + self._room]
+            on_data = Models(self._base, some, np.zeros(len(some)))
+            for i, problem in enumerate(problems[start : start + self._room]):
+                yield on_data.finding(i, problem)

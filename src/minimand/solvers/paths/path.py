@@ -23,6 +23,8 @@ from .on_gram import MOST_COLUMNS, OnGram
 from .trail import Trail
 
 _FAILURES = 3  # alphas that a settler may fail at before it is no longer used; safeguard
+_LARGEST_SIDE = 3000, 15_000  # unknowns of one factorisation: for few alphas, for many; safeguard
+_MANY_ALPHAS = 20  # Cholesky factors that take the time of a tridiagonal form; safeguard
 
 At = Callable[[Objective, float], Objective]
 
@@ -99,7 +101,7 @@ def settler_of(
     kind = kind_of_settler(base, at, alphas)
     if kind is None:
         return None
-    _ = base.root_spread  # now, so that all problems share it
+    _ = base.facts  # now, so that all problems share them
     control.target = control.tol * base.scale
     if kind is OnColumns:
         return OnColumns(base, control)
@@ -134,7 +136,7 @@ def kind_of_settler(base: Objective, at: At, alphas: Sequence[float]) -> Kind | 
 
 
 def _kind_for_groups(base: Objective, least: Objective) -> Kind | None:
-    """The same for sums over groups of features: dense columns, one curvature for all scores."""
+    """The kind for sums over groups of features: dense columns, one curvature for all scores."""
     form = least.penalty.sum_over_groups
     if form is None or form.by_rows is None or least.has_rays or not form.makes_zeros:
         return None
@@ -170,14 +172,14 @@ def _ridge_solutions(
 
     They are certified in two passes; one that misses the tolerance is solved by itself.
     """
-    n, d = base.design.shape
-    # 3000: unknowns of a factorisation; safeguard.
-    if not base.loss.quadratic or min(n, d) > 3000 or len(alphas) < 2 or min(alphas) <= 0:
+    side = min(base.design.shape)
+    most = _LARGEST_SIDE[len(alphas) >= _MANY_ALPHAS]
+    if not base.loss.quadratic or side > most or len(alphas) < 2 or min(alphas) <= 0:
         return None
     if base.n_scores > 1:
         return None
     base = base.with_path_facts(None)
-    _ = base.root_spread, base.scale  # now, so that all problems share them
+    _ = base.facts, base.scale  # now, so that all problems share them
     unit = at(base, 1.0)
     l2 = unit.penalty.ridge
     if l2 is None or not (l2 > 0).all():

@@ -38,7 +38,7 @@ class Trail:
     @property
     def last(self) -> Point | None:
         """The last model; None at the beginning."""
-        return self._seen[-1][1] if self._seen else None
+        return self._seen[-1][1].scored if self._seen else None
 
     def slope(self, alpha: float) -> Array:
         """The slopes at an alpha by linear extrapolation, however far."""

@@ -10,7 +10,7 @@ import numpy as np
 from ..._base.typing import Array
 
 _TOLERANCES = (1e-10, 1e-7)  # feasibility; the second if HiGHS fails with the first; safeguard
-_OPTIMAL, _OUT_OF_TIME = 0, 1
+_OPTIMAL, _OUT_OF_TIME = 0, 1  # status; definition, as in scipy.optimize.linprog
 
 
 class Optimum(NamedTuple):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
-from ..._base.typing import Array
+from ..._base.typing import Array, IntArray
 
 _MOST = 100  # iterations; safeguard: twenty are usual
 _PATIENCE = 5  # iterations without progress, after which only rounding is left; safeguard
@@ -21,20 +22,90 @@ class Saddle(NamedTuple):
     multipliers: Array
 
 
-def minimise_quadratic(quadratic: Array, linear: Array, rows: Array, limits: Array) -> Saddle:
+class Rows:
+    """The rows A of the inequalities, as a dense matrix."""
+
+    def __init__(self, matrix: Array) -> None:
+        self.matrix = matrix
+
+    def times(self, x: Array) -> Array:
+        """A x."""
+        return np.asarray(self.matrix @ x)
+
+    def transposed(self, multipliers: Array) -> Array:
+        """Aᵀλ."""
+        return np.asarray(self.matrix.T @ multipliers)
+
+    def solver(self, weight: Array, quadratic: Array) -> Callable[[Array], Array]:
+        """The inverse of Aᵀdiag(weight)A + diag(quadratic), as a function of a right-hand side."""
+        return _inverse(self.matrix, weight, quadratic)
+
+
+class RowsWithSlacks(Rows):
+    """The rows of A x = B w − ξ[group], x = (w, ξ): every group of rows shares a slack.
+
+    The slacks are eliminated: what is left for w is made of the rows of B less their weighted mean
+    in each group, so that nothing cancels, and costs as much as without slacks.
+    """
+
+    def __init__(self, matrix: Array, groups: IntArray, count: int) -> None:
+        super().__init__(matrix)
+        self.groups = groups
+        entries = np.ones(groups.size), (groups, np.arange(groups.size))
+        self._collect = sparse.csr_array(entries, shape=(count, groups.size))
+
+    def times(self, x: Array) -> Array:
+        """B w − ξ[group]."""
+        w, slacks = np.split(x, [self.matrix.shape[1]])
+        return np.asarray(self.matrix @ w - slacks[self.groups])
+
+    def transposed(self, multipliers: Array) -> Array:
+        """Bᵀλ, and minus the sums of λ by group."""
+        return np.concatenate([self.matrix.T @ multipliers, -(self._collect @ multipliers)])
+
+    def solver(self, weight: Array, quadratic: Array) -> Callable[[Array], Array]:
+        """By Schur's complement of the slacks."""
+        size = self.matrix.shape[1]
+        total = self._collect @ weight + quadratic[size:]
+        means = (self._collect @ (weight[:, None] * self.matrix)) / total[:, None]
+        reduced = _inverse(self.matrix - means[self.groups], weight, quadratic[:size])
+
+        def solve(right: Array) -> Array:
+            for_w, for_slacks = np.split(right, [size])
+            w = reduced(for_w + means.T @ for_slacks)
+            return np.concatenate([w, for_slacks / total + means @ w])
+
+        return solve
+
+
+def _inverse(matrix: Array, weight: Array, quadratic: Array) -> Callable[[Array], Array]:
+    """The inverse of matrixᵀdiag(weight)matrix + diag(quadratic), by Cholesky's factors."""
+    normal = matrix.T @ (weight[:, None] * matrix)
+    normal[np.diag_indices_from(normal)] += quadratic
+    size = 1.0 / np.sqrt(np.maximum(np.diag(normal), 1e-300))  # safeguard for zero rows
+    scaled = size[:, None] * normal * size
+    scaled[np.diag_indices_from(scaled)] += 1e-14  # share of the unit diagonal; safeguard
+    factor = linalg.cho_factor(scaled, check_finite=True)
+    return lambda right: size * linalg.cho_solve(factor, size * right, check_finite=False)
+
+
+def minimise_quadratic(
+    quadratic: Array, linear: Array, rows: Array | Rows, limits: Array
+) -> Saddle:
     """The least ½xᵀdiag(quadratic)x + linear·x where rows·x ≤ limits, by Mehrotra's method.
 
     Newton steps on Qx + c + Aᵀλ = 0, Ax + s = h, λ∘s = σμ: first with σ = 0, to see how far it
     may go, then with the σ that follows from this and a second-order correction. The iterations end
     when rounding allows no further progress; the caller judges the result with a referee.
     """
+    rows = rows if isinstance(rows, Rows) else Rows(rows)
     x = np.zeros(linear.size)
-    slack = np.maximum(limits - rows @ x, 1.0)
+    slack = np.maximum(limits - rows.times(x), 1.0)
     multipliers = np.ones(limits.size)
     best, least, stalled = Saddle(x, multipliers), np.inf, 0
     for _ in range(_MOST):
-        dual = quadratic * x + linear + rows.T @ multipliers
-        primal = rows @ x + slack - limits
+        dual = quadratic * x + linear + rows.transposed(multipliers)
+        primal = rows.times(x) + slack - limits
         mu = float(slack @ multipliers) / slack.size
         error = mu * slack.size + np.abs(dual).max() + np.abs(primal).max()
         # Factor of the error: least progress; safeguard.
@@ -45,7 +116,7 @@ def minimise_quadratic(quadratic: Array, linear: Array, rows: Array, limits: Arr
             break
         try:
             step = _Newton(quadratic, rows, slack, multipliers, dual, primal)
-        except linalg.LinAlgError:
+        except (linalg.LinAlgError, ValueError):  # singular, or no finite number
             break
         # The length of a step without centring.
         _, ds, dl = step.towards(np.zeros(slack.size))
@@ -63,7 +134,7 @@ class _Newton:
     def __init__(
         self,
         quadratic: Array,
-        rows: Array,
+        rows: Rows,
         slack: Array,
         multipliers: Array,
         dual: Array,
@@ -71,21 +142,15 @@ class _Newton:
     ) -> None:
         self.rows, self.slack, self.multipliers = rows, slack, multipliers
         self.dual, self.primal = dual, primal
-        matrix = rows.T @ ((multipliers / slack)[:, None] * rows)
-        matrix[np.diag_indices_from(matrix)] += quadratic
-        self.size = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))  # safeguard for zero rows
-        scaled = self.size[:, None] * matrix * self.size
-        scaled[np.diag_indices_from(scaled)] += 1e-14  # share of the unit diagonal; safeguard
-        self.factor = linalg.cho_factor(scaled, check_finite=True)
+        self.solve = rows.solver(multipliers / slack, quadratic)
 
     def towards(self, centre: Array) -> tuple[Array, Array, Array]:
         """dx, ds and dλ with λ∘s → centre, to first order."""
         weight = self.multipliers / self.slack
         # dλ = (centre − λs − λ ds)/s,  ds = −primal − A dx.
         target = (centre - self.multipliers * self.slack) / self.slack + weight * self.primal
-        right = -self.dual - self.rows.T @ target
-        dx = self.size * linalg.cho_solve(self.factor, self.size * right, check_finite=False)
-        ds = -self.primal - self.rows @ dx
+        dx = self.solve(-self.dual - self.rows.transposed(target))
+        ds = -self.primal - self.rows.times(dx)
         return dx, ds, (centre - self.multipliers * self.slack) / self.slack - weight * ds
 
 

@@ -16,7 +16,9 @@ from .. import costs
 from ..alike import alike
 from ..base import Control, Solver, Start, Verdict
 from ..batches import Batches
+from ..shape import rows_suffice
 from ..steps.all_columns import all_at_once, fit_at_once
+from ..steps.free_columns import free_squares
 from ..traits import Trait
 from .ridge_steps import At, Step, centred_kernel, steps, wide_and_free
 
@@ -59,7 +61,7 @@ class ClosedForm(Solver):
         form = objective.penalty.sum_over_features
         assert form is not None
         n, d = objective.design.shape
-        by_rows = costs.rows_suffice(objective, form) or wide_and_free(objective)
+        by_rows = rows_suffice(objective, form) or wide_and_free(objective)
         size = min(n, d) if by_rows else d
         if size > _LARGEST or 3 * 8.0 * size * size > control.memory:
             return Verdict(
@@ -69,6 +71,10 @@ class ClosedForm(Solver):
         cost = costs.linear_system(objective, size)
         return Verdict(True, words, cost, once=cost)
 
+    def at_once(self, objective: Objective, control: Control) -> Iterator[Finding]:
+        """Without a penalty the columns as they are, unless they are all but dependent."""
+        return free_squares(objective, control) if self._outputs is None else iter(())
+
     def iterate(self, objective: Objective, start: Point, control: Control) -> Iterator[Finding]:
         """The solution, then rounds of iterative refinement while they help.
 
@@ -76,10 +82,11 @@ class ClosedForm(Solver):
         """
         form = objective.penalty.sum_over_features
         assert form is not None
-        # With a smaller penalty, a system of squares may lose digits that refinement keeps.
-        steady = bool((form.l2 >= _STEADY * objective.spread).all())
-        if steady and self._outputs is None and fit_at_once(objective, form, start):
-            yield from all_at_once(objective, form, control)
+        if self._outputs is None and fit_at_once(objective, form, start):
+            _ = objective.own_hessian  # which tells the spread of the columns without a pass
+            # With a smaller penalty, a system of squares may lose digits that refinement keeps.
+            if (form.l2 >= _STEADY * objective.spread).all():
+                yield from all_at_once(objective, form, control)
         begun = None if self._outputs is None else self._outputs.take(objective, control)
         null, after = begun or (judge(objective, objective.null), None)
         yield null
@@ -176,14 +183,16 @@ def ridge_path(objective: Objective, alphas: Array) -> tuple[Array, Array]:
     root = 1.0 / np.sqrt(l2)
     null = judge(objective, objective.null)
     n, d = objective.design.shape
+    mean: Array | None = None
     if n < d:
         coefs = _path_row_times(objective, root, alphas)
     else:
-        gram = objective.hessian(objective.mass).matrix * np.outer(root, root)
+        matrix, mean = objective.own_hessian
+        gram = matrix * np.outer(root, root)
         coefs = shifted_solutions(gram, -root * null.slope, np.asarray(alphas, float)) * root
     intercepts = np.zeros(len(alphas))
     if objective.intercept:
-        mean = objective.moments(objective.mass).first
+        mean = objective.moments(objective.mass).first if mean is None else mean
         intercepts = objective.null.b - coefs @ mean
     return coefs, intercepts
 

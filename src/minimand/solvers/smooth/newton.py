@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...certificate import Judgement, judge
+from ...certificate import Finding, Judgement, judge
 from ...penalties import Separable
 from ...problem.intercept import recentred
 from ...problem.objective import Objective, Point
@@ -13,10 +13,12 @@ from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
 from ..steps.line_search import Caution, line_search
 from ..traits import Trait
+from .few_columns import newton_on_few_columns
 from .newton_scores import ScoresCholesky, ScoresKrylov
-from .newton_systems import Cholesky, Direction, Krylov, Reused
+from .newton_systems import Cholesky, Direction, Krylov, Reused, share_of_rows
 
 _DENSE_HESSIAN = 1500  # columns, up to which the Hessian is formed and factorised; safeguard
+_DENSE_COMPUTED = 6000  # the same if rows are computed on demand, as products take long; safeguard
 _DENSE_SCORES = 200  # columns times scores, likewise if all columns are penalised; safeguard
 _ITERATIONS = 200  # steps; safeguard
 _THINNING = 4  # factor: rows of X per row of a thinned problem; safeguard
@@ -58,11 +60,17 @@ class Newton(Solver):
 
     def _cost(self, objective: Objective, form: Separable, formed: bool) -> float:
         """The cost; for curvature that jumps it depends on the numbers of rows and columns."""
+        if objective.loss.quadratic and objective.design.reading > 1.0 and formed:
+            return costs.newton_on_some_rows(objective, share_of_rows(objective))
         pieces = objective.loss.plq(objective.y)
         if pieces is not None and not objective.loss.quadratic and (form.l2 > 0).all():
             reused = self._reuses(objective, form)
             return costs.newton_on_pieces(objective, form, formed=formed, reused=reused)
         return costs.newton(objective, formed=formed)
+
+    def at_once(self, objective: Objective, control: Control) -> Iterator[Finding]:
+        """On few columns in compiled code, without judgements on the way."""
+        return newton_on_few_columns(objective, control)
 
     def iterate(
         self, objective: Objective, start: Point, control: Control
@@ -108,12 +116,16 @@ class Newton(Solver):
         """With many rows per column, first solve on every fourth row.
 
         That solution is off by about d/(n/4) of the scale, and one step on all rows then suffices.
+        Where passes take long, the first rows are those of the preconditioner, which are fewer.
         """
         n, d = objective.design.shape
         few = n < _MANY_ROWS * d * objective.n_scores
         if start is not objective.null or n * d < _WORTH_THINNING or few:
             return self._direction(objective, form, control), start
-        thin = objective.thinned(_THINNING)
+        every = _THINNING
+        if objective.design.reading > 1.0:
+            every = max(_THINNING, round(1.0 / share_of_rows(objective)))
+        thin = objective.thinned(every)
         # Share of the scale: a rough gap; safeguard.
         rough = replace(control, target=1e-4 * thin.scale)
         before, start = self._begin(thin, form, thin.null, rough)
@@ -142,7 +154,8 @@ class Newton(Solver):
         return not objective.design.sparse and large and bool((form.l2 > 0).all())
 
     def _factorises(self, objective: Objective, control: Control) -> bool:
-        size, most = objective.n_features * objective.n_scores, _DENSE_HESSIAN
+        size = objective.n_features * objective.n_scores
+        most = _DENSE_HESSIAN if objective.design.reading == 1.0 else _DENSE_COMPUTED
         if objective.n_scores > 1 and not objective.has_free_columns:
             most = _DENSE_SCORES
         return size <= most and 3 * 8 * size * size <= control.memory

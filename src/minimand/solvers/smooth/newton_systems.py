@@ -16,7 +16,8 @@ from ..base import Control
 from ..steps.krylov import conjugate_gradients
 from ..steps.line_search import Caution
 
-_SAMPLED_ROWS = 60  # rows per column in the Hessian of a preconditioner; safeguard
+_SAMPLED_ROWS = 60, 15  # rows per column in the Hessian of a preconditioner, and least; safeguard
+_MOST_SAMPLED = 60_000  # rows in all, unless these are fewer per column; safeguard
 _MOST_PRODUCTS = 30  # CG products, beyond which the preconditioner is abandoned; safeguard
 _STALE = 10  # CG products of a step, from which the next step makes a new Hessian; safeguard
 
@@ -89,7 +90,7 @@ class Krylov(Direction):
             image += form.l2 * v
             return image, scores
 
-        stop = good_enough(form, gradient, objective.scale, self._control, self.sharp)
+        stop = good_enough(objective, form, gradient, self._control, self.sharp)
         precondition = self._preconditioner(h, diagonal)
         dw, dz = conjugate_gradients(product, -gradient, precondition, stop, self.most)
         return Step(dw, -dot(centre, dw), dz)
@@ -123,8 +124,8 @@ class Reused(Krylov):
         return self.near_inverse or super()._preconditioner(h, diagonal)
 
     def _of_some_rows(self, h: Array, diagonal: Array) -> Solve | None:
-        n, d = self._objective.design.shape
-        every = max(n // (_SAMPLED_ROWS * d), 1)
+        d = self._objective.n_features
+        every = _step_between_rows(self._objective)
         self._objective.meter.passes += 1.0 / every
         matrix = self._objective.thinned(every).hessian(every * h[::every]).matrix
         # A rare column may be absent from these rows; a tenth of its diagonal is kept (safeguard).
@@ -133,26 +134,41 @@ class Reused(Krylov):
         return factorise(matrix)
 
 
+def _step_between_rows(objective: Objective) -> int:
+    n, d = objective.design.shape
+    usual, least = _SAMPLED_ROWS
+    rows = min(usual * d, max(_MOST_SAMPLED, least * d))
+    return max(n // max(rows, 1), 1)
+
+
+def share_of_rows(objective: Objective) -> float:
+    """The share of the rows whose Hessian is the first preconditioner."""
+    return 1.0 / _step_between_rows(objective)
+
+
 def good_enough(
-    form: Separable, gradient: Array, scale: float, control: Control, sharp: bool
+    objective: Objective, form: Separable, gradient: Array, control: Control, sharp: bool
 ) -> Callable[[Array, float, float], bool]:
     """Stop CG when its residual adds less to the gap than the quadratic model's error will.
 
-    A residual r adds Σ rⱼ²/(2 l2ⱼ) to the gap of the Newton dual point.
+    A residual r adds Σ rⱼ²/(2 l2ⱼ) to the gap of the Newton dual point. The model of a quadratic
+    loss has no error.
     """
+    scale, exact = objective.scale, objective.loss.quadratic
     curved = form.l2 > 0
     weight = np.where(curved, 0.5 / np.where(curved, form.l2, 1.0), 0.0)
     gap = dot(weight * gradient, gradient)
     share = min(0.1, gap / max(scale, 1e-300))  # at most 0.1; safeguard
     # Shares of the target and the gap left to the residual; safeguard.
-    goal = max(0.4 * control.target, 0.1 * share * gap)
+    goal = 0.9 * control.target if exact else max(0.4 * control.target, 0.1 * share * gap)
     all_curved = bool(curved.all())
 
     def stop(residual: Array, energy: float, first: float) -> bool:
         if all_curved:
-            # The same shares as in ``goal``.
-            known = sharp and max(0.4 * control.target, 0.1 * Caution().wrong(0.5 * first, scale))
-            return dot(weight * residual, residual) <= (known or goal) or control.expired
+            enough = goal
+            if sharp and not exact:  # the same shares as in ``goal``
+                enough = max(0.4 * control.target, 0.1 * Caution().wrong(0.5 * first, scale))
+            return dot(weight * residual, residual) <= enough or control.expired
         # Share of the first energy; safeguard.
         return energy <= 1e-4 * first * min(1.0, first) or control.expired
 

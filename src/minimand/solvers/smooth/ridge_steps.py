@@ -14,7 +14,7 @@ from ...certificate import Judgement
 from ...losses.curvature import beside
 from ...penalties import Separable
 from ...problem.objective import EPS, Objective
-from ..costs import rows_suffice
+from ..shape import rows_suffice
 
 _MOST_DENSE = 40_000_000  # numbers in a dense copy of sparse data; safeguard of memory
 
@@ -55,7 +55,8 @@ def steps(
     if known is None and not wide_and_free(objective):
         system = make(objective, form)
         solve = factorise(system.matrix)
-        dense = n * d <= (_MOST_DENSE if objective.design.sparse else np.inf)
+        copied = objective.design.sparse or objective.design.reading > 1.0
+        dense = n * d <= (_MOST_DENSE if copied else np.inf)
         if solve is None and not (dense and _fits(n * d, memory)):
             solve = pseudo_inverse(system.matrix)
         known = system.step(solve) if solve is not None else None
@@ -90,7 +91,7 @@ def _primal_system(objective: Objective, form: Separable) -> _System:
     def step(solve: Solve) -> Step:
         return lambda at: -solve(at.slope + row_times(form.l2, at.w))
 
-    return _System(objective.hessian(objective.mass).matrix + np.diag(form.l2), step)
+    return _System(objective.own_hessian.matrix + np.diag(form.l2), step)
 
 
 def _singular_value_step(objective: Objective, form: Separable) -> Step:

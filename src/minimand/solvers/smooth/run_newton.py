@@ -1,4 +1,4 @@
-"""Newton's method for smooth losses over runs of rows (queries) with an L2 penalty."""
+"""Newton's method for smooth losses over runs of rows (queries) with L2, L1 or both."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ...penalties import Separable
 from ...problem.objective import Objective, Point, dot
 from .. import costs
 from ..base import Control, HandOver, Solver, Verdict
+from ..sparse.run_support import sparse_step
 from ..steps.krylov import conjugate_gradients
 from ..steps.line_search import line_search
 from ..traits import Trait
@@ -29,17 +30,21 @@ class RunNewton(Solver):
     """w ← w + t·D with (Xᵀ H X + diag(l2)) D = −g, H the curvature of the loss over runs.
 
     H is known by its products. Few columns: the matrix is formed and factorised; many: conjugate
-    gradients. The gap is ‖g‖²/(2·l2), as the slope of the loss is a dual point at no further cost.
+    gradients. With an l1 part, the quadratic model is minimised on the support and the columns
+    whose slopes exceed it most. The slope of the loss is a dual point at no further cost; with L2
+    alone the gap is ‖g‖²/(2·l2).
     """
 
     name = "run_newton"
     null_may_do = False
     kind = (Trait.CONVEX_LOSS, Trait.CONVEX_PENALTY, Trait.OVER_RUNS)
-    needs = (Trait.SMOOTH, Trait.L2_EVERYWHERE, Trait.NO_INTERCEPT)
+    needs = (Trait.SMOOTH, Trait.SUM_OVER_FEATURES, Trait.NO_BOUNDS, Trait.NO_INTERCEPT)
 
     def accepts(self, objective: Objective, control: Control) -> Verdict:
-        """Smooth losses over runs; an L2 penalty on every coefficient, and no intercept."""
-        words = "smooth loss over runs and L2: Newton's method"
+        """Smooth losses over runs; a penalty on every coefficient, and no intercept."""
+        if objective.has_free_columns:
+            return Verdict(False, "some coefficients have no penalty")
+        words = "smooth loss over runs and a sum over features: Newton's method"
         return Verdict(True, words, costs.newton_on_runs(objective))
 
     def iterate(
@@ -57,15 +62,29 @@ def newton_steps(objective: Objective, start: Point, control: Control) -> Iterat
     yield judgement
     for _ in range(_ITERATIONS):
         point = judgement.point
-        gradient = judgement.slope + form.l2 * point.w
         curvature = judgement.terms.curvature.weighted(objective.row_mass)
-        dw = _direction(objective, form, curvature, gradient, control)
-        dz = objective.forward(dw)
-        t, new = line_search(objective, form, point, dw, dz, 0.0, beyond=True)
-        if t == 0.0:
+        if form.makes_zeros:
+            new = sparse_step(objective, form, judgement, curvature, control)
+        else:
+            new = _step(objective, form, point, judgement.slope, curvature, control)
+        if new is None:
             return
         judgement = judge(objective, new)
         yield judgement
+
+
+def _step(
+    objective: Objective,
+    form: Separable,
+    point: Point,
+    slope: Array,
+    curvature: Curvature,
+    control: Control,
+) -> Point | None:
+    """A Newton step with a line search; None if none lowers the objective."""
+    dw = _direction(objective, form, curvature, slope + form.l2 * point.w, control)
+    t, new = line_search(objective, form, point, dw, objective.forward(dw), 0.0, beyond=True)
+    return new if t > 0.0 else None
 
 
 def _direction(

@@ -38,7 +38,7 @@ class Part(ABC):
 
     @abstractmethod
     def of(self, w: Array) -> Array:
-        """These coefficients of a model."""
+        """The coefficients that a model has in these places."""
 
     @abstractmethod
     def into(self, w: Array, values: Array) -> Array:
@@ -66,7 +66,7 @@ class Features(Part):
 
     @classmethod
     def chosen(cls, objective: Objective, form: Grouped, features: IntArray) -> Features:
-        """These features; their columns are gathered in the order of the groups."""
+        """The problem on these features; columns are gathered in the order of the groups."""
         everything = np.arange(objective.n_features)
         if form.by_rows is None:
             runs, order = Runs.of_numbers(form), everything
@@ -237,7 +237,7 @@ class Coefficients(Part):
         return self.places.size == self.objective.n_features * self.objective.n_scores
 
     def of(self, w: Array) -> Array:
-        """Those of W."""
+        """The coefficients of W in these places."""
         return w.ravel()[self.places]
 
     def into(self, w: Array, values: Array) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 from ... import _core
 from ..._base.typing import Array, IntArray
 from ...canonical import Weighted, movable
+from ...design import Reach
 from ...penalties import Separable
 from ...problem.objective import EPS, dot
 from ..steps.krylov import conjugate_gradients
@@ -88,8 +89,14 @@ def _newton_step(
     diagonal = np.maximum(spread - centre**2, EPS * spread) * total + form.l2
     diagonal[diagonal <= 0] = 1.0
 
+    picks = model.design.sparse and model.design.access.columns is Reach.CHEAP
+
     def product(v: Array) -> tuple[Array, Array]:
         full = _expand(model, places, v)
+        if picks:  # the columns of the support alone
+            scores = model.design.matvec(full)
+            scores -= dot(centre, v)
+            return model.design.rmatvec_on(places, model.h * scores) + form.l2 * v, scores
         image, scores = model.design.curvature_product(full, -dot(centre, v), model.h)
         return image[places] + form.l2 * v, scores
 

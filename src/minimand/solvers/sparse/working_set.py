@@ -11,7 +11,7 @@ import numpy as np
 from ... import _core
 from ..._base.typing import Array, IntArray
 from ..._core import dot
-from ...canonical import Quadratic, Weighted
+from ...canonical import Weighted
 from ...certificate import Finding, Judgement, judge
 from ...design import Design, Reach
 from ...losses import Terms
@@ -34,6 +34,7 @@ _NEWTON_STEPS = 20  # Newton steps of a round; safeguard
 _SWEEPS = 8  # sweeps before Newton steps on the support, while it still changes; safeguard
 _LATE_SWEEPS = 4  # the same when the support is nearly right; safeguard
 _FORCING = 0.01  # share of the model's own error that is left to the next Newton step; safeguard
+_LATE_FORCING = 0.1  # the same when the columns are the right ones; measured at 50000×50000
 _ROUGH, _FINE = 1e-3, 1e-6  # most and least share of energy that support steps leave; safeguard
 _SLOW = 6  # rounds that do not halve the gap before interior points are tried; safeguard
 _IDLE = 0.9  # factor of the gap since the last hand-over that is no progress; safeguard
@@ -174,8 +175,12 @@ class _Restricted:
     @property
     def early(self) -> bool:
         """Whether the columns are probably not the right ones yet."""
-        some = self.columns.size < self.objective.n_features
-        return some and self.gap > _LATE * self.objective.scale
+        return self.far and self.columns.size < self.objective.n_features
+
+    @property
+    def far(self) -> bool:
+        """Whether the support is probably not the right one yet."""
+        return self.gap > _LATE * self.objective.scale
 
     def solve(
         self, point: Point, control: Control, judged: Judgement
@@ -286,7 +291,7 @@ class _Restricted:
         return _sparse_rows(self.design) and stored <= _SHORT_ROWS * self.objective.n_samples
 
     def _solve_gram(self, w: Array, step: _Step, control: Control) -> tuple[Array, float]:
-        """Descent and Newton polish on the centred Gram of the columns."""
+        """Sweeps, Newton steps and an active set on the centred Gram of the columns."""
         h, q, tol = step.h, step.q, self._sweep_tolerance(w, step.steep, step.goal)
         total = float(h.sum()) if self.objective.intercept else 0.0
         places = None if self.design.shape[1] == self.columns.size else self.columns
@@ -297,9 +302,9 @@ class _Restricted:
             slope = slope - mean * float(q.sum())
         else:
             gram = self.design.gram(h, places)
-        model = Quadratic(gram, slope - _core.dense_matvec(gram, w))
-        new = w.copy()
-        model.minimise(self.form, new, tol)
+        form, new = self.form, w.copy()
+        linear = slope - _core.dense_matvec(gram, w)
+        _core.minimise_gram(gram, linear, new, form.l1, form.l2, tol, form.bounds)
         shift = -dot(mean, new - w) - (float(q.sum()) / total if total > 0 else 0.0)
         return new, shift
 
@@ -307,13 +312,13 @@ class _Restricted:
         """Descent on the columns themselves, with Newton steps on the support between sweeps."""
         model = Weighted(self.design, self.places, step.h, step.q.copy(), self.objective.intercept)
         new, shift, goal = w.copy(), 0.0, step.goal
-        sweeps = _SWEEPS if self.early else _LATE_SWEEPS
+        sweeps = _SWEEPS if self.far else _LATE_SWEEPS
         for attempt in range(100):  # rounds; safeguard
             tol = self._sweep_tolerance(w, step.steep, goal)
             done = model.descend(self.form, new, sweeps, tol)
             shift += done.shift
             wrong = self._wrong(self.form.value(w) - self.form.value(new) - model.change(step.q))
-            enough = max(tol, _FORCING * wrong)
+            enough = max(tol, (_FORCING if self.early else _LATE_FORCING) * wrong)
             if not self.early and wrong <= 0.5 * control.target:
                 # The model is good enough for the certificate, so its minimiser must be, too.
                 goal = 0.5 * control.target

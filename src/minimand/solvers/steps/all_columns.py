@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..._core import dot
-from ...canonical import Quadratic
+import numpy as np
+
+from ..._base.typing import Array, BoolArray, IntArray
+from ..._core import dot, minimise_gram
 from ...certificate import Finding
 from ...certificate.least_squares import squares_at, squares_at_null
 from ...penalties import Separable
@@ -14,6 +16,9 @@ from ..base import Control
 
 _MOST = 300  # columns; definition: up to so many, the compiled minimiser is exact
 _SWEPT = 1e-9  # share of the target that a last step may gain; safeguard: digits cost little here
+_NARROW = 32  # columns, up to which the Gram of all costs no more than choosing; safeguard
+_SOME = 0.25  # share of the columns, up to which their Gram saves a pass or more; safeguard
+_ROUNDS = 2  # choices of columns, before all of them are taken; safeguard
 
 
 def fit_at_once(objective: Objective, form: Separable, start: Point) -> bool:
@@ -29,13 +34,36 @@ def fit_at_once(objective: Objective, form: Separable, start: Point) -> bool:
 
 
 def all_at_once(objective: Objective, form: Separable, control: Control) -> Iterator[Finding]:
-    """The null model, and the minimiser on the Gram of all columns."""
-    null, mass = objective.null, objective.mass
+    """The null model, and the minimiser on the Gram of all columns.
+
+    Before all, those columns are tried whose slopes at the null model say that they are not zero.
+    """
+    null = objective.null
     residual = objective.loss.gradient(null.z, objective.y)
-    matrix, mean = objective.hessian(mass)
-    slope = objective.backward(mass * residual)
-    yield squares_at_null(objective, form, residual, slope)
+    slope = objective.backward(objective.mass * residual)
+    yield squares_at_null(objective, form, residual, slope)  # which often ends a lasso
+    within = np.abs(slope) > form.l1
+    for _ in range(_ROUNDS):
+        if within.size <= _NARROW or np.count_nonzero(within) > _SOME * within.size:
+            break
+        found = _minimised(objective, form, control, slope, within)
+        yield found
+        within = within | (np.abs(found.slope) > form.l1)
+    yield _minimised(objective, form, control, slope, None)
+
+
+def _minimised(
+    objective: Objective, form: Separable, control: Control, slope: Array, within: BoolArray | None
+) -> Finding:
+    """The minimiser whose coefficients are zero elsewhere; ``slope`` is that of the null model."""
+    null = objective.null
+    columns: IntArray | slice = slice(None) if within is None else np.flatnonzero(within)
+    if isinstance(columns, slice):
+        (matrix, mean), own = objective.own_hessian, form
+    else:
+        (matrix, mean), own = objective.hessian(objective.mass, columns), form.take(columns)
+    inside = null.w[columns].copy()
+    minimise_gram(matrix, slope[columns], inside, own.l1, own.l2, _SWEPT * control.target)
     w = null.w.copy()
-    Quadratic(matrix, slope).minimise(form, w, _SWEPT * control.target)
-    b = null.b - dot(mean, w)
-    yield squares_at(objective, form, w, b)
+    w[columns] = inside
+    return squares_at(objective, form, w, null.b - dot(mean, inside))

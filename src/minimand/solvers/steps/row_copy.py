@@ -15,6 +15,9 @@ def row_copy_counted(objective: Objective, control: Control, verdict: Verdict) -
     design = objective.design
     if not verdict.ok:
         return verdict
+    if design.reading > 1.0:
+        words = "rows must lie in memory, which has no room for them: they are computed on demand"
+        return Verdict(False, words)
     if design.row_copy_bytes > control.memory:
         words = "rows must lie together in memory, and `memory` allows no copy"
         return Verdict(False, words)

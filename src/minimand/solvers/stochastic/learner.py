@@ -9,8 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._base.typing import AnyArray, Array
-from ..._base.watch import pieces, reason
-from ...canonical.row_steps import RowSteps, Rule, step_rows
+from ..._base.watch import PIECE, pieces, reason
+from ...canonical.row_steps import (
+    EpochCourse,
+    EpochRule,
+    RowSteps,
+    Rule,
+    step_epochs,
+    step_rows,
+)
 from ...losses import Logistic, Pieces
 from ...penalties import Separable
 from ...problem.objective import Objective
@@ -177,6 +184,24 @@ class Learner:
         tick: float,
         moves: Array | None = None,
     ) -> None:
+        given = self._record(objective, slopes, rows, steps, tick)
+        sign, shift, weight, order = rows
+        fields, scalars = self.fields.reshape(-1), self.scalars.reshape(-1)
+        counted = np.empty(0) if moves is None else moves
+        each = _STEP * self.layout.models * objective.design.nnz / max(objective.n_samples, 1)
+        for piece in pieces(order.size, each):
+            some = given._replace(rows=(sign, shift, weight, order[piece]))
+            step_rows(objective.design, some, fields, scalars, counted)
+
+    def _record(
+        self,
+        objective: Objective,
+        slopes: tuple[int, tuple[Array, Array, Array, Array, Array], Array, bool],
+        rows: tuple[Array, Array, Array, AnyArray],
+        steps: Steps,
+        tick: float,
+    ) -> RowSteps:
+        """The steps as the compiled passes take them."""
         form = _form(objective)
         options = (
             float(steps.eta),
@@ -192,14 +217,40 @@ class Learner:
         )
         models = (self.layout.groups, self.layout.group, self.layout.own)
         penalty = (_short(form.l1), _short(form.l2))
-        sign, shift, weight, order = rows
+        return RowSteps(self.rule, models, slopes, rows, penalty, options)
+
+    def short_epochs(self, objective: Objective, steps: Steps) -> int:
+        """Passes that one compiled call may take; 0 if they must be called one by one.
+
+        That is so where a pass takes long, where slopes come from NumPy, and with an l1 penalty,
+        of which a part is due at the end of every pass.
+        """
+        one = self.layout.models == 1 and self.rule != Rule.ADAPTIVE and steps.batch == 1
+        if not one or not compiled(objective) or _form(objective).l1.any():
+            return 0
+        return int(PIECE / (_STEP * max(objective.design.nnz, 1)))
+
+    def learn_epochs(
+        self,
+        objective: Objective,
+        weight: Array,
+        order: AnyArray,
+        steps: Steps,
+        rule: EpochRule,
+        course: EpochCourse,
+    ) -> EpochCourse:
+        """Passes over rows, which are shuffled in place, until the rule ends them."""
+        self._lay_out(objective, steps)
+        coded = _coded(objective)
+        left = objective.loss.target == "sign"
+        slopes = (coded.kind, coded.parts, np.empty(0), left)
+        rows = (coded.sign, coded.shift, weight, order)
+        given = self._record(objective, slopes, rows, steps._replace(add_up=True), 1.0)
         fields, scalars = self.fields.reshape(-1), self.scalars.reshape(-1)
-        counted = np.empty(0) if moves is None else moves
-        each = _STEP * self.layout.models * objective.design.nnz / max(objective.n_samples, 1)
-        for piece in pieces(order.size, each):
-            some = (sign, shift, weight, order[piece])
-            given = RowSteps(self.rule, models, slopes, some, penalty, options)
-            step_rows(objective.design, given, fields, scalars, counted)
+        found = step_epochs(objective.design, given, fields, scalars, np.empty(0), rule, course)
+        share = order.size / max(objective.n_samples, 1)
+        objective.meter.passes += share * (found.done - course.done)
+        return found
 
     def paid(self) -> Array:
         """Σ weight·loss of every model since the last call, each row before its step.
@@ -266,7 +317,7 @@ class Learner:
         return scale * left, left, lag, b
 
     def _adapted(self, objective: Objective) -> tuple[Array, Array, Array | float, Array]:
-        """The same for adaptive steps, after all of both penalties that is due."""
+        """What `_plain` gives, for adaptive steps: after all of both penalties that is due."""
         form, layout = _form(objective), self.layout
         now, held, _, _, b, _ = layout.clock(self.scalars)
         v, seen = layout.values(self.fields), layout.seen(self.fields)

@@ -1,4 +1,4 @@
-"""Problems of labelled graphs: mean loss of the scores of labellings, plus alpha/2·‖w‖²."""
+"""Problems of labelled graphs: mean loss of the scores of labellings, plus a penalty."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ class GraphProblem:
     labels : true labels as numbers from 0, one per node
     n_labels : k
     mass : s/Σs, one per graph
-    l2 : alpha, of all weights
+    l2 : the factor of ½‖w‖², of all weights
     costs : (n_nodes, k), what a label costs at a node; 0 at the true one
     edge_features : array or CSR matrix of shape (n_edges, q), or None for f_e = 1
     forbidden : (n_nodes, k) of labels that a node cannot have, or None
     allowed_pairs : (k, k), pairs that an edge may have; None: all
     present_pairs : (k, k), pairs that have a weight; None: all
     present : (k, d), weights of nodes that exist; None: all
+    l1 : the factor of ‖w‖₁, which the likelihood alone takes
     symmetric : whether the score of an edge is that of (c_u, c_v) and (c_v, c_u) by halves
     words : the objective as a formula
     """
@@ -54,6 +55,7 @@ class GraphProblem:
     present_pairs: BoolArray | None = None
     present: BoolArray | None = None
     symmetric: bool = False
+    l1: float = 0.0
     words: str = ""
     meter: Meter = field(default_factory=Meter)
 
@@ -64,7 +66,7 @@ class GraphProblem:
 
     @property
     def n_node_weights(self) -> int:
-        """Those of nodes, which come first."""
+        """How many weights belong to nodes; they come first."""
         return int(self.n_labels * self.X.shape[1])
 
     @cached_property
@@ -84,12 +86,13 @@ class GraphProblem:
 
     def graphs(self, w: Array) -> Graphs:
         """The scores of nodes and edges."""
-        self.meter.passes += 1
+        return self.graphs_with(*self.linear_scores(w))
+
+    def linear_scores(self, w: Array) -> tuple[Array, Array]:
+        """The scores of nodes, and of all edges alike or of each, as linear functions of w."""
         k = self.n_labels
         coef, links = self.split(w)
         unary = np.asarray(self.X @ coef.T)
-        if self.forbidden is not None:
-            unary = np.where(self.forbidden, -np.inf, unary)
         if self.present_pairs is not None:
             links = links * self.present_pairs.reshape(-1, 1)
         if self.edge_features is None:
@@ -98,6 +101,13 @@ class GraphProblem:
             pair = np.asarray(self.edge_rows @ links.T).reshape(-1, k, k)
         if self.symmetric:
             pair = 0.5 * (pair + np.swapaxes(pair, -1, -2))
+        return unary, pair
+
+    def graphs_with(self, unary: Array, pair: Array) -> Graphs:
+        """The graphs with these scores, −inf where a label or pair is not allowed."""
+        self.meter.passes += 1
+        if self.forbidden is not None:
+            unary = np.where(self.forbidden, -np.inf, unary)
         if self.allowed_pairs is not None:
             pair = np.where(self.allowed_pairs, pair, -np.inf)
         return Graphs(self.topology, unary, pair)

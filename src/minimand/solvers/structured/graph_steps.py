@@ -1,4 +1,4 @@
-"""Steps from graph to graph: the averaged perceptron, and stochastic max-margin steps."""
+"""Steps from graph to graph: the averaged perceptron, and stochastic steps of the other losses."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from ..._base.typing import AnyArray, Array
 from ..._base.watch import reason
 from ...outputs.graph import Topology
+from .crf.graphs import GraphLikelihood
 from .graph_problem import GraphProblem
 
 
@@ -31,35 +32,51 @@ class Steps:
         return self.total / self.count if self.count else self.now
 
 
-def visit(problem: GraphProblem, steps: Steps, order: AnyArray, *, margin: bool) -> int:
+def visit(problem: GraphProblem, steps: Steps, order: AnyArray, loss: str) -> int:
     """One step for each graph in this order; how many of them were labelled wrong.
 
     The perceptron adds s·(φ(y) − φ(c)) for the best labelling c if that is wrong. A max-margin step
-    (``margin``) takes the cost-augmented c and the slope of loss + ½l2·‖w‖², with the step 1/(l2·t)
-    that ends within the ball of radius √(2·P(0)/l2), in which the optimum lies.
+    takes the cost-augmented c, a step of a conditional random field the mean of φ(c), and both the
+    slope of loss + ½l2·‖w‖² with the step 1/(l2·t), which ends within the ball of radius
+    √(2·P(0)/l2), in which the optimum lies.
     """
     wrong = 0
     share = problem.mass * problem.topology.n_graphs
     for g in order:
         one = single(problem, int(g))
-        found = one.augmented(steps.now, costly=margin)
-        mistaken = bool((found.labels != one.labels).any())
+        difference, mistaken = _difference_at(one, steps.now, loss)
         wrong += mistaken
         steps.count += 1
-        if margin:
+        if loss != "perceptron":
             eta = 1.0 / (problem.l2 * (steps.count + 1))
-            steps.now = (1.0 - eta * problem.l2) * steps.now
-            if mistaken:
-                steps.now += eta * share[g] * _difference(one, found.labels)
-            most = np.sqrt(2.0 * float(problem.costs.max(axis=1).sum()) / problem.l2)
+            steps.now = (1.0 - eta * problem.l2) * steps.now + eta * share[g] * difference
+            most = np.sqrt(2.0 * _largest_loss(problem, loss) / problem.l2)
             length = float(np.linalg.norm(steps.now))
             steps.now = steps.now * min(1.0, most / length) if length > 0 else steps.now
         elif mistaken:
-            steps.now = steps.now + share[g] * _difference(one, found.labels)
+            steps.now = steps.now + share[g] * difference
         steps.total = steps.total + steps.now
         if reason():
             break
     return wrong
+
+
+def _difference_at(one: GraphProblem, w: Array, loss: str) -> tuple[Array, bool]:
+    """φ(y) less the φ that a loss compares it with, and whether the labels are wrong."""
+    if loss == "crf":
+        likelihood = GraphLikelihood(one)
+        terms = likelihood.terms(likelihood.scores(w))
+        labels = likelihood.marginals(terms).argmax(axis=1)
+        return -likelihood.in_weights(terms.slope), bool((labels != one.labels).any())
+    labels = one.augmented(w, costly=loss == "max_margin").labels
+    return _difference(one, labels), bool((labels != one.labels).any())
+
+
+def _largest_loss(problem: GraphProblem, loss: str) -> float:
+    """An upper bound of the mean loss at w = 0."""
+    if loss == "crf":
+        return float(problem.topology.n_nodes * np.log(problem.n_labels))
+    return float(problem.costs.max(axis=1).sum())
 
 
 def single(problem: GraphProblem, g: int) -> GraphProblem:

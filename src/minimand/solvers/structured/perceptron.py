@@ -18,8 +18,8 @@ from sklearn.utils import check_random_state
 from ... import _core
 from ..._base.typing import Array
 from ..._base.watch import undisturbed
-from ...canonical.lines import kernel_for
 from ...certificate.finding import Kind
+from ...design import kernel_for
 from ...outputs.chain import k_best, path_scores, viterbi
 from ..base import Control
 from .course import Course, Trained
@@ -103,7 +103,7 @@ def train_perceptron(
     mistakes, radius, separated = 0, 0.0, False
     most = _PASSES if control.max_iter is None else control.max_iter
     with course.watched():
-        first = _share_wrong(problem, steps.last)
+        first = share_of_mistakes(problem, steps.last)
         ended = course.record(first, first)
         while not ended and len(course.history) <= most:
             order = random.permutation(problem.n_sequences).astype(np.uint32)
@@ -114,7 +114,7 @@ def train_perceptron(
             share = found.wrong / max(found.visited, 1)
             ended = course.record(share, share)
     with undisturbed():
-        wrong = _share_wrong(problem, steps.mean)
+        wrong = share_of_mistakes(problem, steps.mean)
         bound = _bound(problem, steps.last, radius) if separated else np.inf
     ended_with = course.trained(steps.mean, wrong, wrong, rounding=0.0)
     own = {f.name: getattr(ended_with, f.name) for f in fields(ended_with)}
@@ -123,7 +123,7 @@ def train_perceptron(
     return TrainedPerceptron(**own, mistakes=mistakes, bound=bound)
 
 
-def _share_wrong(problem: ChainProblem, weights: ChainWeights) -> float:
+def share_of_mistakes(problem: ChainProblem, weights: ChainWeights) -> float:
     """The share of sequences, by mass, whose best labelling is not their own."""
     found = viterbi(problem.scores(weights))[0]
     wrong = np.add.reduceat(found != problem.labels, problem.offsets[:-1]) > 0

@@ -64,7 +64,7 @@ class ChainProblem:
     present : bool array of shape (d, n_labels), optional
         The weights of features that exist; the others stay zero.
     present_transitions : bool array of shape (n_labels, n_labels), optional
-        The same for transitions, which remain allowed.
+        The same for transitions and for the features of edges; all of them remain allowed.
     edges : Design, optional
         Features of the transition from the token before to this one; first tokens are not read.
     cost : array of shape (n_labels, n_labels), optional
@@ -219,7 +219,7 @@ class Layout:
             k * k if steps is None else steps.size,
             int(start.sum()),
             int(stop.sum()),
-            n_edge * k * k,
+            n_edge * (k * k if steps is None else steps.size),
         )
         first, last = np.flatnonzero(start), np.flatnonzero(stop)
         return Layout((d, k), coef, steps, first, last, n_edge, sizes)
@@ -242,7 +242,11 @@ class Layout:
     def weights(self, w: Array, *, coef: bool = True) -> ChainWeights:
         """A vector as tables; views of it where all weights exist. Those of features if wanted."""
         (d, k), parts = self.shape, self.parts(w)
-        edge = parts[4].reshape(self.n_edge, k, k) if self.n_edge else None
+        edge = None
+        if self.n_edge:
+            rows = parts[4].reshape(self.n_edge, -1)
+            edge = np.zeros((self.n_edge, k, k))
+            edge.reshape(self.n_edge, -1)[:, _all_or(self.transitions)] = rows
         return ChainWeights(
             _spread(parts[0], self.coef, (d, k)) if coef else np.empty((0, k)),
             _spread(parts[1], self.transitions, (k, k)),
@@ -253,7 +257,9 @@ class Layout:
 
     def vector(self, weights: ChainWeights, *, picked: bool = False) -> Array:
         """Tables as a vector; weights without a place are left out, of features if not done yet."""
-        edge = np.empty(0) if weights.edge is None else weights.edge.ravel()
+        edge = np.empty(0)
+        if weights.edge is not None:
+            edge = weights.edge.reshape(self.n_edge, -1)[:, _all_or(self.transitions)].ravel()
         return np.concatenate(
             [
                 weights.coef if picked else _picked(weights.coef, self.coef),
@@ -263,6 +269,10 @@ class Layout:
                 edge,
             ]
         )
+
+
+def _all_or(places: IntArray | None) -> IntArray | slice:
+    return slice(None) if places is None else places
 
 
 def _spread(values: Array, places: IntArray | None, shape: tuple[int, ...]) -> Array:

@@ -26,6 +26,7 @@ class _Gradient(Solver):
     """Base of plain and fast gradient descent: which problems they accept, and their step."""
 
     by_name_only = True
+    shapes = (Trait.COLUMNS,)
     needs = (Trait.SMOOTH,)
     default_max_iter = 100_000  # steps; safeguard
     backtracking: bool
@@ -61,6 +62,8 @@ class _Gradient(Solver):
         rows = objective if every == 1 else objective.thinned(every)
         bound = objective.loss.smoothness
         curvature = bound if np.isfinite(bound) else judgement.terms.curvature.bound[::every]
+        if np.ndim(curvature) > 1:  # the largest of a row's scores bounds all of them
+            curvature = np.max(curvature, axis=1)
         largest = lipschitz(rows, rows.mass * curvature)
         if rows is not objective:
             objective.meter.passes += rows.meter.passes / every

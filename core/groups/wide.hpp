@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+
+#include "common/targets.hpp"
+
+// Vectors as long as a register, of either precision.
+namespace minimand {
+
+template <class Scalar>
+struct WideVector;
+template <>
+struct WideVector<double> {
+  typedef double Type __attribute__((vector_size(MINIMAND_VECTOR_BYTES)));
+};
+template <>
+struct WideVector<float> {
+  typedef float Type __attribute__((vector_size(MINIMAND_VECTOR_BYTES)));
+};
+template <class Scalar>
+using Wide = typename WideVector<Scalar>::Type;
+template <class Scalar>
+inline constexpr std::size_t kWide = MINIMAND_VECTOR_BYTES / sizeof(Scalar);
+
+template <class Scalar>
+MINIMAND_INLINE Wide<Scalar> load_wide(const Scalar* from) {
+  Wide<Scalar> found;
+  __builtin_memcpy(&found, from, sizeof found);
+  return found;
+}
+
+template <class Scalar>
+MINIMAND_INLINE void store_wide(Scalar* to, Wide<Scalar> x) {
+  __builtin_memcpy(to, &x, sizeof x);
+}
+
+template <class Scalar>
+MINIMAND_INLINE Wide<Scalar> same_wide(Scalar value) {
+  return value - Wide<Scalar>{};
+}
+
+/// Lines one after the other, and lines anywhere.
+struct LinesBeside {
+  const double* lines;
+  std::size_t n;
+  MINIMAND_INLINE const double* operator()(std::size_t l) const { return lines + l * n; }
+};
+struct LinesAnywhere {
+  const float* const* lines;
+  MINIMAND_INLINE const float* operator()(std::size_t l) const { return lines[l]; }
+};
+
+}  // namespace minimand

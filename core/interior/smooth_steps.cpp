@@ -1,0 +1,201 @@
+#include "interior/smooth_steps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "common/watch.hpp"
+#include "dense/gram.hpp"
+#include "dense/products.hpp"
+#include "interior/small_system.hpp"
+#include "scalar/functions.hpp"
+
+namespace minimand {
+namespace {
+
+constexpr double kArmijo = 1e-4;     // share of the promised decrease; convention
+constexpr double kRounding = 1e-13;  // share of P that is rounding; safeguard
+constexpr double kConstant = 1e-26;  // share of mean^2 that is rounding of a variance; safeguard
+constexpr int kHalvings = 30;        // of a step; safeguard
+
+/// psi, psi' and psi'' at every t.
+struct Terms {
+  std::vector<double> value, slope, bend;
+  explicit Terms(std::size_t n) : value(n), slope(n), bend(n) {}
+
+  void at(const Pieces& pieces, std::span<const double> t) {
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      value[i] = pieces.value(t[i]);
+      slope[i] = pieces.slope(t[i]);
+      bend[i] = pieces.curvatures[pieces.piece_of(t[i])];
+    }
+  }
+  void at(const Softplus&, std::span<const double> t) {
+    ones_.resize(t.size(), 1.0);
+    logistic_terms(t, ones_, value, slope, bend);
+  }
+
+ private:
+  std::vector<double> ones_;
+};
+
+template <class Scalar, class Psi>
+class Steps {
+ public:
+  Steps(const DenseMatrix<Scalar>& matrix, const Psi& psi, const SmoothProblem& problem,
+        std::span<double> w, double& b)
+      : matrix_(matrix),
+        psi_(psi),
+        problem_(problem),
+        w_(w),
+        b_(b),
+        n_(matrix.rows()),
+        d_(matrix.columns()),
+        t_(n_),
+        dt_(n_),
+        trial_(n_),
+        h_(n_),
+        gram_(d_ * d_),
+        mean_(d_),
+        gradient_(d_),
+        dw_(d_),
+        now_(n_),
+        next_(n_) {
+    dense_matvec(matrix_, std::span<const double>(w_), 1, std::span<double>(t_));
+    for (std::size_t i = 0; i < n_; ++i) {
+      t_[i] = problem_.sign[i] * (t_[i] + b_) - problem_.shift[i];
+    }
+    now_.at(psi_, t_);
+    primal_ = primal(now_, 0.0);
+  }
+
+  /// One step; the decrease that it promised, negative if there was none.
+  double step() {
+    if (!prepare()) return -1.0;
+    const double promised = direction();
+    if (!(promised > 0.0)) return promised == 0.0 ? 0.0 : -1.0;
+    double length = 1.0;
+    for (int trial = 0; trial < kHalvings; ++trial, length *= 0.5) {
+      for (std::size_t i = 0; i < n_; ++i) trial_[i] = t_[i] + length * dt_[i];
+      next_.at(psi_, trial_);
+      const double reached = primal(next_, length);
+      const double allowed = kRounding * std::fabs(primal_) - kArmijo * length * promised;
+      if (!(reached <= primal_ + allowed)) continue;
+      for (std::size_t j = 0; j < d_; ++j) w_[j] += length * dw_[j];
+      b_ += length * db_;
+      std::swap(t_, trial_);
+      std::swap(now_, next_);
+      primal_ = reached;
+      return length == 1.0 ? promised : HUGE_VAL;
+    }
+    return -1.0;
+  }
+
+ private:
+  double primal(const Terms& terms, double length) const {
+    double total = 0.0;
+    for (std::size_t i = 0; i < n_; ++i) total += problem_.mass[i] * terms.value[i];
+    for (std::size_t j = 0; j < d_; ++j) {
+      const double w = w_[j] + length * dw_[j];
+      total += 0.5 * problem_.l2[j] * w * w;
+    }
+    return total;
+  }
+
+  /// The Hessian in w, the intercept eliminated, and its factor.
+  bool prepare() {
+    total_ = 0.0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      h_[i] = problem_.mass[i] * now_.bend[i];
+      total_ += h_[i];
+    }
+    std::fill(mean_.begin(), mean_.end(), 0.0);
+    if (problem_.intercept) {
+      if (!(total_ > 0.0)) return false;
+      centred_gram();
+    } else {
+      dense_gram(matrix_, std::span<const double>(h_), std::span<double>(gram_));
+    }
+    for (std::size_t j = 0; j < d_; ++j) gram_[j * d_ + j] += problem_.l2[j];
+    return system_.factorise(gram_, d_);
+  }
+
+  void centred_gram() {
+    dense_covariance(matrix_, std::span<const double>(h_), problem_.centre,
+                     std::span<double>(gram_), std::span<double>(mean_));
+    for (std::size_t i = 0; i < d_; ++i) {
+      for (std::size_t j = 0; j < d_; ++j) gram_[i * d_ + j] -= mean_[i] * (mean_[j] / total_);
+    }
+    for (std::size_t j = 0; j < d_; ++j) mean_[j] = problem_.centre[j] + mean_[j] / total_;
+    for (std::size_t j = 0; j < d_; ++j) {
+      if (gram_[j * d_ + j] > kConstant * mean_[j] * mean_[j] * total_) continue;
+      for (std::size_t i = 0; i < d_; ++i) gram_[i * d_ + j] = gram_[j * d_ + i] = 0.0;
+    }
+  }
+
+  /// Solves for the step; returns minus the slope along it.
+  double direction() {
+    double balance = 0.0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      h_[i] = problem_.mass[i] * problem_.sign[i] * now_.slope[i];
+      balance += h_[i];
+    }
+    if (!problem_.intercept) balance = 0.0;
+    dense_rmatvec(matrix_, std::span<const double>(h_), 1, std::span<double>(gradient_));
+    for (std::size_t j = 0; j < d_; ++j) {
+      gradient_[j] += problem_.l2[j] * w_[j];
+      dw_[j] = mean_[j] * balance - gradient_[j];
+    }
+    system_.solve(dw_);
+    db_ = problem_.intercept ? -balance / total_ : 0.0;
+    double promised = 0.0;
+    for (std::size_t j = 0; j < d_; ++j) {
+      db_ -= mean_[j] * dw_[j];
+      promised -= gradient_[j] * dw_[j];
+    }
+    promised -= balance * db_;
+    dense_matvec(matrix_, std::span<const double>(dw_), 1, std::span<double>(dt_));
+    for (std::size_t i = 0; i < n_; ++i) dt_[i] = problem_.sign[i] * (dt_[i] + db_);
+    return promised;
+  }
+
+  const DenseMatrix<Scalar>& matrix_;
+  const Psi& psi_;
+  const SmoothProblem& problem_;
+  std::span<double> w_;
+  double& b_;
+  std::size_t n_, d_;
+  std::vector<double> t_, dt_, trial_, h_, gram_, mean_, gradient_, dw_;
+  Terms now_, next_;
+  SmallSystem system_;
+  double primal_ = 0.0, total_ = 0.0, db_ = 0.0;
+};
+
+}  // namespace
+
+template <class Scalar>
+SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
+                          const SmoothProblem& problem, std::span<double> w, double& b,
+                          const SmoothGoal& goal) {
+  return std::visit(
+      [&](const auto& known) {
+        Steps steps(matrix, known, problem, w, b);
+        SmoothReport report{0, false};
+        while (report.steps < goal.most && !stopping()) {
+          const double promised = steps.step();
+          if (promised < 0.0) break;
+          ++report.steps;
+          report.done = promised <= goal.near;
+          if (report.done) break;
+        }
+        return report;
+      },
+      psi);
+}
+
+template SmoothReport smooth_steps(const DenseMatrix<float>&, const DualPsi&, const SmoothProblem&,
+                                   std::span<double>, double&, const SmoothGoal&);
+template SmoothReport smooth_steps(const DenseMatrix<double>&, const DualPsi&, const SmoothProblem&,
+                                   std::span<double>, double&, const SmoothGoal&);
+
+}  // namespace minimand

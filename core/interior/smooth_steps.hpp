@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "dense/matrix.hpp"
+#include "dual/rows.hpp"
+
+// Newton's steps for a smooth loss with an l2 penalty on few columns. The readable form is
+// `solvers/smooth/newton.py`, whose names and formulas these are.
+namespace minimand {
+
+/// sum_i mass_i psi(t_i) + sum_j l2_j w_j^2 / 2, t = sign * (X w + b) - shift.
+struct SmoothProblem {
+  std::span<const double> mass, sign, shift;  // per row
+  std::span<const double> l2, centre;         // per column
+  bool intercept;                             // whether b is free
+};
+
+struct SmoothGoal {
+  double near;       // the last step promises to gain less
+  std::size_t most;  // steps
+};
+
+struct SmoothReport {
+  std::size_t steps;
+  bool done;  // else the steps ended too early: a singular system, no descent, or too many
+};
+
+template <class Scalar>
+SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
+                          const SmoothProblem& problem, std::span<double> w, double& b,
+                          const SmoothGoal& goal);
+
+}  // namespace minimand

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "kernel/block_solver.hpp"
+
+namespace minimand {
+
+/// The best level of each group of a block, and the gap there: see `minimand.canonical.Box`.
+class BlockJudge {
+ public:
+  /// Finds the levels that minimise the losses at the scores f of the block.
+  void find_levels(const Block<double>& block, bool balanced);
+
+  /// The sum of the Fenchel-Young terms at those levels, none of which is negative.
+  double gap(const Block<double>& block) const;
+
+  const double* levels() const { return levels_; }
+
+ private:
+  struct Crossing {
+    double point, weight;
+  };
+  double level_of(const Block<double>& block, Range positions);
+
+  std::vector<Crossing> crossings_;
+  double levels_[2] = {0.0, 0.0};
+};
+
+}  // namespace minimand

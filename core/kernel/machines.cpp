@@ -1,0 +1,151 @@
+#include "kernel/machines.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <numeric>
+
+#include "common/watch.hpp"
+#include "dense/tiles.hpp"
+#include "kernel/free_positions.hpp"
+#include "kernel/levels.hpp"
+
+namespace minimand {
+namespace {
+
+constexpr double kPerSample = 100.0;  // gap over violation and range, as most terms of a gap
+                                      // are zero; measured on pairs of digits
+constexpr double kTighter = 0.3;     // of the violation to reach, if its gap is too large; measured
+constexpr std::int64_t kSteps = 10;  // per position and round; measured: then free positions
+constexpr std::size_t kRounds = 300;     // safeguard
+constexpr std::size_t kPatience = 12;    // rounds without progress; safeguard
+constexpr double kProgress = 0.9;        // factor of the gap that counts as progress; safeguard
+constexpr std::size_t kWorkOfRow = 100;  // element operations a row of K costs, about; safeguard
+
+/// Minimises one machine after the other, in the same memory.
+class Settling {
+ public:
+  /// `asks` says whether this is the calling thread, which alone may ask whether to stop.
+  MachineReport settle(const DenseMatrix<double>& matrix, const BoxMachine& machine,
+                       std::atomic<bool>& stopped, bool asks) {
+    gather(matrix, machine);
+    const bool balanced = machine.problem.balanced;
+    double ranges = 0.0;
+    for (std::size_t k = 0; k < block_.size; ++k) ranges += block_.high[k] - block_.low[k];
+    const std::int64_t most = kSteps * static_cast<std::int64_t>(block_.size);
+    MachineReport report{{0.0, 0.0}, judged(balanced), 0};
+    double least = report.gap, aim = 0.0;
+    std::size_t waited = 0;
+    for (std::size_t round = 0; round < kRounds && report.gap > target(machine); ++round) {
+      if (asks && stopping()) stopped = true;
+      if (waited > kPatience || stopped) break;
+      if (round == 0) aim = kPerSample * target(machine) / std::max(ranges, 1e-300);
+      const BlockReport found = solve_block(block_, balanced, aim, 0.0, most);
+      report.steps += found.steps;
+      const bool slow = found.violation > aim;
+      const bool moved = slow && free_.move(block_, balanced);
+      keep_sums(balanced);
+      report.gap = judged(balanced);
+      waited = report.gap < kProgress * least ? 0 : waited + 1;
+      least = std::min(least, report.gap);
+      if (slow && found.steps == 0 && !moved) break;  // no step is possible in this precision
+      if (!slow) aim *= kTighter;
+    }
+    std::copy_n(judge_.levels(), 2, report.levels);
+    for (std::size_t k = 0; k < block_.size; ++k) {
+      machine.state.a[order_[k]] = block_.a[k];
+      machine.state.f[order_[k]] = block_.f[k];
+    }
+    return report;
+  }
+
+ private:
+  Block<double> block_;
+  FreePositions free_;
+  BlockJudge judge_;
+  std::vector<std::size_t> order_;  // the position of the machine at every place of the block
+  double sums_[2] = {0.0, 0.0};
+
+  double target(const BoxMachine& machine) const {
+    if (machine.share == 0.0) return machine.goal;
+    const double size = 0.5 * std::abs(dot(block_.a.data(), block_.f.data(), block_.size));
+    return std::max(machine.goal, machine.share * size);
+  }
+
+  /// Copies what concerns the machine, positions of group 0 first.
+  void gather(const DenseMatrix<double>& matrix, const BoxMachine& machine) {
+    const BoxProblem& problem = machine.problem;
+    block_.resize(machine.rows.size());
+    order_.resize(block_.size);
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    const auto in_first = [&](std::size_t k) { return !problem.balanced || !problem.group[k]; };
+    const auto middle = std::stable_partition(order_.begin(), order_.end(), in_first);
+    block_.begin[1] = static_cast<std::size_t>(middle - order_.begin());
+    block_.begin[2] = block_.size;
+    for (std::size_t k = 0; k < block_.size; ++k) {
+      const std::size_t p = order_[k];
+      block_.position[k] = machine.rows[p];
+      block_.a[k] = machine.state.a[p];
+      block_.low[k] = problem.low[p];
+      block_.high[k] = problem.high[p];
+      block_.below[k] = problem.below[p];
+      block_.above[k] = problem.above[p];
+    }
+    block_.take_rows_of(matrix);
+    for (std::size_t g = 0; g < 2; ++g) sums_[g] = sum_of_group(g);
+  }
+
+  double sum_of_group(std::size_t g) const {
+    return sum(block_.a.data() + block_.begin[g], block_.begin[g + 1] - block_.begin[g]);
+  }
+
+  /// Takes what rounding has added to the sum of each group from its freest position.
+  void keep_sums(bool balanced) {
+    for (std::size_t g = 0; balanced && g < 2; ++g) {
+      std::size_t freest = block_.begin[g];
+      double most = -1.0;
+      for (std::size_t k = block_.begin[g]; k < block_.begin[g + 1]; ++k) {
+        const double room = std::min(block_.a[k] - block_.low[k], block_.high[k] - block_.a[k]);
+        if (room > most) {
+          most = room;
+          freest = k;
+        }
+      }
+      if (most < 0.0) continue;
+      const double rest = block_.a[freest] - (sum_of_group(g) - sums_[g]);
+      block_.a[freest] = std::clamp(rest, block_.low[freest], block_.high[freest]);
+    }
+  }
+
+  /// f = Ka and the slopes anew; the gap at the best levels.
+  double judged(bool balanced) {
+    std::fill(block_.f.begin(), block_.f.end(), 0.0);
+    for (std::size_t k = 0; k < block_.size; ++k) {
+      if (block_.a[k] != 0.0) block_.row(k);
+    }
+    add_line_sums(block_.rows(), Tile{{0, block_.size}, {0, block_.size}}, block_.a, block_.f);
+    for (std::size_t k = 0; k < block_.size; ++k) refresh(block_, k);
+    judge_.find_levels(block_, balanced);
+    return judge_.gap(block_);
+  }
+};
+
+}  // namespace
+
+void settle_machines(const DenseMatrix<double>& matrix, std::span<const BoxMachine> machines,
+                     std::span<MachineReport> reports) {
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> stopped = false;
+  std::size_t work = 0;
+  for (const BoxMachine& machine : machines) {
+    work += kWorkOfRow * machine.rows.size() * machine.rows.size();
+  }
+  // Machines differ in their steps, so that threads take one after the other.
+  parallel_ranges(machines.size(), work, [&](Range, std::size_t part) {
+    Settling settling;
+    for (std::size_t m = next++; m < machines.size(); m = next++) {
+      reports[m] = settling.settle(matrix, machines[m], stopped, part == 0);
+    }
+  });
+}
+
+}  // namespace minimand

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "sparse/compressed.hpp"
+
+namespace minimand {
+
+/// The same matrix with its other axis as the major one: a CSR becomes a CSC, and the other way
+/// round. The entries of a major index keep the order of the old major indices. `indptr` has one
+/// number more than there are minors.
+template <class Scalar, class Index>
+void transpose(const Compressed<Scalar, Index>& matrix, std::span<Index> indptr,
+               std::span<Index> indices, std::span<Scalar> values);
+
+}  // namespace minimand

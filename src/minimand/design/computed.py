@@ -1,0 +1,230 @@
+"""Rows that are computed a block at a time, whenever they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from .. import _core
+from .._base.typing import AnyArray, Array, IntArray
+from .._base.watch import look
+from .base import Block, Covariance, Design, Lines, dense_block
+from .dense import centred_covariance
+
+_BLOCK = (
+    1 << 20
+)  # numbers of a block, 8 MB; measured: smaller ones cost threads, larger ones a cache
+_TALL = 2048  # rows of blocks whose Gram is taken; safeguard: adding Grams takes less than they do
+_FEWEST = 64  # rows of a block; safeguard, likewise
+_SAMPLE = 4096  # rows that tell the sizes and rough means of columns; safeguard
+_COMPUTING = 4.0  # what computing a number costs, in units of reading one; measured, RBF of ten
+
+
+class InBlocks(Design):
+    """A design whose blocks take long: it has few passes, and keeps the sums over all rows."""
+
+    _known: tuple[Array, Covariance] | None = None  # row weights, and the covariance by them
+
+    def gram(self, h: Array, columns: IntArray | None = None) -> Array:
+        """One pass; the products of tall blocks are the core's."""
+        (found,) = self._summed(lambda x, part: (_core.dense_gram(x, part),), h, columns)
+        return found
+
+    def covariance(self, h: Array, columns: IntArray | None = None) -> Covariance:
+        """One pass, centred about rough means; the last one of all columns is kept."""
+        if columns is None and self._known is not None and self._known[0] is h:
+            return self._copied(self._known[1])
+        centre = self.centre if columns is None else self.centre[columns]
+
+        def product(x: Array, part: Array) -> tuple[Array, ...]:
+            return _core.dense_covariance(x, part, centre)
+
+        matrix, first = self._summed(product, h, columns)
+        found = centred_covariance(matrix, first, centre, float(h.sum()))
+        if columns is None:
+            self._known = h, found
+            return self._copied(found)
+        return found
+
+    def _summed(
+        self,
+        product: Callable[[Array, Array], tuple[Array, ...]],
+        h: Array,
+        columns: IntArray | None,
+    ) -> tuple[Array, ...]:
+        """The sums over all rows of what a product gives for tall blocks and their weights."""
+        totals: tuple[Array, ...] = ()
+        joined: list[Array] = []
+        done = 0
+        for block in self.blocks():
+            joined.append(
+                dense_block(block.matrix if columns is None else block.matrix[:, columns])
+            )
+            end = block.rows.stop
+            if end - done < _TALL and end < self.shape[0]:
+                continue
+            tall = np.concatenate(joined) if len(joined) > 1 else np.ascontiguousarray(joined[0])
+            parts = product(tall, np.ascontiguousarray(h[done:end]))
+            for total, part in zip(totals, parts):
+                total += part
+            totals, joined, done = totals or parts, [], end
+        return totals
+
+    @staticmethod
+    def _copied(found: Covariance) -> Covariance:
+        return Covariance(found.matrix.copy(), found.mean)  # users change the matrix
+
+    @cached_property
+    def centre(self) -> Array:
+        """Means of some rows."""
+        some = self.thinned(max(1, self.shape[0] // _SAMPLE))
+        return some.rmatvec(np.full(some.shape[0], 1.0 / some.shape[0]))
+
+    def column_squares(self, h: Array) -> Array:
+        """From some rows, whose weights are raised to those of all."""
+        every = max(1, self.shape[0] // _SAMPLE)
+        part = np.ascontiguousarray(h[::every])
+        if every == 1 or not part.any():
+            return self.moments(h).second
+        return self.thinned(every).moments(part * (float(h.sum()) / float(part.sum()))).second
+
+    @cached_property
+    def row_lines(self) -> Lines:
+        """A copy of all rows."""
+        return np.ascontiguousarray(self.map_rows(dense_block))
+
+
+class ComputedDesign(InBlocks):
+    """φ(x) of every row, computed in blocks when they are asked for.
+
+    Parameters
+    ----------
+    compute : callable
+        φ of some rows, as a matrix: the same numbers whatever other rows it is asked for.
+    inputs : rows that are cut by ``inputs[rows]``
+    n_columns : int
+    room : float, default=0
+        Bytes of blocks that are kept for later passes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minimand.design import ComputedDesign
+    >>> x = np.arange(6.0).reshape(3, 2)
+    >>> ComputedDesign(np.square, x, 2).matvec(np.array([1.0, 0.0]))
+    array([ 0.,  4., 16.])
+    """
+
+    def __init__(
+        self, compute: Callable[[Any], AnyArray], inputs: Any, n_columns: int, room: float = 0.0
+    ) -> None:
+        self.compute, self.inputs, self.room = compute, inputs, room
+        n = inputs.shape[0] if hasattr(inputs, "shape") else len(inputs)
+        self.shape = (int(n), int(n_columns))
+        self._kept: dict[int, Array] = {}  # blocks by their first rows
+
+    @property
+    def reading(self) -> float:
+        """One for numbers that are kept, more for those that are computed again."""
+        whole = 8.0 * max(self.nnz, 1)
+        return 1.0 + _COMPUTING * max(0.0, 1.0 - self.room / whole)
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows, each block as it is computed or was kept."""
+        n, d = self.shape
+        size = max(_FEWEST, _BLOCK // max(d, 1))
+        for start in range(0, n, size):
+            rows = slice(start, min(start + size, n))
+            found = self._kept.get(start)
+            if found is None:
+                look()
+                found = np.ascontiguousarray(self.compute(self.inputs[rows]), dtype=float)
+                if 8.0 * d * (len(self._kept) + 1) * size <= self.room:
+                    found.flags.writeable = False
+                    self._kept[start] = found
+            yield Block(rows, found)
+
+    def rows(self, rows: IntArray) -> ComputedDesign:
+        """The given rows, computed when they are asked for; they have their share of the room."""
+        room = self.room * rows.size / max(self.shape[0], 1)
+        return ComputedDesign(self.compute, self.inputs[rows], self.shape[1], room)
+
+
+class Whitened(InBlocks):
+    """X R⁻ᵀ for a lower triangle R, as an operator on the unchanged X.
+
+    Products take a triangular solve with a vector; only sums of squares take one with every row.
+    """
+
+    def __init__(self, inner: Design, triangle: Array) -> None:
+        self.inner, self.triangle = inner, np.asfortranarray(triangle)
+        self.shape = inner.shape
+
+    @property
+    def reading(self) -> float:
+        """That of the inner design."""
+        return self.inner.reading
+
+    def _outwards(self, w: Array) -> Array:
+        """R⁻ᵀw, the coefficients of the inner columns."""
+        found = solve_triangular(self.triangle, w, lower=True, trans="T", check_finite=False)
+        return np.ascontiguousarray(found)
+
+    def _inwards(self, v: Array) -> Array:
+        """R⁻¹v, of products with the inner columns."""
+        found = solve_triangular(self.triangle, v, lower=True, check_finite=False)
+        return np.ascontiguousarray(found)
+
+    def blocks(self) -> Iterator[Block]:
+        """The inner blocks, each row multiplied by R⁻ᵀ."""
+        for block in self.inner.blocks():
+            yield Block(block.rows, self._inwards(dense_block(block.matrix).T).T)
+
+    def images(self, matrix: Array) -> Iterator[Block]:
+        """Through the inner columns."""
+        return self.inner.images(self._outwards(matrix))
+
+    def matvec(self, w: Array) -> Array:
+        """X (R⁻ᵀw)."""
+        return self.inner.matvec(self._outwards(w))
+
+    def rmatvec(self, u: Array) -> Array:
+        """R⁻¹ (Xᵀu)."""
+        return self._inwards(self.inner.rmatvec(u))
+
+    def curvature_product(self, v: Array, shift: float, h: Array) -> tuple[Array, Array]:
+        """Through the inner columns."""
+        image, t = self.inner.curvature_product(self._outwards(v), shift, h)
+        return self._inwards(image), t
+
+    def simplex_product(self, table: Array, p: Array, scale: Array) -> Array:
+        """Likewise, for k scores."""
+        inner = np.vstack([self._outwards(table[:-1]), table[-1:]])
+        found = self.inner.simplex_product(inner, p, scale)
+        return np.vstack([self._inwards(found[:-1]), found[-1:]])
+
+    def score_sizes(self, w: Array, sizes: Array) -> Any:
+        """Those of the sums over inner columns, where more may cancel."""
+        return np.maximum(
+            super().score_sizes(w, sizes),
+            self.inner.score_sizes(self._outwards(w), self._inner_sizes),
+        )
+
+    def slope_sizes(self, sizes: Array) -> Array:
+        """Those of the sums R⁻¹(Xᵀu), in which more may cancel."""
+        inverse = np.abs(self._inwards(np.eye(self.shape[1])))
+        return np.maximum(sizes, inverse @ self._inner_sizes)
+
+    @cached_property
+    def _inner_sizes(self) -> Array:
+        """Root mean squares of the inner columns."""
+        n = self.shape[0]
+        return np.sqrt(self.inner.column_squares(np.full(n, 1.0 / n)))
+
+    def rows(self, rows: IntArray) -> Whitened:
+        """The given rows."""
+        return Whitened(self.inner.rows(rows), self.triangle)

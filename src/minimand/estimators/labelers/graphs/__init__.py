@@ -1,0 +1,1 @@
+"""Graphs of labels: reading, posing, scoring and training."""

@@ -1,0 +1,232 @@
+"""From graphs and labels to the problem that trainers minimise over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ...._base.typing import AnyArray, Array, ArrayLike
+from ...._base.wording import brief
+from ....outputs.graph import Topology
+from ....solvers.structured.graph_problem import GraphProblem, hamming
+from ....solvers.structured.max_margin.training import refuse_l1
+from ...inputs import data
+from ...settings import check_callbacks, check_limits, check_real, check_seed
+from ..choices import LOSSES, Choices, penalty_of, penalty_parts
+from ..labels import (
+    distinct_labels,
+    encode,
+    first_classes,
+    label_lists,
+    refuse_other_classes,
+    refuse_single,
+    refuse_unknown,
+)
+from ..structure import cost_table
+from ..tokens import GRAPH, check_features, learn, read, refuse_empty
+from .inputs import Given, given_graphs
+
+
+class GraphWeights(NamedTuple):
+    """Weights of nodes (k, d), of pairs of labels (k, k), and of features of edges (e, k, k)."""
+
+    coef: Array
+    pairs: Array
+    edge: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPosed:
+    """A problem, and what its solution means."""
+
+    problem: GraphProblem
+    classes: AnyArray
+    features: Any
+    choices: Choices
+    alpha: float
+
+    def weights(self, w: Array) -> GraphWeights:
+        """The vector of all weights as the estimator stores them."""
+        k = self.problem.n_labels
+        coef, links = self.problem.split(w)
+        tables = links.T.reshape(-1, k, k)
+        if self.problem.symmetric:
+            tables = 0.5 * (tables + np.swapaxes(tables, 1, 2))
+        edge = None if self.problem.edge_features is None else tables[1:].copy()
+        return GraphWeights(coef.copy(), tables[0].copy(), edge)
+
+    def vector(self, labeler: Any) -> Array:
+        """The weights of a fitted labeler as a vector of this problem."""
+        k, tables = self.problem.n_labels, labeler.pairs_[None]
+        if getattr(labeler, "edge_coef_", None) is not None:
+            tables = np.concatenate([tables, labeler.edge_coef_])
+        return np.concatenate([labeler.coef_.ravel(), tables.reshape(-1, k * k).T.ravel()])
+
+
+def check_graph_choices(labeler: Any) -> Choices:
+    """Validate the constructor's arguments; each bad one gets one sentence."""
+    if not isinstance(labeler.loss, str) or labeler.loss not in LOSSES:
+        raise ValueError(
+            f"loss of GraphLabeler must be one of {list(LOSSES)}, not {brief(labeler.loss)}."
+        )
+    penalty = penalty_of(labeler.penalty)
+    alpha = None if labeler.alpha is None else check_real("alpha", labeler.alpha, low=0.0)
+    l1, l2 = penalty_parts(penalty, 1.0)
+    check_limits(labeler)
+    check_features(labeler.features)
+    if labeler.random_state is not None:
+        check_seed(labeler.random_state)
+    if labeler.callbacks is not None:
+        check_callbacks(labeler.callbacks)
+    if not isinstance(labeler.directed, bool | np.bool_):
+        raise ValueError(f"directed must be True or False, not {labeler.directed!r}.")
+    if labeler.edge_features is not None and not callable(labeler.edge_features):
+        raise TypeError(
+            "edge_features must be None or a function of the rows and edges of a graph, not "
+            f"{brief(labeler.edge_features)}."
+        )
+    if labeler.loss == "perceptron":
+        if alpha is not None:
+            raise ValueError(
+                "alpha has no meaning for loss='perceptron', whose steps have no penalty: leave it "
+                "out."
+            )
+    elif labeler.loss == "max_margin":
+        refuse_l1(l1, 0.0 if alpha == 0 else l2)
+    return Choices(labeler.loss, penalty, alpha)
+
+
+def pose_graphs(
+    labeler: Any, choices: Choices, X: Any, y: Any, edges: Any, sample_weight: ArrayLike
+) -> GraphPosed:
+    """Check the data of a fit and write its problem."""
+    given, labels, weights = _kept(X, y, edges, sample_weight)
+    classes = distinct_labels(labels)
+    nodes, features = learn(given.nodes, labeler.features)
+    refuse_single(classes)
+    if nodes.matrix.shape[1] == 0:
+        raise ValueError("X has 0 features: give nodes at least one, such as a column of ones.")
+    codes = encode(labels, classes)
+    return _posed(
+        labeler, choices, (nodes.matrix, given.topology, codes), weights, classes, features
+    )
+
+
+def pose_graphs_again(
+    labeler: Any, X: Any, y: Any, edges: Any, sample_weight: ArrayLike
+) -> GraphPosed:
+    """The problem that a fitted labeler has on these data, by what its fit has stored."""
+    given, labels, weights = _kept(X, y, edges, sample_weight)
+    classes, features, asked = labeler.classes_, labeler.features_, labeler._asked
+    nodes = read(given.nodes, features, labeler.coef_.shape[1])
+    codes = encode(labels, classes)
+    refuse_unknown(labels, codes, classes)
+    choices = Choices(asked["loss"], asked["penalty"], labeler.alpha_)
+    parts = nodes.matrix, given.topology, codes
+    return _posed(SimpleNamespace(**asked), choices, parts, weights, classes, features)
+
+
+def posed_batch(
+    labeler: Any,
+    choices: Choices,
+    X: Any,
+    y: Any,
+    edges: Any,
+    classes: ArrayLike,
+    sample_weight: ArrayLike,
+) -> GraphPosed:
+    """The problem of one batch; labels and features are those of the first one."""
+    given, labels, weights = _kept(X, y, edges, sample_weight)
+    known: AnyArray | None = getattr(labeler, "classes_", None)
+    if known is None:
+        known = first_classes(labels, classes)
+        nodes, features = learn(given.nodes, labeler.features)
+    else:
+        refuse_other_classes(classes, known)
+        features = labeler.features_
+        nodes = read(given.nodes, features, labeler.coef_.shape[1])
+    codes = encode(labels, known)
+    refuse_unknown(labels, codes, known)
+    return _posed(labeler, choices, (nodes.matrix, given.topology, codes), weights, known, features)
+
+
+def _kept(
+    X: Any, y: Any, edges: Any, sample_weight: ArrayLike
+) -> tuple[Given, list[list[Any]], Array | None]:
+    """Graphs, labels and weights, checked; without graphs of weight 0."""
+    given = given_graphs(X, edges)
+    labels = label_lists(y, given.sizes, GRAPH)
+    refuse_empty(given.nodes, GRAPH)
+    weights = data.check_weights(sample_weight, len(given.nodes))
+    if weights is None or weights.all():
+        return given, labels, weights
+    places = np.flatnonzero(weights)
+    return given.kept(places), [labels[i] for i in places], weights[places]
+
+
+def _posed(
+    labeler: Any,
+    choices: Choices,
+    parts: tuple[Any, Topology, AnyArray],
+    weights: Array | None,
+    classes: AnyArray,
+    features: Any,
+) -> GraphPosed:
+    matrix, topology, codes = parts
+    k = classes.size
+    weights = np.ones(topology.n_graphs) if weights is None else weights
+    total = float(weights.sum())
+    table = cost_table(labeler.cost, k)
+    alpha = 1.0 / total if choices.alpha is None else choices.alpha
+    l1, l2 = penalty_parts(choices.penalty, alpha)
+    formula = choices.penalty.words(alpha)
+    words = f"mean {choices.loss} loss of a graph" + (f" + {formula}" if formula != "0" else "")
+    rows = edge_rows_of(labeler.edge_features, matrix, topology)
+    if rows is not None:
+        one = np.ones((rows.shape[0], 1))
+        stack = sparse.hstack if sparse.issparse(rows) else np.hstack
+        rows = stack([one, rows])
+        rows = sparse.csr_array(rows) if sparse.issparse(rows) else np.ascontiguousarray(rows)
+    problem = GraphProblem(
+        matrix,
+        topology,
+        codes,
+        k,
+        weights / total,
+        l2,
+        hamming(codes, k) if table is None else np.ascontiguousarray(table[codes]),
+        edge_features=rows,
+        symmetric=not labeler.directed,
+        l1=l1,
+        words=words,
+    )
+    if choices.loss == "crf":
+        topology.check_width(k)
+    elif problem.wide:
+        words = f"{words}, relaxed for {len(problem.wide)} graphs"
+        object.__setattr__(problem, "words", words)
+    return GraphPosed(problem, classes, features, choices, alpha)
+
+
+def edge_rows_of(function: Any, matrix: Any, topology: Topology) -> Any:
+    """The features that a user's function gives to edges; None without a function."""
+    if function is None:
+        return None
+    parts = []
+    for g in range(topology.n_graphs):
+        edges = topology.local_edges(g)
+        found = function(matrix[topology.nodes_of(g)], edges)
+        found = found if sparse.issparse(found) else np.asarray(found, dtype=np.float64)
+        if found.ndim != 2 or found.shape[0] != edges.shape[0]:
+            raise ValueError(
+                f"edge_features gave {brief(found)} for graph {g} with {edges.shape[0]} edges, but "
+                "must give a matrix with a row for each edge."
+            )
+        parts.append(found)
+    if any(map(sparse.issparse, parts)):
+        return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
+    return np.concatenate(parts)

@@ -1,0 +1,1 @@
+"""Sequences of labels: posing, scoring, features of steps, learning from batches."""

@@ -1,0 +1,115 @@
+"""From sequences and labels to the problem that trainers minimise over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ...._base.typing import AnyArray, Array
+from ....design import as_design
+from ....solvers.structured.problem import ChainProblem
+from ...inputs import data
+from ..choices import Choices
+from ..labels import distinct_labels, encode, label_lists, refuse_single, refuse_unknown
+from ..structure import allowed, cost_table, observed_pairs, observed_weights
+from ..tokens import Tokens, learn, lengths_of, names, read, refuse_empty, sequences
+from .edges import edge_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """A problem, and what its solution means: labels, the map of tokens, the choices made."""
+
+    problem: ChainProblem
+    classes: AnyArray
+    features: Any
+    choices: Choices
+    alpha: float
+    edges: Any
+
+    def continues(self, labeler: Any) -> bool:
+        """Whether the weights of a fitted labeler are of the same labels and features."""
+        width = self.problem.design.shape[1]
+        return (
+            np.array_equal(labeler.classes_, self.classes)
+            and labeler.coef_.shape[1] == width
+            and names(labeler.features_, width) == names(self.features, width)
+            and (self.problem.edges is None) == (getattr(labeler, "edge_coef_", None) is None)
+        )
+
+
+def pose(labeler: Any, choices: Choices, X: Any, y: Any, sample_weight: Any) -> Posed:
+    """Check the data of a fit and write its problem."""
+    found, labels, weights = _kept(X, y, sample_weight)
+    classes = distinct_labels(labels)
+    tokens, features = learn(found, labeler.features)
+    refuse_single(classes)
+    if tokens.matrix.shape[1] == 0:
+        raise ValueError("X has 0 features: give tokens at least one, such as {'bias': 1}.")
+    return problem_of(labeler, choices, tokens, encode(labels, classes), weights, classes, features)
+
+
+def pose_again(labeler: Any, X: Any, y: Any, sample_weight: Any) -> Posed:
+    """The problem that a fitted labeler has on these data, by what its fit has stored."""
+    found, labels, weights = _kept(X, y, sample_weight)
+    classes, features, asked = labeler.classes_, labeler.features_, labeler._asked
+    tokens = read(found, features, labeler.coef_.shape[1])
+    codes = encode(labels, classes)
+    refuse_unknown(labels, codes, classes)
+    choices = Choices(asked["loss"], asked["penalty"], labeler.alpha_)
+    return problem_of(SimpleNamespace(**asked), choices, tokens, codes, weights, classes, features)
+
+
+def _kept(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[list[Any]], Array | None]:
+    """Sequences, labels and weights, checked; without sequences of weight 0."""
+    found = sequences(X)
+    labels = label_lists(y, lengths_of(found))
+    refuse_empty(found)
+    weights = data.check_weights(sample_weight, len(found))
+    if weights is None or weights.all():
+        return found, labels, weights
+    kept = np.flatnonzero(weights)
+    return [found[i] for i in kept], [labels[i] for i in kept], weights[kept]
+
+
+def problem_of(
+    labeler: Any,
+    choices: Choices,
+    tokens: Tokens,
+    codes: AnyArray,
+    weights: Array | None,
+    classes: AnyArray,
+    features: Any,
+) -> Posed:
+    """The problem of checked tokens and coded labels."""
+    count, k = tokens.lengths.size, classes.size
+    weights = np.ones(count) if weights is None else weights
+    total = float(weights.sum())
+    strengths = choices.strengths(total)
+    seen = None
+    if labeler.weights == "observed":
+        seen = observed_weights(tokens.matrix, codes, k)
+    edges = edge_rows(labeler.edge_features, tokens.matrix, tokens.offsets)
+    problem = ChainProblem(
+        design=as_design(tokens.matrix),
+        offsets=tokens.offsets,
+        labels=codes,
+        n_labels=k,
+        mass=weights / total,
+        l1=strengths.l1,
+        l2=strengths.l2,
+        ends=bool(labeler.ends),
+        allowed=allowed(labeler.transitions, classes, codes, tokens.offsets),
+        present=seen,
+        present_transitions=None
+        if seen is None
+        else observed_pairs(codes, tokens.offsets, k).transitions,
+        edges=None if edges is None else as_design(edges),
+        cost=cost_table(labeler.cost, k),
+        words=strengths.words,
+    )
+    alpha = 1.0 / total if choices.alpha is None else choices.alpha
+    return Posed(problem, classes, features, choices, alpha, labeler.edge_features)

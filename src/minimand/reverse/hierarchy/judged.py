@@ -1,0 +1,56 @@
+"""The certificate of a division of rows, computed anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._base.typing import Array, ArrayLike, IntArray
+from ...certificate import Certificate
+from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
+from ...estimators.inputs.data import check_weights
+from ...features.low_rank import MEMORY
+from ...kernels import Kernel
+from ..base import Course
+from ..cuts.bounds import rounding_of
+from .branches import scatter_of
+
+
+def of_labels(
+    model: Any, X: Any, labels: IntArray, k: int, kernel: Kernel | None, sample_weight: ArrayLike
+) -> Certificate:
+    """Of the sum of squares within clusters, of the rows or of their features."""
+    given = check_weights(sample_weight, labels.size)
+    s = np.ones(labels.size) if given is None else given
+    scatter = scatter_of(X, s, kernel)
+    used = np.flatnonzero(s > 0)
+    parts = (used[labels[used] == c] for c in range(k))
+    primal = float(sum(scatter(part) for part in parts if part.size))
+    whole = scatter(used)
+    course = Course(model, "Σ ‖x − c‖²" if kernel is None else "Σ ‖φ(x) − c‖²")
+    if k == 1:
+        return course.certificate(primal, primal, "relaxation", 0.0, whole)
+    if kernel is None:
+        top, error = top_of_rows(X, k - 1, weights=s), 0.0
+    elif 16.0 * s.size**2 > MEMORY:
+        reason = "the values of the kernel of all pairs of rows do not fit into memory"
+        return course.certificate(primal, -np.inf, "relaxation", 0.0, whole, infeasibility=reason)
+    else:
+        top, error = _of_features(X, s, k - 1, kernel)
+    return course.certificate(
+        primal + error,
+        max(top.discarded - error, 0.0),
+        "relaxation",
+        top.rounding + error,
+        whole,
+        certain=top.certain,
+    )
+
+
+def _of_features(X: Any, s: Array, k: int, kernel: Kernel) -> tuple[TopSum, float]:
+    """What k directions of the features keep, and the rounding of sums of their squares."""
+    bound = kernel.bind(X)
+    rows = bound.rows(X, training=True)
+    gram = np.asarray(bound.gram(rows), dtype=float)
+    return top_of_kernel(gram, k, weights=s, centred=True), rounding_of(s, bound.sizes(rows))

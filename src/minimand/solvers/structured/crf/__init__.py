@@ -1,0 +1,1 @@
+"""Conditional random fields of chains and graphs: likelihood, curvature, steps, certificates."""

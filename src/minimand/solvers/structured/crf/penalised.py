@@ -1,0 +1,272 @@
+"""A labelling model with its penalty: points, and their certified distance from the optimum.
+
+The slope g of the mean loss is that of the marginals at w, a dual point: at it the loss is
+conjugate without a gap. Shrunk to s·g, which mixes the marginals with the true labels, it stays
+one, and as entropy is concave the loss adds (1 − s)·loss(w) at most to
+
+    gap = (1 − s)·loss(w) + Ω(w) + Ω*(−s·g) + s·g·w
+
+With s = 1 and Ω = ½·l2·‖w‖² this is ‖g + l2·w‖²/(2·l2), the bound of strong convexity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from .... import _core
+from ...._base.typing import Array
+from ....problem.point import EPS
+from ..problem import ChainProblem
+from .likelihood import Likelihood, Scores, Terms
+from .metric import Metric, Metrics
+from .sparse_slope import Sloped
+
+
+class Penalty(Protocol):
+    """The penalty l1·‖w‖₁ + ½·l2·‖w‖² of a problem."""
+
+    @property
+    def l1(self) -> float:
+        """The factor of ‖w‖₁."""
+
+    @property
+    def l2(self) -> float:
+        """The factor of ½‖w‖²."""
+
+
+class LossOfScores(Protocol):
+    """The mean loss of labellings, as a function of scores that are linear in the weights."""
+
+    def scores(self, w: Array) -> Scores:
+        """The scores that a vector of weights gives."""
+
+    def terms(self, scores: Scores) -> Terms:
+        """Value and slope at these scores."""
+
+    def in_weights(self, slope: Scores) -> Array:
+        """From a slope in the scores to that in the vector of weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChainPoint:
+    """Weights with the mean loss there, its slope, and the objective."""
+
+    problem: Penalty
+    w: Array
+
+    @property
+    def loss(self) -> Sloped:
+        """The mean loss, the size of its parts, and its slope in the weights."""
+        raise NotImplementedError
+
+    @property
+    def slope(self) -> Array:
+        """The slope of the mean loss in the weights."""
+        return self.loss.slope
+
+    @property
+    def value(self) -> float:
+        """The mean loss."""
+        return self.loss.value
+
+    @cached_property
+    def primal(self) -> float:
+        """P(w)."""
+        return self.value + penalty_value(self.problem, self.w)
+
+    @cached_property
+    def gap(self) -> float:
+        """A bound of P(w) − min P; infinite without a penalty, unless the slope is zero."""
+        problem, loss = self.problem, self.value
+        return min(
+            (1.0 - s) * loss + _young(problem, self.w, self.slope, s)
+            for s in _shares(problem, self.slope)
+        )
+
+    @property
+    def size(self) -> float:
+        """The mean size of the numbers that the loss is a difference of."""
+        return self.loss.size
+
+    @property
+    def rounding(self) -> float:
+        """An estimate of the rounding error of the gap."""
+        return 4 * EPS * (self.size + penalty_value(self.problem, self.w))
+
+    @cached_property
+    def steepest(self) -> Array:
+        """The subgradient of P with the least norm."""
+        return least_subgradient(self.problem, self.w, self.slope)
+
+
+@dataclass(frozen=True, eq=False)
+class SlopedPoint(ChainPoint):
+    """A point of which the scores were not kept."""
+
+    found: Sloped
+
+    @property
+    def loss(self) -> Sloped:
+        """As it was found."""
+        return self.found
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPoint(ChainPoint):
+    """A point with its scores, and the terms of the loss there."""
+
+    likelihood: LossOfScores
+    scores: Scores
+    terms: Terms
+
+    @cached_property
+    def loss(self) -> Sloped:
+        """The slope in the weights takes a product with the data, which not every point needs."""
+        slope = self.likelihood.in_weights(self.terms.slope)
+        return Sloped(self.value, self.size, slope)
+
+    @property
+    def value(self) -> float:
+        """The mean loss."""
+        return self.terms.value
+
+    @property
+    def size(self) -> float:
+        """The mean size of the numbers that the loss is a difference of."""
+        return self.terms.size
+
+
+def penalty_value(problem: Penalty, w: Array) -> float:
+    """l1·‖w‖₁ + ½·l2·‖w‖²."""
+    value = 0.5 * problem.l2 * _core.dot(w, w)
+    return value + problem.l1 * float(np.abs(w).sum()) if problem.l1 else value
+
+
+def least_subgradient(problem: Penalty, w: Array, slope: Array) -> Array:
+    """g + l2·w + l1·sign(w); where w = 0, g shrunk towards zero by l1."""
+    found = slope + problem.l2 * w
+    if problem.l1:
+        shrunk = np.sign(found) * np.maximum(np.abs(found) - problem.l1, 0.0)
+        found = np.where(w == 0, shrunk, found + problem.l1 * np.sign(w))
+    return found
+
+
+def _shares(problem: Penalty, slope: Array) -> set[float]:
+    """The shares s of the slope to try: the largest that is legal, and one without an excess."""
+    if not problem.l1:
+        return {1.0}
+    most = float(np.abs(slope).max(initial=0.0))
+    inside = 1.0 if most <= problem.l1 else problem.l1 / most
+    return {1.0, inside} if problem.l2 else {inside}
+
+
+def _young(problem: Penalty, w: Array, slope: Array, s: float) -> float:
+    """Ω(w) + Ω*(v) − v·w at v = −s·g, as sums of terms that are never negative.
+
+    With c = soft(v, l1) they are (c − l2·w)²/(2·l2) and |w|·l1 − w·(v − c).
+    """
+    l1, l2 = problem.l1, problem.l2
+    if not l1 and not l2:
+        return 0.0 if not slope.any() else np.inf
+    if not l1:
+        rest = slope + l2 * w
+        return 0.5 * _core.dot(rest, rest) / l2
+    v = -s * slope
+    excess = np.sign(v) * np.maximum(np.abs(v) - l1, 0.0)
+    kinked = np.maximum(l1 * np.abs(w) - w * (v - excess), 0.0)
+    if not l2:
+        return float(kinked.sum())
+    excess -= l2 * w
+    return 0.5 * _core.dot(excess, excess) / l2 + float(kinked.sum())
+
+
+class Model:
+    """Makes points of a problem, from weights or along a line."""
+
+    curved = False  # whether there are products with the curvature
+
+    @property
+    def direct(self) -> bool:
+        """Whether points are made without their scores."""
+        return False
+
+    def __init__(self, problem: Penalty, likelihood: LossOfScores) -> None:
+        self.problem, self.likelihood = problem, likelihood
+
+    def point(self, w: Array) -> ChainPoint:
+        """The point of these weights, from the data."""
+        return self.scored(w)
+
+    def scored(self, w: Array) -> ScoredPoint:
+        """The point with its scores, which lines and the curvature need."""
+        return self.at(w, self.likelihood.scores(w))
+
+    def at(self, w: Array, scores: Scores) -> ScoredPoint:
+        """The point of these weights, whose scores are known."""
+        terms = self.likelihood.terms(scores)
+        return ScoredPoint(self.problem, w, self.likelihood, scores, terms)
+
+    def metric(self, terms: Terms) -> Metric:
+        """An approximation of the curvature at a point with these terms."""
+        raise NotImplementedError
+
+    def bend(self, along: Scores) -> float:
+        """The curvature of the loss along a direction, at the last point that was made."""
+        raise NotImplementedError
+
+    def hessian_product(self, v: Array) -> tuple[Array, Scores]:
+        """(H + l2)·v at the last point that was made, and the scores of v."""
+        raise NotImplementedError
+
+    def scores_with(self, unary: Array, w: Array) -> Scores:
+        """The scores of weights whose scores of single tokens are known."""
+        raise NotImplementedError
+
+
+class ChainModel(Model):
+    """Points of a chain model."""
+
+    problem: ChainProblem
+    likelihood: Likelihood
+
+    def __init__(self, problem: ChainProblem) -> None:
+        super().__init__(problem, Likelihood(problem))
+        self.curved = problem.edges is None
+
+    @property
+    def direct(self) -> bool:
+        """Whether points are made straight from the weights: their features are sparse."""
+        return self.likelihood.direct is not None
+
+    def point(self, w: Array) -> ChainPoint:
+        """By the fused pass over sparse features if there is one."""
+        fused = self.likelihood.direct
+        return self.scored(w) if fused is None else SlopedPoint(self.problem, w, fused.at(w))
+
+    @cached_property
+    def _metrics(self) -> Metrics:
+        return Metrics(self.problem)
+
+    def metric(self, terms: Terms) -> Metric:
+        """That of single tokens."""
+        return self._metrics.at(terms)
+
+    def bend(self, along: Scores) -> float:
+        """By one pass over the chains."""
+        return self.likelihood.product(along).dot(along)
+
+    def hessian_product(self, v: Array) -> tuple[Array, Scores]:
+        """By one pass over the chains and two products with the data."""
+        along = self.likelihood.scores(v)
+        image = self.likelihood.in_weights(self.likelihood.product(along))
+        image += self.problem.l2 * v
+        return image, along
+
+    def scores_with(self, unary: Array, w: Array) -> Scores:
+        """Those of transitions, start and stop are the weights themselves."""
+        weights = self.problem.layout.weights(w, coef=False)
+        return Scores(unary, weights.transitions, weights.start, weights.stop)

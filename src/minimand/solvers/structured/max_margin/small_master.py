@@ -1,0 +1,55 @@
+"""The dual over known labellings as one quadratic program, where it is small.
+
+min alpha/2·‖w‖² + Σ s_i ξ_i   where   ξ_i ≥ Δ_ic + w·a_ic   for every known labelling c of unit i
+
+The multipliers of its rows are s_i β_ic. Features of very different sizes, or a small alpha, slow
+the steps from unit to unit down; this program does not mind them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from .... import _core
+from ...._base.typing import AnyArray, Array
+from ...programs.quadratic_program import RowsWithSlacks, minimise_quadratic
+from ..graph_problem import GraphProblem
+
+_WORK = 2e8  # planes times squared coordinates; safeguard: a program of so many takes a second
+_NUMBERS = 4_000_000  # in their vectors, 32 MB; safeguard
+
+
+def solve_small(problem: GraphProblem, ascent: _core.PlaneAscent) -> None:
+    """Move the betas to the optimum over known planes, if that is cheap, and D rises by it."""
+    planes = ascent.planes
+    coordinates = min(planes, problem.size)
+    cheap = float(planes) * coordinates**2 <= _WORK and planes * problem.size <= _NUMBERS
+    if not cheap or not problem.mass.all():
+        return
+    rows, costs, betas, numbers = ascent.list(True)
+    units = numbers.astype(np.int64)
+    before = ascent.refresh()
+    found = _multipliers(rows, costs, units, problem.mass, problem.l2)
+    total = np.bincount(units, found, problem.mass.size)
+    if not (np.isfinite(found).all() and (total > 0).all()):
+        return
+    ascent.place(found / total[units])
+    if not ascent.refresh() >= before:
+        ascent.place(betas)
+
+
+def _multipliers(rows: Array, costs: Array, units: AnyArray, mass: Array, alpha: float) -> Array:
+    """The multipliers of the program; few planes are written in coordinates of their basis."""
+    if rows.shape[0] < rows.shape[1]:
+        _, upper = linalg.qr(rows.T, mode="economic")
+        rows = upper.T
+    scale = np.sqrt((rows**2).sum(axis=0))  # coordinates in units of their own
+    scale[scale == 0] = 1.0
+    basis = rows / scale
+    weight, count = float(mass.mean()), mass.size
+    curvature = alpha / (scale**2 * weight)
+    quadratic = np.concatenate([curvature, np.zeros(count)])
+    linear = np.concatenate([np.zeros(basis.shape[1]), mass / weight])
+    found = minimise_quadratic(quadratic, linear, RowsWithSlacks(basis, units, count), -costs)
+    return np.maximum(found.multipliers, 0.0)

@@ -1,0 +1,135 @@
+"""Max-margin training of chains and graphs: rounds of labellings until the gap is closed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ...._base.typing import Array
+from ....design import Design
+from ....outputs.graph import Topology
+from ....problem.point import EPS
+from ...base import Control
+from ..course import Course, Trained
+from ..graph_problem import GraphProblem, hamming
+from ..problem import ChainProblem, ChainWeights
+from .rounds import margin_rounds
+
+
+def train_max_margin(
+    problem: ChainProblem, control: Control, start: ChainWeights | None = None
+) -> Trained:
+    """Minimise the mean of max_c [Δ(y, c) + z(c)] − z(y) over sequences, plus l2·½‖w‖².
+
+    The dual begins at the true labels, so that ``start`` is not used.
+    """
+    refuse_l1(problem.l1, problem.l2)
+    graphs = of_chains(problem)
+    found = train_graph_margin(graphs, control)
+    return replace(found, weights=chain_weights(problem, graphs, found.weights))
+
+
+def train_graph_margin(graphs: GraphProblem, control: Control) -> Trained:
+    """Rounds until the gap is small enough or the fit is stopped; the weights are one vector."""
+    rounds = margin_rounds(graphs)
+    judged = next(rounds)  # at w = 0
+    course = Course(graphs, control, "max_margin", judged.primal)
+    with course.watched():
+        while not course.record(judged.primal, judged.gap):
+            judged = next(rounds)
+    rounding = 4 * EPS * (judged.size + judged.primal)
+    return course.trained(judged.w, judged.primal, judged.gap, rounding)
+
+
+def refuse_l1(l1: float, l2: float) -> None:
+    """Refuse penalties for which the dual has no bound of this form."""
+    if l1 > 0 or not l2 > 0:
+        raise ValueError(
+            "loss='max_margin' takes penalty='l2' with alpha > 0: its bound is that of the "
+            "quadratic penalty. Take loss='crf' for other penalties."
+        )
+
+
+def of_chains(problem: ChainProblem) -> GraphProblem:
+    """Sequences as graphs; start and stop scores are weights of two more columns."""
+    X, offsets, k = matrix_of(problem.design), problem.offsets, problem.n_labels
+    topology = Topology.of_chains(offsets)
+    forbidden = None
+    first, last = offsets[:-1], offsets[1:] - 1
+    if problem.ends:
+        ends = np.zeros((X.shape[0], 2))
+        ends[first, 0] = ends[last, 1] = 1.0
+        is_sparse = sparse.issparse(X)
+        X = sparse.hstack([X, ends], format="csr") if is_sparse else np.hstack([X, ends])
+    allowed = problem.allowed
+    if allowed is not None:
+        forbidden = np.zeros((X.shape[0], k), dtype=bool)
+        forbidden[first] |= ~allowed.start
+        forbidden[last] |= ~allowed.stop
+    present = problem.present
+    if present is not None:
+        present = present.T
+        if problem.ends:
+            present = np.hstack([present, np.ones((k, 2), dtype=bool)])
+    costs = hamming(problem.labels, k) if problem.cost is None else problem.cost[problem.labels]
+    return GraphProblem(
+        X,
+        topology,
+        problem.labels,
+        k,
+        problem.mass,
+        problem.l2,
+        np.ascontiguousarray(costs, dtype=np.float64),
+        edge_features=_edge_features(problem, topology),
+        forbidden=forbidden,
+        allowed_pairs=None if allowed is None else allowed.transitions,
+        present_pairs=problem.present_transitions,
+        present=present,
+        words=problem.words,
+        meter=problem.meter,
+    )
+
+
+def _edge_features(problem: ChainProblem, topology: Topology) -> Any:
+    """A column of ones for the transitions, and the features of steps."""
+    if problem.edges is None:
+        return None
+    rows = matrix_of(problem.edges)[topology.edges[:, 1]]
+    one = np.ones((rows.shape[0], 1))
+    if sparse.issparse(rows):
+        return sparse.hstack([one, rows], format="csr")
+    return np.hstack([one, rows])
+
+
+def chain_weights(problem: ChainProblem, graphs: GraphProblem, w: Array) -> ChainWeights:
+    """The weights as chains have them."""
+    d, k = problem.design.shape[1], problem.n_labels
+    coef, links = graphs.split(w)
+    start, stop = coef[:, d:].T if problem.ends else np.zeros((2, k))
+    edge = None if problem.edges is None else links[:, 1:].T.reshape(-1, k, k)
+    own = np.ascontiguousarray(coef[:, :d].T)
+    return ChainWeights(own, links[:, 0].reshape(k, k).copy(), start.copy(), stop.copy(), edge)
+
+
+def graph_vector(problem: ChainProblem, weights: ChainWeights) -> Array:
+    """The weights of a chain model as the vector of the problem `of_chains`."""
+    k, coef = problem.n_labels, weights.coef.T
+    if problem.ends:
+        coef = np.column_stack([coef, weights.start, weights.stop])
+    tables = weights.transitions[None]
+    if weights.edge is not None:
+        tables = np.concatenate([tables, weights.edge])
+    return np.concatenate([coef.ravel(), tables.reshape(-1, k * k).T.ravel()])
+
+
+def matrix_of(design: Design) -> Any:
+    """All rows of a design as one array in float64 or CSR matrix."""
+    known = getattr(design, "x", None)
+    if known is None:
+        return np.concatenate([np.asarray(block.matrix) for block in design.blocks()])
+    if sparse.issparse(known):
+        return sparse.csr_array(known).astype(np.float64, copy=False)
+    return np.ascontiguousarray(known, dtype=np.float64)

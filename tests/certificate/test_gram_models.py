@@ -1,0 +1,131 @@
+"""Certificates from sums over the rows: never better than the truth, and hardly worse."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import minimand as mm
+from minimand.certificate import judge
+from minimand.certificate.gram_models import GramModels
+from minimand.estimators.prepare import prepare
+from minimand.problem.condensed import sums
+
+
+def data(seed, n=60, d=7, far=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * rng.uniform(0.2, 3.0, d) + far * rng.standard_normal(d)
+    return X, X[:, 0] - X[:, 1] + far + rng.standard_normal(n)
+
+
+def objective_of(X, y, penalty, alpha, intercept, weight=None, offset=None):
+    model = mm.Regressor("squared", penalty, alpha, intercept=intercept)
+    return prepare(model, X, y, weight, offset)[0]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    intercept=st.booleans(),
+    far=st.sampled_from([0.0, 3.0, 100.0]),
+    kind=st.sampled_from(["dense", "single", "csr"]),
+    penalty=st.sampled_from(["l1", "elastic_net", "weighted"]),
+    weighted=st.booleans(),
+)
+def test_the_gap_from_sums_is_that_of_the_data_plus_a_little(
+    seed, intercept, far, kind, penalty, weighted
+):
+    X, y = data(seed, far=far)
+    rng = np.random.default_rng(seed)
+    weight = rng.uniform(0.1, 2.0, len(y)) if weighted else None
+    offset = rng.standard_normal(len(y)) if weighted else None
+    X[:, 3] = 2.5  # a constant column
+    given_x = {"dense": X, "single": X.astype(np.float32), "csr": sparse.csr_array(X)}[kind]
+    omega = {"l1": mm.L1(), "elastic_net": mm.L1() + 0.5 * mm.L2(),
+             "weighted": mm.L1(weights=np.arange(1.0, 8.0))}[penalty]  # fmt: skip
+    problem = objective_of(given_x, y, omega, 0.05, intercept, weight, offset)
+    coefs = rng.standard_normal((3, X.shape[1])) * (rng.random((3, X.shape[1])) < 0.6)
+    coefs[:, 3] = 0.0
+    coefs[2] = (
+        mm.Regressor("squared", omega, 0.05, intercept=intercept, tol=1e-12)
+        .fit(given_x, y, weight, offset)
+        .coef_
+    )
+    models = GramModels(problem, sums(problem))
+    charges = models.charges(coefs)
+    for w, charge, found in zip(coefs, charges, models.findings([problem] * 3, coefs)):
+        exact = judge(problem, found.point.scored)
+        noise = 1e-12 * exact.primal
+        assert found.primal == pytest.approx(exact.primal, rel=1e-9)
+        # The referee may know a better dual point than the residuals, never a worse one.
+        assert found.gap >= exact.gap - noise
+        np.testing.assert_allclose(found.slope, exact.slope, atol=1e-9 * np.abs(X).max() ** 2)
+        assert (
+            found.gap <= exact.gap + 3 * charge + noise
+            or exact.gap >= 0.9 * problem.scale
+            or (found.gap <= exact.primal + charge)
+        )
+        assert found.mean_loss == pytest.approx(problem.mean_loss(found.point.z), rel=1e-8)
+        assert charge <= found.rounding(problem)
+        assert w is not None
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("far", [0.0, 1e3])
+def test_the_sums_are_as_accurate_as_they_say(intercept, far):
+    X, y = data(5, n=40, d=4, far=far)
+    problem = objective_of(X, y, "l1", 0.1, intercept)
+    found = sums(problem)
+    rows = [[Fraction(v) for v in row] for row in np.column_stack([X, y]).tolist()]
+    n, k = len(rows), len(rows[0])
+    mean = [sum(r[i] for r in rows) / n if intercept else Fraction(0) for i in range(k)]
+    for i in range(k):
+        for j in range(k):
+            exact = sum((r[i] - mean[i]) * (r[j] - mean[j]) for r in rows) / n
+            off = abs(Fraction(float(found.central[i, j])) - exact)
+            assert off <= Fraction(float(np.sqrt(found.noise[i] * found.noise[j])))
+
+
+def test_a_path_of_a_tall_matrix_holds_no_number_per_row_until_it_is_asked():
+    X, y = data(1, n=400, d=5)
+    path = mm.path(mm.Regressor("squared", "l1"), X, y, alphas=8)
+    assert all("dual_point" not in vars(c) for c in path.certificates)
+    again = pickle.loads(pickle.dumps(path.certificates[4]))
+    alpha, certificate = path.alphas[4], path.certificates[4]
+    theta = certificate.dual_point
+    np.testing.assert_array_equal(again.dual_point, theta)
+    assert again.gap == certificate.gap
+    # The multipliers prove the bound by themselves.
+    assert abs(theta.mean()) <= 1e-12
+    assert np.abs(X.T @ theta / len(y)).max() <= alpha * (1 + 1e-12)
+    bound = -np.mean(0.5 * theta**2 + theta * y)
+    assert bound >= certificate.dual - 1e-12 * certificate.primal
+    assert bound <= certificate.primal
+
+
+def test_multipliers_of_data_that_were_changed_are_refused():
+    X, y = data(2, n=300, d=4)
+    path = mm.path(mm.Regressor("squared", "l1"), X, y, alphas=5)
+    X *= 2.0
+    with pytest.raises(ValueError, match="X or y was changed"):
+        _ = path.certificates[3].dual_point
+
+
+@pytest.mark.parametrize("far", [0.0, 1e5])
+def test_tall_paths_agree_with_single_fits(far):
+    X, y = data(3, n=500, d=6, far=far)
+    path = mm.path(mm.Regressor("squared", "l1"), X, y, alphas=6)
+    total = np.var(y)
+    for i, alpha in enumerate(path.alphas):
+        fit = mm.Regressor("squared", "l1", alpha, tol=1e-10).fit(X, y)
+        assert path.certificates[i].relative <= 1e-6
+        assert path.certificates[i].primal <= fit.certificate_.primal + 1e-6 * total
+        assert path.score[i] == pytest.approx(fit.score(X, y), abs=1e-4)
+        rounding = path.certificates[i].rounding + fit.certificate_.rounding
+        assert path.certificates[i].dual <= fit.certificate_.primal + rounding

@@ -1,0 +1,62 @@
+"""Exact scores where they matter: the gap is that of exact scores everywhere."""
+
+import numpy as np
+import pytest
+
+import minimand as mm
+from minimand.design import KernelDesign
+from minimand.sklearn import SVC
+from minimand.solvers import Control
+from minimand.solvers.kernel import tasks
+from minimand.solvers.kernel.box_point import BoxPoint
+from minimand.solvers.kernel.machines import solve_one
+
+
+def design_of(kernel, X):
+    return KernelDesign(kernel, kernel.prepared(kernel.rows(X, training=True)))
+
+
+@pytest.mark.parametrize("kernel", [mm.RBF(3.0), mm.Polynomial(3)], ids=repr)
+def test_the_gap_is_that_of_exact_scores_everywhere(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 5))
+    y = np.sign(X[:, 0] + 0.5 * X[:, 1] ** 2 - 0.5 + 0.1 * rng.normal(size=1500))
+    design, asked = design_of(kernel, X), []
+    whole = KernelDesign.row_scores
+
+    def count(self, rows, used, a):
+        asked.append(rows.size)
+        return whole(self, rows, used, a)
+
+    monkeypatch.setattr(KernelDesign, "row_scores", count)
+    task = tasks.classes(y, np.full(1500, 2.0))
+    found = solve_one(design, task, Control(tol=1e-4))
+    assert found.converged
+    assert 0 < max(asked) < 1500  # most samples are far beyond the margin
+    f = design.row_product(found.a)
+    exact = task.box.gap(found.a, f, found.levels)
+    assert found.certificate.gap == pytest.approx(exact, rel=1e-9, abs=1e-12 * found.scale)
+
+
+def test_samples_in_doubt_are_looked_at_again():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), np.where(np.arange(200) % 2, 1.0, -1.0)
+    design, task = design_of(mm.RBF(1.0), X), tasks.classes(y, np.ones(200))
+    a = 0.3 * y * (rng.random(200) < 0.3)
+    a = task.box.with_sums(a)
+    exact = BoxPoint.of(task.box, a, design)
+    for size in (0.0, 0.3, 10.0):
+        f = exact.f + size * rng.uniform(-1, 1, 200)
+        near = BoxPoint.near(task.box, a, f, np.full(200, size + 1e-12), design)
+        assert near.gap == pytest.approx(exact.gap, rel=1e-12)
+        assert near.primal(task.box) == pytest.approx(exact.primal(task.box), rel=1e-12)
+
+
+def test_a_tight_tolerance_after_rows_in_single_precision(monkeypatch):
+    monkeypatch.setattr("minimand.sklearn.kernel_svm.classifiers.FEW", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 4))
+    y = X[:, 0] * X[:, 1] > 0.1 * rng.normal(size=700)
+    model = SVC(C=30.0, tol=1e-9).fit(X, y)
+    assert model.certificate_.relative <= 1e-9
+    assert mm.certify(model, X, y).relative <= 2e-9
