@@ -201,20 +201,21 @@ class Simplex(Pairs):
 
     def times(self, t: Array) -> Array:
         """p∘(t − p·t) by row."""
-        return _core.simplex_times(self.p, self._scales, np.ascontiguousarray(t))
+        return _core.simplex_times(self.p, self.scales, np.ascontiguousarray(t))
 
     @property
-    def _scales(self) -> Array:
+    def scales(self) -> Array:
+        """The scale of every row."""
         return np.ones(len(self.p)) if self.scale is None else self.scale
 
     def image(self, design: Columns, table: Array) -> Array:
         """In one pass over the rows."""
-        return design.simplex_product(table, self.p, self._scales)
+        return design.simplex_product(table, self.p, self.scales)
 
     @property
     def any(self) -> bool:
         """Whether some row is not certain of its class."""
-        scale = self._scales
+        scale = self.scales
         return any((s[:, None] * p * (1.0 - p)).any() for p, s in in_parts(self.p, scale))
 
     def weighted(self, weights: Array) -> Simplex:
@@ -242,7 +243,7 @@ class Simplex(Pairs):
         diag(p) − ppᵀ is the sum of p_c·p_e·(1_c − 1_e)(1_c − 1_e)ᵀ over pairs and of
         p_c·(1 − Σp)·1_c1_cᵀ: no digits cancel, even if one p is all but 1 and the scale is large.
         """
-        scale, k = self._scales, self.p.shape[1]
+        scale, k = self.scales, self.p.shape[1]
         p = np.asfortranarray(self.p)
         rest = 1.0 - self.p.sum(axis=1)
         rest[np.abs(rest) <= _EPS * (k + 4)] = 0.0  # rounding of a sum that is 1; safeguard
