@@ -237,6 +237,22 @@ class Simplex(Pairs):
         high = self.p.max(axis=1, keepdims=True) > 0.5
         return np.where(high, 2.0 * self.p * (1.0 - self.p), self.p)
 
+    def over_scores(self) -> Array:
+        """−Σ s·p_c·p_e beside the diagonal, in one product; the diagonal is what a row lacks."""
+        weighted = self.scales[:, None] * self.p
+        found = weighted.T @ self.p
+        np.fill_diagonal(found, 0.0)
+        lacking = found.sum(axis=1) + self._rest() @ weighted
+        np.negative(found, out=found)
+        np.fill_diagonal(found, lacking)
+        return found
+
+    def _rest(self) -> Array:
+        """1 − Σp of every row."""
+        rest = 1.0 - self.p.sum(axis=1)
+        rest[np.abs(rest) <= _EPS * (self.p.shape[1] + 4)] = 0.0  # rounding of a 1; safeguard
+        return rest
+
     def _pairs(self) -> Iterator[tuple[int, int, Array]]:
         """Weights s·p_c·p_e of pairs of scores, and s·p_c·(1 − Σp) of single ones, if not 0.
 
@@ -245,8 +261,7 @@ class Simplex(Pairs):
         """
         scale, k = self.scales, self.p.shape[1]
         p = np.asfortranarray(self.p)
-        rest = 1.0 - self.p.sum(axis=1)
-        rest[np.abs(rest) <= _EPS * (k + 4)] = 0.0  # rounding of a sum that is 1; safeguard
+        rest = self._rest()
         for c in range(k):
             weighted = scale * p[:, c]
             if rest.any():

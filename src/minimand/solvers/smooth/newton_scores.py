@@ -29,6 +29,8 @@ from .newton_systems import Direction, Step
 
 _FORCING = 0.1  # share of the gradient that conjugate gradients may leave; measured on MNIST
 _MOST = 500  # products of one step; safeguard
+_TOO_MANY = 250  # products of a step, beyond which the next one factorises; safeguard
+_SMALL = 1500  # unknowns, up to which it does; safeguard
 _GRAM_COLUMNS = 2000  # columns, up to which a Gram preconditions; safeguard
 _PRODUCT = 0.3, 0.8  # units of `costs` per number, dense and sparse, and score; measured on MNIST
 _CALLS = 2e6  # units that making a Gram takes, whatever its size; measured: about 1 ms
@@ -139,8 +141,11 @@ class ScoresKrylov(_Centred):
         """Solve until the residual is a tenth of the gradient.
 
         Products are rough as long as steps lower the gap: single precision may be too little for
-        columns that are all but collinear.
+        columns that are all but collinear. A step of very many products is the last of its kind
+        if the Hessian has few unknowns.
         """
+        if self.products >= _TOO_MANY and self._is_small:
+            return ScoresCholesky(self._objective, self._form, self._control)(curvature, gradient)
         gap = self._penalty.conjugate(gradient) if self._rough is not None else 0.0
         self._slow = self._slow + 1 if gap > _LITTLE * self._before else 0
         self._before = gap
@@ -152,6 +157,12 @@ class ScoresKrylov(_Centred):
                 self._rough = None
                 table = self._solution(curvature, gradient)
         return self._step(table)
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether the Hessian can be factorised."""
+        size = (self._objective.n_features + 1) * self._objective.n_scores
+        return size <= _SMALL and 3 * 8 * size * size <= self._control.memory
 
     def _solution(self, curvature: Curvature, gradient: Array) -> Array:
         precondition = self._preconditioner(curvature)
