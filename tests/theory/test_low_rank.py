@@ -270,3 +270,16 @@ def test_sure_classes_need_few_models():
     found = solve(objective, "low_rank", Control(tol=1e-6, max_iter=40))
     assert found.converged
     assert found.certificate.relative <= 1e-6
+
+
+@pytest.mark.parametrize("loss", ["multinomial", "squared"])
+@pytest.mark.parametrize("seed", [1, 9])
+def test_columns_of_very_different_units(seed, loss):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 6)) * 10.0 ** rng.integers(-4, 5, 6)
+    y = rng.integers(0, 3, 30)
+    if loss == "multinomial":
+        model = mm.Classifier(mm.Multinomial(), mm.TraceNorm(), 0.01).fit(X, y)
+    else:
+        model = mm.Regressor(loss, mm.TraceNorm(), 0.01).fit(X, np.eye(3)[y])
+    assert model.certificate_.relative <= 1e-6

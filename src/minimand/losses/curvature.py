@@ -240,15 +240,12 @@ class Simplex(Pairs):
     def over_scores(self) -> Array:
         """−Σ s·p_c·p_e beside the diagonal, in one product; the diagonal is what a row lacks."""
         weighted = self.scales[:, None] * self.p
-        found = weighted.T @ self.p
+        found = -(weighted.T @ self.p)
         np.fill_diagonal(found, 0.0)
-        lacking = found.sum(axis=1) + self._rest() @ weighted
-        np.negative(found, out=found)
-        np.fill_diagonal(found, lacking)
+        np.fill_diagonal(found, self._rest() @ weighted - found.sum(axis=1))
         return found
 
-    def _rest(self) -> Array:
-        """1 − Σp of every row."""
+    def _rest(self) -> Array:  # 1 − Σp of every row
         rest = 1.0 - self.p.sum(axis=1)
         rest[np.abs(rest) <= _EPS * (self.p.shape[1] + 4)] = 0.0  # rounding of a 1; safeguard
         return rest

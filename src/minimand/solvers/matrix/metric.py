@@ -7,7 +7,7 @@ matrices would be too large. If H may vanish, steps add a small multiple of H = 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...losses.curvature import Curvature
 from ...problem.objective import Objective
 
 _DAMPED = 1e-10  # share of the largest curvature, added before G is inverted; safeguard
+_LARGEST = 600  # side of G, up to which its eigenvalues take less than a second; safeguard
 _POWER = 8  # products for a first estimate of the largest curvature; safeguard
 
 
@@ -34,6 +35,15 @@ class Metric:
     def solve(self, right: Array) -> Array:
         """E with G·E = right, up to a damping that is far below the curvatures that matter."""
         raise NotImplementedError
+
+    def resolvent(self) -> Callable[[Array, float], Array] | None:
+        """(G + ρ)⁻¹ as a function of a right side and ρ > 0, if G is small enough."""
+        return None
+
+    @property
+    def middle(self) -> float:
+        """A curvature between the largest and the smallest of a column."""
+        return self.top
 
     def lifted(self, objective: Objective, step: Array) -> Array:
         """H·(X − means)·E, multipliers whose slope is G·E and whose mean vanishes."""
@@ -56,6 +66,15 @@ class Gram(Metric):
     def solve(self, right: Array) -> Array:
         """By a Cholesky factor."""
         return self._factor(right)
+
+    def resolvent(self) -> Callable[[Array, float], Array] | None:
+        """By eigenvalues."""
+        return _resolvent(self.matrix)
+
+    @property
+    def middle(self) -> float:
+        """The geometric mean of the diagonal."""
+        return _middle(self.matrix)
 
     @cached_property
     def _factor(self) -> Solve:
@@ -125,6 +144,18 @@ class Coupled(Metric):
         """By a Cholesky factor; a shift of all scores, which changes nothing, is damped."""
         return self._factor(right.ravel()).reshape(right.shape)
 
+    def resolvent(self) -> Callable[[Array, float], Array] | None:
+        """By eigenvalues."""
+        found = _resolvent(self._steps)
+        if found is None:
+            return None
+        return lambda right, rho: found(right.reshape(-1, 1), rho).reshape(right.shape)
+
+    @property
+    def middle(self) -> float:
+        """The geometric mean of the diagonal."""
+        return _middle(self._steps)
+
     @cached_property
     def _factor(self) -> Solve:
         return _factorised(self._matrix, self.top)
@@ -153,6 +184,19 @@ def _ones(curvature: Curvature) -> Iterator[Array]:
         each = np.zeros(curvature.shape)
         each[:, c] = 1.0
         yield each
+
+
+def _resolvent(matrix: Array) -> Callable[[Array, float], Array] | None:
+    if len(matrix) > _LARGEST or not np.isfinite(matrix).all():
+        return None
+    values, vectors = np.linalg.eigh(matrix)
+    values = np.maximum(values, 0.0)[:, None]
+    return lambda right, rho: vectors @ ((vectors.T @ right) / (values + rho))
+
+
+def _middle(matrix: Array) -> float:
+    sizes = np.diag(matrix)[np.diag(matrix) > 0]
+    return float(np.exp(np.log(sizes).mean())) if sizes.size else 0.0
 
 
 def _factorised(matrix: Array, top: float) -> Solve:

@@ -19,9 +19,11 @@ from ..steps.linearised import Linearised
 from ..steps.step_size import lipschitz
 from .gram_descent import Correction, Descent, correction
 from .metric import Blocks, Coupled, Gram, Metric, Plain
+from .resolvent_steps import split
 
 _MOST_BLOCKS = 4e6  # numbers in a matrix for every score; safeguard of memory: 32 MB
 _MOST = 2000  # steps on one quadratic model; safeguard
+_FIRST = 300  # proximal steps before columns count as being of different units; safeguard
 _SHARE = 0.3  # of the target that the model of a quadratic loss is solved to; safeguard
 _INNER = 0.05  # share of ½⟨D, GD⟩, D the step, to which a model is solved; safeguard
 _TIGHTER = 0.1  # factor of that accuracy if the referee asks for more; safeguard
@@ -49,7 +51,7 @@ def the_model(objective: Objective, control: Control, judgement: Judgement) -> I
     while np.isfinite(judgement.primal):
         before, point = judgement, judgement.point
         descent = Descent(metric, metric.times(point.w) - before.slope, form, point.w)
-        found = descent.run(_below(share * control.target), _MOST, lambda: control.expired)
+        found = _solve(descent, _below(share * control.target), control)
         new = recentred(objective, objective.point(descent.w, point.b))
         duals = [_corrected(objective, metric, new, found)]
         judgement = judge(objective, new, duals, known=[before.dual], raw=False)
@@ -58,6 +60,15 @@ def the_model(objective: Objective, control: Control, judgement: Judgement) -> I
             return
         judgement = judge(objective, new, known=[judgement.dual])  # for the slope at this point
         share *= _TIGHTER
+
+
+def _solve(descent: Descent, enough: Callable[[Correction], bool], control: Control) -> Correction:
+    """Proximal steps; after some, alternating directions, which units of columns do not slow."""
+    found = descent.run(enough, _FIRST, lambda: control.expired)
+    if enough(found) or control.expired:
+        return found
+    better = split(descent, enough, lambda: control.expired)
+    return better or descent.run(enough, _MOST, lambda: control.expired)
 
 
 def _below(target: float) -> Callable[[Correction], bool]:
@@ -156,11 +167,7 @@ class _Course:
             return float(np.vdot(moved, metric.times(moved)))
 
         if metric.formed:
-            descent.run(
-                lambda found: found.gap <= max(enough, 0.5 * _INNER * bent()),
-                _MOST,
-                lambda: self.control.expired,
-            )
+            _solve(descent, lambda f: f.gap <= max(enough, 0.5 * _INNER * bent()), self.control)
         else:
             descent.step()
         assert descent.factors is not None
