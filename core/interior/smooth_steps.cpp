@@ -69,6 +69,15 @@ class Steps {
     primal_ = primal(now_, 0.0);
   }
 
+  /// Writes the value, and (w, b) after a step.
+  void record(const SmoothCourse& course, std::size_t step) const {
+    if (!course.primal.empty()) course.primal[step] = primal_;
+    if (course.models.empty() || step == 0) return;
+    double* model = course.models.data() + (step - 1) * (d_ + 1);
+    std::copy(w_.begin(), w_.end(), model);
+    model[d_] = b_;
+  }
+
   /// One step; the decrease that it promised, negative if there was none.
   double step() {
     if (!prepare()) return -1.0;
@@ -176,15 +185,16 @@ class Steps {
 template <class Scalar>
 SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
                           const SmoothProblem& problem, std::span<double> w, double& b,
-                          const SmoothGoal& goal) {
+                          const SmoothGoal& goal, const SmoothCourse& course) {
   return std::visit(
       [&](const auto& known) {
         Steps steps(matrix, known, problem, w, b);
         SmoothReport report{0, false};
+        steps.record(course, 0);
         while (report.steps < goal.most && !stopping()) {
           const double promised = steps.step();
           if (promised < 0.0) break;
-          ++report.steps;
+          steps.record(course, ++report.steps);
           report.done = promised <= goal.near;
           if (report.done) break;
         }
@@ -194,8 +204,10 @@ SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
 }
 
 template SmoothReport smooth_steps(const DenseMatrix<float>&, const DualPsi&, const SmoothProblem&,
-                                   std::span<double>, double&, const SmoothGoal&);
+                                   std::span<double>, double&, const SmoothGoal&,
+                                   const SmoothCourse&);
 template SmoothReport smooth_steps(const DenseMatrix<double>&, const DualPsi&, const SmoothProblem&,
-                                   std::span<double>, double&, const SmoothGoal&);
+                                   std::span<double>, double&, const SmoothGoal&,
+                                   const SmoothCourse&);
 
 }  // namespace minimand

@@ -613,6 +613,8 @@ def smooth_steps(
     b: float,
     near: float,
     most: int,
+    primal: _Vector,
+    models: _Vector,
 ) -> tuple[float, int, bool]: ...
 
 # Kernel machines.
