@@ -18,7 +18,7 @@ _FEW = 40  # columns, below which a Hessian costs no more than a few products; s
 _MOST_NUMBERS = 1_000_000  # numbers in X, from which a thinned start pays; safeguard
 _STEPS = 50  # Newton steps of a call; safeguard
 _NEAR = 0.1  # share of the target that the last step may gain; safeguard: it leaves the square
-_CALLS = 2  # calls, the second one for the digits that the certificate of the first lacked
+_CALLS = 2  # calls, the second one for digits that the first lacked; safeguard
 
 
 def newton_on_few_columns(objective: Objective, control: Control) -> Iterator[Finding]:
