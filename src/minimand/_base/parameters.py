@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, wraps
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -162,6 +162,36 @@ class NamesParameters:
 def store_arguments(owner: Any, arguments: Mapping[str, Any]) -> None:
     """Assign every argument of a constructor, its ``locals()``, to the attribute of its name."""
     owner.__dict__.update((name, value) for name, value in arguments.items() if value is not owner)
+
+
+Constructor = TypeVar("Constructor", bound=Callable[..., None])
+
+
+def taking(shared: Mapping[str, Any]) -> Callable[[Constructor], Constructor]:
+    """Decorates a constructor that ends in ``**shared``: keywords, with their defaults.
+
+    They join its signature, as scikit-learn wants it, and all arguments are stored.
+    """
+
+    def decorate(init: Constructor) -> Constructor:
+        own = inspect.signature(init)
+        params = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        params += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for name, default in shared.items()
+        ]
+        signature = own.replace(parameters=params)
+
+        @wraps(init)
+        def construct(*args: Any, **kwargs: Any) -> None:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            store_arguments(args[0], bound.arguments)
+
+        construct.__signature__ = signature  # type: ignore[attr-defined]
+        return construct  # type: ignore[return-value]
+
+    return decorate
 
 
 def merge_nested(owner: Any, params: dict[str, Any]) -> dict[str, Any]:
