@@ -7,6 +7,7 @@
 #include "common/watch.hpp"
 #include "dense/gram.hpp"
 #include "dense/products.hpp"
+#include "interior/hessian.hpp"
 #include "interior/small_system.hpp"
 #include "scalar/functions.hpp"
 
@@ -15,7 +16,6 @@ namespace {
 
 constexpr double kArmijo = 1e-4;     // share of the promised decrease; convention
 constexpr double kRounding = 1e-13;  // share of P that is rounding; safeguard
-constexpr double kConstant = 1e-26;  // share of mean^2 that is rounding of a variance; safeguard
 constexpr int kHalvings = 30;        // of a step; safeguard
 
 /// psi, psi' and psi'' at every t.
@@ -121,25 +121,13 @@ class Steps {
     std::fill(mean_.begin(), mean_.end(), 0.0);
     if (problem_.intercept) {
       if (!(total_ > 0.0)) return false;
-      centred_gram();
+      centred_hessian(matrix_, std::span<const double>(h_), total_, problem_.centre,
+                      std::span<double>(gram_), std::span<double>(mean_));
     } else {
       dense_gram(matrix_, std::span<const double>(h_), std::span<double>(gram_));
     }
     for (std::size_t j = 0; j < d_; ++j) gram_[j * d_ + j] += problem_.l2[j];
     return system_.factorise(gram_, d_);
-  }
-
-  void centred_gram() {
-    dense_covariance(matrix_, std::span<const double>(h_), problem_.centre,
-                     std::span<double>(gram_), std::span<double>(mean_));
-    for (std::size_t i = 0; i < d_; ++i) {
-      for (std::size_t j = 0; j < d_; ++j) gram_[i * d_ + j] -= mean_[i] * (mean_[j] / total_);
-    }
-    for (std::size_t j = 0; j < d_; ++j) mean_[j] = problem_.centre[j] + mean_[j] / total_;
-    for (std::size_t j = 0; j < d_; ++j) {
-      if (gram_[j * d_ + j] > kConstant * mean_[j] * mean_[j] * total_) continue;
-      for (std::size_t i = 0; i < d_; ++i) gram_[i * d_ + j] = gram_[j * d_ + i] = 0.0;
-    }
   }
 
   /// Solves for the step; returns minus the slope along it.

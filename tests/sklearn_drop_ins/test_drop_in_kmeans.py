@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from minimand.sklearn import KMeans, MiniBatchKMeans
-from sklearn_checks import by_checks, quietly
+from sklearn_checks import by_checks, quietly, weights_are_no_copies
 
 
 @pytest.fixture(autouse=True)

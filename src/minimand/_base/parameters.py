@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache, wraps
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -164,34 +164,28 @@ def store_arguments(owner: Any, arguments: Mapping[str, Any]) -> None:
     owner.__dict__.update((name, value) for name, value in arguments.items() if value is not owner)
 
 
-Constructor = TypeVar("Constructor", bound=Callable[..., None])
-
-
-def taking(shared: Mapping[str, Any]) -> Callable[[Constructor], Constructor]:
-    """Decorates a constructor that ends in ``**shared``: keywords, with their defaults.
+def extend_constructor(cls: Any, shared: Mapping[str, Any]) -> None:
+    """Adds keywords, with their defaults, to a constructor that ends in ``**…`` and has no body.
 
     They join its signature, as scikit-learn wants it, and all arguments are stored.
     """
+    init = cls.__init__
+    own = inspect.signature(init)
+    params = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    params += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in shared.items()
+    ]
+    signature = own.replace(parameters=params)
 
-    def decorate(init: Constructor) -> Constructor:
-        own = inspect.signature(init)
-        params = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        params += [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-            for name, default in shared.items()
-        ]
-        signature = own.replace(parameters=params)
+    @wraps(init)
+    def construct(*args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        store_arguments(args[0], bound.arguments)
 
-        @wraps(init)
-        def construct(*args: Any, **kwargs: Any) -> None:
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            store_arguments(args[0], bound.arguments)
-
-        construct.__signature__ = signature  # type: ignore[attr-defined]
-        return construct  # type: ignore[return-value]
-
-    return decorate
+    construct.__signature__ = signature  # type: ignore[attr-defined]
+    cls.__init__ = construct
 
 
 def merge_nested(owner: Any, params: dict[str, Any]) -> dict[str, Any]:

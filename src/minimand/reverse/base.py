@@ -11,7 +11,7 @@ from typing import Any, Self, TypedDict, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .._base.parameters import NamesParameters
+from .._base.parameters import NamesParameters, extend_constructor
 from .._base.typing import ArrayLike
 from .._base.watch import StoppedError, interrupt, reason, stoppable, watching
 from ..certificate import Certificate, Kind
@@ -84,7 +84,16 @@ class Reverse(NamesParameters, CallbackSupportMixin, Summarised):
 
 
 class FitsRows(Reverse):
-    """Base of those that need nothing but rows and their weights: a subclass writes ``_find``."""
+    """Base of those that need nothing but rows and their weights: a subclass writes ``_find``.
+
+    Its constructor ends in ``**limits`` and has no body: `Limits` join its arguments, and all of
+    them are stored.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            extend_constructor(cls, LIMITS)
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike = None) -> Self:

@@ -10,7 +10,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..._base.parameters import check_count as check_integer
-from ..._base.parameters import taking
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import StoppedError, interrupt, undisturbed
 from ...certificate import Certificate
@@ -19,7 +18,7 @@ from ...features.low_rank import MEMORY, PivotedCholesky
 from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel
 from ...kernels.rows import count
-from ..base import LIMITS, Course, FitsRows, Limits
+from ..base import Course, FitsRows, Limits
 from ..rows import in_double, kernel_rows
 from .kernel_fits import KernelFound, of_a_factor, of_all_values, outputs_of
 from .pre_image import PreImages, check_pre_image
@@ -97,7 +96,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
 
     kernel_: Kernel
 
-    @taking(LIMITS)
     def __init__(
         self,
         n_components: Any = 2,

@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..._base.parameters import check_count as check_integer
-from ..._base.parameters import taking
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
@@ -19,7 +18,7 @@ from ...estimators.inputs.data import check_weights
 from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY
 from ...kernels.rows import count
-from ..base import LIMITS, Course, FitsRows, Limits
+from ..base import Course, FitsRows, Limits
 from ..rows import in_double, kernel_rows
 from .normalized_fits import (
     EXACT,
@@ -95,7 +94,6 @@ class NormalizedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows)
     True
     """
 
-    @taking(LIMITS)
     def __init__(
         self,
         n_components: int = 2,

@@ -9,13 +9,12 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._base.parameters import taking
 from ..._base.typing import AnyArray, ArrayLike
 from ..._base.watch import undisturbed
 from ...certificate.relaxation import rows_operator
 from ...design import Design
 from ...estimators.inputs.matrix import as_matrix
-from ..base import LIMITS, Course, FitsRows, Limits
+from ..base import Course, FitsRows, Limits
 from ..finite_squares import refuse_tiny, with_finite_squares
 from .iterative import DEFAULT_STEPS
 from .methods import METHODS, SIDE, Search
@@ -114,7 +113,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsRows):
     components_: AnyArray
     mean_: AnyArray
 
-    @taking(LIMITS)
     def __init__(
         self,
         n_components: Any = None,

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..._base.parameters import taking
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
@@ -16,7 +15,7 @@ from ...certificate.relaxation import TopSum, top_of_kernel, top_of_rows
 from ...features.low_rank import MEMORY, LowRank
 from ...features.nystrom import Nystrom
 from ...kernels import REGISTRY, Kernel
-from ..base import LIMITS, Course, Limits
+from ..base import Course, Limits
 from ..components.conversions import kernel_from_reverse
 from ..rows import in_double, kernel_rows
 from .alternation import Task
@@ -94,7 +93,6 @@ class KernelKMeans(KernelClusters):
     True
     """
 
-    @taking(LIMITS)
     def __init__(
         self,
         n_clusters: int = 8,

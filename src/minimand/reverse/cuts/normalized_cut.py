@@ -8,12 +8,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..._base.parameters import taking
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate, Kind
 from ...kernels import REGISTRY, Kernel, Precomputed
-from ..base import LIMITS, Course, Limits
+from ..base import Course, Limits
 from ..components.conversions import kernel_from_reverse
 from .affinities import affinity_of
 from .alternation import Clusters, Task
@@ -85,7 +84,6 @@ class NormalizedCut(KernelClusters):
 
     _normalised = True
 
-    @taking(LIMITS)
     def __init__(
         self,
         n_clusters: int = 8,

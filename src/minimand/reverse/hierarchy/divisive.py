@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..._base.parameters import taking
 from ..._base.typing import Array, ArrayLike, IntArray
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
@@ -23,7 +22,7 @@ from ...estimators.inputs.data import check_weights
 from ...estimators.inputs.matrix import as_matrix, matrix_of, rows_of_any_kind
 from ...kernels import REGISTRY as KERNELS
 from ...kernels.rows import count, picked
-from ..base import LIMITS, Course, FitsRows, Limits
+from ..base import Course, FitsRows, Limits
 from ..finite_squares import refuse_tiny, with_finite_squares
 from .branches import Branch, Division, scatter_of
 from .nearest import means
@@ -101,7 +100,6 @@ class Divisive(ClusterMixin, FitsRows):
     children_: IntArray
     distances_: Array
 
-    @taking(LIMITS)
     def __init__(
         self,
         n_clusters: int = 2,

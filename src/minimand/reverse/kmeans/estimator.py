@@ -14,13 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ... import _core
 from ..._base.available import available_if
-from ..._base.parameters import taking
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import undisturbed
 from ...certificate import Certificate
 from ...estimators.inputs import data
 from ...estimators.settings import check_whole
-from ..base import LIMITS, Course, FitsRows, Limits
+from ..base import Course, FitsRows, Limits
 from ..pictures import check_kind, silhouettes
 from .batches import MiniBatches
 from .certified import certified, judged
@@ -135,7 +134,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Fi
     inertia_: float
     counts_: Array
 
-    @taking(LIMITS)
     def __init__(
         self,
         n_clusters: int = 8,

@@ -11,13 +11,12 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..._base.parameters import taking
 from ..._base.typing import AnyArray, Array, ArrayLike
 from ..._base.watch import look, undisturbed
 from ...certificate import Certificate
 from ...estimators.inputs import data
 from ...estimators.settings import check_real, check_whole
-from ..base import LIMITS, Course, FitsRows, Limits
+from ..base import Course, FitsRows, Limits
 from .bound import lower_bound
 from .distances import REGISTRY
 from .rows import Rows, rows_of_fit
@@ -132,7 +131,6 @@ class SoftKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     inertia_: float
     temperature_: float
 
-    @taking(LIMITS)
     def __init__(
         self,
         n_clusters: int = 8,
