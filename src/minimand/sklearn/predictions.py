@@ -17,7 +17,7 @@ from ..metrics.labels import accuracy
 from ..metrics.regressions import determination
 
 
-def _in_order(model: Any, X: Any) -> bool:
+def in_order(model: Any, X: Any) -> bool:
     """Whether X needs no conversion and has the columns of the fit, which had no names."""
     known = model.__dict__
     return (
@@ -35,7 +35,7 @@ class PredictsNumbers:
     """Mixin in front of a linear regressor of scikit-learn."""
 
     def _decision_function(self: Any, X: ArrayLike) -> AnyArray:
-        if _in_order(self, X):
+        if in_order(self, X):
             found: AnyArray = X @ self.coef_.T + self.intercept_
             return found
         return super()._decision_function(X)  # type: ignore[misc]
@@ -50,7 +50,7 @@ class PredictsLabels:
 
     def decision_function(self: Any, X: ArrayLike) -> AnyArray:
         """Scores z = X w + b: (n,), or (n, k) for more than two classes."""
-        if _in_order(self, X):
+        if in_order(self, X):
             scores: AnyArray = X @ self.coef_.T + self.intercept_
             return scores.reshape(-1) if scores.ndim > 1 and scores.shape[1] == 1 else scores
         return super().decision_function(X)  # type: ignore[misc]
