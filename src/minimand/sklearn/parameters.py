@@ -20,12 +20,13 @@ class ReadsParameters:
 
     def _validate_params(self: Any) -> None:
         """Refuse bad parameters in scikit-learn's words; a legal default needs no new check."""
-        legal = _legal_defaults(type(self))
+        own: Any = type(self)
+        legal = _legal_defaults(own)
         given = self.get_params(deep=False).items()
         changed = {name: x for name, x in given if name not in legal or x is not legal[name]}
         if changed:
             rules = self._parameter_constraints
-            validate_parameter_constraints(rules, changed, caller_name=type(self).__name__)
+            validate_parameter_constraints(rules, changed, caller_name=own.__name__)
 
 
 @cache
