@@ -8,15 +8,11 @@ from typing import Any
 
 from sklearn.utils._param_validation import validate_parameter_constraints
 
+from .._base.parameters import KnowsParameters
 
-class ReadsParameters:
-    """Mixin in front of a scikit-learn class, which inspects its signature again at every fit."""
 
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> Any:
-        """The parameter names, cached."""
-        return super()._get_param_names()  # type: ignore[misc]
+class ReadsParameters(KnowsParameters):
+    """Mixin in front of a scikit-learn class, which checks all parameters at every fit."""
 
     def _validate_params(self: Any) -> None:
         """Refuse bad parameters in scikit-learn's words; a legal default needs no new check."""
