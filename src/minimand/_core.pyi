@@ -321,6 +321,14 @@ class SparseTokens:
         start: _Vector,
         stop: _Vector,
     ) -> tuple[_Vector, _Vector, _Vector]: ...
+    def curvature(
+        self,
+        chosen: tuple[NDArray[Any], ...],
+        count: int,
+        rows: NDArray[np.int64],
+        mass: _Vector,
+        probabilities: _Vector,
+    ) -> _Vector: ...
 
 def chain_best(
     offsets: NDArray[np.int64], scores: _ChainScores, labels: NDArray[np.int64]
@@ -618,6 +626,8 @@ def smooth_steps(
     b: float,
     near: float,
     most: int,
+    primal: _Vector,
+    models: _Vector,
 ) -> tuple[float, int, bool]: ...
 
 # Kernel machines.

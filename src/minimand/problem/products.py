@@ -14,8 +14,8 @@ from ..losses.curvature import Curvature, Diagonal, Simplex
 from ..penalties import BoundPenalty, Plane
 from .dependence import MOST_COLUMNS
 from .facts import Facts
-from .independent_rows import IndependentRows
 from .point import EPS, Meter, Point
+from .row_space import RowSpace
 from .without_columns import Represented, plane
 
 if TYPE_CHECKING:
@@ -233,19 +233,19 @@ class Products:
         return None
 
     @property
-    def independent_rows(self) -> IndependentRows | None:
-        """The rows of a dense X with more columns than rows, if none depends on others."""
+    def row_space(self) -> RowSpace | None:
+        """The rows of a dense X with no more rows than columns, if their rank is clear."""
         facts = self.facts
-        if facts.independent_rows is None:
+        if facts.row_space is None:
             n, d = self.design.shape
             found = None
             if n <= d and self.has_columns and not self.design.sparse:
                 moments = self.moments(self.row_mass)
                 facts.spread = moments.second if facts.spread is None else facts.spread
                 centre = moments.first if self.intercept else None
-                found = IndependentRows.of(self.design, self.row_mass, centre)
-            facts.independent_rows = (found,)
-        return facts.independent_rows[0]
+                found = RowSpace.of(self.design, self.row_mass, centre)
+            facts.row_space = (found,)
+        return facts.row_space[0]
 
     def moments(self, h: Array) -> Moments:
         """Σ h x and Σ h x² of every column."""
