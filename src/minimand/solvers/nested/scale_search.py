@@ -142,13 +142,19 @@ def _begun(
         here = scaled.at(sigma)
         judged = here.judged(recentred(here.objective, point), evidence, control.target)
         steps = not judged.reaches(control.target, null.value)
-    if steps:
-        found = JointNewton(scaled).best_from(point, sigma, control)
-        point, sigma = found.point, max(found.sigma, floor)
-    here = scaled.at(sigma)
-    point = recentred(here.objective, point)
-    theta = 2.0 * np.clip((point.z - scaled.objective.y) / sigma, -scaled.epsilon, scaled.epsilon)
-    judged = here.judged(point, [theta, *evidence], control.target)
+    newton, aimed = JointNewton(scaled), list[Array]()
+    for near in (control.target, 0.0):
+        if steps:
+            found = newton.best_from(point, sigma, control, near)
+            point, sigma = found.point, max(found.sigma, floor)
+            aimed = [] if found.theta is None else [found.theta]
+        here = scaled.at(sigma)
+        point = recentred(here.objective, point)
+        theta = (point.z - scaled.objective.y) / sigma
+        theta = 2.0 * np.clip(theta, -scaled.epsilon, scaled.epsilon)
+        judged = here.judged(point, [theta, *aimed, *evidence], control.target)
+        if not (steps and found.near) or judged.reaches(control.target, null.value):
+            break
     return null, _Course(scaled, floor, point, sigma, judged, count=int(steps))
 
 
