@@ -1,3 +1,4 @@
+#include "interior/quasi_newton.hpp"
 #include "interior/smooth_steps.hpp"
 #include "interior/walk.hpp"
 #include "python/arrays.hpp"
@@ -97,11 +98,14 @@ std::tuple<double, std::int64_t, double, double, bool, bool, Course> interior_wa
 /// mass, sign, shift.
 using SmoothRows = std::tuple<Array, Array, Array>;
 
-std::tuple<double, std::int64_t, bool> smooth_steps(const Array& X, const PsiArgument& psi,
-                                                    const SmoothRows& rows, const Array& l2,
-                                                    const Array& centre, bool intercept,
-                                                    const MutableArray& w, double b, double near,
-                                                    std::int64_t most) {
+/// b, steps, done.
+using SmoothResult = std::tuple<double, std::int64_t, bool>;
+
+/// Calls steps(matrix, psi, problem, w, b) on checked arguments.
+template <class Steps>
+SmoothResult with_smooth(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+                         const Array& l2, const Array& centre, bool intercept,
+                         const MutableArray& w, double b, const Steps& steps) {
   return with_dense(X, [&](const auto& matrix) {
     const std::size_t n = matrix.rows(), d = matrix.columns();
     const auto& [mass, sign, shift] = rows;
@@ -111,11 +115,39 @@ std::tuple<double, std::int64_t, bool> smooth_steps(const Array& X, const PsiArg
         vector<double>(centre, "centre", d), intercept};
     const auto known = dual_psi(psi);
     const auto moved = mutable_vector(w, "w", d);
-    const SmoothGoal goal{near, count(most, "most")};
     const SmoothReport report =
-        without_gil([&] { return minimand::smooth_steps(matrix, known, problem, moved, b, goal); });
+        without_gil([&] { return steps(matrix, known, problem, moved, b); });
     return std::tuple(b, static_cast<std::int64_t>(report.steps), report.done);
   });
+}
+
+SmoothResult smooth_steps(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+                          const Array& l2, const Array& centre, bool intercept,
+                          const MutableArray& w, double b, double near, std::int64_t most) {
+  const SmoothGoal goal{near, count(most, "most")};
+  return with_smooth(
+      X, psi, rows, l2, centre, intercept, w, b,
+      [&](const auto& matrix, const auto& known, const auto& problem, auto moved, double& shift) {
+        return minimand::smooth_steps(matrix, known, problem, moved, shift, goal);
+      });
+}
+
+SmoothResult quasi_newton(const Array& X, const PsiArgument& psi, const SmoothRows& rows,
+                          const Array& l2, const Array& centre, bool intercept,
+                          const Array& inverse, double total, const MutableArray& w, double b,
+                          double near, std::int64_t most) {
+  const SmoothGoal goal{near, count(most, "most")};
+  check_elements<double>(inverse, "inverse");
+  if (inverse.ndim() != 2) value_problem("inverse must be two-dimensional");
+  const FirstMetric metric{dense<double>(inverse), total};
+  check_size(metric.inverse.rows(), l2.size(), "inverse");
+  check_size(metric.inverse.columns(), l2.size(), "inverse");
+  if (!(total > 0.0)) value_problem("total must be positive");
+  return with_smooth(
+      X, psi, rows, l2, centre, intercept, w, b,
+      [&](const auto& matrix, const auto& known, const auto& problem, auto moved, double& shift) {
+        return minimand::quasi_newton(matrix, known, problem, metric, moved, shift, goal);
+      });
 }
 
 }  // namespace
@@ -130,6 +162,10 @@ void bind_interior(nb::module_& m) {
   m.def("smooth_steps", &smooth_steps, arg("X"), arg("psi"), arg("rows"), arg("l2"), arg("centre"),
         arg("intercept"), arg("w"), arg("b"), arg("near"), arg("most"),
         "Newton's steps for a smooth loss and l2, w in place; returns (b, steps, done).");
+  m.def("quasi_newton", &quasi_newton, arg("X"), arg("psi"), arg("rows"), arg("l2"), arg("centre"),
+        arg("intercept"), arg("inverse"), arg("total"), arg("w"), arg("b"), arg("near"),
+        arg("most"),
+        "L-BFGS steps for a smooth loss and l2 from a first metric; returns (b, steps, done).");
 }
 
 }  // namespace minimand::python
