@@ -104,6 +104,16 @@ def pseudo_inverse(matrix: Array, rank: float | None = None) -> Solve:
     return solve
 
 
+def eigenvectors(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors of a symmetric matrix, which is overwritten.
+
+    By divide and conquer, three quarters of the time, unless its two further matrices are large.
+    """
+    driver = "evd" if len(matrix) < _LARGE else "evr"
+    values, vectors = linalg.eigh(matrix, overwrite_a=True, check_finite=False, driver=driver)
+    return values, vectors
+
+
 def shifted_solutions(matrix: Array, right: Array, shifts: Array) -> Array:
     """(matrix + s·1)⁻¹ right for every s, a row each; matrix ⪰ 0 symmetric, s > 0.
 
