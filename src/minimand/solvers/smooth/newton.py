@@ -33,6 +33,9 @@ class Newton(Solver):
     The intercept is eliminated exactly. The step yields a second dual point, θ + h∘(X D), whose
     slope cancels that of the penalty at w + D: its gap is of third order.
 
+    Where the core knows the loss, steps run in compiled code with one judgement at the end: of H on
+    few columns, else L-BFGS steps whose first metric is H of some rows (`few_columns`).
+
     With k scores H couples them: diag(h) is the second derivative of the loss in the scores of a
     row, for a softmax diag(p) − ppᵀ.
     """
