@@ -16,9 +16,9 @@ computed once, and p the derivative of F in the scores after the step,
     Σ p = 0,   Σ inside t·p = ∂F/∂σ + Σ inside t·u.
 
 Samples outside have no curvature, so Newton's step may carry them far beyond y, and min over σ of F
-without Ω is a norm of r, which has no curvature towards r = 0. So the first step, and another one
-wherever Newton's does not lower F, is *cautious*: it keeps σ, and samples outside get the curvature
-of the parabola in r that touches σH(r/σ) and lies above it. Such a step never raises F.
+without Ω is a norm of r, which has no curvature towards r = 0. So the first step, and any other
+where Newton's does not lower F as much, is *cautious*: it keeps σ, and samples outside get the
+curvature of the parabola in r that touches σH(r/σ) and lies above it. Such a step never raises F.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from .joint_scale import Scaled, best_scale
 
 _STEPS = 50  # Newton steps; safeguard
 _HALVINGS = 40  # of a cautious step; safeguard
-_BOLD = 2  # of Newton's step, after which a cautious one is taken; safeguard
+_BOLD = 2  # of Newton's step, after which others are tried; safeguard
 _ARMIJO = 1e-4  # share of the promised decrease that a step must bring; convention
-_FAILURES = 3  # of Newton's step, after which other methods take over; safeguard
-_SHRINK = 0.1  # share of σ that a step leaves at least before σ is adapted; safeguard
+_FAILURES = 4  # of Newton's step, after which other methods take over; safeguard
+_SHRINK = 0.1  # share of σ that a step leaves, before σ is adapted; safeguard
 
 
 class Place(NamedTuple):
@@ -90,9 +90,8 @@ class JointNewton:
 
         They end as soon as a bound says that F is within ``near`` of its minimum.
         """
-        place, careful, failures = self._at_best_scale(point, sigma), int(not self._fixed), 0
+        place, bold, failures = self._at_best_scale(point, sigma), self._fixed, 0
         for _ in range(_STEPS):
-            bold = not careful
             step = self._step(place, bold=bold)
             if step is None:
                 break
@@ -101,16 +100,26 @@ class JointNewton:
             moved = self._moved(place, step, _BOLD if bold and not self._fixed else _HALVINGS)
             if moved is None and bold and failures < _FAILURES and not self._fixed:
                 failures += 1
-                careful = 2 * failures
-                continue
+                moved, step = self._instead(place, step)
             if moved is None or (control is not None and control.expired):
                 break
-            place, careful = moved, max(careful - 1, 0)
+            place, bold = moved, True
             if step.p is not None:
                 place = place._replace(theta=_quotients(step.p, self._objective.mass))
                 if place.value - self._bound(step) <= near:
                     return place._replace(near=True)
         return place
+
+    def _instead(self, place: Place, step: _Step) -> tuple[Place | None, _Step]:
+        """The better one of a cautious step and of a shorter Newton's step, which keeps σ large."""
+        careful = self._step(place, bold=False)
+        shorter = self._moved(place, step, _HALVINGS, least=_SHRINK)
+        if careful is None:
+            return shorter, step
+        moved = self._moved(place, careful, _HALVINGS)
+        if moved is None or (shorter is not None and shorter.value < moved.value):
+            return shorter, step
+        return moved, careful
 
     def _bound(self, step: _Step) -> float:
         """A lower bound of F by the multipliers that a step aims at, up to rounding.
@@ -243,9 +252,14 @@ class JointNewton:
         matrix.flat[:: matrix.shape[0] + 1] += 2.0 * self._c
         return Covariance(matrix, mean)
 
-    def _moved(self, place: Place, step: _Step, halvings: int) -> Place | None:
-        """The longest of some halved steps along which F falls enough; None if none does."""
+    def _moved(self, place: Place, step: _Step, halvings: int, least: float = 0.0) -> Place | None:
+        """The longest of some halved steps along which F falls enough; None if none does.
+
+        The first one leaves a share ``least`` of σ, if that is positive.
+        """
         (w, b, z), sigma, length = place.point, place.sigma, 1.0
+        if least > 0 and step.dsigma < (least - 1.0) * sigma:
+            length = (least - 1.0) * sigma / step.dsigma
         for _ in range(1 + halvings):
             point = Point(w + length * step.dw, b + length * step.db, z + length * step.dz)
             scale = max(sigma + length * step.dsigma, _SHRINK * sigma)

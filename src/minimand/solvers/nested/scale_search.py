@@ -19,6 +19,7 @@ from .joint_newton import JointNewton
 from .joint_scale import LEAST_SCALE, Joint, Scaled
 
 _INNER = 1e-13  # relative gap of a problem with σ fixed: σ is found from its residuals; safeguard
+_SHARP = 0.1  # share of the target that the first steps aim at; safeguard
 _NEWTON = 40  # iterations of Newton's method before interior points are tried; safeguard
 _STEEPEST = 1e-3  # factor by which σ falls at most from one problem to the next; safeguard
 _MOST = 100  # scales that are tried; safeguard
@@ -143,7 +144,7 @@ def _begun(
         judged = here.judged(recentred(here.objective, point), evidence, control.target)
         steps = not judged.reaches(control.target, null.value)
     newton, aimed = JointNewton(scaled), list[Array]()
-    for near in (control.target, 0.0):
+    for near in (_SHARP * control.target, 0.0):
         if steps:
             found = newton.best_from(point, sigma, control, near)
             point, sigma = found.point, max(found.sigma, floor)
