@@ -63,6 +63,10 @@ class QuasiNewton {
     find_gradient();
   }
 
+  void record(const SmoothCourse& course, std::size_t step) const {
+    course.record(step, primal_, w_, b_);
+  }
+
   /// A bound of the gap at the best intercept.
   double gap() const {
     double total = 0.5 * gradient_[d_] * gradient_[d_] / metric_.total;
@@ -198,13 +202,15 @@ class QuasiNewton {
 template <class Scalar>
 SmoothReport quasi_newton(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
                           const SmoothProblem& problem, const FirstMetric& metric,
-                          std::span<double> w, double& b, const SmoothGoal& goal) {
+                          std::span<double> w, double& b, const SmoothGoal& goal,
+                          const SmoothCourse& course) {
   return std::visit(
       [&](const auto& known) {
         QuasiNewton steps(matrix, known, problem, metric, w, b);
         SmoothReport report{0, steps.gap() <= goal.near};
+        steps.record(course, 0);
         while (!report.done && report.steps < goal.most && !stopping() && steps.step()) {
-          ++report.steps;
+          steps.record(course, ++report.steps);
           report.done = steps.gap() <= goal.near;
         }
         return report;
@@ -214,9 +220,9 @@ SmoothReport quasi_newton(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
 
 template SmoothReport quasi_newton(const DenseMatrix<float>&, const DualPsi&, const SmoothProblem&,
                                    const FirstMetric&, std::span<double>, double&,
-                                   const SmoothGoal&);
+                                   const SmoothGoal&, const SmoothCourse&);
 template SmoothReport quasi_newton(const DenseMatrix<double>&, const DualPsi&, const SmoothProblem&,
                                    const FirstMetric&, std::span<double>, double&,
-                                   const SmoothGoal&);
+                                   const SmoothGoal&, const SmoothCourse&);
 
 }  // namespace minimand

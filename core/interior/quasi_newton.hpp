@@ -22,6 +22,7 @@ struct FirstMetric {
 template <class Scalar>
 SmoothReport quasi_newton(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
                           const SmoothProblem& problem, const FirstMetric& metric,
-                          std::span<double> w, double& b, const SmoothGoal& goal);
+                          std::span<double> w, double& b, const SmoothGoal& goal,
+                          const SmoothCourse& course);
 
 }  // namespace minimand

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -22,6 +23,21 @@ struct SmoothGoal {
   std::size_t most;  // steps
 };
 
+/// Where the steps went. Either may be empty, and is not written then.
+struct SmoothCourse {
+  std::span<double> primal;  // before and after every step: most + 1 numbers
+  std::span<double> models;  // (w, b) after every step, one after the other: most of them
+
+  /// Writes the value, and (w, b) after a step.
+  void record(std::size_t step, double value, std::span<const double> w, double b) const {
+    if (!primal.empty()) primal[step] = value;
+    if (models.empty() || step == 0) return;
+    const auto model = models.subspan((step - 1) * (w.size() + 1), w.size() + 1);
+    std::copy(w.begin(), w.end(), model.begin());
+    model[w.size()] = b;
+  }
+};
+
 struct SmoothReport {
   std::size_t steps;
   bool done;  // else the steps ended too early: a singular system, no descent, or too many
@@ -30,6 +46,6 @@ struct SmoothReport {
 template <class Scalar>
 SmoothReport smooth_steps(const DenseMatrix<Scalar>& matrix, const DualPsi& psi,
                           const SmoothProblem& problem, std::span<double> w, double& b,
-                          const SmoothGoal& goal);
+                          const SmoothGoal& goal, const SmoothCourse& course);
 
 }  // namespace minimand

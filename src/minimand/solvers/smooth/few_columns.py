@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,11 @@ import numpy as np
 from ... import _core
 from ..._base.linear_system import inverse_of
 from ..._base.typing import Array
-from ...certificate import Finding, judge
+from ...certificate import Course, Finding, judge
 from ...design import DenseDesign, Design, SparseDesign
+from ...penalties import Separable
 from ...problem.intercept import recentred
-from ...problem.objective import EPS, Objective, Point
+from ...problem.objective import EPS, Objective
 from .. import costs
 from ..base import Control
 
@@ -22,7 +24,7 @@ _FEW = 40  # columns, below which a Hessian costs no more than a few products; s
 _MOST_NUMBERS = 1_000_000  # numbers in X, from which a thinned start pays; safeguard
 _STEPS = 50  # Newton steps of a call; safeguard
 _NEAR = 0.1  # share of the target that the last step may gain; safeguard: it leaves the square
-_CALLS = 2  # calls, the second one for the digits that the certificate of the first lacked
+_CALLS = 2  # calls, the second one for digits that the first lacked; safeguard
 _QUASI_STEPS = 30  # L-BFGS steps of one metric; safeguard
 _METRICS = 4  # metrics, each at the point where the steps of the last one ended; safeguard
 _MOST_READ = 5_000_000  # numbers in X, likewise for L-BFGS; measured at 100000×50, 60000×120
@@ -49,56 +51,104 @@ def takes_quasi_newton(objective: Objective) -> bool:
 
 
 def at_once(objective: Objective, control: Control) -> Iterator[Finding]:
-    """The minimiser; none where the loss is unknown to the core, or a column is not penalised.
+    """The minimiser; none where the loss is unknown to the core, or the columns are collinear.
 
     If steps end too early, `Newton` begins anew: its line search sees more.
     """
-    design = _as_dense(objective.design)
-    posed = None if design is None else _posed(objective, design)
-    if design is None or posed is None:
+    form, design = objective.penalty.sum_over_features, _as_dense(objective.design)
+    if form is None or design is None or objective.units is not None or objective.n_scores > 1:
         return
-    if design.shape[1] < _FEW and objective.design.nnz < _MOST_NUMBERS:
-        yield from _newton(objective, control, posed, design)
-    elif takes_quasi_newton(objective):
-        yield from _quasi_newton(objective, control, posed)
+    n, d = design.shape
+    few = d < _FEW and n * d < _MOST_NUMBERS
+    if not few and not ((form.l2 > 0).all() and takes_quasi_newton(objective)):
+        return
+    loss = objective.loss.rowwise(objective.y)
+    if loss is None or not _determined(objective, form):
+        return
+    shift = loss.shift
+    if objective.offset is not None:
+        shift = shift - loss.sign * objective.offset
+    posed = _Posed(design.x, loss.psi.parts, (objective.mass, loss.sign, shift), form.l2)
+    run = _Run(objective, control, _STEPS if few else _QUASI_STEPS)
+    yield from _newton(run, posed, design) if few else _quasi_newton(run, posed)
 
 
-def _newton(
-    objective: Objective, control: Control, posed: _Posed, design: DenseDesign
-) -> Iterator[Finding]:
+class _Run:
+    """A model that compiled steps change, and the course of what they visited."""
+
+    def __init__(self, objective: Objective, control: Control, most: int) -> None:
+        self.objective, self.control = objective, control
+        self.most = most if control.max_iter is None else min(most, control.max_iter)
+        self.w, self.b = objective.null.w.copy(), float(objective.null.b)
+        kept = self.most + 1 if control.callbacks else 0
+        self._primal, self._models = np.empty(self.most + 1), np.empty((kept, self.w.size + 1))
+        self._told = False  # whether the present model was
+        self._courses: list[Course] = []
+
+    def steps(
+        self, call: Callable[..., tuple[float, int, bool]], near: float, passes: float
+    ) -> tuple[int, bool]:
+        """Steps of one call, each of which takes so many passes: how many, and if it is done."""
+        if self.control.callbacks:
+            self._models[0] = [*self.w, self.b]
+        self.b, steps, done = call(
+            self.w, self.b, near, self.most, self._primal, self._models[1:].ravel()
+        )
+        meter = self.objective.meter
+        taken = [meter.passes + 1.0 + passes * step for step in range(steps + 1)]
+        meter.passes = taken[-1]
+        new = slice(1 if self._told else 0, steps)
+        self._courses.append(
+            Course(self._primal[new].tolist(), taken[new], self._models[new].copy())
+        )
+        self._told = False
+        return steps, done
+
+    def finding(self) -> Finding:
+        """The judgement of the model, with its course since the last one."""
+        point = recentred(self.objective, self.objective.point(self.w.copy(), self.b))
+        primal, passes, models = zip(*self._courses)
+        course = Course([*chain(*primal)], [*chain(*passes)], np.concatenate(models))
+        self._courses, self._told = [], True
+        return replace(judge(self.objective, point), fresh=True, course=course)
+
+
+def _newton(run: _Run, posed: _Posed, design: DenseDesign) -> Iterator[Finding]:
     """Newton's steps, each with a Hessian of all rows."""
+    objective, near = run.objective, _NEAR * run.control.target
     centre = design.centre if objective.intercept else np.zeros(design.shape[1])
-    most = _STEPS if control.max_iter is None else min(_STEPS, control.max_iter)
-    w, b, near = objective.null.w.copy(), float(objective.null.b), _NEAR * control.target
+
+    def call(*rest: Any) -> tuple[float, int, bool]:
+        return _core.smooth_steps(*posed, centre, objective.intercept, *rest)
+
     for _ in range(_CALLS):
-        b, steps, done = _core.smooth_steps(*posed, centre, objective.intercept, w, b, near, most)
         # A step forms the Hessian, and takes a product for the gradient and one for the scores.
-        objective.meter.passes += 1.0 + 3.0 * steps
-        if not done:
+        if not run.steps(call, near, 3.0)[1]:
             return
-        yield _judged(objective, w, b)
+        yield run.finding()
         near *= 1e-6  # a share at which the square of a step is far below the target; safeguard
 
 
-def _quasi_newton(objective: Objective, control: Control, posed: _Posed) -> Iterator[Finding]:
+def _quasi_newton(run: _Run, posed: _Posed) -> Iterator[Finding]:
     """L-BFGS steps, the first metric being the Hessian of some rows."""
-    most = _QUASI_STEPS if control.max_iter is None else min(_QUASI_STEPS, control.max_iter)
-    w, b, near = objective.null.w.copy(), float(objective.null.b), 0.5 * control.target
-    z = objective.null.z
+    objective, near, z = run.objective, 0.5 * run.control.target, run.objective.null.z
     for _ in range(_METRICS):
         metric = _metric(objective, posed.l2, z)
-        if metric is None or control.expired:
+        if metric is None or run.control.expired:
             return
-        b, steps, done = _core.quasi_newton(*posed, *metric, w, b, near, most)
-        objective.meter.passes += 2.0 + 2.0 * steps
+
+        def call(*rest: Any, metric: _Metric = metric) -> tuple[float, int, bool]:
+            return _core.quasi_newton(*posed, *metric, *rest)
+
+        steps, done = run.steps(call, near, 2.0)
         if done:
-            found = _judged(objective, w, b)
+            found = run.finding()
             yield found
             near, z = 0.1 * near, found.point.z  # a share, in case a certificate lacked digits
-        elif steps < most:  # no step lowers the objective
+        elif steps < run.most:  # no step lowers the objective
             return
         else:
-            z = objective.point(w, b).z
+            z = objective.point(run.w, run.b).z
 
 
 class _Metric(NamedTuple):
@@ -127,22 +177,12 @@ def _metric(objective: Objective, l2: Array, z: Array) -> _Metric | None:
     return None if inverse is None else _Metric(mean, objective.intercept, inverse, total)
 
 
-def _judged(objective: Objective, w: Array, b: float) -> Finding:
-    point: Point = recentred(objective, objective.point(w.copy(), b))
-    return replace(judge(objective, point), fresh=True)
-
-
-def _posed(objective: Objective, design: DenseDesign) -> _Posed | None:
-    form = objective.penalty.sum_over_features
-    if form is None or objective.units is not None or objective.n_scores > 1:
-        return None
-    loss = objective.loss.rowwise(objective.y)
-    if loss is None or not bool((form.l2 > 0).all()):
-        return None
-    shift = loss.shift
-    if objective.offset is not None:
-        shift = shift - loss.sign * objective.offset
-    return _Posed(design.x, loss.psi.parts, (objective.mass, loss.sign, shift), form.l2)
+def _determined(objective: Objective, form: Separable) -> bool:
+    """Whether every column is penalised, or those that are not are far from collinear."""
+    if (form.l2 > 0).all():
+        return True
+    basis = objective.free_basis
+    return basis is not None and basis.regular
 
 
 def _as_dense(design: Design) -> DenseDesign | None:
